@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# Language level, warnings, sanitizers and the layout of the build tree, which is the layout of an installation:
+#   bin/                 sluice, sluice-bench-<flavour>
+#   lib/                 libsluice_<flavour>.so
+#   lib/sluice/          backend modules and the emulated device's runtime
+
+set(CMAKE_CXX_STANDARD 20)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_C_STANDARD 11)
+set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+set(CMAKE_CXX_VISIBILITY_PRESET hidden)
+set(CMAKE_C_VISIBILITY_PRESET hidden)
+set(CMAKE_VISIBILITY_INLINES_HIDDEN ON)
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+
+if(NOT CMAKE_BUILD_TYPE)
+  set(CMAKE_BUILD_TYPE RelWithDebInfo CACHE STRING "" FORCE)
+endif()
+
+set(CMAKE_RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bin)
+set(CMAKE_LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/lib)
+set(SLUICE_MODULE_DIR ${CMAKE_BINARY_DIR}/lib/sluice)
+set(SLUICE_INSTALL_MODULE_DIR lib/sluice)
+set(SLUICE_PYTHON_ENVS ${CMAKE_SOURCE_DIR}/.venv CACHE PATH "Where tools/setup put what PyPI gives")
+
+find_program(CCACHE ccache)
+if(CCACHE)
+  set(CMAKE_C_COMPILER_LAUNCHER ${CCACHE})
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${CCACHE})
+endif()
+
+# Line tables are enough to read a stack trace, and a third of the size.
+string(REPLACE "-g " "-g1 " CMAKE_CXX_FLAGS_RELWITHDEBINFO "${CMAKE_CXX_FLAGS_RELWITHDEBINFO}")
+
+option(SLUICE_WERROR "Warnings are errors" ON)
+set(SLUICE_SANITIZE "" CACHE STRING "address, undefined or thread")
+option(SLUICE_COVERAGE "Instrument for gcov" OFF)
+
+# Every target of the project links this.
+add_library(sluice_options INTERFACE)
+target_compile_options(sluice_options INTERFACE -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wnon-virtual-dtor
+                       -fno-semantic-interposition)
+target_compile_options(sluice_options INTERFACE $<$<COMPILE_LANGUAGE:C>:-Wno-error>)
+if(SLUICE_WERROR)
+  target_compile_options(sluice_options INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-Werror>)
+endif()
+if(SLUICE_SANITIZE)
+  target_compile_options(sluice_options INTERFACE -fsanitize=${SLUICE_SANITIZE} -fno-omit-frame-pointer
+                         -fno-sanitize-recover=all)
+  target_link_options(sluice_options INTERFACE -fsanitize=${SLUICE_SANITIZE})
+endif()
+if(SLUICE_COVERAGE)
+  target_compile_options(sluice_options INTERFACE --coverage -fprofile-update=atomic)
+  target_link_options(sluice_options INTERFACE --coverage)
+endif()
+
+# The public and the contract headers.
+add_library(sluice_headers INTERFACE)
+target_include_directories(sluice_headers INTERFACE ${CMAKE_SOURCE_DIR}/include)

@@ -1,0 +1,145 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# Tests that run MPI programs: one ctest for each host MPI, backend and number of ranks.
+#
+# sluice_add_rank_test(<program>
+#   NAME <name>            first part of the test's name (default: the program)
+#   RANKS <n> ...          numbers of ranks (default 2)
+#   MPIS <mpi> ...         host MPIs (default: all of tests/launch --list whose flavour has programs)
+#   BACKENDS all|none|faulty|<list>
+#                          all: each backend of the build; none: host memory only; faulty: the backends that can fail
+#                          on purpose (default all)
+#   ARGS <arg> ...         arguments of the program; --backend <name> is added unless NO_BACKEND_ARGUMENT is given
+#   LAUNCH <arg> ...       further arguments of tests/launch
+#   ENV <K=V> ...          environment of the ranks
+#   LABELS <label> ...     besides ranks-<n>, backend-<name>, mpi-<name>
+#   TIMEOUT <s>            default 120
+#   FAULT <text>           the value of the backend's fault knob, for BACKENDS faulty
+#   [NO_SLUICE]            the host MPI alone
+#   [NO_BACKEND_ARGUMENT])
+#
+# A test is named <name>.<mpi>.<backend>.n<ranks>. A program that ends with 77 counts as skipped. A test with the label
+# `full` is left out of the quick set (ctest -LE full).
+#
+# What a backend needs to be tested is in backends/<name>/test_environment.cmake, which may set
+#   SLUICE_TEST_ENVIRONMENT   list of K=V for the ranks
+#   SLUICE_TEST_FAULT_KNOB    name of the variable that makes this backend fail on purpose
+#   SLUICE_TEST_STARTUP_S     seconds that its runtime takes to start, added to the time limit
+
+set(SLUICE_LAUNCH ${CMAKE_SOURCE_DIR}/tests/launch)
+
+# name, flavour of each host MPI found here; only those that programs are built for.
+set(SLUICE_HOST_MPIS "")
+execute_process(COMMAND ${CMAKE_COMMAND} -E env SLUICE_PYTHON_ENVS=${SLUICE_PYTHON_ENVS} ${SLUICE_LAUNCH} --list
+                OUTPUT_VARIABLE _launch_list OUTPUT_STRIP_TRAILING_WHITESPACE COMMAND_ERROR_IS_FATAL ANY)
+string(REPLACE "\n" ";" _launch_list "${_launch_list}")
+foreach(_line IN LISTS _launch_list)
+  string(REPLACE " " ";" _words "${_line}")
+  list(GET _words 0 _mpi)
+  list(GET _words 1 _flavour)
+  if(_flavour IN_LIST SLUICE_PROGRAM_FLAVOURS)
+    list(APPEND SLUICE_HOST_MPIS ${_mpi})
+    set(SLUICE_HOST_MPI_${_mpi}_FLAVOUR ${_flavour})
+  endif()
+endforeach()
+
+# Sets <out_env>, <out_fault>, <out_startup> in the caller from the backend's test_environment.cmake.
+function(_sluice_test_environment backend out_env out_fault out_startup)
+  set(SLUICE_TEST_ENVIRONMENT "")
+  set(SLUICE_TEST_FAULT_KNOB "")
+  set(SLUICE_TEST_STARTUP_S 0)
+  include(${CMAKE_SOURCE_DIR}/backends/${backend}/test_environment.cmake OPTIONAL)
+  set(${out_env} "${SLUICE_TEST_ENVIRONMENT}" PARENT_SCOPE)
+  set(${out_fault} "${SLUICE_TEST_FAULT_KNOB}" PARENT_SCOPE)
+  set(${out_startup} "${SLUICE_TEST_STARTUP_S}" PARENT_SCOPE)
+endfunction()
+
+# The backends that a test is to run on: the build's, without the template.
+function(_sluice_test_backends out wanted)
+  get_property(built GLOBAL PROPERTY SLUICE_BACKENDS)
+  list(REMOVE_ITEM built _template template)
+  if(wanted STREQUAL "all")
+    set(${out} ${built} PARENT_SCOPE)
+  elseif(wanted STREQUAL "faulty")
+    set(faulty "")
+    foreach(backend IN LISTS built)
+      _sluice_test_environment(${backend} env fault_knob startup)
+      if(fault_knob)
+        list(APPEND faulty ${backend})
+      endif()
+    endforeach()
+    set(${out} ${faulty} PARENT_SCOPE)
+  else()
+    set(${out} ${wanted} PARENT_SCOPE)
+  endif()
+endfunction()
+
+function(sluice_add_rank_test program)
+  cmake_parse_arguments(arg "NO_SLUICE;NO_BACKEND_ARGUMENT" "NAME;TIMEOUT;FAULT"
+                        "RANKS;MPIS;BACKENDS;ARGS;LAUNCH;ENV;LABELS" ${ARGN})
+  if(arg_UNPARSED_ARGUMENTS)
+    message(FATAL_ERROR "sluice_add_rank_test(${program}): unknown ${arg_UNPARSED_ARGUMENTS}")
+  endif()
+  foreach(pair "NAME;${program}" "RANKS;2" "BACKENDS;all" "TIMEOUT;120")
+    list(GET pair 0 key)
+    list(GET pair 1 value)
+    if(NOT arg_${key})
+      set(arg_${key} ${value})
+    endif()
+  endforeach()
+  if(NOT arg_MPIS)
+    set(arg_MPIS ${SLUICE_HOST_MPIS})
+  endif()
+  _sluice_test_backends(backends "${arg_BACKENDS}")
+  foreach(mpi IN LISTS arg_MPIS)
+    if(NOT mpi IN_LIST SLUICE_HOST_MPIS)
+      continue()
+    endif()
+    foreach(backend IN LISTS backends)
+      foreach(n IN LISTS arg_RANKS)
+        _sluice_add_one_rank_test()
+      endforeach()
+    endforeach()
+  endforeach()
+endfunction()
+
+# Reads the variables of its caller, sluice_add_rank_test.
+function(_sluice_add_one_rank_test)
+  set(flavour ${SLUICE_HOST_MPI_${mpi}_FLAVOUR})
+  _sluice_test_environment(${backend} backend_env fault_knob startup_s)
+  math(EXPR limit_s "${arg_TIMEOUT} + ${startup_s}")
+  if(SLUICE_SANITIZE)
+    math(EXPR limit_s "${limit_s} * 4")
+  endif()
+  set(launch ${SLUICE_LAUNCH} --mpi ${mpi} -n ${n} --timeout ${limit_s})
+  if(NOT arg_NO_SLUICE AND TARGET sluice_${flavour})
+    list(APPEND launch --sluice ${CMAKE_LIBRARY_OUTPUT_DIRECTORY})
+  endif()
+  if(SLUICE_SANITIZE)
+    list(APPEND launch --sanitizer ${SLUICE_SANITIZE})
+  endif()
+  if(backend STREQUAL "none")
+    list(APPEND launch --backends none)
+  endif()
+  foreach(setting IN LISTS backend_env arg_ENV)
+    list(APPEND launch --env ${setting})
+  endforeach()
+  if(arg_FAULT AND fault_knob)
+    list(APPEND launch --env ${fault_knob}=${arg_FAULT})
+  endif()
+  set(backend_args --backend ${backend})
+  if(arg_NO_BACKEND_ARGUMENT)
+    set(backend_args "")
+  endif()
+  set(name ${arg_NAME}.${mpi}.${backend}.n${n})
+  add_test(NAME ${name} COMMAND ${launch} ${arg_LAUNCH} -- ${CMAKE_RUNTIME_OUTPUT_DIRECTORY}/${program}.${flavour}
+                                ${backend_args} ${arg_ARGS})
+  set(labels ${arg_LABELS} ranks-${n} backend-${backend} mpi-${mpi})
+  list(GET SLUICE_HOST_MPIS 0 first_mpi)
+  # The sanitizers see our code the same under every host MPI; the emulated device is the one whose runtime they cover.
+  if(mpi STREQUAL first_mpi AND NOT "full" IN_LIST labels AND (fault_knob OR backend STREQUAL "none"))
+    list(APPEND labels sanitize)
+  endif()
+  math(EXPR ctest_limit_s "${limit_s} + 20")
+  set_tests_properties(${name} PROPERTIES LABELS "${labels}" PROCESSORS ${n} TIMEOUT ${ctest_limit_s}
+                       SKIP_RETURN_CODE 77 ENVIRONMENT "SLUICE_PYTHON_ENVS=${SLUICE_PYTHON_ENVS}")
+endfunction()

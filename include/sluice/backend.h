@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The contract between Sluice and one vendor's runtime: a versioned table of C functions that a backend module
+ * fills and hands out through one exported symbol, sluice_backend_table(). docs/adding-a-backend.md walks through it.
+ *
+ * Rules for every function of the table
+ *   Errors    A sluice_result_t. On anything but SLUICE_SUCCESS (and SLUICE_NOT_READY) last_error() of the same thread
+ *             names the native call and the native error text. Nothing throws, exits, aborts or prints.
+ *   Threads   Any thread may call any function at any time between init() and fini(). One queue is used by one thread
+ *             at a time; the caller sees to that.
+ *   State     The caller's current device, current context and a stream capture in progress are as before on return.
+ *             No device context is created for a device on which the program has none, except by the `program` group.
+ *   Sizes     In bytes, 64 bit. Addresses may be interior to an allocation and need no alignment.
+ *   Devices   Numbered from 0 to device_count() - 1, as the vendor's runtime numbers them in this process.
+ */
+#ifndef SLUICE_BACKEND_H
+#define SLUICE_BACKEND_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Raised by one whenever the layout or the meaning of a member changes. Members are only ever appended; a module
+ * whose api_version differs is refused with a message that names both numbers. */
+#define SLUICE_BACKEND_API_VERSION 1u
+
+/* The one symbol that a module exports, of type sluice_backend_table_fn. */
+#define SLUICE_BACKEND_TABLE_SYMBOL "sluice_backend_table"
+
+typedef enum sluice_result {
+  SLUICE_SUCCESS = 0,
+  SLUICE_NOT_READY = 1,            /* test_ticket: not yet; not an error */
+  SLUICE_ERROR_OUT_OF_MEMORY = 2,  /* the runtime could not provide memory; nothing was changed */
+  SLUICE_ERROR_INVALID_ARGUMENT = 3,
+  SLUICE_ERROR_NO_DEVICE = 4,      /* no device, or a device index out of range */
+  SLUICE_ERROR_UNSUPPORTED = 5,    /* the runtime or the device cannot do this */
+  SLUICE_ERROR_NATIVE = 6          /* the runtime refused; last_error() has its text */
+} sluice_result_t;
+
+/* What an address is, as far as a copy cares. */
+typedef enum sluice_memory_kind {
+  SLUICE_MEMORY_HOST = 0,    /* ordinary memory, or memory this backend does not know */
+  SLUICE_MEMORY_PINNED = 1,  /* host memory that the runtime allocated or registered; the CPU may touch it */
+  SLUICE_MEMORY_DEVICE = 2,  /* device memory; the CPU must not touch it */
+  SLUICE_MEMORY_SHARED = 3,  /* managed or shared memory: CPU and device may both touch it */
+  SLUICE_MEMORY_FREED = 4    /* was an allocation of this runtime and is one no more (backends that can tell) */
+} sluice_memory_kind_t;
+
+typedef struct sluice_pointer_info {
+  sluice_memory_kind_t kind;
+  int32_t device;         /* the owning device; -1 when the memory belongs to none */
+  uint64_t allocation_id; /* never used twice in a process; 0 when the runtime has no such number */
+} sluice_pointer_info_t;
+
+typedef struct sluice_device_info {
+  char name[128];
+  char runtime[128];       /* driver or platform, with its version */
+  char pci_address[32];    /* "0000:1b:00.0"; empty when the device has none */
+  int32_t numa_node;       /* -1 when unknown */
+  uint64_t memory_bytes;   /* 0 when unknown */
+} sluice_device_info_t;
+
+/* The memory that staging buffers are made of (CCGrid'23, section IV.A). */
+typedef enum sluice_staging_memory {
+  SLUICE_STAGING_MALLOC = 0,          /* C malloc */
+  SLUICE_STAGING_ALIGNED = 1,         /* C aligned_alloc on 4096 bytes */
+  SLUICE_STAGING_RUNTIME = 2,         /* the device runtime's host allocation */
+  SLUICE_STAGING_RUNTIME_ALIGNED = 3  /* the same on 4096 bytes */
+} sluice_staging_memory_t;
+
+typedef struct sluice_queue sluice_queue_t; /* an in-order command queue; opaque, owned by the backend */
+
+typedef struct sluice_copy {
+  void *dst;
+  const void *src;
+  size_t size_bytes;
+} sluice_copy_t;
+
+/* A knob of the backend's own, named SLUICE_<BACKEND>_<NAME>; read with sluice_host_services_t::knob. */
+typedef struct sluice_backend_knob {
+  const char *name;          /* whole name */
+  const char *default_value; /* as a user would write it */
+  const char *doc;           /* one sentence with unit and range */
+} sluice_backend_knob_t;
+
+/* What Sluice lends to a module. Valid from init() to fini(). */
+typedef struct sluice_host_services {
+  uint32_t struct_size;
+  /* level: 0 error, 1 warning, 2 info, 3 debug. text: one line without a newline; copied. Any thread. */
+  void (*log)(int level, const char *text);
+  /* The text of a knob that the module listed, its default when unset; NULL for a name not listed. */
+  const char *(*knob)(const char *name);
+} sluice_host_services_t;
+
+typedef struct sluice_backend {
+  uint32_t api_version; /* SLUICE_BACKEND_API_VERSION */
+  uint32_t struct_size; /* sizeof(sluice_backend_t) as the module was compiled */
+  const char *name;     /* lower case, the folder's name under backends/ */
+
+  const sluice_backend_knob_t *knobs;
+  size_t n_knobs;
+
+  /* ---- mandatory: life ---------------------------------------------------------------------------------------- */
+
+  /* Finds the runtime's entry points. Must not create a device context. Called once, before everything else but the
+   * data members above. SLUICE_ERROR_NO_DEVICE when the runtime is there and has no device: the module is unloaded. */
+  sluice_result_t (*init)(const sluice_host_services_t *services);
+  /* Gives back all that the module holds. The vendor's runtime may be shut down already (a program that exits without
+   * MPI_Finalize): then nothing of it is called. */
+  void (*fini)(void);
+  /* The native text of this thread's last error; "" when there was none. Owned by the module, valid until the next
+   * call of this thread. */
+  const char *(*last_error)(void);
+
+  /* ---- mandatory: what is there ------------------------------------------------------------------------------- */
+
+  int32_t (*device_count)(void);
+  sluice_result_t (*device_info)(int32_t device, sluice_device_info_t *info);
+
+  /* Says what `address` is. Hot: called for every buffer of every MPI call once the module is loaded, so well under
+   * 100 ns, no lock that a copy may hold, and exact at any moment: an address whose allocation was freed or replaced
+   * since the last call is answered as it is now. Unknown addresses are SLUICE_MEMORY_HOST and no error. */
+  sluice_result_t (*query_pointer)(const void *address, sluice_pointer_info_t *info);
+
+  /* Makes pointers of another context of the runtime known, for runtimes whose pointer queries need one. `context`
+   * points to a native object (docs of the backend say which type). Runtimes that need no such thing return success. */
+  sluice_result_t (*register_context)(void *context);
+
+  /* ---- mandatory: staging memory ------------------------------------------------------------------------------ */
+
+  /* Host memory that the device copies to and from fastest, reachable by the CPU and by the kernel (a host MPI may
+   * read it with process_vm_readv). alignment: 0 for the runtime's own, else a power of two. Setup cost: milliseconds. */
+  sluice_result_t (*host_alloc)(int32_t device, size_t size_bytes, size_t alignment, void **memory);
+  sluice_result_t (*host_free)(int32_t device, void *memory);
+  /* The staging memory that measured fastest for this runtime (docs/measurements); what the knob's `auto` means. */
+  sluice_staging_memory_t (*preferred_staging)(int32_t device);
+
+  /* ---- mandatory: copies -------------------------------------------------------------------------------------- */
+
+  /* A queue of Sluice's own on `device`, not ordered with any queue of the program. */
+  sluice_result_t (*queue_create)(int32_t device, sluice_queue_t **queue);
+  /* Waits for what is queued, then frees. */
+  sluice_result_t (*queue_destroy)(sluice_queue_t *queue);
+
+  /* Enqueues copies between any two addresses that the CPU or the queue's device can reach; order within the queue is
+   * kept, copies of one call may run in any order among themselves. Returns before they are done. Source and
+   * destination stay valid until a later ticket is done. */
+  sluice_result_t (*enqueue_copies)(sluice_queue_t *queue, const sluice_copy_t *copies, size_t n_copies);
+  /* Marks the end of all that was enqueued so far. Tickets of one queue are done in order. */
+  sluice_result_t (*enqueue_ticket)(sluice_queue_t *queue, uint64_t *ticket);
+  /* SLUICE_SUCCESS when done (the data of all earlier copies is visible to the CPU and to every later command of any
+   * queue), SLUICE_NOT_READY when not, an error when a copy failed. Never blocks. Hot. */
+  sluice_result_t (*test_ticket)(sluice_queue_t *queue, uint64_t ticket);
+  /* Blocks until test_ticket would not say SLUICE_NOT_READY, and answers as it would. */
+  sluice_result_t (*wait_ticket)(sluice_queue_t *queue, uint64_t ticket);
+  /* One copy, begun and finished: the same as enqueue_copies + enqueue_ticket + wait_ticket, by whatever way measured
+   * fastest for that size and direction. Hot: the cost of a small staged message is this call. */
+  sluice_result_t (*copy)(sluice_queue_t *queue, void *dst, const void *src, size_t size_bytes);
+
+  /* ---- optional group `program`: all five or none -------------------------------------------------------------- */
+  /* What a program would do with the vendor's runtime, written as a program would write it. Used by the tests, the
+   * benchmarks and the demo; libsluice itself never calls it. These may create contexts and change the current device. */
+
+  /* Makes `device` current for the calling thread, as cudaSetDevice or the choice of a queue would. */
+  sluice_result_t (*program_set_device)(int32_t device);
+  /* kind: PINNED, DEVICE or SHARED; memory of the current device. */
+  sluice_result_t (*program_alloc)(sluice_memory_kind_t kind, size_t size_bytes, void **memory);
+  sluice_result_t (*program_free)(void *memory);
+  /* The vendor's plain blocking copy, direction found from the addresses (cudaMemcpy, queue.memcpy().wait()). */
+  sluice_result_t (*program_copy)(void *dst, const void *src, size_t size_bytes);
+  /* Waits for all work of the current device. */
+  sluice_result_t (*program_synchronize)(void);
+} sluice_backend_t;
+
+typedef const sluice_backend_t *(*sluice_backend_table_fn)(void);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* SLUICE_BACKEND_H */

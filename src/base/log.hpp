@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The log: lines on standard error, "sluice[rank] level room text".
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+namespace sluice::log {
+
+enum class Level : std::uint8_t { kError, kWarn, kInfo, kDebug };
+
+// Chooses what is written; the default is kWarn. Any thread.
+void set_level(Level level) noexcept;
+[[nodiscard]] Level level() noexcept;
+
+// The rank shown in front of each line; -1 (the default) shows the process id instead.
+void set_rank(int rank) noexcept;
+
+// Writes one line if `level` is on. `room` is the source folder. One write(2) a line, so that lines of several ranks do
+// not mix. Any thread; never fails.
+void write(Level level, std::string_view room, std::string_view text) noexcept;
+
+inline void error(std::string_view room, std::string_view text) noexcept {
+  write(Level::kError, room, text);
+}
+inline void warn(std::string_view room, std::string_view text) noexcept {
+  write(Level::kWarn, room, text);
+}
+inline void info(std::string_view room, std::string_view text) noexcept {
+  write(Level::kInfo, room, text);
+}
+inline void debug(std::string_view room, std::string_view text) noexcept {
+  write(Level::kDebug, room, text);
+}
+
+// As warn, but each `key` is said once in the life of the process (a fallback that every message takes is one line).
+void warn_once(std::string_view key, std::string_view room, std::string_view text) noexcept;
+
+}  // namespace sluice::log

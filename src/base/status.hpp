@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Status: whether an internal call worked and, if not, what happened, the native text and the remedy.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <utility>
+
+namespace sluice {
+
+// What is damaged, in the words that the MPI error classes need (ops/env/errors.cpp maps them).
+enum class ErrorKind : std::uint8_t {
+  kNone,
+  kOutOfMemory,      // MPI_ERR_NO_MEM
+  kBadBuffer,        // MPI_ERR_BUFFER: the caller's address cannot be used
+  kInvalidArgument,  // MPI_ERR_ARG: a knob, a name
+  kBackend,          // MPI_ERR_OTHER: a vendor runtime refused
+  kUnsupported,      // MPI_ERR_OTHER: cannot be done here
+  kInternal          // MPI_ERR_INTERN: a defect of Sluice
+};
+
+// The outcome of an internal call. A success carries no text and allocates nothing. Any thread may copy and move it.
+class [[nodiscard]] Status {
+ public:
+  Status() noexcept = default;
+
+  // A failure. `message` is one line: what happened, the native text if there is one, and the remedy. By the rule
+  // "first to know, first to say", whoever creates it has logged nothing: the message travels to the user once, through
+  // the MPI error that it becomes.
+  static Status error(ErrorKind kind, std::string message) {
+    Status status;
+    status.kind_ = kind;
+    status.message_ = std::move(message);
+    return status;
+  }
+
+  [[nodiscard]] bool is_ok() const noexcept { return kind_ == ErrorKind::kNone; }
+  [[nodiscard]] ErrorKind kind() const noexcept { return kind_; }
+  [[nodiscard]] const std::string &message() const noexcept { return message_; }
+
+ private:
+  ErrorKind kind_ = ErrorKind::kNone;
+  std::string message_;
+};
+
+}  // namespace sluice

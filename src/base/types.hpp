@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The small vocabulary that every room shares: operations, memory kinds, routes and staging memories, with their names.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+namespace sluice {
+
+enum class Operation : std::uint8_t {
+#define SLUICE_OPERATION(enumerator, name) enumerator,
+#include "base/operations.def"
+#undef SLUICE_OPERATION
+};
+
+inline constexpr std::array kOperationNames = {
+#define SLUICE_OPERATION(enumerator, name) std::string_view(name),
+#include "base/operations.def"
+#undef SLUICE_OPERATION
+};
+
+// What a buffer lies in. The values are those of sluice_memory_kind_t in sluice/backend.h.
+enum class MemoryKind : std::uint8_t { kHost, kPinned, kDevice, kShared, kFreed };
+inline constexpr std::array<std::string_view, 5> kMemoryKindNames = {"host", "pinned", "device", "shared", "freed"};
+
+// How the bytes of one side of an operation travel.
+enum class Route : std::uint8_t {
+  kHost,   // handed to the host MPI as they are
+  kStaged  // copied through staging memory, which the host MPI sends or receives (CCGrid'23, algorithm 1)
+};
+inline constexpr std::array<std::string_view, 2> kRouteNames = {"host", "staged"};
+
+// What staging buffers are made of (CCGrid'23, section IV.A). The values are those of sluice_staging_memory_t.
+enum class StagingMemory : std::uint8_t { kMalloc, kAligned, kRuntime, kRuntimeAligned };
+inline constexpr std::array<std::string_view, 4> kStagingMemoryNames = {"malloc", "aligned", "runtime",
+                                                                        "runtime_aligned"};
+
+// The alignment of the two aligned staging memories, in bytes.
+inline constexpr std::size_t kStagingAlignment = 4096;
+
+[[nodiscard]] constexpr std::string_view name(Operation operation) noexcept {
+  return kOperationNames[static_cast<std::size_t>(operation)];
+}
+[[nodiscard]] constexpr std::string_view name(MemoryKind kind) noexcept {
+  return kMemoryKindNames[static_cast<std::size_t>(kind)];
+}
+[[nodiscard]] constexpr std::string_view name(Route route) noexcept {
+  return kRouteNames[static_cast<std::size_t>(route)];
+}
+[[nodiscard]] constexpr std::string_view name(StagingMemory memory) noexcept {
+  return kStagingMemoryNames[static_cast<std::size_t>(memory)];
+}
+
+}  // namespace sluice

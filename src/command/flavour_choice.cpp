@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "command/flavour_choice.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <filesystem>
+#include <fstream>
+#include <set>
+#include <sstream>
+#include <system_error>
+
+#include "command/child_process.hpp"
+#include "command/elf_file.hpp"
+#include "command/library_search.hpp"
+
+namespace sluice::command {
+namespace {
+
+namespace fs = std::filesystem;
+
+// A word of the command that names an executable file.
+struct Candidate {
+  std::string word;
+  fs::path path;
+  ProgramMpi mpi;
+  std::string interpreter;  // of a script, or the program itself when it is a Python interpreter; else empty
+};
+
+bool is_python(const fs::path &program) {
+  return program.filename().string().starts_with("python");
+}
+
+// The interpreter of a script: "python3" for "#!/usr/bin/env python3". Empty when the file is no script.
+std::string interpreter_of(const fs::path &path) {
+  std::ifstream file(path, std::ios::binary);
+  std::string line;
+  if (!std::getline(file, line) || !line.starts_with("#!")) return "";
+  std::istringstream words(line.substr(2));
+  std::string program;
+  words >> program;
+  if (fs::path(program).filename() == "env") {
+    while (words >> program && program.starts_with("-")) {
+    }
+  }
+  return program;
+}
+
+// An MPMD command has a program in each of its parts, which stand between colons.
+std::vector<std::vector<Candidate>> candidates(const std::vector<std::string> &command, std::size_t begin) {
+  std::vector<std::vector<Candidate>> parts(1);
+  for (std::size_t i = begin; i < command.size(); ++i) {
+    const std::string &word = command[i];
+    if (word == ":") parts.emplace_back();
+    if (word.starts_with("-") || word.find('=') != std::string::npos) continue;
+    const std::optional<fs::path> path = find_program(word);
+    if (!path) continue;
+    Candidate candidate{word, *path, mpi_of_program(*path), ""};
+    if (candidate.mpi.library.empty())
+      candidate.interpreter = is_python(*path) ? path->string() : interpreter_of(*path);
+    parts.back().push_back(std::move(candidate));
+  }
+  return parts;
+}
+
+// The folder of the interpreter's mpi4py; empty when it has none.
+fs::path mpi4py_folder(const std::string &interpreter) {
+  const std::string program =
+      "import importlib.util as u; s = u.find_spec('mpi4py'); print(s.submodule_search_locations[0] if s else '')";
+  std::string said = output_of({interpreter, "-c", program}).value_or("");
+  while (!said.empty() && said.back() == '\n') said.pop_back();
+  return said.substr(said.rfind('\n') + 1);
+}
+
+// The flavours of the extension modules of an mpi4py (its wheels carry one for each).
+std::set<Flavour> mpi4py_flavours(const std::string &interpreter) {
+  std::set<Flavour> flavours;
+  const fs::path folder = mpi4py_folder(interpreter);
+  std::error_code ignored;
+  if (folder.empty()) return flavours;
+  for (const fs::directory_entry &entry : fs::directory_iterator(folder, ignored)) {
+    const std::string leaf = entry.path().filename().string();
+    if (!leaf.starts_with("MPI.") || !leaf.ends_with(".so")) continue;
+    if (const auto flavour = mpi_of_program(entry.path()).flavour) flavours.insert(*flavour);
+  }
+  return flavours;
+}
+
+Status unknown_interface(const Candidate &candidate) {
+  return Status::error(
+      ErrorKind::kUnsupported,
+      fmt::format("{} is linked to {}, an MPI of a binary interface that Sluice is not built for (it has libmpi.so.12, "
+                  "libmpi.so.40 and libmpi_abi.so): link the program to another MPI",
+                  candidate.word, candidate.mpi.library));
+}
+
+Status not_an_mpi_program(const std::vector<Candidate> &found) {
+  if (found.empty()) {
+    return Status::error(ErrorKind::kInvalidArgument,
+                         "no word of the command names a program that can be run: check its path");
+  }
+  std::vector<std::string> words;
+  for (const Candidate &candidate : found) words.push_back(candidate.word);
+  return Status::error(ErrorKind::kInvalidArgument,
+                       fmt::format("{} {} not linked to an MPI, so there is nothing for Sluice to do: run an MPI "
+                                   "program, or name its MPI with --mpi if it loads one later",
+                                   fmt::join(words, ", "), words.size() == 1 ? "is" : "are"));
+}
+
+// A script or interpreter gives no needed libraries to read: its mpi4py does, or else the launcher's MPI is taken.
+Status choose_for_script(const Candidate &script, const std::optional<Launcher> &launcher, FlavourChoice *choice) {
+  const std::set<Flavour> found =
+      is_python(script.interpreter) ? mpi4py_flavours(script.interpreter) : std::set<Flavour>{};
+  if (found.size() == 1) {
+    *choice = {*found.begin(), fmt::format("mpi4py of {} is linked to {}", script.interpreter, title(*found.begin()))};
+    return {};
+  }
+  if (launcher && flavour_of(launcher->kind)) {
+    const Flavour flavour = *flavour_of(launcher->kind);
+    *choice = {flavour, fmt::format("{} is a script, and {} is the launcher of an MPI with {}", script.word,
+                                    launcher->path.string(), title(flavour))};
+    return {};
+  }
+  return Status::error(ErrorKind::kInvalidArgument,
+                       fmt::format("cannot tell which MPI {} uses, because it is a script: name it with --mpi mpich, "
+                                   "--mpi ompi or --mpi abi",
+                                   script.word));
+}
+
+Status choose_in_part(const std::vector<Candidate> &part, const std::optional<Launcher> &launcher,
+                      FlavourChoice *choice) {
+  for (const Candidate &candidate : part) {
+    if (candidate.mpi.flavour) {
+      *choice = {*candidate.mpi.flavour, fmt::format("{} needs {}, which has {}", candidate.mpi.needed_by.string(),
+                                                     candidate.mpi.library, title(*candidate.mpi.flavour))};
+      return {};
+    }
+    if (!candidate.mpi.library.empty()) return unknown_interface(candidate);
+  }
+  for (const Candidate &candidate : part) {
+    if (!candidate.interpreter.empty()) return choose_for_script(candidate, launcher, choice);
+  }
+  return not_an_mpi_program(part);
+}
+
+}  // namespace
+
+Status choose_flavour(const std::vector<std::string> &command, const std::optional<Launcher> &launcher,
+                      FlavourChoice *choice) {
+  bool is_first = true;
+  for (const std::vector<Candidate> &part : candidates(command, launcher ? launcher->position + 1 : 0)) {
+    FlavourChoice chosen;
+    if (Status status = choose_in_part(part, launcher, &chosen); !status.is_ok()) return status;
+    if (!is_first && chosen.flavour != choice->flavour) {
+      return Status::error(ErrorKind::kInvalidArgument,
+                           fmt::format("the command's programs have different MPIs ({}; {}): build them with one",
+                                       choice->rule, chosen.rule));
+    }
+    if (is_first) *choice = chosen;
+    is_first = false;
+  }
+  return {};
+}
+
+}  // namespace sluice::command

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Which flavour of libsluice a command line needs.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/status.hpp"
+#include "command/flavour.hpp"
+#include "command/launcher.hpp"
+
+namespace sluice::command {
+
+struct FlavourChoice {
+  Flavour flavour = Flavour::kMpich;
+  std::string rule;  // for people: what decided
+};
+
+// Looks at the words of `command` in this order: a program linked to an MPI; a Python interpreter or script, by the MPI
+// that its mpi4py is linked to; any other script, by the launcher's own MPI. Fails when nothing of the command is an
+// MPI program, when two programs need different flavours, or when the MPI's interface is unknown; the text says what to
+// do.
+Status choose_flavour(const std::vector<std::string> &command, const std::optional<Launcher> &launcher,
+                      FlavourChoice *choice);
+
+}  // namespace sluice::command

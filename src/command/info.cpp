@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "command/info.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+#include <cstdlib>
+#include <memory>
+
+#include "device/backend.hpp"
+#include "plan/plan.hpp"
+#include "plan/policy.hpp"
+#include "sluice/sluice.h"
+
+extern char **environ;
+
+namespace sluice::command {
+namespace {
+
+// The modules are opened here and not by the registry, which opens those only whose runtime the process uses.
+using OpenBackends = std::vector<std::unique_ptr<device::Backend>>;
+
+BackendInfo ask_backend(const device::Module &module, OpenBackends *open) {
+  BackendInfo info{module.name, module.path, "", "", {}};
+  Status status;
+  open->push_back(device::Backend::load(module.path, &status));
+  const device::Backend *backend = open->back().get();
+  if (backend == nullptr) {
+    info.problem = status.is_ok() ? "it was not loaded and gave no reason" : status.message();
+    return info;
+  }
+  const sluice_backend_t &table = backend->table();
+  const std::int32_t n_devices = table.device_count();
+  for (std::int32_t i = 0; i < n_devices; ++i) {
+    sluice_device_info_t device{};
+    const Status asked = backend->check(table.device_info(i, &device), fmt::format("describe device {}", i));
+    if (asked.is_ok()) {
+      info.devices.push_back(device);
+    } else {
+      info.problem = asked.message();
+    }
+  }
+  if (n_devices > 0) {
+    info.staging_memory = name(plan::policy_of(backend, 0).staging_memory);
+  }
+  return info;
+}
+
+void add_knobs_of(const device::Backend *backend, std::vector<KnobInfo> *knobs) {
+  if (backend == nullptr) return;
+  for (std::size_t i = 0; i < backend->table().n_knobs; ++i) {
+    const sluice_backend_knob_t &knob = backend->table().knobs[i];
+    const char *set = std::getenv(knob.name);
+    knobs->push_back({knob.name, set != nullptr ? set : knob.default_value, set != nullptr ? "environment" : "default",
+                      "", knob.doc});
+  }
+}
+
+std::vector<std::string> unknown_names(const std::vector<device::Module> &modules) {
+  std::vector<std::string> environment;
+  for (char **entry = environ; *entry != nullptr; ++entry) environment.emplace_back(*entry);
+  std::vector<std::string> prefixes;
+  for (const device::Module &module : modules) {
+    std::string prefix = "SLUICE_" + module.name + "_";
+    std::transform(prefix.begin(), prefix.end(), prefix.begin(),
+                   [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
+    prefixes.push_back(std::move(prefix));
+  }
+  return unknown_knobs(environment, prefixes);
+}
+
+// Taken for the first backend that has a device, as the route of a message depends on no more than that.
+RouteAnswer answer(const RouteQuestion &question, const OpenBackends &open) {
+  const auto first = std::find_if(open.begin(), open.end(), [](const std::unique_ptr<device::Backend> &backend) {
+    return backend != nullptr && backend->table().device_count() > 0;
+  });
+  const device::Backend *backend = first != open.end() ? first->get() : nullptr;
+  RouteAnswer result{question, backend != nullptr ? backend->name() : "", "", ""};
+  const plan::Policy policy = plan::policy_of(backend, 0);
+  const auto explain = [&](MemoryKind kind) {
+    const plan::Query query{kind, question.size_bytes, true};
+    return plan::explain(query, plan::choose(query, policy));
+  };
+  result.send = explain(question.from);
+  result.receive = explain(question.to);
+  return result;
+}
+
+}  // namespace
+
+std::string version() {
+  return fmt::format("{}.{}.{}", SLUICE_VERSION_MAJOR, SLUICE_VERSION_MINOR, SLUICE_VERSION_PATCH);
+}
+
+Info collect_info(const std::string &library_folder, const std::optional<RouteQuestion> &question) {
+  Info info;
+  // First of all: it forks, and a backend's runtime starts threads.
+  info.host_mpis = find_host_mpis();
+  info.launchers = find_launchers();
+
+  info.installation = find_installation(library_folder);
+  for (const Status &problem : info.installation.problems) info.problems.push_back(problem.message());
+  for (const KnobValue &knob : Knobs::process().values()) {
+    info.knobs.push_back({knob.line.name, knob.value,
+                          knob.source == KnobSource::kEnvironment ? "environment" : "default", knob.line.range,
+                          knob.line.doc});
+  }
+  OpenBackends open;
+  for (const device::Module &module : info.installation.modules) {
+    info.backends.push_back(ask_backend(module, &open));
+    add_knobs_of(open.back().get(), &info.knobs);
+  }
+  for (std::string &text : unknown_names(info.installation.modules)) info.problems.push_back(std::move(text));
+  if (question) info.route = answer(*question, open);
+  return info;
+}
+
+}  // namespace sluice::command

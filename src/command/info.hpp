@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// `sluice info`: what Sluice finds on this machine. Collected into values first, then printed as text or JSON.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/knobs.hpp"
+#include "base/types.hpp"
+#include "command/host_mpis.hpp"
+#include "command/installation.hpp"
+#include "sluice/backend.h"
+
+namespace sluice::command {
+
+// One module and the devices that it sees.
+struct BackendInfo {
+  std::string name;
+  std::string module;          // file
+  std::string problem;         // why it is not loaded; empty when it is
+  std::string staging_memory;  // the one that `auto` means, on device 0
+  std::vector<sluice_device_info_t> devices;
+};
+
+// A knob of the library or of a backend with the value in force.
+struct KnobInfo {
+  std::string name;
+  std::string value;
+  std::string source;  // "default" or "environment"
+  std::string range;   // empty for backends' knobs, whose sentence says it
+  std::string doc;
+};
+
+// What would happen to one message.
+struct RouteQuestion {
+  std::uint64_t size_bytes = 0;
+  MemoryKind from = MemoryKind::kDevice;
+  MemoryKind to = MemoryKind::kDevice;
+};
+struct RouteAnswer {
+  RouteQuestion question;
+  std::string backend;  // whose staging memory was taken; empty when no backend is loaded
+  std::string send;     // plan::explain of the sender's side
+  std::string receive;
+};
+
+struct Info {
+  std::vector<HostMpi> host_mpis;
+  std::vector<FoundLauncher> launchers;
+  Installation installation;
+  std::vector<BackendInfo> backends;
+  std::vector<KnobInfo> knobs;
+  std::vector<std::string> problems;  // unknown knobs, unreadable modules
+  std::optional<RouteAnswer> route;
+};
+
+// Looks at the machine. Loads every module to ask it for its devices. `library_folder` as in find_installation.
+[[nodiscard]] Info collect_info(const std::string &library_folder, const std::optional<RouteQuestion> &question);
+
+[[nodiscard]] std::string to_text(const Info &info);
+[[nodiscard]] std::string to_json(const Info &info);
+
+// "0.1.0"
+[[nodiscard]] std::string version();
+
+}  // namespace sluice::command

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// to_json(): `sluice info --json`, for scripts. Members are only ever added; another meaning raises "format".
+#include <nlohmann/json.hpp>
+
+#include "command/info.hpp"
+
+namespace sluice::command {
+namespace {
+
+using nlohmann::ordered_json;
+
+constexpr int kFormat = 1;
+
+ordered_json json_of(const BackendInfo &backend) {
+  ordered_json devices = ordered_json::array();
+  for (const sluice_device_info_t &device : backend.devices) {
+    devices.push_back({{"name", device.name},
+                       {"runtime", device.runtime},
+                       {"pci_address", device.pci_address},
+                       {"numa_node", device.numa_node},
+                       {"memory_bytes", device.memory_bytes}});
+  }
+  return {{"name", backend.name},
+          {"module", backend.module},
+          {"is_usable", !backend.devices.empty()},
+          {"problem", backend.problem},
+          {"staging_memory", backend.staging_memory},
+          {"devices", devices}};
+}
+
+}  // namespace
+
+std::string to_json(const Info &info) {
+  ordered_json root = {{"format", kFormat}, {"version", version()}};
+  root["host_mpis"] = ordered_json::array();
+  for (const HostMpi &mpi : info.host_mpis) {
+    root["host_mpis"].push_back(
+        {{"library", mpi.library.string()}, {"flavour", name(mpi.flavour)}, {"version", mpi.version}});
+  }
+  root["launchers"] = ordered_json::array();
+  for (const FoundLauncher &launcher : info.launchers) {
+    root["launchers"].push_back({{"path", launcher.path.string()}, {"version", launcher.version}});
+  }
+  root["libraries"] = ordered_json::object();
+  for (const auto &[flavour, file] : info.installation.libraries) {
+    root["libraries"][std::string(name(flavour))] = file.string();
+  }
+  root["module_folder"] = info.installation.module_folder;
+  root["backends"] = ordered_json::array();
+  for (const BackendInfo &backend : info.backends) root["backends"].push_back(json_of(backend));
+  root["knobs"] = ordered_json::array();
+  for (const KnobInfo &knob : info.knobs) {
+    root["knobs"].push_back({{"name", knob.name},
+                             {"value", knob.value},
+                             {"source", knob.source},
+                             {"range", knob.range},
+                             {"doc", knob.doc}});
+  }
+  if (info.route) {
+    const RouteAnswer &route = *info.route;
+    root["route"] = {{"size_bytes", route.question.size_bytes},
+                     {"from", name(route.question.from)},
+                     {"to", name(route.question.to)},
+                     {"backend", route.backend},
+                     {"send", route.send},
+                     {"receive", route.receive}};
+  }
+  root["problems"] = info.problems;
+  return root.dump(2, ' ', false, ordered_json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace sluice::command

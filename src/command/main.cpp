@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The program `sluice`: reads the command line and calls run.cpp or info.cpp.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cstdio>
+#include <exception>
+
+#include "command/info.hpp"
+#include "command/run.hpp"
+
+namespace sluice::command {
+namespace {
+
+constexpr int kWrongUse = 2;
+
+struct RouteWords {
+  std::string size;
+  std::string from = "device";
+  std::string to = "device";
+};
+
+// The kind that a word names; freed memory is no kind that anybody has.
+bool parse_kind(const std::string &word, MemoryKind *kind) {
+  for (std::size_t i = 0; i < kMemoryKindNames.size(); ++i) {
+    *kind = static_cast<MemoryKind>(i);
+    if (kMemoryKindNames[i] == word && *kind != MemoryKind::kFreed) return true;
+  }
+  return false;
+}
+
+int show_info(const std::string &library_folder, const RouteWords &words, bool wants_json) {
+  std::optional<RouteQuestion> question;
+  if (!words.size.empty()) {
+    question.emplace();
+    if (!parse_bytes(words.size, &question->size_bytes)) {
+      fmt::print(stderr, "sluice info: --route {}: wanted a number of bytes, with K, M or G if you like\n", words.size);
+      return kWrongUse;
+    }
+    if (!parse_kind(words.from, &question->from) || !parse_kind(words.to, &question->to)) {
+      fmt::print(stderr, "sluice info: --from {} --to {}: wanted host, pinned, device or shared\n", words.from,
+                 words.to);
+      return kWrongUse;
+    }
+  }
+  const Info info = collect_info(library_folder, question);
+  const std::string text = wants_json ? to_json(info) : to_text(info);
+  return std::fputs(text.c_str(), stdout) < 0 ? 1 : 0;
+}
+
+void describe_run(CLI::App *app, RunRequest *request) {
+  app->add_option("--backend", request->backends, "backends that may be used: auto, none or names: a,b");
+  app->add_option("--mpi", request->mpi, "binary interface of the program's MPI")
+      ->check(CLI::IsMember({"auto", "mpich", "ompi", "abi"}));
+  app->add_flag("--stats", request->wants_statistics, "print statistics when the program calls MPI_Finalize");
+  app->add_option("--lib-dir", request->library_folder, "folder of the Sluice libraries");
+  app->footer("Example: sluice run --stats -- mpiexec -n 4 ./app");
+}
+
+// `command` is what stood behind "--", which is not the parser's business.
+int dispatch(int argc, char **argv, std::vector<std::string> command) {
+  CLI::App app{"Makes the MPI you already have GPU-aware."};
+  app.set_version_flag("--version", version());
+  app.require_subcommand(1);
+
+  RunRequest request;
+  request.command = std::move(command);
+  CLI::App *run_app = app.add_subcommand("run", "starts an MPI program with Sluice: sluice run [options] -- command");
+  describe_run(run_app, &request);
+
+  std::string library_folder;
+  RouteWords route;
+  bool wants_json = false;
+  CLI::App *info_app = app.add_subcommand("info", "shows host MPIs, backends, devices, knobs and routes");
+  info_app->add_flag("--json", wants_json, "print JSON");
+  info_app->add_option("--lib-dir", library_folder, "folder of the Sluice libraries");
+  CLI::Option *size = info_app->add_option("--route", route.size, "say which route a message of this size takes");
+  info_app->add_option("--from", route.from, "memory that it is sent from")->needs(size)->capture_default_str();
+  info_app->add_option("--to", route.to, "memory that it is received in")->needs(size)->capture_default_str();
+
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError &error) {
+    return app.exit(error) == 0 ? 0 : kWrongUse;
+  }
+  return run_app->parsed() ? run(request) : show_info(library_folder, route, wants_json);
+}
+
+}  // namespace
+}  // namespace sluice::command
+
+int main(int argc, char **argv) {
+  try {
+    char **end = argv + argc;
+    char **separator = std::find_if(argv, end, [](const char *word) { return std::string_view(word) == "--"; });
+    std::vector<std::string> command;
+    if (separator != end) command.assign(separator + 1, end);
+    return sluice::command::dispatch(static_cast<int>(separator - argv), argv, std::move(command));
+  } catch (const std::exception &error) {
+    fmt::print(stderr, "sluice: {}\n", error.what());
+    return 1;
+  }
+}

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "device/backend.hpp"
+
+#include <dlfcn.h>
+#include <fmt/format.h>
+
+#include <cstddef>
+#include <cstdlib>
+#include <cstring>
+
+#include "base/log.hpp"
+
+namespace sluice::device {
+namespace {
+
+void log_for_module(int level, const char *text) {
+  if (level < 0 || level > 3 || text == nullptr) return;
+  log::write(static_cast<log::Level>(level), "backend", text);
+}
+
+// A module asks only for names of its own SLUICE_<BACKEND>_ table, whose defaults it knows; null means "not set".
+const char *knob_for_module(const char *name) {
+  return name != nullptr && std::strncmp(name, "SLUICE_", 7) == 0 ? std::getenv(name) : nullptr;
+}
+
+constexpr sluice_host_services_t kServices = {sizeof(sluice_host_services_t), log_for_module, knob_for_module};
+
+template <typename... Functions>
+bool are_all_set(Functions... functions) {
+  return ((functions != nullptr) && ...);
+}
+
+Status check_table(const sluice_backend_t *table, std::string_view path) {
+  if (table == nullptr) {
+    return Status::error(ErrorKind::kBackend, fmt::format("{}: the module has no table; reinstall it", path));
+  }
+  if (table->api_version != SLUICE_BACKEND_API_VERSION) {
+    return Status::error(ErrorKind::kBackend,
+                         fmt::format("{}: the module was built for version {} of sluice/backend.h and this library for "
+                                     "version {}; install the module that came with the library",
+                                     path, table->api_version, SLUICE_BACKEND_API_VERSION));
+  }
+  const bool is_whole =
+      table->struct_size >= sizeof(sluice_backend_t) && table->name != nullptr &&
+      are_all_set(table->init, table->fini, table->last_error, table->device_count, table->device_info,
+                  table->query_pointer, table->register_context, table->host_alloc, table->host_free,
+                  table->preferred_staging, table->queue_create, table->queue_destroy, table->enqueue_copies,
+                  table->enqueue_ticket, table->test_ticket, table->wait_ticket, table->copy);
+  if (!is_whole) {
+    return Status::error(ErrorKind::kBackend,
+                         fmt::format("{}: the module leaves a mandatory function empty; reinstall it", path));
+  }
+  return {};
+}
+
+}  // namespace
+
+std::unique_ptr<Backend> Backend::load(const std::string &path, Status *status) {
+  void *library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (library == nullptr) {
+    *status = Status::error(ErrorKind::kBackend, fmt::format("{}: cannot be loaded: {}; reinstall the module, or leave "
+                                                             "it out of SLUICE_BACKENDS",
+                                                             path, dlerror()));
+    return nullptr;
+  }
+  auto table_fn = reinterpret_cast<sluice_backend_table_fn>(dlsym(library, SLUICE_BACKEND_TABLE_SYMBOL));
+  const sluice_backend_t *table = table_fn != nullptr ? table_fn() : nullptr;
+  *status = check_table(table, path);
+  if (!status->is_ok()) {
+    dlclose(library);
+    return nullptr;
+  }
+  std::unique_ptr<Backend> backend = over_table(table, status);
+  if (backend == nullptr) {
+    dlclose(library);
+  } else {
+    backend->library_ = library;
+  }
+  return backend;
+}
+
+std::unique_ptr<Backend> Backend::over_table(const sluice_backend_t *table, Status *status) {
+  *status = check_table(table, "backend table");
+  if (!status->is_ok()) return nullptr;
+  std::unique_ptr<Backend> backend(new Backend(table, nullptr));
+  const sluice_result_t result = table->init(&kServices);
+  if (result == SLUICE_ERROR_NO_DEVICE) {
+    *status =
+        Status::error(ErrorKind::kUnsupported, fmt::format("{}: no device: {}", table->name, table->last_error()));
+    return nullptr;
+  }
+  *status = backend->check(result, "start");
+  if (!status->is_ok()) return nullptr;
+  backend->is_initialised_ = true;
+  return backend;
+}
+
+Backend::~Backend() {
+  if (is_initialised_) table_->fini();
+  if (library_ != nullptr) dlclose(library_);
+}
+
+Status Backend::check(sluice_result_t result, std::string_view what) const {
+  if (result == SLUICE_SUCCESS) return {};
+  ErrorKind kind = ErrorKind::kBackend;
+  const char *remedy = "see the vendor's documentation of this error; SLUICE_LOG=debug shows the calls before it";
+  if (result == SLUICE_ERROR_OUT_OF_MEMORY) {
+    kind = ErrorKind::kOutOfMemory;
+    remedy = "lower SLUICE_DEVICE_POOL_BYTES or the program's own use of memory";
+  } else if (result == SLUICE_ERROR_INVALID_ARGUMENT) {
+    kind = ErrorKind::kBadBuffer;
+    remedy = "check that the buffer was not freed and holds as many elements as the call says";
+  }
+  const char *native = table_->last_error();
+  return Status::error(kind, fmt::format("{} could not {}: {}; {}", name(), what,
+                                         native != nullptr && native[0] != '\0' ? native : "no native text", remedy));
+}
+
+}  // namespace sluice::device

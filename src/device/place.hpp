@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Place: what a buffer is and whose it is. classify() is "between a pointer and a backend".
+#pragma once
+
+#include <cstdint>
+
+#include "base/status.hpp"
+#include "base/types.hpp"
+#include "device/backend.hpp"
+
+namespace sluice::device {
+
+// Where an address lies. Valid at the moment it was asked for: the program may free the memory afterwards.
+struct Place {
+  MemoryKind kind = MemoryKind::kHost;
+  const Backend *backend = nullptr;  // null for plain host memory
+  std::int32_t device = -1;
+  std::uint64_t allocation_id = 0;
+};
+
+// Asks the loaded backends about `address` (interior addresses too), in order of priority. Nothing is remembered
+// between calls, so the answer cannot be stale: memory freed and allocated again at the same address is seen as what it
+// is now; what is quick about it is each backend's own look-up. Null is host memory. Hot: without a backend, two loads.
+// Any thread. Fails only when a backend's query fails, with `place` left as host.
+[[nodiscard]] Status classify(const void *address, Place *place) noexcept;
+
+// True when some backend is loaded, so that classify() may answer anything but host. Hot.
+[[nodiscard]] bool has_backends() noexcept;
+
+}  // namespace sluice::device

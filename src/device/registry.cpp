@@ -1,0 +1,249 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "device/registry.hpp"
+
+#include <dlfcn.h>
+#include <fmt/format.h>
+#include <link.h>
+
+#include <algorithm>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "base/knobs.hpp"
+#include "base/log.hpp"
+
+extern char **environ;
+
+namespace sluice::device {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::string_view kPrefix = "libsluice_backend_";
+
+std::vector<std::string> loaded_libraries() {
+  std::vector<std::string> names;
+  dl_iterate_phdr(
+      [](dl_phdr_info *info, size_t /*size*/, void *data) {
+        if (info->dlpi_name != nullptr) {
+          static_cast<std::vector<std::string> *>(data)->push_back(fs::path(info->dlpi_name).filename().string());
+        }
+        return 0;
+      },
+      &names);
+  return names;
+}
+
+bool is_runtime_loaded(const Module &module, const std::vector<std::string> &libraries) {
+  return std::any_of(module.runtimes.begin(), module.runtimes.end(), [&](const std::string &runtime) {
+    return std::any_of(libraries.begin(), libraries.end(),
+                       [&](const std::string &library) { return library.starts_with(runtime); });
+  });
+}
+
+Status read_needs(Module *module, const fs::path &path) {
+  std::ifstream file(path);
+  if (!file) {
+    return Status::error(ErrorKind::kBackend,
+                         path.string() + ": cannot be read, so the backend cannot be used; reinstall it");
+  }
+  for (std::string line; std::getline(file, line);) {
+    std::istringstream words(line);
+    std::string word;
+    words >> word;
+    if (word == "priority") {
+      words >> module->priority;
+    } else if (!word.empty()) {
+      module->runtimes.push_back(word);
+    }
+  }
+  return {};
+}
+
+// SLUICE_BACKENDS as a predicate.
+bool is_allowed(const std::string &name) {
+  const std::string &allowed = Knobs::process().text("SLUICE_BACKENDS");
+  if (allowed == "auto") return true;
+  std::istringstream words(allowed);
+  for (std::string word; std::getline(words, word, ',');) {
+    if (word == name) return true;
+  }
+  return false;
+}
+
+void report_unknown(const std::vector<Module> &all) {
+  std::vector<std::string> prefixes;
+  for (const Module &module : all) {
+    std::string upper = module.name;
+    std::transform(upper.begin(), upper.end(), upper.begin(), [](unsigned char c) { return std::toupper(c); });
+    prefixes.push_back("SLUICE_" + upper + "_");
+  }
+  std::vector<std::string> environment;
+  for (char **entry = environ; entry != nullptr && *entry != nullptr; ++entry) environment.emplace_back(*entry);
+  for (const std::string &text : unknown_knobs(environment, prefixes)) log::warn("base", text);
+
+  const std::string &wanted = Knobs::process().text("SLUICE_BACKENDS");
+  if (wanted == "auto" || wanted == "none") return;
+  std::istringstream words(wanted);
+  for (std::string word; std::getline(words, word, ',');) {
+    const auto is_it = [&](const Module &module) { return module.name == word; };
+    if (std::none_of(all.begin(), all.end(), is_it)) {
+      log::error("device", fmt::format("SLUICE_BACKENDS names the backend \"{}\", which is not in {}; `sluice info` "
+                                       "lists those that are",
+                                       word, module_folder()));
+    }
+  }
+}
+
+}  // namespace
+
+std::string module_folder() {
+  const std::string &knob = Knobs::process().text("SLUICE_BACKEND_PATH");
+  if (!knob.empty()) return knob;
+  Dl_info here{};
+  std::error_code error;
+  if (dladdr(reinterpret_cast<const void *>(&module_folder), &here) != 0 && here.dli_fname != nullptr) {
+    const fs::path beside = fs::absolute(here.dli_fname, error).parent_path() / "sluice";
+    if (fs::is_directory(beside, error)) return beside.string();
+  }
+  const fs::path program = fs::read_symlink("/proc/self/exe", error);
+  return (program.parent_path() / "../lib/sluice").lexically_normal().string();
+}
+
+std::vector<Module> find_modules(const std::string &folder, std::vector<Status> *problems) {
+  std::vector<Module> modules;
+  std::error_code error;
+  for (const fs::directory_entry &entry : fs::directory_iterator(folder, error)) {
+    const std::string file = entry.path().filename().string();
+    if (!file.starts_with(kPrefix) || entry.path().extension() != ".so") continue;
+    Module module;
+    module.name = file.substr(kPrefix.size(), file.size() - kPrefix.size() - 3);
+    module.path = entry.path().string();
+    const Status status = read_needs(&module, fs::path(entry.path()).replace_extension(".needs"));
+    if (status.is_ok()) {
+      modules.push_back(std::move(module));
+    } else {
+      problems->push_back(status);
+    }
+  }
+  if (error) {
+    problems->push_back(Status::error(
+        ErrorKind::kBackend, fmt::format("no backends: the folder {} cannot be read ({}); set SLUICE_BACKEND_PATH",
+                                         folder, error.message())));
+  }
+  std::sort(modules.begin(), modules.end(), [](const Module &a, const Module &b) {
+    return a.priority != b.priority ? a.priority < b.priority : a.name < b.name;
+  });
+  return modules;
+}
+
+Registry &Registry::process() {
+  static auto *registry = new Registry();
+  return *registry;
+}
+
+unsigned long long Registry::library_loads() noexcept {
+  unsigned long long loads = 0;
+  // The callback stops at the first library: only the counter is wanted.
+  dl_iterate_phdr(
+      [](dl_phdr_info *info, size_t /*size*/, void *data) {
+        *static_cast<unsigned long long *>(data) = info->dlpi_adds;
+        return 1;
+      },
+      &loads);
+  return loads;
+}
+
+void Registry::refresh() noexcept {
+  try {
+    const std::scoped_lock lock(mutex_);
+    const unsigned long long loads = library_loads();
+    if (!is_scanned_) {
+      std::vector<Status> problems;
+      std::vector<Module> all = find_modules(module_folder(), &problems);
+      for (const Status &problem : problems) log::warn("device", problem.message());
+      report_unknown(all);
+      for (Module &module : all) {
+        if (is_allowed(module.name)) modules_.push_back(std::move(module));
+      }
+      is_scanned_ = true;
+    }
+    const std::vector<std::string> libraries = loaded_libraries();
+    for (auto module = modules_.begin(); module != modules_.end();) {
+      if (!is_runtime_loaded(*module, libraries)) {
+        ++module;
+        continue;
+      }
+      Status status;
+      std::unique_ptr<Backend> backend = Backend::load(module->path, &status);
+      if (backend != nullptr) {
+        log::info("device", fmt::format("backend {} loaded from {}", module->name, module->path));
+        activate(std::move(backend));
+      } else {
+        const bool is_absent = status.kind() == ErrorKind::kUnsupported;
+        log::write(is_absent ? log::Level::kInfo : log::Level::kWarn, "device",
+                   status.message() + "; buffers of this runtime are treated as host memory");
+      }
+      module = modules_.erase(module);
+    }
+    // Loading modules loads libraries too; those are not new runtimes, but looking once more costs little.
+    seen_library_loads_.store(loads, std::memory_order_release);
+  } catch (const std::exception &error) {
+    log::warn_once("refresh", "device", std::string("looking for backends failed: ") + error.what());
+  }
+}
+
+Backend *Registry::load(const std::string &name, Status *status) {
+  if (Backend *loaded = find(name.c_str()); loaded != nullptr) return loaded;
+  std::vector<Status> problems;
+  for (const Module &module : find_modules(module_folder(), &problems)) {
+    if (module.name != name) continue;
+    std::unique_ptr<Backend> backend = Backend::load(module.path, status);
+    if (backend == nullptr) return nullptr;
+    const std::scoped_lock lock(mutex_);
+    Backend *result = backend.get();
+    activate(std::move(backend));
+    return result;
+  }
+  *status = Status::error(
+      ErrorKind::kInvalidArgument,
+      fmt::format("no backend \"{}\" in {}; `sluice info` lists those that are there", name, module_folder()));
+  return nullptr;
+}
+
+Backend *Registry::find(const char *name) noexcept {
+  const std::size_t n = n_active_.load(std::memory_order_acquire);
+  for (std::size_t i = 0; i < n; ++i) {
+    if (std::strcmp(active_.at(i)->name(), name) == 0) return active_.at(i);
+  }
+  return nullptr;
+}
+
+void Registry::add(std::unique_ptr<Backend> backend) {
+  const std::scoped_lock lock(mutex_);
+  is_scanned_ = true;  // a test's registry holds what the test put there and nothing else
+  activate(std::move(backend));
+}
+
+void Registry::activate(std::unique_ptr<Backend> backend) {
+  const std::size_t n = n_active_.load(std::memory_order_relaxed);
+  if (n == kMaxBackends) {
+    log::warn("device", fmt::format("backend {} is left out: {} are loaded already", backend->name(), kMaxBackends));
+    return;
+  }
+  // Readers see either the old or the new count; an entry is never moved once it is visible.
+  active_.at(n) = backend.get();
+  owned_.push_back(std::move(backend));
+  n_active_.store(n + 1, std::memory_order_release);
+}
+
+void Registry::clear() noexcept {
+  const std::scoped_lock lock(mutex_);
+  n_active_.store(0, std::memory_order_release);
+  active_.fill(nullptr);
+  owned_.clear();
+}
+
+}  // namespace sluice::device

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Registry: which backends are in the process, and when to load one.
+//
+// A module is loaded when a library that its .needs file names is already in the process (the vendor's runtime is in
+// use) and SLUICE_BACKENDS allows it. The check costs one look at the dynamic loader's counter of loaded libraries, so
+// that a runtime that appears after MPI_Init is seen at the next MPI call.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/status.hpp"
+#include "device/backend.hpp"
+
+namespace sluice::device {
+
+// A module file that was found, loaded or not.
+struct Module {
+  std::string name;                   // from the file name: libsluice_backend_<name>.so
+  std::string path;                   // of the module
+  int priority = 100;                 // smaller is asked first
+  std::vector<std::string> runtimes;  // file-name beginnings of the libraries that mean "in use"
+};
+
+// The modules of a folder, by priority. Problems (no folder, an unreadable .needs file) are added to `problems`.
+[[nodiscard]] std::vector<Module> find_modules(const std::string &folder, std::vector<Status> *problems);
+
+// The folder that holds the modules: SLUICE_BACKEND_PATH, or sluice/ beside the file that holds this code, or
+// ../lib/sluice/ beside the program.
+[[nodiscard]] std::string module_folder();
+
+class Registry {
+ public:
+  // The process's registry. Never destroyed: the program's exit handlers may still call MPI.
+  static Registry &process();
+
+  Registry() = default;
+  Registry(const Registry &) = delete;
+  Registry &operator=(const Registry &) = delete;
+
+  // The loaded backends by priority. Hot: if no library was loaded since the last call, two loads. Any thread.
+  [[nodiscard]] std::span<Backend *const> backends() noexcept {
+    if (library_loads() != seen_library_loads_.load(std::memory_order_acquire)) refresh();
+    return {active_.data(), n_active_.load(std::memory_order_acquire)};
+  }
+
+  // Loads what has become loadable. Called by backends(). A module that cannot be loaded is warned about once.
+  void refresh() noexcept;
+
+  // Loads the named module whether its runtime is in the process or not (`sluice info`). Null with `status` set.
+  Backend *load(const std::string &name, Status *status);
+
+  // The loaded backend of that name, or null.
+  [[nodiscard]] Backend *find(const char *name) noexcept;
+
+  // Adds a backend that is not a module, for tests.
+  void add(std::unique_ptr<Backend> backend);
+
+  // Shuts all backends down. Only before exit and in tests; no other call may be running.
+  void clear() noexcept;
+
+  static constexpr std::size_t kMaxBackends = 8;
+
+ private:
+  [[nodiscard]] static unsigned long long library_loads() noexcept;
+  void activate(std::unique_ptr<Backend> backend);
+
+  std::mutex mutex_;
+  bool is_scanned_ = false;
+  std::vector<Module> modules_;  // found and allowed, not yet loaded
+  std::vector<std::unique_ptr<Backend>> owned_;
+  std::array<Backend *, kMaxBackends> active_{};
+  std::atomic<std::size_t> n_active_{0};
+  std::atomic<unsigned long long> seen_library_loads_{0};
+};
+
+}  // namespace sluice::device

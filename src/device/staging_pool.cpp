@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "device/staging_pool.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <cstdlib>
+#include <utility>
+
+#include "base/knobs.hpp"
+#include "base/log.hpp"
+#include "base/statistics.hpp"
+
+namespace sluice::device {
+
+StagingLease::StagingLease(StagingLease &&other) noexcept
+    : pool_(std::exchange(other.pool_, nullptr)),
+      source_(other.source_),
+      size_class_(other.size_class_),
+      data_(std::exchange(other.data_, nullptr)) {}
+
+StagingLease &StagingLease::operator=(StagingLease &&other) noexcept {
+  if (this != &other) {
+    std::swap(pool_, other.pool_);
+    std::swap(source_, other.source_);
+    std::swap(size_class_, other.size_class_);
+    std::swap(data_, other.data_);
+  }
+  return *this;
+}
+
+StagingLease::~StagingLease() {
+  if (data_ == nullptr) return;
+  if (pool_ != nullptr) {
+    pool_->release(this);
+  } else {
+    std::free(data_);
+  }
+}
+
+StagingPool &StagingPool::process() {
+  static auto *pool = new StagingPool(Knobs::process().bytes("SLUICE_DEVICE_POOL_BYTES"));
+  return *pool;
+}
+
+StagingPool::~StagingPool() {
+  trim();
+}
+
+unsigned StagingPool::class_of(std::size_t size_bytes) noexcept {
+  const auto shift = static_cast<unsigned>(std::bit_width(std::max<std::size_t>(size_bytes, 1) - 1));
+  return shift <= kSmallestShift ? 0 : shift - kSmallestShift;
+}
+
+std::size_t StagingPool::class_bytes(unsigned size_class) noexcept {
+  return std::size_t{1} << (size_class + kSmallestShift);
+}
+
+Status StagingPool::allocate(const StagingSource &source, std::size_t size_bytes, std::byte **block) {
+  void *memory = nullptr;
+  switch (source.memory) {
+    case StagingMemory::kMalloc:
+      memory = std::malloc(size_bytes);
+      break;
+    case StagingMemory::kAligned:
+      memory = std::aligned_alloc(kStagingAlignment, size_bytes);
+      break;
+    case StagingMemory::kRuntime:
+    case StagingMemory::kRuntimeAligned: {
+      const std::size_t alignment = source.memory == StagingMemory::kRuntime ? 0 : kStagingAlignment;
+      const Status status =
+          source.backend->check(source.backend->table().host_alloc(source.device, size_bytes, alignment, &memory),
+                                fmt::format("allocate {} bytes of staging memory", size_bytes));
+      if (!status.is_ok()) return status;
+      break;
+    }
+  }
+  if (memory == nullptr) {
+    return Status::error(ErrorKind::kOutOfMemory, fmt::format("no {} bytes of host memory for staging; lower "
+                                                              "SLUICE_DEVICE_POOL_BYTES or the program's use of memory",
+                                                              size_bytes));
+  }
+  *block = static_cast<std::byte *>(memory);
+  return {};
+}
+
+void StagingPool::free(const StagingSource &source, std::byte *block) noexcept {
+  if (source.memory == StagingMemory::kMalloc || source.memory == StagingMemory::kAligned) {
+    std::free(block);
+    return;
+  }
+  const Status status =
+      source.backend->check(source.backend->table().host_free(source.device, block), "free staging memory");
+  if (!status.is_ok()) log::warn_once("host_free", "device", status.message());
+}
+
+StagingPool::Shelf &StagingPool::shelf_of(const StagingSource &source) {
+  const auto found =
+      std::find_if(shelves_.begin(), shelves_.end(), [&](const auto &shelf) { return shelf->source == source; });
+  if (found != shelves_.end()) return **found;
+  shelves_.push_back(std::make_unique<Shelf>());
+  shelves_.back()->source = source;
+  return *shelves_.back();
+}
+
+Status StagingPool::acquire(const StagingSource &source, std::size_t size_bytes, StagingLease *lease) {
+  const unsigned size_class = class_of(size_bytes);
+  if (size_class >= kClasses) {
+    return Status::error(ErrorKind::kOutOfMemory,
+                         fmt::format("a message of {} bytes is too large to stage", size_bytes));
+  }
+  const std::size_t block_bytes = class_bytes(size_class);
+  lease->source_ = source;
+  lease->size_class_ = size_class;
+  {
+    const std::scoped_lock lock(mutex_);
+    auto &idle = shelf_of(source).idle[size_class];
+    if (!idle.empty()) {
+      lease->data_ = idle.back();
+      lease->pool_ = this;
+      idle.pop_back();
+      return {};
+    }
+    if (held_bytes_ + block_bytes > limit_bytes_) free_idle(held_bytes_ + block_bytes - limit_bytes_);
+    if (held_bytes_ + block_bytes > limit_bytes_) {
+      return acquire_unpooled(
+          size_bytes,
+          Status::error(ErrorKind::kOutOfMemory, fmt::format("the staging pool's limit of {} bytes is reached; raise "
+                                                             "SLUICE_DEVICE_POOL_BYTES",
+                                                             limit_bytes_)),
+          lease);
+    }
+    held_bytes_ += block_bytes;  // reserved; the allocation itself runs without the lock, it may take milliseconds
+  }
+  std::byte *block = nullptr;
+  const Status status = allocate(source, block_bytes, &block);
+  if (!status.is_ok()) {
+    {
+      const std::scoped_lock lock(mutex_);
+      held_bytes_ -= block_bytes;
+    }
+    return acquire_unpooled(size_bytes, status, lease);
+  }
+  lease->data_ = block;
+  lease->pool_ = this;
+  return {};
+}
+
+Status StagingPool::acquire_unpooled(std::size_t size_bytes, const Status &why, StagingLease *lease) {
+  log::warn_once("pool_exhausted", "device", why.message() + " (C memory is used meanwhile, which is slower)");
+  statistics::record_fallback("pool_exhausted");
+  const std::size_t rounded = (size_bytes + kStagingAlignment - 1) / kStagingAlignment * kStagingAlignment;
+  lease->pool_ = nullptr;
+  lease->data_ = static_cast<std::byte *>(std::aligned_alloc(kStagingAlignment, rounded));
+  if (lease->data_ != nullptr) return {};
+  return Status::error(ErrorKind::kOutOfMemory,
+                       fmt::format("no {} bytes of host memory to stage a message: {}", size_bytes, why.message()));
+}
+
+void StagingPool::release(StagingLease *lease) noexcept {
+  const std::scoped_lock lock(mutex_);
+  try {
+    shelf_of(lease->source_).idle[lease->size_class_].push_back(lease->data_);
+  } catch (...) {  // no memory for the list: the block goes back to where it came from
+    free(lease->source_, lease->data_);
+    held_bytes_ -= class_bytes(lease->size_class_);
+  }
+}
+
+void StagingPool::free_idle(std::uint64_t wanted_bytes) noexcept {
+  std::uint64_t freed = 0;
+  for (const auto &shelf : shelves_) {
+    for (unsigned size_class = kClasses; size_class-- > 0 && freed < wanted_bytes;) {
+      auto &idle = shelf->idle[size_class];
+      while (!idle.empty() && freed < wanted_bytes) {
+        free(shelf->source, idle.back());
+        idle.pop_back();
+        freed += class_bytes(size_class);
+      }
+    }
+  }
+  held_bytes_ -= freed;
+}
+
+void StagingPool::trim() noexcept {
+  const std::scoped_lock lock(mutex_);
+  free_idle(held_bytes_);
+}
+
+std::uint64_t StagingPool::held_bytes() const noexcept {
+  const std::scoped_lock lock(mutex_);
+  return held_bytes_;
+}
+
+}  // namespace sluice::device

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What the generated shells are made of. A shell reads: off? the next MPI : the operation.
+#pragma once
+
+#include "base/switch.hpp"
+#include "generated/operations.hpp"
+#include "wire/host.hpp"
+
+#define SLUICE_SHELL extern "C" __attribute__((visibility("default")))
+
+using sluice::is_enabled;
+using sluice::wire::host;
+using sluice::wire::is_inside_host;
+using sluice::wire::profiling_host;
+namespace ops = sluice::ops;

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// How a Status becomes an MPI error.
+#pragma once
+
+#include <exception>
+
+#include "base/status.hpp"
+#include "wire/mpi.hpp"
+
+namespace sluice::ops {
+
+// An MPI error code of the class that fits `status`, whose MPI_Error_string is the status's message. MPI has one text a
+// code: the codes, one a class, carry the text of the class's last error. Remembers the text for sluice_last_error().
+[[nodiscard]] int error_code(const Status &status);
+
+// Raises `status` through the error handler of `communicator` and returns its code, as the host MPI does with its own
+// errors. With MPI_ERRORS_ARE_FATAL (MPI's default) the host MPI ends the job; Sluice itself never does.
+int raise(MPI_Comm communicator, const Status &status);
+
+// Runs `body`, which returns an MPI error code. An exception (memory ran out) becomes an MPI error: nothing may fly
+// through a program that was written in C.
+template <typename Body>
+int guarded(MPI_Comm communicator, Body body) noexcept {
+  try {
+    return body();
+  } catch (const std::exception &error) {
+    return raise(communicator,
+                 Status::error(ErrorKind::kOutOfMemory, std::string("out of memory inside Sluice (") + error.what() +
+                                                            "); lower the program's own use of memory"));
+  }
+}
+
+// The text of this thread's last error; "" before the first. Valid until the thread's next error.
+[[nodiscard]] const char *last_error() noexcept;
+void set_last_error(const Status &status);
+
+}  // namespace sluice::ops

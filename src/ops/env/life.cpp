@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "ops/env/life.hpp"
+
+#include <atomic>
+#include <cstdio>
+#include <exception>
+#include <fstream>
+#include <string>
+
+#include "base/knobs.hpp"
+#include "base/log.hpp"
+#include "base/statistics.hpp"
+#include "device/copy.hpp"
+#include "device/registry.hpp"
+#include "device/staging_pool.hpp"
+#include "ops/datatype/layout_of.hpp"
+#include "progress/tracked_requests.hpp"
+#include "wire/host.hpp"
+
+namespace sluice::ops {
+namespace {
+
+std::atomic<int> world_rank{0};
+
+void print_statistics() {
+  const int rank = world_rank.load(std::memory_order_relaxed);
+  const std::string &mode = Knobs::process().text("SLUICE_STATS");
+  if (mode == "all" || ((mode == "rank0" || mode == "1") && rank == 0)) {
+    std::fputs(statistics::to_text(rank).c_str(), stderr);
+  }
+  std::string path = Knobs::process().text("SLUICE_STATS_FILE");
+  if (path.empty()) return;
+  if (const std::size_t at = path.find("%r"); at != std::string::npos) {
+    path.replace(at, 2, std::to_string(rank));
+  } else if (rank != 0) {
+    return;  // one file, and rank 0's it is
+  }
+  std::ofstream file(path);
+  file << statistics::to_json(rank) << std::flush;
+  if (!file) log::error("ops", "the statistics could not be written to " + path + "; check SLUICE_STATS_FILE");
+}
+
+}  // namespace
+
+void begin(bool has_world) noexcept {
+  try {
+    const Knobs &knobs = Knobs::process();
+    int rank = 0;
+    if (has_world && wire::host().MPI_Comm_rank(MPI_COMM_WORLD, &rank) == MPI_SUCCESS) {
+      world_rank.store(rank, std::memory_order_relaxed);
+      log::set_rank(rank);
+    }
+    const std::string &mode = knobs.text("SLUICE_STATS");
+    if ((mode != "off" && mode != "0") || !knobs.text("SLUICE_STATS_FILE").empty()) statistics::enable();
+    device::Registry::process().refresh();
+  } catch (const std::exception &error) {
+    log::error("ops", std::string("start: ") + error.what());
+  }
+}
+
+void end() noexcept {
+  try {
+    progress::TrackedRequests::process().reap(true);
+    print_statistics();
+    release_datatypes();
+    device::release_queues();
+    device::StagingPool::process().trim();
+  } catch (const std::exception &error) {
+    log::error("ops", std::string("end: ") + error.what());
+  }
+}
+
+}  // namespace sluice::ops

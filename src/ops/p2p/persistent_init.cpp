@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// MPI_Send_init, MPI_Bsend_init, MPI_Ssend_init, MPI_Rsend_init, MPI_Recv_init and their large-count forms.
+#include "generated/operations.hpp"
+#include "ops/env/errors.hpp"
+#include "ops/p2p/staged_request.hpp"
+
+namespace sluice::ops {
+namespace {
+
+template <typename Count>
+using SendInitFunction = int (*wire::Host::*)(const void *, Count, MPI_Datatype, int, int, MPI_Comm, MPI_Request *);
+template <typename Count>
+using RecvInitFunction = int (*wire::Host::*)(void *, Count, MPI_Datatype, int, int, MPI_Comm, MPI_Request *);
+
+// The staging memory is taken here, once, and held until the request is freed; MPI_Start copies.
+template <typename Count>
+int send_init_through(Operation operation, SendInitFunction<Count> function, const void *buf, Count count,
+                      MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request *request) {
+  if (is_plain_host_traffic()) return (wire::host().*function)(buf, count, datatype, dest, tag, comm, request);
+  return guarded(comm, [&]() -> int {
+    auto staged = std::make_shared<StagedRequest>(operation, comm, true);
+    Status ready = Side::of(buf, count, datatype, dest, &staged->send_side);
+    if (ready.is_ok()) ready = staged->open<Count>();
+    if (!ready.is_ok()) return raise(comm, ready);
+    const Side &side = staged->send_side;
+    const int result =
+        (wire::host().*function)(side.buffer(), side.count<Count>(), side.type(), dest, tag, comm, request);
+    return track(std::move(staged), request, result);
+  });
+}
+
+template <typename Count>
+int recv_init_through(RecvInitFunction<Count> function, void *buf, Count count, MPI_Datatype datatype, int source,
+                      int tag, MPI_Comm comm, MPI_Request *request) {
+  if (is_plain_host_traffic()) return (wire::host().*function)(buf, count, datatype, source, tag, comm, request);
+  return guarded(comm, [&]() -> int {
+    auto staged = std::make_shared<StagedRequest>(Operation::kRecvInit, comm, true);
+    Status ready = Side::of(buf, count, datatype, source, &staged->recv_side);
+    if (ready.is_ok()) ready = staged->open<Count>();
+    if (!ready.is_ok()) return raise(comm, ready);
+    const Side &side = staged->recv_side;
+    const int result =
+        (wire::host().*function)(side.buffer(), side.count<Count>(), side.type(), source, tag, comm, request);
+    return track(std::move(staged), request, result);
+  });
+}
+
+}  // namespace
+
+int send_init(const void *buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm,
+              MPI_Request *request) {
+  return send_init_through(Operation::kSendInit, &wire::Host::MPI_Send_init, buf, count, datatype, dest, tag, comm,
+                           request);
+}
+
+int send_init_c(const void *buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm,
+                MPI_Request *request) {
+  return send_init_through(Operation::kSendInit, &wire::Host::MPI_Send_init_c, buf, count, datatype, dest, tag, comm,
+                           request);
+}
+
+int bsend_init(const void *buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm,
+               MPI_Request *request) {
+  return send_init_through(Operation::kBsendInit, &wire::Host::MPI_Bsend_init, buf, count, datatype, dest, tag, comm,
+                           request);
+}
+
+int bsend_init_c(const void *buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm,
+                 MPI_Request *request) {
+  return send_init_through(Operation::kBsendInit, &wire::Host::MPI_Bsend_init_c, buf, count, datatype, dest, tag, comm,
+                           request);
+}
+
+int ssend_init(const void *buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm,
+               MPI_Request *request) {
+  return send_init_through(Operation::kSsendInit, &wire::Host::MPI_Ssend_init, buf, count, datatype, dest, tag, comm,
+                           request);
+}
+
+int ssend_init_c(const void *buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm,
+                 MPI_Request *request) {
+  return send_init_through(Operation::kSsendInit, &wire::Host::MPI_Ssend_init_c, buf, count, datatype, dest, tag, comm,
+                           request);
+}
+
+int rsend_init(const void *buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm,
+               MPI_Request *request) {
+  return send_init_through(Operation::kRsendInit, &wire::Host::MPI_Rsend_init, buf, count, datatype, dest, tag, comm,
+                           request);
+}
+
+int rsend_init_c(const void *buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm,
+                 MPI_Request *request) {
+  return send_init_through(Operation::kRsendInit, &wire::Host::MPI_Rsend_init_c, buf, count, datatype, dest, tag, comm,
+                           request);
+}
+
+int recv_init(void *buf, int count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm, MPI_Request *request) {
+  return recv_init_through(&wire::Host::MPI_Recv_init, buf, count, datatype, source, tag, comm, request);
+}
+
+int recv_init_c(void *buf, MPI_Count count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm,
+                MPI_Request *request) {
+  return recv_init_through(&wire::Host::MPI_Recv_init_c, buf, count, datatype, source, tag, comm, request);
+}
+
+}  // namespace sluice::ops

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// MPI_Sendrecv, MPI_Sendrecv_replace and their large-count forms.
+#include "generated/operations.hpp"
+#include "ops/env/errors.hpp"
+#include "ops/p2p/side.hpp"
+
+namespace sluice::ops {
+namespace {
+
+template <typename Count>
+using SendrecvFunction = int (*wire::Host::*)(const void *, Count, MPI_Datatype, int, int, void *, Count, MPI_Datatype,
+                                              int, int, MPI_Comm, MPI_Status *);
+template <typename Count>
+using ReplaceFunction = int (*wire::Host::*)(void *, Count, MPI_Datatype, int, int, int, int, MPI_Comm, MPI_Status *);
+
+template <typename Count>
+int sendrecv_through(SendrecvFunction<Count> function, const void *sendbuf, Count sendcount, MPI_Datatype sendtype,
+                     int dest, int sendtag, void *recvbuf, Count recvcount, MPI_Datatype recvtype, int source,
+                     int recvtag, MPI_Comm comm, MPI_Status *status) {
+  if (is_plain_host_traffic()) {
+    return (wire::host().*function)(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source,
+                                    recvtag, comm, status);
+  }
+  return guarded(comm, [&]() -> int {
+    const statistics::Stopwatch watch;
+    // classify and plan
+    Side send_side;
+    Side recv_side;
+    Status ready = Side::of(sendbuf, sendcount, sendtype, dest, &send_side);
+    if (ready.is_ok()) ready = Side::of(recvbuf, recvcount, recvtype, source, &recv_side);
+    // execute
+    if (ready.is_ok() && send_side.is_staged()) ready = send_side.open_and_copy_down<Count>();
+    if (ready.is_ok() && recv_side.is_staged()) ready = recv_side.open<Count>();
+    if (!ready.is_ok()) return raise(comm, ready);
+    MPI_Status own;
+    MPI_Status *received = status == MPI_STATUS_IGNORE ? &own : status;
+    const int result = (wire::host().*function)(send_side.buffer(), send_side.count<Count>(), send_side.type(), dest,
+                                                sendtag, recv_side.buffer(), recv_side.count<Count>(), recv_side.type(),
+                                                source, recvtag, comm, received);
+    // complete
+    if (result == MPI_SUCCESS) send_side.record(Operation::kSendrecv, send_side.size_bytes(), {});
+    return finish_receive(Operation::kSendrecv, comm, recv_side, *received, result, watch.elapsed());
+  });
+}
+
+template <typename Count>
+int replace_through(ReplaceFunction<Count> function, void *buf, Count count, MPI_Datatype datatype, int dest,
+                    int sendtag, int source, int recvtag, MPI_Comm comm, MPI_Status *status) {
+  if (is_plain_host_traffic()) {
+    return (wire::host().*function)(buf, count, datatype, dest, sendtag, source, recvtag, comm, status);
+  }
+  return guarded(comm, [&]() -> int {
+    const statistics::Stopwatch watch;
+    // classify and plan; one buffer for both directions, so nothing is staged only if both peers are MPI_PROC_NULL
+    Side side;
+    const int peer = dest == MPI_PROC_NULL ? source : dest;
+    Status ready = Side::of(buf, count, datatype, peer, &side);
+    // execute
+    if (ready.is_ok() && side.is_staged()) ready = side.open_and_copy_down<Count>();
+    if (!ready.is_ok()) return raise(comm, ready);
+    MPI_Status own;
+    MPI_Status *received = status == MPI_STATUS_IGNORE ? &own : status;
+    const int result = (wire::host().*function)(side.buffer(), side.count<Count>(), side.type(), dest, sendtag, source,
+                                                recvtag, comm, received);
+    // complete
+    return finish_receive(Operation::kSendrecvReplace, comm, side, *received, result, watch.elapsed());
+  });
+}
+
+}  // namespace
+
+int sendrecv(const void *sendbuf, int sendcount, MPI_Datatype sendtype, int dest, int sendtag, void *recvbuf,
+             int recvcount, MPI_Datatype recvtype, int source, int recvtag, MPI_Comm comm, MPI_Status *status) {
+  return sendrecv_through(&wire::Host::MPI_Sendrecv, sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount,
+                          recvtype, source, recvtag, comm, status);
+}
+
+int sendrecv_replace(void *buf, int count, MPI_Datatype datatype, int dest, int sendtag, int source, int recvtag,
+                     MPI_Comm comm, MPI_Status *status) {
+  return replace_through(&wire::Host::MPI_Sendrecv_replace, buf, count, datatype, dest, sendtag, source, recvtag, comm,
+                         status);
+}
+
+int sendrecv_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, int dest, int sendtag, void *recvbuf,
+               MPI_Count recvcount, MPI_Datatype recvtype, int source, int recvtag, MPI_Comm comm, MPI_Status *status) {
+  return sendrecv_through(&wire::Host::MPI_Sendrecv_c, sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount,
+                          recvtype, source, recvtag, comm, status);
+}
+
+int sendrecv_replace_c(void *buf, MPI_Count count, MPI_Datatype datatype, int dest, int sendtag, int source,
+                       int recvtag, MPI_Comm comm, MPI_Status *status) {
+  return replace_through(&wire::Host::MPI_Sendrecv_replace_c, buf, count, datatype, dest, sendtag, source, recvtag,
+                         comm, status);
+}
+
+}  // namespace sluice::ops

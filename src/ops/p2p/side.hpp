@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Side: the buffer of one side of a point-to-point operation: classified, planned, and made ready for the host MPI.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <limits>
+
+#include "base/statistics.hpp"
+#include "device/place.hpp"
+#include "plan/plan.hpp"
+#include "transfer/staged.hpp"
+#include "wire/host.hpp"
+
+namespace sluice::ops {
+
+// True when nothing that Sluice does can be needed: no backend is loaded and nothing is counted. Hot: the whole cost of
+// host traffic.
+[[nodiscard]] inline bool is_plain_host_traffic() noexcept {
+  return !statistics::is_enabled() && !device::has_backends();
+}
+
+class Side {
+ public:
+  // Classify and plan. A side that goes to the host MPI unread (host memory, nothing to move, or arguments that are for
+  // the host MPI to refuse: a negative count, an invalid type) is no error and is not staged. `peer` is the rank on the
+  // other side: nothing is staged for MPI_PROC_NULL.
+  [[nodiscard]] static Status of(const void *buffer, MPI_Count count, MPI_Datatype type, int peer, Side *side);
+
+  // As above for a matched message, whose peer is known to exist.
+  [[nodiscard]] static Status of_matched(const void *buffer, MPI_Count count, MPI_Datatype type, MPI_Message message,
+                                         Side *side);
+
+  [[nodiscard]] bool is_staged() const noexcept { return plan_.route == Route::kStaged; }
+  [[nodiscard]] MemoryKind kind() const noexcept { return kind_; }
+  [[nodiscard]] Route route() const noexcept { return plan_.route; }
+
+  // Execute, the part before the host MPI's call. open() takes staging memory; copy_down() brings the payload into it.
+  // `Count` is the count type of the host MPI's function that will be called. Only for a staged side. Block.
+  template <typename Count>
+  [[nodiscard]] Status open() {
+    return open(static_cast<std::uint64_t>(std::numeric_limits<Count>::max()));
+  }
+  [[nodiscard]] Status copy_down() const { return staged_.copy_down(); }
+  template <typename Count>
+  [[nodiscard]] Status open_and_copy_down() {
+    Status status = open<Count>();
+    return status.is_ok() ? copy_down() : status;
+  }
+  // The part after it: brings what was received up into the program's buffer. Nothing for a side that is not staged.
+  [[nodiscard]] Status copy_up(const MPI_Status &status) const;
+
+  // What the host MPI is given: the program's own arguments, or the staging memory. A packed payload travels as
+  // MPI_PACKED, which matches every type. `Count` is int or MPI_Count, as the MPI function has it.
+  [[nodiscard]] void *buffer() const noexcept { return is_staged() ? staged_.data() : buffer_; }
+  template <typename Count>
+  [[nodiscard]] Count count() const noexcept {
+    return static_cast<Count>(message_count_);
+  }
+  [[nodiscard]] MPI_Datatype type() const noexcept { return message_type_; }
+
+  // Counts one call in the statistics; `bytes` of payload, or the whole side's.
+  void record(Operation operation, std::uint64_t bytes, std::chrono::nanoseconds time) const noexcept {
+    statistics::record(operation, kind_, plan_.route, 1, bytes, time);
+  }
+  [[nodiscard]] std::uint64_t size_bytes() const noexcept;
+
+ private:
+  [[nodiscard]] Status classify(MPI_Count count);
+  [[nodiscard]] Status open(std::uint64_t largest_count);
+
+  void *buffer_ = nullptr;
+  MPI_Count message_count_ = 0;
+  MPI_Datatype message_type_{};
+  MemoryKind kind_ = MemoryKind::kHost;
+  plan::Plan plan_;
+  transfer::Region region_;
+  transfer::Staged staged_;
+};
+
+// Brings what was received up and counts the call; the common end of the blocking receives. `result` is what the host
+// MPI said, and is returned unless the copy fails.
+int finish_receive(Operation operation, MPI_Comm communicator, const Side &side, const MPI_Status &status, int result,
+                   std::chrono::nanoseconds time);
+
+}  // namespace sluice::ops

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "ops/p2p/staged_request.hpp"
+
+#include "wire/status.hpp"
+
+namespace sluice::ops {
+
+Status StagedRequest::prepare() {
+  const statistics::Stopwatch watch;
+  if (is_replacing && recv_side.is_staged()) return recv_side.copy_down();
+  if (send_side.is_staged()) {
+    if (Status status = send_side.copy_down(); !status.is_ok()) return status;
+    send_side.record(operation_, send_side.size_bytes(), watch.elapsed());
+  }
+  return {};
+}
+
+Status StagedRequest::finish(const MPI_Status &status) {
+  const statistics::Stopwatch watch;
+  if (!recv_side.is_staged()) return {};
+  Status copied = recv_side.copy_up(status);
+  if (statistics::is_enabled()) recv_side.record(operation_, wire::received_bytes(status), watch.elapsed());
+  return copied;
+}
+
+}  // namespace sluice::ops

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "plan/plan.hpp"
+
+#include <fmt/format.h>
+
+namespace sluice::plan {
+namespace {
+
+const char *sentence(Reason reason) {
+  switch (reason) {
+    case Reason::kHostMemory:
+      return "plain host memory goes to the host MPI as it is";
+    case Reason::kNoBytes:
+      return "there is nothing to copy";
+    case Reason::kCpuMayTouch:
+      return "the CPU, and so the host MPI, may touch this memory";
+    case Reason::kDeviceMemory:
+      return "the CPU may not touch device memory";
+    case Reason::kSharedIsStaged:
+      return "SLUICE_DEVICE_SHARED is staged, so that no host MPI registers or pins migrating pages";
+  }
+  return "";
+}
+
+}  // namespace
+
+std::string explain(const Query &query, const Plan &plan) {
+  std::string how(name(plan.route));
+  if (plan.route == Route::kStaged) {
+    how += fmt::format(" through {} memory{}", name(plan.staging_memory), plan.packs ? ", packed" : "");
+  }
+  return fmt::format("{} {} bytes -> {}: {}", name(query.kind), query.size_bytes, how, sentence(plan.reason));
+}
+
+}  // namespace sluice::plan

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// policy_of(): the plan's Policy for a backend and device, from the knobs.
+#pragma once
+
+#include <cstdint>
+
+#include "device/backend.hpp"
+#include "plan/plan.hpp"
+
+namespace sluice::plan {
+
+// Resolves the knobs for memory of `device` of `backend` (null: host only). Warm: a few comparisons after the first
+// call. Any thread.
+[[nodiscard]] Policy policy_of(const device::Backend *backend, std::int32_t device);
+
+}  // namespace sluice::plan

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "progress/tracked_requests.hpp"
+
+#include <cstdint>
+#include <cstring>
+#include <functional>
+
+#include "base/log.hpp"
+#include "wire/host.hpp"
+
+namespace sluice::progress {
+
+std::size_t TrackedRequests::Hash::operator()(MPI_Request request) const noexcept {
+  std::uintptr_t bits = 0;
+  static_assert(sizeof(request) <= sizeof(bits));
+  std::memcpy(&bits, &request, sizeof(request));
+  return std::hash<std::uintptr_t>()(bits);
+}
+
+TrackedRequests &TrackedRequests::process() {
+  static auto *requests = new TrackedRequests();
+  return *requests;
+}
+
+void TrackedRequests::add(MPI_Request request, TrackedPtr tracked) {
+  const std::scoped_lock lock(mutex_);
+  table_[request].swap(tracked);
+  n_tracked_.store(table_.size(), std::memory_order_release);
+}
+
+TrackedPtr TrackedRequests::find(MPI_Request request) const {
+  const std::scoped_lock lock(mutex_);
+  const auto found = table_.find(request);
+  return found == table_.end() ? nullptr : found->second;
+}
+
+void TrackedRequests::remove(MPI_Request request, const Tracked *tracked) {
+  TrackedPtr removed;  // destroyed after the lock is gone
+  const std::scoped_lock lock(mutex_);
+  const auto found = table_.find(request);
+  if (found == table_.end() || found->second.get() != tracked) return;
+  removed = std::move(found->second);
+  table_.erase(found);
+  n_tracked_.store(table_.size(), std::memory_order_release);
+}
+
+void TrackedRequests::adopt(MPI_Request request, TrackedPtr tracked) {
+  const std::scoped_lock lock(adopted_mutex_);
+  adopted_.emplace_back(request, std::move(tracked));
+  n_adopted_.store(adopted_.size(), std::memory_order_release);
+}
+
+bool TrackedRequests::try_complete(Adopted *adopted, bool waits) {
+  auto &[request, tracked] = *adopted;
+  MPI_Status status;
+  int is_done = 1;
+  const int result =
+      waits ? wire::host().MPI_Wait(&request, &status) : wire::host().MPI_Test(&request, &is_done, &status);
+  if (result == MPI_SUCCESS && is_done == 0) return false;
+  Status finished;
+  if (result == MPI_SUCCESS && !tracked->is_finished()) finished = tracked->finish(status);
+  if (!finished.is_ok()) log::error("progress", "a freed request: " + finished.message());
+  if (tracked->is_persistent() && wire::host().MPI_Request_free(&request) != MPI_SUCCESS) {
+    log::warn("progress", "a freed persistent request could not be given back to the host MPI");
+  }
+  return true;
+}
+
+void TrackedRequests::reap(bool waits) {
+  if (n_adopted_.load(std::memory_order_acquire) == 0) return;
+  const std::scoped_lock lock(adopted_mutex_);
+  std::erase_if(adopted_, [&](Adopted &adopted) { return try_complete(&adopted, waits); });
+  n_adopted_.store(adopted_.size(), std::memory_order_release);
+}
+
+}  // namespace sluice::progress

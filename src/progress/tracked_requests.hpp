@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// TrackedRequests: the host MPI's requests on which Sluice still owes something when they complete.
+//
+// The request that the program holds is the host MPI's own, so that everything the host knows of requests stays right.
+// Beside it stands a Tracked. Two facts make the table sound:
+//  - A host may answer several sends that are already complete with one shared handle (MPICH's ready-made requests).
+//    Handles are therefore not unique, but two requests that can be alive at once never share one: an older entry under
+//    the same handle belongs to a send that is complete, and may be replaced.
+//  - A handle is looked up before the host completes it, because completion clears it and frees it for use by others.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <memory>
+#include <mutex>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "base/status.hpp"
+#include "wire/mpi.hpp"
+
+namespace sluice::progress {
+
+// What is owed on one request.
+class Tracked {
+ public:
+  Tracked(MPI_Comm communicator, bool is_persistent) noexcept
+      : communicator_(communicator), is_persistent_(is_persistent), is_active_(!is_persistent) {}
+  virtual ~Tracked() = default;
+  Tracked(const Tracked &) = delete;
+  Tracked &operator=(const Tracked &) = delete;
+  Tracked(Tracked &&) = delete;
+  Tracked &operator=(Tracked &&) = delete;
+
+  // Brings outgoing data into place before a persistent request is started. Blocks for the copy.
+  [[nodiscard]] virtual Status prepare() = 0;
+
+  // Brings incoming data to where the program wants it, after the host MPI completed the request with `status`. Called
+  // at most once for each start. Blocks for the copy.
+  [[nodiscard]] virtual Status finish(const MPI_Status &status) = 0;
+
+  // Where errors of this request are raised.
+  [[nodiscard]] MPI_Comm communicator() const noexcept { return communicator_; }
+  [[nodiscard]] bool is_persistent() const noexcept { return is_persistent_; }
+
+  // Started and not yet finished. Only the thread that completes the request may look, as MPI has it.
+  [[nodiscard]] bool is_active() const noexcept { return is_active_; }
+  void set_active(bool is_active) noexcept { is_active_ = is_active; }
+
+  // Data in place already (MPI_Request_get_status said so before MPI_Wait).
+  [[nodiscard]] bool is_finished() const noexcept { return is_finished_; }
+  void set_finished(bool is_finished) noexcept { is_finished_ = is_finished; }
+
+ private:
+  const MPI_Comm communicator_;
+  const bool is_persistent_;
+  bool is_active_;
+  bool is_finished_ = false;
+};
+
+using TrackedPtr = std::shared_ptr<Tracked>;
+
+class TrackedRequests {
+ public:
+  // The process's table. Never destroyed.
+  static TrackedRequests &process();
+
+  // True when nothing is tracked: the whole cost of a completion call on host traffic. Hot. Any thread.
+  [[nodiscard]] bool is_empty() const noexcept { return n_tracked_.load(std::memory_order_acquire) == 0; }
+
+  // Puts `tracked` beside `request`, replacing what stood there. Any thread.
+  void add(MPI_Request request, TrackedPtr tracked);
+
+  // What stands beside `request`; null when nothing does. Any thread.
+  [[nodiscard]] TrackedPtr find(MPI_Request request) const;
+
+  // Takes away what stands beside `request` if it is still `tracked`. Any thread.
+  void remove(MPI_Request request, const Tracked *tracked);
+
+  // Keeps a request that the program has freed while it was active, until the host MPI completes it. Any thread.
+  void adopt(MPI_Request request, TrackedPtr tracked);
+
+  // Completes adopted requests that the host MPI has completed; with `waits`, waits for all. Errors are logged: nobody
+  // is left to raise them to. Cost without adopted requests: one load.
+  void reap(bool waits);
+
+ private:
+  struct Hash {
+    std::size_t operator()(MPI_Request request) const noexcept;
+  };
+  using Adopted = std::pair<MPI_Request, TrackedPtr>;
+  [[nodiscard]] static bool try_complete(Adopted *adopted, bool waits);
+
+  mutable std::mutex mutex_;
+  std::unordered_map<MPI_Request, TrackedPtr, Hash> table_;
+  std::atomic<std::size_t> n_tracked_{0};
+  std::mutex adopted_mutex_;
+  std::vector<Adopted> adopted_;
+  std::atomic<std::size_t> n_adopted_{0};
+};
+
+}  // namespace sluice::progress

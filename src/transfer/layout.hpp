@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Layout: which bytes of memory a message consists of, without MPI.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+namespace sluice::transfer {
+
+// A run of bytes of one element; the offset is from the element's origin (the address given to MPI).
+struct Block {
+  std::int64_t offset_bytes;
+  std::uint64_t size_bytes;
+};
+
+// One element of a datatype: its bytes in the order in which they travel, neighbours merged.
+struct Layout {
+  std::uint64_t size_bytes = 0;   // payload of one element
+  std::int64_t extent_bytes = 0;  // from one element to the next
+  std::int64_t first_byte = 0;    // offset of the lowest byte: what decides where the buffer lies
+  bool is_contiguous = true;      // elements one after the other are one run of bytes from the origin on
+  std::vector<Block> blocks;      // empty when is_contiguous
+
+  // The layout of a basic type of `size` bytes.
+  static Layout basic(std::uint64_t size) { return {size, static_cast<std::int64_t>(size), 0, true, {}}; }
+};
+
+using LayoutPtr = std::shared_ptr<const Layout>;
+
+}  // namespace sluice::transfer

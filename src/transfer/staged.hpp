@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Staging (CCGrid'23, section III.B, algorithm 1): device data is brought into host memory for the host MPI to send, or
+// brought up from host memory that the host MPI has received into. Without MPI.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "base/status.hpp"
+#include "device/place.hpp"
+#include "device/staging_pool.hpp"
+#include "plan/plan.hpp"
+#include "transfer/layout.hpp"
+
+namespace sluice::transfer {
+
+// The memory of one side of a message as the program named it. The layout is held; the memory is the program's.
+struct Region {
+  std::byte *origin = nullptr;  // the address given to MPI
+  std::int64_t count = 0;       // elements
+  LayoutPtr layout;
+  device::Place place;
+
+  // Payload in bytes.
+  [[nodiscard]] std::uint64_t size_bytes() const noexcept {
+    return static_cast<std::uint64_t>(count) * layout->size_bytes;
+  }
+};
+
+// A region with host memory beside it: the payload packed, in the order in which it travels.
+class Staged {
+ public:
+  Staged() noexcept = default;
+
+  // Takes staging memory for the whole of `region`, as `plan` says. Copies nothing. Errors: no memory.
+  [[nodiscard]] Status open(const Region &region, const plan::Plan &plan);
+
+  // Copies the region's payload down into the staging memory; blocks. Errors of the runtime leave the region as it was.
+  [[nodiscard]] Status copy_down() const;
+
+  // Copies the first `size_bytes` of the staging memory up into the region and touches no other byte of it: neither
+  // what lies behind a short message, nor the gaps of a type. Blocks.
+  [[nodiscard]] Status copy_up(std::uint64_t size_bytes) const;
+
+  [[nodiscard]] bool is_open() const noexcept { return !lease_.is_empty(); }
+  [[nodiscard]] std::byte *data() const noexcept { return lease_.data(); }
+  [[nodiscard]] const Region &region() const noexcept { return region_; }
+
+ private:
+  enum class Direction : std::uint8_t { kDown, kUp };
+  [[nodiscard]] Status copy(Direction direction, std::uint64_t size_bytes) const;
+  [[nodiscard]] Status copy_blocks(Direction direction, std::uint64_t size_bytes) const;
+
+  Region region_;
+  device::StagingLease lease_;
+};
+
+}  // namespace sluice::transfer

@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "wire/host.hpp"
+
+#include <dlfcn.h>
+#include <link.h>
+
+#include <array>
+#include <cstdarg>
+#include <cstring>
+#include <iterator>
+#include <mutex>
+#include <string>
+#include <type_traits>
+
+#include "base/log.hpp"
+
+namespace sluice::wire {
+namespace {
+
+constexpr const char *kNames[] = {
+#define SLUICE_MPI_FUNCTION(name) #name,
+#include "generated/mpi_functions.inc"
+#undef SLUICE_MPI_FUNCTION
+};
+constexpr std::size_t kFunctions = std::size(kNames);
+
+thread_local int inside_host = 0;
+
+// The library that defines MPI, for programs that loaded it out of RTLD_NEXT's sight (mpi4py opens it privately).
+void *mpi_library() noexcept {
+  static void *const library = [] {
+    void *found = nullptr;
+    dl_iterate_phdr(
+        [](dl_phdr_info *info, size_t /*size*/, void *data) {
+          const char *path = info->dlpi_name;
+          const char *slash = path != nullptr ? std::strrchr(path, '/') : nullptr;
+          const char *file = slash != nullptr ? slash + 1 : path;
+          if (file == nullptr ||
+              (std::strncmp(file, "libmpi.so", 9) != 0 && std::strncmp(file, "libmpich.so", 11) != 0 &&
+               std::strncmp(file, "libmpi_abi.so", 13) != 0)) {
+            return 0;
+          }
+          void *handle = dlopen(path, RTLD_NOW | RTLD_NOLOAD);
+          if (handle == nullptr || dlsym(handle, "PMPI_Init") == nullptr) return 0;
+          *static_cast<void **>(data) = handle;
+          return 1;
+        },
+        &found);
+    return found;
+  }();
+  return library;
+}
+
+void *find(const char *name) noexcept {
+  void *symbol = dlsym(RTLD_NEXT, name);
+  if (symbol == nullptr && mpi_library() != nullptr) symbol = dlsym(mpi_library(), name);
+  return symbol;
+}
+
+void *object_of(void *symbol) noexcept {
+  Dl_info info{};
+  return symbol != nullptr && dladdr(symbol, &info) != 0 ? info.dli_fbase : nullptr;
+}
+
+// What stands in for a function that the host MPI lacks.
+template <std::size_t Index, typename Function>
+struct Missing;
+
+template <std::size_t Index, typename Result, typename... Arguments>
+struct Missing<Index, Result (*)(Arguments...)> {
+  static Result call(Arguments... /*arguments*/) {
+    log::warn_once(
+        kNames[Index], "wire",
+        std::string(kNames[Index]) + " was called, and the host MPI has no such function; use an MPI that has it");
+    if constexpr (std::is_same_v<Result, int>) {
+      return MPI_ERR_OTHER;
+    } else {
+      return Result{};
+    }
+  }
+};
+
+template <std::size_t Index, typename Result, typename... Arguments>
+struct Missing<Index, Result (*)(Arguments..., ...)> {
+  static Result call(Arguments... /*arguments*/, ...) { return MPI_SUCCESS; }  // MPI_Pcontrol alone: no effect is legal
+};
+
+// What calls a tool that lies behind Sluice: marks the thread, so that the tool's PMPI_X finds the host MPI.
+template <std::size_t Index, typename Function>
+struct Marked;
+
+template <std::size_t Index, typename Result, typename... Arguments>
+struct Marked<Index, Result (*)(Arguments...)> {
+  static inline Result (*next)(Arguments...) = nullptr;
+  static Result call(Arguments... arguments) {
+    struct Scope {
+      Scope() noexcept { ++inside_host; }
+      ~Scope() { --inside_host; }
+    } scope;
+    return next(arguments...);
+  }
+};
+
+template <std::size_t Index, typename Result, typename... Arguments>
+struct Marked<Index, Result (*)(Arguments..., ...)> {
+  static inline Result (*next)(Arguments..., ...) = nullptr;
+  static Result call(Arguments... arguments, ...) { return next(arguments...); }
+};
+
+template <std::size_t Index, typename Function>
+void resolve_one(Function *next_slot, Function *profiling_slot) {
+  const std::string profiling_name = std::string("P") + kNames[Index];
+  void *profiling = find(profiling_name.c_str());
+  void *next = find(kNames[Index]);
+  if (profiling == nullptr) profiling = next;
+  if (next == nullptr) next = profiling;
+  if (next == nullptr) {
+    *next_slot = *profiling_slot = &Missing<Index, Function>::call;
+    return;
+  }
+  *profiling_slot = reinterpret_cast<Function>(profiling);
+  if (object_of(next) == object_of(profiling)) {
+    *next_slot = reinterpret_cast<Function>(next);
+  } else {
+    Marked<Index, Function>::next = reinterpret_cast<Function>(next);
+    *next_slot = &Marked<Index, Function>::call;
+  }
+}
+
+enum FunctionIndex : std::size_t {
+#define SLUICE_MPI_FUNCTION(name) kIndex_##name,
+#include "generated/mpi_functions.inc"
+#undef SLUICE_MPI_FUNCTION
+};
+
+}  // namespace
+
+namespace detail {
+
+std::atomic<bool> is_resolved{false};
+Host next_table;
+Host profiling_table;
+
+void resolve() noexcept {
+  static std::mutex mutex;
+  const std::scoped_lock lock(mutex);
+  if (is_resolved.load(std::memory_order_relaxed)) return;
+#define SLUICE_MPI_FUNCTION(name) \
+  resolve_one<kIndex_##name, decltype(&::name)>(&next_table.name, &profiling_table.name);
+#include "generated/mpi_functions.inc"
+#undef SLUICE_MPI_FUNCTION
+  is_resolved.store(true, std::memory_order_release);
+}
+
+}  // namespace detail
+
+bool is_inside_host() noexcept {
+  return inside_host > 0;
+}
+
+bool has_function(const char *name) noexcept {
+  return find(name) != nullptr;
+}
+
+#ifdef OMPI_PREDEFINED_GLOBAL
+void *host_object(const char *symbol) noexcept {
+  // Not RTLD_NEXT: a program may hold the copy of a variable that all libraries use instead of their own.
+  void *object = dlsym(RTLD_DEFAULT, symbol);
+  return object != nullptr || mpi_library() == nullptr ? object : dlsym(mpi_library(), symbol);
+}
+#endif
+
+static_assert(kFunctions > 600);
+
+}  // namespace sluice::wire

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What the host MPI's statuses say.
+#pragma once
+
+#include <cstdint>
+
+#include "wire/host.hpp"
+
+namespace sluice::wire {
+
+// Payload of the message that `status` describes, in bytes; 0 when it was cancelled or says nothing.
+inline std::uint64_t received_bytes(const MPI_Status &status) noexcept {
+  int is_cancelled = 0;
+  MPI_Count bytes = 0;
+  if (host().MPI_Test_cancelled(&status, &is_cancelled) != MPI_SUCCESS || is_cancelled != 0) return 0;
+  // Elements of a one-byte type, in the form that does not overflow at 2 GiB.
+  if (host().MPI_Get_elements_x(&status, MPI_BYTE, &bytes) != MPI_SUCCESS || bytes < 0) return 0;
+  return static_cast<std::uint64_t>(bytes);
+}
+
+}  // namespace sluice::wire
