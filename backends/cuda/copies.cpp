@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Owns the queues and the copies on them.
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <memory>
+#include <new>
+#include <string>
+
+#include "queue.h"
+
+namespace sluice::backends::cuda {
+
+namespace {
+
+CUdeviceptr address_of(const void *pointer) {
+  return reinterpret_cast<CUdeviceptr>(pointer);
+}
+
+sluice_result_t enqueue_one(sluice_queue *queue, void *dst, const void *src, size_t size_bytes) {
+  queue->has_untracked = true;
+  return translate("cuMemcpyAsync",
+                   g_driver.cuMemcpyAsync(address_of(dst), address_of(src), size_bytes, queue->stream));
+}
+
+#if CUDA_VERSION >= 13000
+constexpr size_t kBatch = 64;
+
+// Up to kBatch copies in one command; *n_taken of them are consumed, copies of nothing are left out. False when the
+// driver cannot, and then nothing was enqueued.
+bool enqueue_batch(sluice_queue *queue, const sluice_copy_t *copies, size_t n_copies, size_t *n_taken) {
+  if (g_driver.cuMemcpyBatchAsync == nullptr) return false;
+  std::array<CUdeviceptr, kBatch> dst{};
+  std::array<CUdeviceptr, kBatch> src{};
+  std::array<size_t, kBatch> size{};
+  size_t n = 0;
+  *n_taken = 0;
+  for (; *n_taken < n_copies && n < kBatch; ++*n_taken) {
+    const sluice_copy_t &one = copies[*n_taken];
+    if (one.size_bytes == 0) continue;
+    dst[n] = address_of(one.dst);
+    src[n] = address_of(one.src);
+    size[n++] = one.size_bytes;
+  }
+  if (n == 0) return true;
+  CUmemcpyAttributes attributes = {};
+  attributes.srcAccessOrder = CU_MEMCPY_SRC_ACCESS_ORDER_STREAM;
+  size_t first = 0;
+  queue->has_untracked = true;
+  return g_driver.cuMemcpyBatchAsync(dst.data(), src.data(), size.data(), n, &attributes, &first, 1, queue->stream) ==
+         CUDA_SUCCESS;
+}
+#else
+bool enqueue_batch(sluice_queue *, const sluice_copy_t *, size_t, size_t *) {
+  return false;
+}
+#endif
+
+// Small copies up from pinned memory: the driver puts pageable data of this size into the command itself, which saves
+// the device a read over the bus (docs/measurements: 5.2 instead of 6.3 us for 8 bytes). Nothing enqueued earlier may
+// still write the source.
+const void *bounced(sluice_queue *queue, const void *src, size_t size_bytes) {
+  const bool is_idle = queue->last_ticket == queue->done_ticket && !queue->has_untracked;
+  if (size_bytes > kBounceBytes || !is_idle || g_copy_mode != CopyMode::kAuto) return src;
+  sluice_pointer_info_t info = {};
+  if (query_pointer(src, &info) != SLUICE_SUCCESS || info.kind != SLUICE_MEMORY_PINNED) return src;
+  std::memcpy(queue->bounce.data(), src, size_bytes);
+  return queue->bounce.data();
+}
+
+// True when the program has reset the device since: its stream and its registrations are gone then, and the handles
+// must not be shown to the driver again.
+bool was_reset(const sluice_queue *queue) {
+  CUdevice ordinal = 0;
+  unsigned flags = 0;
+  int is_active = 0;
+  const CUresult native = g_driver.cuDeviceGet(&ordinal, queue->device);
+  if (native != CUDA_SUCCESS) return true;  // the driver is shut down
+  return queue->is_retained &&
+         (g_driver.cuDevicePrimaryCtxGetState(ordinal, &flags, &is_active) != CUDA_SUCCESS || is_active == 0);
+}
+
+sluice_result_t open_queue(sluice_queue *queue) {
+  const ContextScope scope(queue->context);
+  sluice_result_t result = scope.result();
+  if (result != SLUICE_SUCCESS) return result;
+  result = translate("cuStreamCreate", g_driver.cuStreamCreate(&queue->stream, CU_STREAM_NON_BLOCKING));
+  return result == SLUICE_SUCCESS ? tickets_open(queue) : result;
+}
+
+sluice_result_t close_queue(sluice_queue *queue) {
+  if (was_reset(queue)) return SLUICE_SUCCESS;
+  sluice_result_t result = SLUICE_SUCCESS;
+  {
+    const ContextScope scope(queue->context);
+    result = scope.result();
+    if (result == SLUICE_SUCCESS && queue->stream != nullptr) {
+      result = translate("cuStreamSynchronize", g_driver.cuStreamSynchronize(queue->stream));
+      const sluice_result_t destroyed = translate("cuStreamDestroy", g_driver.cuStreamDestroy(queue->stream));
+      if (result == SLUICE_SUCCESS) result = destroyed;
+    }
+    const sluice_result_t closed = tickets_close(queue);
+    if (result == SLUICE_SUCCESS) result = closed;
+  }
+  release_context(queue->device, queue->is_retained);
+  return result;
+}
+
+}  // namespace
+
+sluice_result_t queue_create(int32_t device, sluice_queue_t **queue) {
+  *queue = nullptr;
+  std::unique_ptr<sluice_queue> made(new (std::nothrow) sluice_queue);
+  if (made == nullptr) return fail(SLUICE_ERROR_OUT_OF_MEMORY, "no host memory for a queue");
+  made->device = device;
+  sluice_result_t result = find_context(device, &made->context, &made->is_retained);
+  if (result != SLUICE_SUCCESS) return result;
+  result = open_queue(made.get());
+  if (result != SLUICE_SUCCESS) {
+    const std::string why = error_text();
+    close_queue(made.get());
+    return fail(result, why);
+  }
+  *queue = made.release();
+  return SLUICE_SUCCESS;
+}
+
+sluice_result_t queue_destroy(sluice_queue_t *queue) {
+  if (queue == nullptr) return SLUICE_SUCCESS;
+  const std::unique_ptr<sluice_queue> owner(queue);
+  return close_queue(queue);
+}
+
+sluice_result_t enqueue_copies(sluice_queue_t *queue, const sluice_copy_t *copies, size_t n_copies) {
+  if (queue->failure != SLUICE_SUCCESS) return fail(queue->failure, queue->failure_text);
+  if (n_copies == 0) return SLUICE_SUCCESS;
+  const ContextScope scope(queue->context);
+  if (scope.result() != SLUICE_SUCCESS) return scope.result();
+  for (size_t at = 0; at < n_copies;) {
+    size_t n_taken = 0;
+    if (n_copies - at > 1 && enqueue_batch(queue, copies + at, n_copies - at, &n_taken)) {
+      at += n_taken;
+      continue;
+    }
+    // One by one, which also finds out which copy the driver refuses, and why.
+    const size_t end = n_taken == 0 ? n_copies : at + n_taken;
+    for (; at < end; ++at) {
+      if (copies[at].size_bytes == 0) continue;
+      const sluice_result_t result = enqueue_one(queue, copies[at].dst, copies[at].src, copies[at].size_bytes);
+      if (result != SLUICE_SUCCESS) return result;
+    }
+  }
+  return SLUICE_SUCCESS;
+}
+
+sluice_result_t enqueue_ticket(sluice_queue_t *queue, uint64_t *ticket) {
+  const ContextScope scope(queue->context);
+  if (scope.result() != SLUICE_SUCCESS) return scope.result();
+  const sluice_result_t result = ticket_enqueue(queue);
+  *ticket = queue->last_ticket;
+  return result;
+}
+
+sluice_result_t test_ticket(sluice_queue_t *queue, uint64_t ticket) {
+  return ticket_test(queue, ticket);
+}
+
+sluice_result_t wait_ticket(sluice_queue_t *queue, uint64_t ticket) {
+  return ticket_wait(queue, ticket);
+}
+
+sluice_result_t copy(sluice_queue_t *queue, void *dst, const void *src, size_t size_bytes) {
+  if (queue->failure != SLUICE_SUCCESS) return fail(queue->failure, queue->failure_text);
+  {
+    const ContextScope scope(queue->context);
+    sluice_result_t result = scope.result();
+    if (result == SLUICE_SUCCESS && size_bytes != 0) {
+      result = enqueue_one(queue, dst, bounced(queue, src, size_bytes), size_bytes);
+    }
+    if (result == SLUICE_SUCCESS) result = ticket_enqueue(queue);
+    if (result != SLUICE_SUCCESS) return result;
+  }
+  return ticket_wait(queue, queue->last_ticket);
+}
+
+}  // namespace sluice::backends::cuda

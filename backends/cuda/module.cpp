@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The table of the driver-based backend, its life, and its errors.
+#include "module.h"
+
+#include <cstring>
+#include <iterator>
+#include <string>
+
+namespace sluice::backends::cuda {
+
+Driver g_driver;
+CopyMode g_copy_mode = CopyMode::kAuto;
+
+namespace {
+
+// Plain characters: an error may be asked for while the process exits, after the thread's objects are gone.
+constexpr size_t kMaxText = 1000;
+thread_local char t_last_error[kMaxText + 1] = "";
+
+const sluice_host_services_t *g_services = nullptr;
+
+constexpr sluice_backend_knob_t kKnobs[] = {
+#define CUDA_KNOB(name, default_value, doc) {"SLUICE_CUDA_" #name, default_value, doc},
+#include "knobs.def"
+#undef CUDA_KNOB
+};
+
+// The knob's text, its default when the host says nothing.
+std::string_view knob_text(const char *name) {
+  const char *text = g_services != nullptr && g_services->knob != nullptr ? g_services->knob(name) : nullptr;
+  if (text != nullptr) return text;
+  for (const sluice_backend_knob_t &knob : kKnobs) {
+    if (std::strcmp(knob.name, name) == 0) return knob.default_value;
+  }
+  return "";
+}
+
+sluice_result_t read_knobs() {
+  static constexpr struct {
+    std::string_view text;
+    CopyMode mode;
+  } kModes[] = {
+      {"auto", CopyMode::kAuto}, {"flag", CopyMode::kFlag}, {"event", CopyMode::kEvent}, {"sync", CopyMode::kSync}};
+  const std::string_view text = knob_text("SLUICE_CUDA_COPY");
+  for (const auto &mode : kModes) {
+    if (mode.text != text) continue;
+    g_copy_mode = mode.mode;
+    return SLUICE_SUCCESS;
+  }
+  return fail(SLUICE_ERROR_INVALID_ARGUMENT,
+              "SLUICE_CUDA_COPY is \"" + std::string(text) + "\"; it may be auto, flag, event or sync");
+}
+
+// A driver that the program has loaded and not initialised stays so until a device is asked for. A driver that nobody
+// loaded is loaded here: the module is opened then only because the user named it.
+sluice_result_t init(const sluice_host_services_t *services) {
+  g_services = services;
+  const sluice_result_t knobs = read_knobs();
+  if (knobs != SLUICE_SUCCESS) return knobs;
+  std::string why = open_driver(&g_driver, false);
+  const bool is_loaded_here = !why.empty();
+  if (is_loaded_here) why = open_driver(&g_driver, true);
+  if (!why.empty()) return fail(SLUICE_ERROR_NO_DEVICE, why);
+  int count = 0;
+  const CUresult native = g_driver.cuDeviceGetCount(&count);
+  if (native == CUDA_ERROR_NOT_INITIALIZED && !is_loaded_here) return SLUICE_SUCCESS;
+  return device_count() > 0 ? SLUICE_SUCCESS : SLUICE_ERROR_NO_DEVICE;
+}
+
+// Queues and memory belong to their users and retained contexts to their queues; the module itself holds nothing.
+void fini() {
+  g_services = nullptr;
+}
+
+const char *last_error() {
+  return t_last_error;
+}
+
+constexpr sluice_backend_t kTable = {
+    .api_version = SLUICE_BACKEND_API_VERSION,
+    .struct_size = sizeof(sluice_backend_t),
+    .name = "cuda",
+    .knobs = kKnobs,
+    .n_knobs = std::size(kKnobs),
+    .init = init,
+    .fini = fini,
+    .last_error = last_error,
+    .device_count = device_count,
+    .device_info = device_info,
+    .query_pointer = query_pointer,
+    .register_context = register_context,
+    .host_alloc = host_alloc,
+    .host_free = host_free,
+    .preferred_staging = preferred_staging,
+    .queue_create = queue_create,
+    .queue_destroy = queue_destroy,
+    .enqueue_copies = enqueue_copies,
+    .enqueue_ticket = enqueue_ticket,
+    .test_ticket = test_ticket,
+    .wait_ticket = wait_ticket,
+    .copy = copy,
+    .program_set_device = program_set_device,
+    .program_alloc = program_alloc,
+    .program_free = program_free,
+    .program_copy = program_copy,
+    .program_synchronize = program_synchronize,
+};
+
+}  // namespace
+
+sluice_result_t fail(sluice_result_t result, std::string_view text) {
+  t_last_error[text.copy(t_last_error, kMaxText)] = '\0';
+  return result;
+}
+
+sluice_result_t translate(const char *call, CUresult native) {
+  switch (native) {
+    case CUDA_SUCCESS:
+      return SLUICE_SUCCESS;
+    case CUDA_ERROR_OUT_OF_MEMORY:
+      return fail(SLUICE_ERROR_OUT_OF_MEMORY, native_text(g_driver, call, native));
+    case CUDA_ERROR_INVALID_VALUE:
+      return fail(SLUICE_ERROR_INVALID_ARGUMENT, native_text(g_driver, call, native));
+    case CUDA_ERROR_NO_DEVICE:
+    case CUDA_ERROR_INVALID_DEVICE:
+      return fail(SLUICE_ERROR_NO_DEVICE, native_text(g_driver, call, native));
+    case CUDA_ERROR_NOT_SUPPORTED:
+      return fail(SLUICE_ERROR_UNSUPPORTED, native_text(g_driver, call, native));
+    default:
+      return fail(SLUICE_ERROR_NATIVE, native_text(g_driver, call, native));
+  }
+}
+
+const char *error_text() {
+  return t_last_error;
+}
+
+void log_line(int level, const char *text) {
+  if (g_services != nullptr && g_services->log != nullptr) g_services->log(level, text);
+}
+
+}  // namespace sluice::backends::cuda
+
+extern "C" __attribute__((visibility("default"))) const sluice_backend_t *sluice_backend_table() {
+  return &sluice::backends::cuda::kTable;
+}

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What the files of this module share. Functions named as members of sluice_backend_t are those members; their contract
+// is include/sluice/backend.h.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+#include "driver.h"
+#include "sluice/backend.h"
+
+namespace sluice::backends::cuda {
+
+// How the end of a copy is seen (the knob SLUICE_CUDA_COPY).
+enum class CopyMode { kAuto, kFlag, kEvent, kSync };
+
+// The driver's functions; valid after init().
+extern Driver g_driver;
+extern CopyMode g_copy_mode;
+
+// ---- module.cpp: errors ----
+
+// Keeps a text for last_error() of this thread and returns `result`.
+sluice_result_t fail(sluice_result_t result, std::string_view text);
+// What a driver's answer means to Sluice; keeps "call: native text" for last_error() when it is an error.
+sluice_result_t translate(const char *call, CUresult native);
+// What last_error() says now.
+const char *error_text();
+// Says one line (0 error, 1 warning, 2 info, 3 debug) through the host's log.
+void log_line(int level, const char *text);
+
+// ---- contexts.cpp ----
+
+// SLUICE_SUCCESS for 0 <= device < device_count(), else SLUICE_ERROR_NO_DEVICE with a text.
+sluice_result_t check_device(int32_t device);
+
+// The context in which the program uses `device`: its primary context when that is active, else the thread's current
+// one if it is the device's, else the one that memory of the device was last seen in. Creates none: without any,
+// SLUICE_ERROR_NO_DEVICE and a text that says what to do. *is_retained: the primary context was retained, and
+// release_context() gives it back.
+sluice_result_t find_context(int32_t device, CUcontext *context, bool *is_retained);
+void release_context(int32_t device, bool is_retained);
+
+// Remembers that memory of `device` was seen in `context`. Lock-free.
+void remember_context(int32_t device, CUcontext context);
+bool is_context_known(int32_t device);
+
+// Makes a context current for a scope, and lets the scope's calls pass while the program captures a stream. Both are as
+// before afterwards.
+class ContextScope {
+ public:
+  explicit ContextScope(CUcontext context);
+  ~ContextScope();
+  ContextScope(const ContextScope &) = delete;
+  ContextScope &operator=(const ContextScope &) = delete;
+
+  // SLUICE_SUCCESS, or why the context cannot be made current.
+  sluice_result_t result() const { return result_; }
+
+ private:
+  bool is_pushed_ = false;
+  CUstreamCaptureMode capture_mode_ = CU_STREAM_CAPTURE_MODE_RELAXED;
+  sluice_result_t result_ = SLUICE_SUCCESS;
+};
+
+// ---- memory.cpp ----
+
+// Host memory that any context's device reaches: shared pages, registered with the driver, so that the CPU may touch
+// them even after the program has reset the device. A context must be current. alignment: 0 or a power of two.
+sluice_result_t pages_acquire(size_t size_bytes, size_t alignment, void **memory);
+sluice_result_t pages_release(void *memory);
+
+// ---- members of the table ----
+
+int32_t device_count();
+sluice_result_t device_info(int32_t device, sluice_device_info_t *info);
+
+sluice_result_t query_pointer(const void *address, sluice_pointer_info_t *info);
+sluice_result_t register_context(void *context);
+
+sluice_result_t host_alloc(int32_t device, size_t size_bytes, size_t alignment, void **memory);
+sluice_result_t host_free(int32_t device, void *memory);
+sluice_staging_memory_t preferred_staging(int32_t device);
+
+sluice_result_t queue_create(int32_t device, sluice_queue_t **queue);
+sluice_result_t queue_destroy(sluice_queue_t *queue);
+sluice_result_t enqueue_copies(sluice_queue_t *queue, const sluice_copy_t *copies, size_t n_copies);
+sluice_result_t enqueue_ticket(sluice_queue_t *queue, uint64_t *ticket);
+sluice_result_t test_ticket(sluice_queue_t *queue, uint64_t ticket);
+sluice_result_t wait_ticket(sluice_queue_t *queue, uint64_t ticket);
+sluice_result_t copy(sluice_queue_t *queue, void *dst, const void *src, size_t size_bytes);
+
+sluice_result_t program_set_device(int32_t device);
+sluice_result_t program_alloc(sluice_memory_kind_t kind, size_t size_bytes, void **memory);
+sluice_result_t program_free(void *memory);
+sluice_result_t program_copy(void *dst, const void *src, size_t size_bytes);
+sluice_result_t program_synchronize();
+
+}  // namespace sluice::backends::cuda

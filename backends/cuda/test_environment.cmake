@@ -1,0 +1,7 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# Without a driver on this machine the suite runs on the loop-back driver (tests/loopback_driver.cpp), which acts on host
+# memory: that examines the module's logic, not a GPU.
+find_library(SLUICE_CUDA_DRIVER libcuda.so.1 NO_CACHE)
+if(NOT SLUICE_CUDA_DRIVER)
+  list(APPEND SLUICE_TEST_ENVIRONMENT "LD_LIBRARY_PATH=${CMAKE_BINARY_DIR}/backends/cuda/loopback")
+endif()

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A driver library that acts on host memory: as much of the driver as the module uses, with two devices, contexts,
+// unified addresses and streams that work in their own threads. It examines the module's logic where there is no GPU.
+#pragma once
+
+#include <cuda.h>
+
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <mutex>
+#include <thread>
+
+struct CUctx_st {
+  CUdevice device;
+};
+
+// A worker that runs what it is given, in order.
+struct CUstream_st {
+ public:
+  explicit CUstream_st(CUcontext owner);
+  ~CUstream_st();
+  CUstream_st(const CUstream_st &) = delete;
+  CUstream_st &operator=(const CUstream_st &) = delete;
+
+  CUcontext context() const { return context_; }
+  // Returns the number of the work, which is done when n_done() has reached it.
+  uint64_t enqueue(std::function<void()> work);
+  uint64_t n_enqueued();
+  uint64_t n_done();
+  void wait(uint64_t number);
+
+ private:
+  void run();
+
+  CUcontext context_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::deque<std::function<void()>> waiting_;
+  uint64_t n_enqueued_ = 0;
+  uint64_t n_done_ = 0;
+  bool is_closing_ = false;
+  std::thread worker_;
+};
+
+struct CUevent_st {
+  CUstream stream = nullptr;
+  uint64_t number = 0;
+};
+
+namespace loopback {
+
+inline constexpr int kDevices = 2;
+
+struct Block {
+  size_t size_bytes;
+  CUmemorytype type;
+  bool is_managed;
+  bool is_registered;  // the program's own pages
+  CUcontext context;
+  unsigned long long id;
+};
+
+// All that the "driver" knows. One lock for all of it.
+struct State {
+  std::mutex mutex;
+  bool is_initialised = false;
+  bool is_broken = false;  // streams do nothing any more and say so when asked
+  CUctx_st primary[kDevices] = {{0}, {1}};
+  int n_retained[kDevices] = {0, 0};
+  std::map<CUdeviceptr, Block> blocks;
+  unsigned long long last_id = 0;
+};
+
+State &state();
+// The thread's stack of contexts; the last one is current.
+std::deque<CUcontext> &context_stack();
+CUcontext current();
+
+// New memory of the current context, or CUDA_ERROR_OUT_OF_MEMORY.
+CUresult make_block(size_t size_bytes, CUmemorytype type, bool is_managed, CUdeviceptr *address);
+CUresult add_registered(void *memory, size_t size_bytes);
+// Frees or forgets the block that begins at `address` and is of this type and origin.
+CUresult drop_block(CUdeviceptr address, CUmemorytype type, bool is_registered);
+// The block that holds an address, or null; the lock is held.
+const Block *find_block(CUdeviceptr address);
+
+}  // namespace loopback
+
+// For tests: from now on all streams behave as after a fault on the device.
+extern "C" void loopback_break();

@@ -1,0 +1,357 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The loop-back driver's entry points, named and typed by the vendor's header.
+#include <atomic>
+#include <cstdio>
+#include <cstring>
+#include <iterator>
+#include <vector>
+
+#include "loopback.h"
+
+using loopback::current;
+using loopback::kDevices;
+using loopback::state;
+
+namespace {
+
+bool is_device(CUdevice device) {
+  return device >= 0 && device < kDevices;
+}
+
+bool is_broken() {
+  const std::scoped_lock lock(state().mutex);
+  return state().is_broken;
+}
+
+void *pointer(CUdeviceptr address) {
+  return reinterpret_cast<void *>(address);
+}
+
+const char *error_text(CUresult error) {
+  switch (error) {
+    case CUDA_SUCCESS:
+      return "no error";
+    case CUDA_ERROR_INVALID_VALUE:
+      return "invalid argument";
+    case CUDA_ERROR_OUT_OF_MEMORY:
+      return "out of memory";
+    case CUDA_ERROR_NOT_INITIALIZED:
+      return "initialization error";
+    case CUDA_ERROR_INVALID_DEVICE:
+      return "invalid device ordinal";
+    case CUDA_ERROR_ILLEGAL_ADDRESS:
+      return "an illegal memory access was encountered";
+    case CUDA_ERROR_INVALID_CONTEXT:
+      return "invalid device context";
+    default:
+      return "another error of the loop-back driver";
+  }
+}
+
+// A copy to or from memory that the driver knows stays within it; other memory is the program's own affair.
+bool is_copy_inside(CUdeviceptr address, size_t size_bytes) {
+  const std::scoped_lock lock(state().mutex);
+  const loopback::Block *first = loopback::find_block(address);
+  return first == nullptr || size_bytes == 0 || loopback::find_block(address + size_bytes - 1) == first;
+}
+
+CUresult check_copy(CUdeviceptr dst, CUdeviceptr src, size_t size_bytes) {
+  if (current() == nullptr) return CUDA_ERROR_INVALID_CONTEXT;
+  return is_copy_inside(dst, size_bytes) && is_copy_inside(src, size_bytes) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+}
+
+// One attribute's value for a block, or for none (the driver's "nothing" values).
+CUresult store_attribute(void *data, CUpointer_attribute attribute, const loopback::Block *block) {
+  switch (attribute) {
+    case CU_POINTER_ATTRIBUTE_CONTEXT:
+      *static_cast<CUcontext *>(data) = block != nullptr ? block->context : nullptr;
+      return CUDA_SUCCESS;
+    case CU_POINTER_ATTRIBUTE_MEMORY_TYPE:
+      *static_cast<unsigned *>(data) = block != nullptr ? static_cast<unsigned>(block->type) : 0U;
+      return CUDA_SUCCESS;
+    case CU_POINTER_ATTRIBUTE_IS_MANAGED:
+      *static_cast<unsigned *>(data) = block != nullptr && block->is_managed ? 1U : 0U;
+      return CUDA_SUCCESS;
+    case CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL:
+      *static_cast<int *>(data) = block != nullptr ? block->context->device : -2;
+      return CUDA_SUCCESS;
+    case CU_POINTER_ATTRIBUTE_BUFFER_ID:
+      *static_cast<unsigned long long *>(data) = block != nullptr ? block->id : 0ULL;
+      return CUDA_SUCCESS;
+    default:
+      return CUDA_ERROR_NOT_SUPPORTED;
+  }
+}
+
+}  // namespace
+
+// ---- life and devices ----
+
+CUresult cuInit(unsigned flags) {
+  const std::scoped_lock lock(state().mutex);
+  state().is_initialised = flags == 0;
+  return flags == 0 ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+}
+
+CUresult cuDriverGetVersion(int *version) {
+  *version = CUDA_VERSION;
+  return CUDA_SUCCESS;
+}
+
+CUresult cuGetErrorName(CUresult error, const char **text) {
+  *text = error == CUDA_SUCCESS ? "CUDA_SUCCESS" : "CUDA_ERROR_OF_LOOPBACK";
+  return CUDA_SUCCESS;
+}
+
+CUresult cuGetErrorString(CUresult error, const char **text) {
+  *text = error_text(error);
+  return CUDA_SUCCESS;
+}
+
+CUresult cuDeviceGetCount(int *count) {
+  const std::scoped_lock lock(state().mutex);
+  *count = state().is_initialised ? kDevices : 0;
+  return state().is_initialised ? CUDA_SUCCESS : CUDA_ERROR_NOT_INITIALIZED;
+}
+
+CUresult cuDeviceGet(CUdevice *device, int ordinal) {
+  *device = ordinal;
+  return is_device(ordinal) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_DEVICE;
+}
+
+CUresult cuDeviceGetName(char *name, int length, CUdevice device) {
+  std::snprintf(name, static_cast<size_t>(length), "loop-back device %d (host memory)", device);
+  return CUDA_SUCCESS;
+}
+
+CUresult cuDeviceGetAttribute(int *value, CUdevice_attribute attribute, CUdevice device) {
+  *value = attribute == CU_DEVICE_ATTRIBUTE_CAN_USE_64_BIT_STREAM_MEM_OPS ? 1 : 0;
+  return is_device(device) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_DEVICE;
+}
+
+CUresult cuDeviceTotalMem(size_t *bytes, CUdevice device) {
+  *bytes = size_t{1} << 30U;
+  return is_device(device) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_DEVICE;
+}
+
+CUresult cuDeviceGetPCIBusId(char *id, int length, CUdevice device) {
+  std::snprintf(id, static_cast<size_t>(length), "0000:F%d:00.0", device);
+  return is_device(device) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_DEVICE;
+}
+
+// ---- contexts ----
+
+CUresult cuDevicePrimaryCtxGetState(CUdevice device, unsigned *flags, int *active) {
+  if (!is_device(device)) return CUDA_ERROR_INVALID_DEVICE;
+  const std::scoped_lock lock(state().mutex);
+  *flags = 0;
+  *active = state().n_retained[device] > 0 ? 1 : 0;
+  return CUDA_SUCCESS;
+}
+
+CUresult cuDevicePrimaryCtxRetain(CUcontext *context, CUdevice device) {
+  if (!is_device(device)) return CUDA_ERROR_INVALID_DEVICE;
+  const std::scoped_lock lock(state().mutex);
+  ++state().n_retained[device];
+  *context = &state().primary[device];
+  return CUDA_SUCCESS;
+}
+
+CUresult cuDevicePrimaryCtxRelease(CUdevice device) {
+  if (!is_device(device)) return CUDA_ERROR_INVALID_DEVICE;
+  const std::scoped_lock lock(state().mutex);
+  if (state().n_retained[device] == 0) return CUDA_ERROR_INVALID_CONTEXT;
+  --state().n_retained[device];
+  return CUDA_SUCCESS;
+}
+
+CUresult cuCtxPushCurrent(CUcontext context) {
+  loopback::context_stack().push_back(context);
+  return CUDA_SUCCESS;
+}
+
+CUresult cuCtxPopCurrent(CUcontext *context) {
+  if (loopback::context_stack().empty()) return CUDA_ERROR_INVALID_CONTEXT;
+  *context = current();
+  loopback::context_stack().pop_back();
+  return CUDA_SUCCESS;
+}
+
+CUresult cuCtxGetCurrent(CUcontext *context) {
+  *context = current();
+  const std::scoped_lock lock(state().mutex);
+  return state().is_initialised ? CUDA_SUCCESS : CUDA_ERROR_NOT_INITIALIZED;
+}
+
+CUresult cuCtxSetCurrent(CUcontext context) {
+  if (!loopback::context_stack().empty()) loopback::context_stack().pop_back();
+  if (context != nullptr) loopback::context_stack().push_back(context);
+  return CUDA_SUCCESS;
+}
+
+CUresult cuCtxGetDevice(CUdevice *device) {
+  if (current() == nullptr) return CUDA_ERROR_INVALID_CONTEXT;
+  *device = current()->device;
+  return CUDA_SUCCESS;
+}
+
+// Streams of the module are waited for by the module; the program group has none of its own.
+CUresult cuCtxSynchronize() {
+  return current() != nullptr ? CUDA_SUCCESS : CUDA_ERROR_INVALID_CONTEXT;
+}
+
+CUresult cuThreadExchangeStreamCaptureMode(CUstreamCaptureMode *mode) {
+  thread_local CUstreamCaptureMode t_mode = CU_STREAM_CAPTURE_MODE_GLOBAL;
+  std::swap(*mode, t_mode);
+  return CUDA_SUCCESS;
+}
+
+// ---- memory ----
+
+CUresult cuPointerGetAttribute(void *data, CUpointer_attribute attribute, CUdeviceptr address) {
+  const std::scoped_lock lock(state().mutex);
+  const loopback::Block *block = loopback::find_block(address);
+  return block != nullptr ? store_attribute(data, attribute, block) : CUDA_ERROR_INVALID_VALUE;
+}
+
+CUresult cuPointerGetAttributes(unsigned count, CUpointer_attribute *attributes, void **data, CUdeviceptr address) {
+  const std::scoped_lock lock(state().mutex);
+  if (!state().is_initialised) return CUDA_ERROR_NOT_INITIALIZED;
+  const loopback::Block *block = loopback::find_block(address);
+  for (unsigned i = 0; i < count; ++i) {
+    const CUresult result = store_attribute(data[i], attributes[i], block);
+    if (result != CUDA_SUCCESS) return result;
+  }
+  return CUDA_SUCCESS;
+}
+
+CUresult cuMemAlloc(CUdeviceptr *address, size_t size) {
+  return loopback::make_block(size, CU_MEMORYTYPE_DEVICE, false, address);
+}
+
+CUresult cuMemAllocManaged(CUdeviceptr *address, size_t size, unsigned /*flags*/) {
+  return loopback::make_block(size, CU_MEMORYTYPE_DEVICE, true, address);
+}
+
+CUresult cuMemFree(CUdeviceptr address) {
+  return loopback::drop_block(address, CU_MEMORYTYPE_DEVICE, false);
+}
+
+CUresult cuMemHostAlloc(void **memory, size_t size, unsigned /*flags*/) {
+  CUdeviceptr address = 0;
+  const CUresult result = loopback::make_block(size, CU_MEMORYTYPE_HOST, false, &address);
+  *memory = pointer(address);
+  return result;
+}
+
+CUresult cuMemFreeHost(void *memory) {
+  return loopback::drop_block(reinterpret_cast<CUdeviceptr>(memory), CU_MEMORYTYPE_HOST, false);
+}
+
+CUresult cuMemHostRegister(void *memory, size_t size, unsigned /*flags*/) {
+  return loopback::add_registered(memory, size);
+}
+
+CUresult cuMemHostUnregister(void *memory) {
+  return loopback::drop_block(reinterpret_cast<CUdeviceptr>(memory), CU_MEMORYTYPE_HOST, true);
+}
+
+CUresult cuMemHostGetDevicePointer(CUdeviceptr *address, void *memory, unsigned /*flags*/) {
+  *address = reinterpret_cast<CUdeviceptr>(memory);
+  return CUDA_SUCCESS;
+}
+
+// ---- copies ----
+
+CUresult cuMemcpy(CUdeviceptr dst, CUdeviceptr src, size_t size) {
+  const CUresult result = check_copy(dst, src, size);
+  if (result == CUDA_SUCCESS) std::memmove(pointer(dst), pointer(src), size);
+  return result;
+}
+
+CUresult cuMemcpyAsync(CUdeviceptr dst, CUdeviceptr src, size_t size, CUstream stream) {
+  if (stream->context() != current()) return CUDA_ERROR_INVALID_CONTEXT;
+  const CUresult result = check_copy(dst, src, size);
+  if (result != CUDA_SUCCESS) return result;
+  stream->enqueue([=] { std::memmove(pointer(dst), pointer(src), size); });
+  return CUDA_SUCCESS;
+}
+
+CUresult cuMemcpyBatchAsync(CUdeviceptr *dsts, CUdeviceptr *srcs, size_t *sizes, size_t count,
+                            CUmemcpyAttributes * /*attributes*/, size_t * /*indices*/, size_t n_attributes,
+                            CUstream stream) {
+  if (count == 0 || n_attributes != 1) return CUDA_ERROR_INVALID_VALUE;
+  for (size_t i = 0; i < count; ++i) {
+    const CUresult result = sizes[i] != 0 ? check_copy(dsts[i], srcs[i], sizes[i]) : CUDA_ERROR_INVALID_VALUE;
+    if (result != CUDA_SUCCESS) return result;
+  }
+  // Last first: a batch has no order.
+  for (size_t i = count; i-- > 0;) {
+    const CUresult result = cuMemcpyAsync(dsts[i], srcs[i], sizes[i], stream);
+    if (result != CUDA_SUCCESS) return result;
+  }
+  return CUDA_SUCCESS;
+}
+
+// ---- streams and events ----
+
+CUresult cuStreamCreate(CUstream *stream, unsigned /*flags*/) {
+  if (current() == nullptr) return CUDA_ERROR_INVALID_CONTEXT;
+  *stream = new CUstream_st(current());
+  return CUDA_SUCCESS;
+}
+
+CUresult cuStreamDestroy(CUstream stream) {
+  delete stream;
+  return CUDA_SUCCESS;
+}
+
+CUresult cuStreamSynchronize(CUstream stream) {
+  stream->wait(stream->n_enqueued());
+  return CUDA_SUCCESS;
+}
+
+CUresult cuStreamQuery(CUstream stream) {
+  if (is_broken()) return CUDA_ERROR_ILLEGAL_ADDRESS;
+  return stream->n_done() == stream->n_enqueued() ? CUDA_SUCCESS : CUDA_ERROR_NOT_READY;
+}
+
+CUresult cuStreamWriteValue64(CUstream stream, CUdeviceptr address, cuuint64_t value, unsigned /*flags*/) {
+  if (stream->context() != current()) return CUDA_ERROR_INVALID_CONTEXT;
+  stream->enqueue([=] {
+    if (is_broken()) return;
+    std::atomic_ref<cuuint64_t>(*static_cast<cuuint64_t *>(pointer(address))).store(value, std::memory_order_release);
+  });
+  return CUDA_SUCCESS;
+}
+
+CUresult cuEventCreate(CUevent *event, unsigned /*flags*/) {
+  *event = new CUevent_st();
+  return CUDA_SUCCESS;
+}
+
+CUresult cuEventDestroy(CUevent event) {
+  delete event;
+  return CUDA_SUCCESS;
+}
+
+CUresult cuEventRecord(CUevent event, CUstream stream) {
+  event->stream = stream;
+  event->number = stream->n_enqueued();
+  return CUDA_SUCCESS;
+}
+
+CUresult cuEventQuery(CUevent event) {
+  const bool is_done = event->stream == nullptr || event->stream->n_done() >= event->number;
+  return is_done ? CUDA_SUCCESS : CUDA_ERROR_NOT_READY;
+}
+
+CUresult cuEventSynchronize(CUevent event) {
+  if (event->stream != nullptr) event->stream->wait(event->number);
+  return CUDA_SUCCESS;
+}
+
+void loopback_break() {
+  const std::scoped_lock lock(state().mutex);
+  state().is_broken = true;
+}

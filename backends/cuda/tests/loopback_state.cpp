@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Owns the loop-back driver's memory, contexts and streams.
+#include <cstdlib>
+#include <utility>
+
+#include "loopback.h"
+
+CUstream_st::CUstream_st(CUcontext owner) : context_(owner), worker_([this] { run(); }) {}
+
+CUstream_st::~CUstream_st() {
+  {
+    const std::scoped_lock lock(mutex_);
+    is_closing_ = true;
+  }
+  changed_.notify_all();
+  worker_.join();
+}
+
+uint64_t CUstream_st::enqueue(std::function<void()> work) {
+  const std::scoped_lock lock(mutex_);
+  waiting_.push_back(std::move(work));
+  changed_.notify_all();
+  return ++n_enqueued_;
+}
+
+uint64_t CUstream_st::n_enqueued() {
+  const std::scoped_lock lock(mutex_);
+  return n_enqueued_;
+}
+
+uint64_t CUstream_st::n_done() {
+  const std::scoped_lock lock(mutex_);
+  return n_done_;
+}
+
+void CUstream_st::wait(uint64_t number) {
+  std::unique_lock lock(mutex_);
+  changed_.wait(lock, [&] { return n_done_ >= number; });
+}
+
+void CUstream_st::run() {
+  std::unique_lock lock(mutex_);
+  while (true) {
+    changed_.wait(lock, [this] { return is_closing_ || !waiting_.empty(); });
+    if (waiting_.empty()) return;
+    const std::function<void()> work = std::move(waiting_.front());
+    waiting_.pop_front();
+    lock.unlock();
+    work();
+    lock.lock();
+    ++n_done_;
+    changed_.notify_all();
+  }
+}
+
+namespace loopback {
+
+State &state() {
+  static auto *all = new State();
+  return *all;
+}
+
+std::deque<CUcontext> &context_stack() {
+  thread_local std::deque<CUcontext> stack;
+  return stack;
+}
+
+CUcontext current() {
+  return context_stack().empty() ? nullptr : context_stack().back();
+}
+
+CUresult make_block(size_t size_bytes, CUmemorytype type, bool is_managed, CUdeviceptr *address) {
+  if (current() == nullptr) return CUDA_ERROR_INVALID_CONTEXT;
+  if (size_bytes == 0) return CUDA_ERROR_INVALID_VALUE;
+  void *memory = size_bytes > (size_t{1} << 36U) ? nullptr : std::aligned_alloc(512, (size_bytes + 511) / 512 * 512);
+  if (memory == nullptr) return CUDA_ERROR_OUT_OF_MEMORY;
+  *address = reinterpret_cast<CUdeviceptr>(memory);
+  const std::scoped_lock lock(state().mutex);
+  state().blocks[*address] = {size_bytes, type, is_managed, false, current(), ++state().last_id};
+  return CUDA_SUCCESS;
+}
+
+CUresult add_registered(void *memory, size_t size_bytes) {
+  if (current() == nullptr) return CUDA_ERROR_INVALID_CONTEXT;
+  const auto address = reinterpret_cast<CUdeviceptr>(memory);
+  const std::scoped_lock lock(state().mutex);
+  if (find_block(address) != nullptr) return CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED;
+  state().blocks[address] = {size_bytes, CU_MEMORYTYPE_HOST, false, true, current(), ++state().last_id};
+  return CUDA_SUCCESS;
+}
+
+CUresult drop_block(CUdeviceptr address, CUmemorytype type, bool is_registered) {
+  const std::scoped_lock lock(state().mutex);
+  const auto found = state().blocks.find(address);
+  const bool is_that =
+      found != state().blocks.end() && found->second.type == type && found->second.is_registered == is_registered;
+  if (!is_that) return is_registered ? CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED : CUDA_ERROR_INVALID_VALUE;
+  state().blocks.erase(found);
+  if (!is_registered) std::free(reinterpret_cast<void *>(address));
+  return CUDA_SUCCESS;
+}
+
+const Block *find_block(CUdeviceptr address) {
+  auto after = state().blocks.upper_bound(address);
+  if (after == state().blocks.begin()) return nullptr;
+  --after;
+  return address - after->first < after->second.size_bytes ? &after->second : nullptr;
+}
+
+}  // namespace loopback

@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Owns how the end of a queue's work is seen. Cheapest first: a host word that the stream writes and the CPU reads
+// (SLUICE_CUDA_COPY=flag), events, or the driver's own wait.
+#include <sched.h>
+
+#include <atomic>
+
+#include "queue.h"
+
+namespace sluice::backends::cuda {
+
+namespace {
+
+// A dead context never writes the word, so the stream itself is asked once in so many looks at it (about 40 us).
+constexpr uint32_t kPollsBetweenQueries = 1024;
+
+sluice_result_t fail_queue(sluice_queue *queue, const char *call, CUresult native) {
+  queue->failure = translate(call, native);
+  queue->failure_text = native_text(g_driver, call, native);
+  return queue->failure;
+}
+
+sluice_result_t finish(sluice_queue *queue, uint64_t ticket) {
+  queue->done_ticket = ticket;
+  queue->n_polls = 0;
+  return SLUICE_SUCCESS;
+}
+
+uint64_t read_word(const sluice_queue *queue) {
+  return std::atomic_ref<uint64_t>(*queue->word).load(std::memory_order_acquire);
+}
+
+// What the stream says of everything enqueued so far.
+sluice_result_t query_stream(sluice_queue *queue) {
+  const ContextScope scope(queue->context);
+  if (scope.result() != SLUICE_SUCCESS) return scope.result();
+  const CUresult native = g_driver.cuStreamQuery(queue->stream);
+  if (native == CUDA_ERROR_NOT_READY) return SLUICE_NOT_READY;
+  return native == CUDA_SUCCESS ? SLUICE_SUCCESS : fail_queue(queue, "cuStreamQuery", native);
+}
+
+sluice_result_t test_word(sluice_queue *queue, uint64_t ticket) {
+  if (const uint64_t word = read_word(queue); word >= ticket) return finish(queue, word);
+  if (++queue->n_polls % kPollsBetweenQueries != 0) return SLUICE_NOT_READY;
+  const sluice_result_t result = query_stream(queue);
+  if (result != SLUICE_SUCCESS) return result;
+  // The stream is empty, so the word has been written since it was read above.
+  if (read_word(queue) >= ticket) return finish(queue, ticket);
+  return fail_queue(queue, "cuStreamWriteValue64 was executed and its value never came", CUDA_ERROR_UNKNOWN);
+}
+
+sluice_result_t test_event(sluice_queue *queue, uint64_t ticket) {
+  const ContextScope scope(queue->context);
+  if (scope.result() != SLUICE_SUCCESS) return scope.result();
+  const CUresult native = g_driver.cuEventQuery(queue->events[ticket % kEvents]);
+  if (native == CUDA_ERROR_NOT_READY) return SLUICE_NOT_READY;
+  return native == CUDA_SUCCESS ? finish(queue, ticket) : fail_queue(queue, "cuEventQuery", native);
+}
+
+sluice_result_t test_stream(sluice_queue *queue) {
+  const sluice_result_t result = query_stream(queue);
+  return result == SLUICE_SUCCESS ? finish(queue, queue->last_ticket) : result;
+}
+
+sluice_result_t wait_word(sluice_queue *queue, uint64_t ticket) {
+  sluice_result_t result = SLUICE_NOT_READY;
+  while ((result = test_word(queue, ticket)) == SLUICE_NOT_READY) {
+    __builtin_ia32_pause();
+    // With more threads than cores the one that would finish the work may be waiting for this core.
+    if (queue->n_polls % kPollsBetweenQueries == 0) sched_yield();
+  }
+  return result;
+}
+
+sluice_result_t wait_natively(sluice_queue *queue, uint64_t ticket) {
+  const ContextScope scope(queue->context);
+  if (scope.result() != SLUICE_SUCCESS) return scope.result();
+  const bool by_event = queue->mode == CopyMode::kEvent;
+  const uint64_t done = by_event ? ticket : queue->last_ticket;
+  const CUresult native = by_event ? g_driver.cuEventSynchronize(queue->events[ticket % kEvents])
+                                   : g_driver.cuStreamSynchronize(queue->stream);
+  if (native == CUDA_SUCCESS) return finish(queue, done);
+  return fail_queue(queue, by_event ? "cuEventSynchronize" : "cuStreamSynchronize", native);
+}
+
+sluice_result_t open_word(sluice_queue *queue) {
+  void *memory = nullptr;
+  sluice_result_t result = pages_acquire(sizeof(uint64_t), 0, &memory);
+  if (result != SLUICE_SUCCESS) return result;
+  queue->word = static_cast<uint64_t *>(memory);
+  *queue->word = 0;
+  return translate("cuMemHostGetDevicePointer", g_driver.cuMemHostGetDevicePointer(&queue->word_address, memory, 0));
+}
+
+bool has_word_writes(const sluice_queue *queue) {
+  if (g_driver.cuStreamWriteValue64 == nullptr) return false;
+  CUdevice ordinal = 0;
+  int can = 0;
+  return g_driver.cuDeviceGet(&ordinal, queue->device) == CUDA_SUCCESS &&
+         g_driver.cuDeviceGetAttribute(&can, CU_DEVICE_ATTRIBUTE_CAN_USE_64_BIT_STREAM_MEM_OPS, ordinal) ==
+             CUDA_SUCCESS &&
+         can != 0;
+}
+
+}  // namespace
+
+sluice_result_t tickets_open(sluice_queue *queue) {
+  queue->mode = g_copy_mode == CopyMode::kAuto ? CopyMode::kFlag : g_copy_mode;
+  if (queue->mode == CopyMode::kFlag && !has_word_writes(queue)) queue->mode = CopyMode::kEvent;
+  if (queue->mode == CopyMode::kFlag) return open_word(queue);
+  if (queue->mode == CopyMode::kSync) return SLUICE_SUCCESS;
+  for (CUevent &event : queue->events) {
+    const sluice_result_t result = translate("cuEventCreate", g_driver.cuEventCreate(&event, CU_EVENT_DISABLE_TIMING));
+    if (result != SLUICE_SUCCESS) return result;
+  }
+  return SLUICE_SUCCESS;
+}
+
+sluice_result_t tickets_close(sluice_queue *queue) {
+  sluice_result_t result = SLUICE_SUCCESS;
+  for (CUevent event : queue->events) {
+    if (event == nullptr) continue;
+    const sluice_result_t one = translate("cuEventDestroy", g_driver.cuEventDestroy(event));
+    if (result == SLUICE_SUCCESS) result = one;
+  }
+  if (queue->word != nullptr) {
+    const sluice_result_t one = pages_release(queue->word);
+    if (result == SLUICE_SUCCESS) result = one;
+  }
+  return result;
+}
+
+sluice_result_t ticket_enqueue(sluice_queue *queue) {
+  if (queue->failure != SLUICE_SUCCESS) return fail(queue->failure, queue->failure_text);
+  const uint64_t ticket = queue->last_ticket + 1;
+  if (queue->mode == CopyMode::kFlag) {
+    const CUresult native =
+        g_driver.cuStreamWriteValue64(queue->stream, queue->word_address, ticket, CU_STREAM_WRITE_VALUE_DEFAULT);
+    if (native != CUDA_SUCCESS) return fail_queue(queue, "cuStreamWriteValue64", native);
+  } else if (queue->mode == CopyMode::kEvent) {
+    const uint64_t same_event = ticket > kEvents ? ticket - kEvents : 0;
+    if (same_event > queue->done_ticket) {
+      const sluice_result_t result = wait_natively(queue, same_event);
+      if (result != SLUICE_SUCCESS) return result;
+    }
+    const CUresult native = g_driver.cuEventRecord(queue->events[ticket % kEvents], queue->stream);
+    if (native != CUDA_SUCCESS) return fail_queue(queue, "cuEventRecord", native);
+  }
+  queue->last_ticket = ticket;
+  queue->has_untracked = false;
+  return SLUICE_SUCCESS;
+}
+
+sluice_result_t ticket_test(sluice_queue *queue, uint64_t ticket) {
+  if (ticket <= queue->done_ticket) return SLUICE_SUCCESS;
+  if (queue->failure != SLUICE_SUCCESS) return fail(queue->failure, queue->failure_text);
+  if (queue->mode == CopyMode::kFlag) return test_word(queue, ticket);
+  return queue->mode == CopyMode::kEvent ? test_event(queue, ticket) : test_stream(queue);
+}
+
+sluice_result_t ticket_wait(sluice_queue *queue, uint64_t ticket) {
+  if (ticket <= queue->done_ticket) return SLUICE_SUCCESS;
+  if (queue->failure != SLUICE_SUCCESS) return fail(queue->failure, queue->failure_text);
+  return queue->mode == CopyMode::kFlag ? wait_word(queue, ticket) : wait_natively(queue, ticket);
+}
+
+}  // namespace sluice::backends::cuda

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The table of the emulated device, its life, and its errors.
+#include "module.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace sluice::backends::emu {
+namespace {
+
+// Plain characters: an error may be asked for while the process exits, after the thread's objects are gone.
+constexpr size_t kMaxText = 1000;
+thread_local char t_last_error[kMaxText + 1] = "";
+
+constexpr sluice_backend_knob_t kKnobs[] = {
+#define EMU_KNOB(name, default_value, doc) {"SLUICE_EMU_" #name, default_value, doc},
+#include "knobs.def"
+#undef EMU_KNOB
+};
+
+// The runtime reads its knobs itself, because programs use it without Sluice too; the services are not needed.
+sluice_result_t init(const sluice_host_services_t * /*services*/) {
+  int32_t count = 0;
+  const sluice_result_t result = translate(emu_device_count(&count));
+  if (result != SLUICE_SUCCESS) return result;
+  if (count == 0) return fail(SLUICE_ERROR_NO_DEVICE, "no emulated device (SLUICE_EMU_DEVICES=0)");
+  return SLUICE_SUCCESS;
+}
+
+// Queues and memory belong to their users; the module itself holds nothing.
+void fini() {}
+
+const char *last_error() {
+  return t_last_error;
+}
+
+constexpr sluice_backend_t kTable = {
+    .api_version = SLUICE_BACKEND_API_VERSION,
+    .struct_size = sizeof(sluice_backend_t),
+    .name = "emu",
+    .knobs = kKnobs,
+    .n_knobs = std::size(kKnobs),
+    .init = init,
+    .fini = fini,
+    .last_error = last_error,
+    .device_count = device_count,
+    .device_info = device_info,
+    .query_pointer = query_pointer,
+    .register_context = register_context,
+    .host_alloc = host_alloc,
+    .host_free = host_free,
+    .preferred_staging = preferred_staging,
+    .queue_create = queue_create,
+    .queue_destroy = queue_destroy,
+    .enqueue_copies = enqueue_copies,
+    .enqueue_ticket = enqueue_ticket,
+    .test_ticket = test_ticket,
+    .wait_ticket = wait_ticket,
+    .copy = copy,
+    .program_set_device = program_set_device,
+    .program_alloc = program_alloc,
+    .program_free = program_free,
+    .program_copy = program_copy,
+    .program_synchronize = program_synchronize,
+};
+
+}  // namespace
+
+sluice_result_t fail(sluice_result_t result, std::string_view text) {
+  t_last_error[text.copy(t_last_error, kMaxText)] = '\0';
+  return result;
+}
+
+sluice_result_t translate(emu_result_t native) {
+  switch (native) {
+    case EMU_SUCCESS:
+      return SLUICE_SUCCESS;
+    case EMU_NOT_READY:
+      return SLUICE_NOT_READY;
+    case EMU_ERROR_OUT_OF_MEMORY:
+      return fail(SLUICE_ERROR_OUT_OF_MEMORY, emu_last_error_text());
+    case EMU_ERROR_INVALID_VALUE:
+    case EMU_ERROR_INVALID_POINTER:
+      return fail(SLUICE_ERROR_INVALID_ARGUMENT, emu_last_error_text());
+    case EMU_ERROR_INVALID_DEVICE:
+      return fail(SLUICE_ERROR_NO_DEVICE, emu_last_error_text());
+    case EMU_ERROR_COPY_FAILED:
+    case EMU_ERROR_QUEUE_FAILED:
+    case EMU_ERROR_CONFIGURATION:
+    case EMU_ERROR_SHUT_DOWN:
+    case EMU_ERROR_FORKED:
+    case EMU_ERROR_SYSTEM:
+      break;
+  }
+  return fail(SLUICE_ERROR_NATIVE, emu_last_error_text());
+}
+
+DeviceScope::DeviceScope(int32_t device) : result_(translate(emu_get_device(&before_))) {
+  if (result_ != SLUICE_SUCCESS) return;
+  result_ = translate(emu_set_device(device));
+}
+
+DeviceScope::~DeviceScope() {
+  // The device was current a moment ago, so this can fail only while the process exits, when it does not matter.
+  if (result_ == SLUICE_SUCCESS) static_cast<void>(emu_set_device(before_));
+}
+
+}  // namespace sluice::backends::emu
+
+extern "C" __attribute__((visibility("default"))) const sluice_backend_t *sluice_backend_table() {
+  return &sluice::backends::emu::kTable;
+}

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What the files of this module share. Each function below is the member of sluice_backend_t with the same name; the
+// contract is include/sluice/backend.h.
+#pragma once
+
+#include <string_view>
+
+#include "emurt.h"
+#include "sluice/backend.h"
+
+namespace sluice::backends::emu {
+
+// What the runtime's answer means to Sluice; keeps its text for last_error().
+sluice_result_t translate(emu_result_t native);
+// Keeps a text of the module's own for last_error() and returns `result`.
+sluice_result_t fail(sluice_result_t result, std::string_view text);
+
+// Makes a device current for a scope and restores the thread's own afterwards.
+class DeviceScope {
+ public:
+  explicit DeviceScope(int32_t device);
+  ~DeviceScope();
+  DeviceScope(const DeviceScope &) = delete;
+  DeviceScope &operator=(const DeviceScope &) = delete;
+
+  // SLUICE_SUCCESS, or why the device cannot be made current.
+  sluice_result_t result() const { return result_; }
+
+ private:
+  int32_t before_ = -1;
+  sluice_result_t result_;
+};
+
+// devices.cpp
+int32_t device_count();
+sluice_result_t device_info(int32_t device, sluice_device_info_t *info);
+
+// pointers.cpp
+sluice_result_t query_pointer(const void *address, sluice_pointer_info_t *info);
+sluice_result_t register_context(void *context);
+
+// memory.cpp
+sluice_result_t host_alloc(int32_t device, size_t size_bytes, size_t alignment, void **memory);
+sluice_result_t host_free(int32_t device, void *memory);
+sluice_staging_memory_t preferred_staging(int32_t device);
+
+// copies.cpp
+sluice_result_t queue_create(int32_t device, sluice_queue_t **queue);
+sluice_result_t queue_destroy(sluice_queue_t *queue);
+sluice_result_t enqueue_copies(sluice_queue_t *queue, const sluice_copy_t *copies, size_t n_copies);
+sluice_result_t enqueue_ticket(sluice_queue_t *queue, uint64_t *ticket);
+sluice_result_t test_ticket(sluice_queue_t *queue, uint64_t ticket);
+sluice_result_t wait_ticket(sluice_queue_t *queue, uint64_t ticket);
+sluice_result_t copy(sluice_queue_t *queue, void *dst, const void *src, size_t size_bytes);
+
+// program.cpp
+sluice_result_t program_set_device(int32_t device);
+sluice_result_t program_alloc(sluice_memory_kind_t kind, size_t size_bytes, void **memory);
+sluice_result_t program_free(void *memory);
+sluice_result_t program_copy(void *dst, const void *src, size_t size_bytes);
+sluice_result_t program_synchronize();
+
+}  // namespace sluice::backends::emu

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The C functions about queues and tickets.
+#include "runtime/api.h"
+
+using emurt::fail;
+using emurt::FaultPlan;
+using emurt::FaultPoint;
+using emurt::in_queue;
+using emurt::in_runtime;
+using emurt::Queue;
+using emurt::Runtime;
+
+namespace {
+
+emu_result_t record(Queue &queue, uint64_t *ticket) {
+  Runtime *runtime = nullptr;
+  const emu_result_t result = Runtime::enter(&runtime);
+  if (result != EMU_SUCCESS) return result;
+  uint64_t event = 0;
+  if (runtime->faults().strikes(FaultPoint::kTicket, &event)) {
+    return fail(EMU_ERROR_QUEUE_FAILED, "fault injected into {} {}", FaultPlan::name(FaultPoint::kTicket), event);
+  }
+  return queue.record(ticket);
+}
+
+}  // namespace
+
+extern "C" {
+
+emu_result_t emu_queue_create(emu_queue_t **queue) {
+  return in_runtime([&](Runtime &runtime) {
+    if (queue == nullptr) return fail(EMU_ERROR_INVALID_VALUE, "emu_queue_create: null pointer");
+    int32_t device = 0;
+    emu_result_t result = runtime.current_device(&device);
+    if (result != EMU_SUCCESS) return result;
+    uint64_t event = 0;
+    if (runtime.faults().strikes(FaultPoint::kQueueCreate, &event)) {
+      return fail(EMU_ERROR_QUEUE_FAILED, "fault injected into {} {}", FaultPlan::name(FaultPoint::kQueueCreate),
+                  event);
+    }
+    runtime.is_active(device).store(true, std::memory_order_relaxed);
+    Queue *made = nullptr;
+    result = runtime.create_queue(device, &made);
+    if (result == EMU_SUCCESS) *queue = reinterpret_cast<emu_queue_t *>(made);
+    return result;
+  });
+}
+
+emu_result_t emu_queue_destroy(emu_queue_t *queue) {
+  return in_runtime([&](Runtime &runtime) { return runtime.destroy_queue(reinterpret_cast<Queue *>(queue)); });
+}
+
+emu_result_t emu_memcpy_async(emu_queue_t *queue, void *dst, const void *src, size_t size_bytes) {
+  const emu_copy_t copy{dst, src, size_bytes};
+  return emu_memcpy_batch_async(queue, &copy, 1);
+}
+
+emu_result_t emu_memcpy_batch_async(emu_queue_t *queue, const emu_copy_t *copies, size_t n_copies) {
+  return in_queue(queue, [&](Queue &q) { return q.enqueue(copies, n_copies); });
+}
+
+emu_result_t emu_queue_memcpy(emu_queue_t *queue, void *dst, const void *src, size_t size_bytes) {
+  return in_queue(queue, [&](Queue &q) { return q.copy(dst, src, size_bytes); });
+}
+
+emu_result_t emu_queue_record(emu_queue_t *queue, uint64_t *ticket) {
+  return in_queue(queue, [&](Queue &q) {
+    return ticket == nullptr ? fail(EMU_ERROR_INVALID_VALUE, "emu_queue_record: null pointer") : record(q, ticket);
+  });
+}
+
+emu_result_t emu_ticket_query(emu_queue_t *queue, uint64_t ticket) {
+  return in_queue(queue, [&](Queue &q) { return q.query(ticket); });
+}
+
+emu_result_t emu_ticket_wait(emu_queue_t *queue, uint64_t ticket) {
+  return in_queue(queue, [&](Queue &q) { return q.wait(ticket); });
+}
+
+emu_result_t emu_queue_synchronize(emu_queue_t *queue) {
+  return in_queue(queue, [&](Queue &q) {
+    uint64_t ticket = 0;
+    const emu_result_t result = record(q, &ticket);
+    return result == EMU_SUCCESS ? q.wait(ticket) : result;
+  });
+}
+
+emu_result_t emu_queue_hold(emu_queue_t *queue) {
+  return in_queue(queue, [](Queue &q) {
+    q.hold();
+    return EMU_SUCCESS;
+  });
+}
+
+emu_result_t emu_queue_release(emu_queue_t *queue) {
+  return in_queue(queue, [](Queue &q) {
+    q.release();
+    return EMU_SUCCESS;
+  });
+}
+
+}  // extern "C"

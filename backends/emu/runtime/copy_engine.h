@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// One copy from its addresses to its bytes: check, faults, time of the imitated machine, and the move itself.
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+#include "emurt.h"
+#include "runtime/fault_plan.h"
+#include "runtime/machine.h"
+#include "runtime/memory_table.h"
+
+namespace emurt {
+
+struct CheckedCopy {
+  Endpoint dst;
+  Endpoint src;
+  size_t size_bytes = 0;  // at least 1
+};
+
+enum class CopyOrigin { kProgram, kQueue };
+
+class CopyEngine {
+ public:
+  CopyEngine(MemoryTable &memory, FaultPlan &faults, Machine &machine)
+      : memory_(memory), faults_(faults), machine_(machine) {}
+
+  // Finds out what the addresses are. Copies of no bytes leave nothing in `checked`.
+  // EMU_ERROR_INVALID_POINTER, EMU_ERROR_INVALID_VALUE: nothing of the batch may be run.
+  emu_result_t check(const emu_copy_t *copies, size_t n_copies, std::vector<CheckedCopy> *checked);
+
+  // Runs the copies of one batch; blocks until they are done. After a copy that failed the others still run; the first
+  // failure is the answer, and this thread's last error text.
+  emu_result_t run(const std::vector<CheckedCopy> &copies, CopyOrigin origin);
+
+  Machine &machine() { return machine_; }
+
+ private:
+  emu_result_t run_one(const CheckedCopy &copy, CopyOrigin origin, bool is_first);
+  bool fails(CopyOrigin origin, emu_result_t *result);
+  bool flips(CopyOrigin origin);
+  emu_result_t move_bytes(const CheckedCopy &copy, bool with_flip);
+
+  MemoryTable &memory_;
+  FaultPlan &faults_;
+  Machine &machine_;
+};
+
+}  // namespace emurt

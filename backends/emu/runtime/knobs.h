@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The one place of the runtime that reads the environment: SLUICE_EMU_* into checked values.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include "emurt.h"
+
+namespace emurt {
+
+struct Knobs {
+  int32_t n_devices = 2;
+  std::string profile;
+  std::string fault;
+  uint64_t memory_bytes = 0;  // 0: not set
+  bool reuse_addresses = false;
+  size_t quarantine_ranges = 64;
+  size_t quarantine_bytes = 0;
+  uint64_t seed = 1;
+};
+
+// Reads all knobs; unset ones have the defaults of knobs.def. EMU_ERROR_CONFIGURATION names knob, value and range.
+// Not safe against a concurrent setenv, as getenv is not.
+emu_result_t read_knobs(Knobs *knobs);
+
+}  // namespace emurt

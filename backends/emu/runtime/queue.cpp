@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The queue's thread and its tickets.
+#include "runtime/queue.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <sys/prctl.h>
+
+#include <system_error>
+#include <utility>
+
+#include "runtime/error.h"
+
+namespace emurt {
+namespace {
+
+constexpr size_t kRememberedFailures = 4096;
+// Looks at a ticket this often before the thread goes to sleep: a few microseconds, less than a wake-up costs.
+constexpr int kLooksBeforeSleep = 200;
+
+// Blocks all signals for the calling thread while it lives, so that a thread begun meanwhile takes none of the
+// program's.
+class SignalsBlocked {
+ public:
+  SignalsBlocked() {
+    sigset_t all;
+    sigfillset(&all);
+    is_blocked_ = pthread_sigmask(SIG_SETMASK, &all, &before_) == 0;
+  }
+  ~SignalsBlocked() {
+    if (is_blocked_) pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+  }
+  SignalsBlocked(const SignalsBlocked &) = delete;
+  SignalsBlocked &operator=(const SignalsBlocked &) = delete;
+
+ private:
+  sigset_t before_{};
+  bool is_blocked_ = false;
+};
+
+}  // namespace
+
+emu_result_t Queue::create(int32_t device, CopyEngine &engine, std::shared_ptr<Queue> *queue) {
+  std::shared_ptr<Queue> made(new Queue(device, engine));
+  const emu_result_t result = made->start_thread();
+  if (result == EMU_SUCCESS) *queue = std::move(made);
+  return result;
+}
+
+emu_result_t Queue::start_thread() {
+  const SignalsBlocked blocked;
+  try {
+    thread_ = std::thread([this] { run_thread(); });
+  } catch (const std::system_error &error) {
+    return fail(EMU_ERROR_QUEUE_FAILED, "no thread for a queue ({}); raise the limit of processes", error.what());
+  }
+  return EMU_SUCCESS;
+}
+
+Queue::~Queue() {
+  stop();
+}
+
+void Queue::push(Operation operation) {
+  {
+    const std::scoped_lock lock(mutex_);
+    operations_.push_back(std::move(operation));
+    ++n_enqueued_;
+  }
+  work_.notify_one();
+}
+
+emu_result_t Queue::enqueue(const emu_copy_t *copies, size_t n_copies) {
+  Operation operation;
+  const emu_result_t result = engine_.check(copies, n_copies, &operation.copies);
+  if (result != EMU_SUCCESS) return result;
+  if (!operation.copies.empty()) push(std::move(operation));
+  const Clock::time_point back_at = engine_.machine().enqueue_done();
+  if (back_at != Clock::time_point::min()) wait_until(back_at);
+  return EMU_SUCCESS;
+}
+
+emu_result_t Queue::copy(void *dst, const void *src, size_t size_bytes) {
+  const emu_copy_t copy{dst, src, size_bytes};
+  std::vector<CheckedCopy> checked;
+  emu_result_t result = engine_.check(&copy, 1, &checked);
+  if (result != EMU_SUCCESS || checked.empty()) return result;
+  bool is_idle = false;
+  {
+    const std::scoped_lock lock(mutex_);
+    is_idle = n_run_ == n_enqueued_ && !is_held_ && !is_stopping_;
+  }
+  // Nothing is before it, and nobody else enqueues meanwhile: order is kept without a switch to the queue's thread.
+  if (is_idle) return engine_.run(checked, CopyOrigin::kQueue);
+  push({std::move(checked), 0});
+  uint64_t ticket = 0;
+  result = record(&ticket);
+  return result == EMU_SUCCESS ? wait(ticket) : result;
+}
+
+emu_result_t Queue::record(uint64_t *ticket) {
+  *ticket = last_ticket_.load(std::memory_order_relaxed) + 1;
+  last_ticket_.store(*ticket, std::memory_order_release);
+  push({{}, *ticket});
+  return EMU_SUCCESS;
+}
+
+emu_result_t Queue::query(uint64_t ticket) {
+  if (done_ticket_.load(std::memory_order_acquire) >= ticket && ticket != 0) return answer(ticket);
+  if (ticket == 0 || ticket > last_ticket_.load(std::memory_order_acquire)) {
+    return fail(EMU_ERROR_INVALID_VALUE, "ticket {} was never given out by this queue", ticket);
+  }
+  return EMU_NOT_READY;
+}
+
+emu_result_t Queue::answer(uint64_t ticket) {
+  if (!has_failures_.load(std::memory_order_acquire)) return EMU_SUCCESS;
+  const std::scoped_lock lock(mutex_);
+  const auto it = failures_.find(ticket);
+  return it == failures_.end() ? EMU_SUCCESS : fail_with_text(it->second.code, it->second.text);
+}
+
+emu_result_t Queue::wait(uint64_t ticket) {
+  for (int i = 0; i < kLooksBeforeSleep; ++i) {
+    const emu_result_t result = query(ticket);
+    if (result != EMU_NOT_READY) return result;
+#if defined(__x86_64__)
+    __builtin_ia32_pause();
+#endif
+  }
+  {
+    std::unique_lock lock(mutex_);
+    done_.wait(lock, [&] { return done_ticket_.load(std::memory_order_relaxed) >= ticket; });
+  }
+  return answer(ticket);
+}
+
+void Queue::hold() {
+  const std::scoped_lock lock(mutex_);
+  is_held_ = true;
+}
+
+void Queue::release() {
+  {
+    const std::scoped_lock lock(mutex_);
+    is_held_ = false;
+  }
+  work_.notify_one();
+}
+
+void Queue::drain() {
+  std::unique_lock lock(mutex_);
+  const uint64_t target = n_enqueued_;
+  done_.wait(lock, [&] { return n_run_ >= target || is_stopping_; });
+}
+
+void Queue::stop() {
+  {
+    const std::scoped_lock lock(mutex_);
+    is_stopping_ = true;
+  }
+  work_.notify_one();
+  if (thread_.joinable()) thread_.join();
+  {
+    // The thread is gone; whoever waits for what it will not run is told so.
+    const std::scoped_lock lock(mutex_);
+    for (const Operation &operation : operations_) {
+      pending_ = {EMU_ERROR_SHUT_DOWN, "EMU_ERROR_SHUT_DOWN: the process is exiting; the queue was stopped"};
+      if (operation.ticket != 0) finish_ticket(operation.ticket);
+    }
+    n_run_ = n_enqueued_;
+    operations_.clear();
+  }
+  done_.notify_all();
+}
+
+void Queue::run_thread() {
+  pthread_setname_np(pthread_self(), "emu-queue");
+  prctl(PR_SET_TIMERSLACK, 1000UL, 0UL, 0UL, 0UL);
+  std::unique_lock lock(mutex_);
+  while (true) {
+    work_.wait(lock, [this] { return is_stopping_ || (!operations_.empty() && !is_held_); });
+    if (is_stopping_) return;
+    const Operation operation = std::move(operations_.front());
+    operations_.pop_front();
+    lock.unlock();
+    emu_result_t result = EMU_SUCCESS;
+    if (!operation.copies.empty()) result = engine_.run(operation.copies, CopyOrigin::kQueue);
+    lock.lock();
+    if (result != EMU_SUCCESS && pending_.code == EMU_SUCCESS) pending_ = {result, last_error()};
+    ++n_run_;
+    if (operation.ticket != 0) finish_ticket(operation.ticket);
+    done_.notify_all();
+  }
+}
+
+// With mutex_ held.
+void Queue::finish_ticket(uint64_t ticket) {
+  if (pending_.code != EMU_SUCCESS) {
+    failures_[ticket] = std::exchange(pending_, {});
+    if (failures_.size() > kRememberedFailures) failures_.erase(failures_.begin());
+    has_failures_.store(true, std::memory_order_release);
+  }
+  done_ticket_.store(ticket, std::memory_order_release);
+}
+
+}  // namespace emurt

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// An in-order queue: a thread that runs what is enqueued, and tickets that say how far it is.
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "emurt.h"
+#include "runtime/copy_engine.h"
+
+namespace emurt {
+
+class Queue {
+ public:
+  // Starts the thread. EMU_ERROR_QUEUE_FAILED when the system gives none.
+  static emu_result_t create(int32_t device, CopyEngine &engine, std::shared_ptr<Queue> *queue);
+  ~Queue();
+  Queue(const Queue &) = delete;
+  Queue &operator=(const Queue &) = delete;
+
+  int32_t device() const { return device_; }
+
+  // As the functions of emurt.h with the same names. One thread at a time enqueues; any may query and wait.
+  emu_result_t enqueue(const emu_copy_t *copies, size_t n_copies);
+  emu_result_t copy(void *dst, const void *src, size_t size_bytes);
+  emu_result_t record(uint64_t *ticket);
+  emu_result_t query(uint64_t ticket);
+  emu_result_t wait(uint64_t ticket);
+  void hold();
+  void release();
+
+  // Blocks until all that was enqueued before has run; takes no error away from a ticket.
+  void drain();
+  // Ends the thread after the operation under way; tickets not yet done answer EMU_ERROR_SHUT_DOWN. Joins. Idempotent.
+  void stop();
+
+ private:
+  struct Operation {
+    std::vector<CheckedCopy> copies;
+    uint64_t ticket = 0;  // 0: none
+  };
+  struct Failure {
+    emu_result_t code = EMU_SUCCESS;
+    std::string text;
+  };
+
+  Queue(int32_t device, CopyEngine &engine) : device_(device), engine_(engine) {}
+  emu_result_t start_thread();
+  void run_thread();
+  void finish_ticket(uint64_t ticket);
+  void push(Operation operation);
+  emu_result_t answer(uint64_t ticket);  // of a ticket that is done
+
+  const int32_t device_;
+  CopyEngine &engine_;
+  std::thread thread_;
+
+  std::mutex mutex_;
+  std::condition_variable work_;  // for the thread: something to do, or stop
+  std::condition_variable done_;  // for waiters: something was done
+  std::deque<Operation> operations_;
+  uint64_t n_enqueued_ = 0;
+  uint64_t n_run_ = 0;
+  bool is_held_ = false;
+  bool is_stopping_ = false;
+  Failure pending_;                       // first failure since the last ticket
+  std::map<uint64_t, Failure> failures_;  // of done tickets
+
+  std::atomic<uint64_t> last_ticket_{0};
+  std::atomic<uint64_t> done_ticket_{0};
+  std::atomic<bool> has_failures_{false};
+};
+
+}  // namespace emurt

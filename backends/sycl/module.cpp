@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The table of the SYCL backend, its life, and its errors.
+#include "module.h"
+
+#include <link.h>
+
+#include <atomic>
+#include <cstdlib>
+#include <cstring>
+#include <iterator>
+#include <set>
+#include <string>
+
+#include "runtime.h"
+
+namespace sluice::backends::sycl {
+
+namespace {
+
+// Plain characters: an error may be asked for while the process exits, after the thread's objects are gone.
+constexpr size_t kMaxText = 1000;
+thread_local char t_last_error[kMaxText + 1] = "";
+
+const sluice_host_services_t *g_services = nullptr;
+std::atomic<bool> g_is_exiting{false};
+
+constexpr sluice_backend_knob_t kKnobs[] = {
+#define SYCL_KNOB(name, default_value, doc) {"SLUICE_SYCL_" #name, default_value, doc},
+#include "knobs.def"
+#undef SYCL_KNOB
+};
+
+sluice_result_t check_knobs() {
+  const std::string_view devices = knob_text("SLUICE_SYCL_DEVICES");
+  if (devices == "auto" || devices == "gpu" || devices == "cpu") return SLUICE_SUCCESS;
+  return fail(SLUICE_ERROR_INVALID_ARGUMENT,
+              "SLUICE_SYCL_DEVICES is \"" + std::string(devices) + "\"; it may be auto, gpu or cpu");
+}
+
+int collect_runtimes(dl_phdr_info *library, size_t /*size*/, void *names) {
+  const std::string_view path = library->dlpi_name != nullptr ? library->dlpi_name : "";
+  const std::string_view leaf = path.substr(path.rfind('/') + 1);
+  if (leaf.starts_with("libsycl.so")) static_cast<std::set<std::string> *>(names)->insert(std::string(path));
+  return 0;
+}
+
+// Two runtimes in one process do not know each other's memory: the program was built for another version.
+sluice_result_t check_runtimes() {
+  std::set<std::string> names;
+  dl_iterate_phdr(collect_runtimes, &names);
+  if (names.size() <= 1) return SLUICE_SUCCESS;
+  std::string list;
+  for (const std::string &name : names) list += (list.empty() ? "" : " and ") + name;
+  return fail(SLUICE_ERROR_UNSUPPORTED, "the program and this module use different SYCL runtimes (" + list +
+                                            "); build Sluice with the program's oneAPI");
+}
+
+// The runtime is started by the program, or by the first question for a device; not here.
+sluice_result_t init(const sluice_host_services_t *services) {
+  g_services = services;
+  sluice_result_t result = check_knobs();
+  if (result == SLUICE_SUCCESS) result = check_runtimes();
+  if (result != SLUICE_SUCCESS) return result;
+  return guarded("init", [] {
+    // Registered after the runtime was loaded, hence called before its own clean-up.
+    if (std::atexit([] { g_is_exiting.store(true, std::memory_order_release); }) != 0)
+      return fail(SLUICE_ERROR_OUT_OF_MEMORY, "atexit: no memory");
+    const Runtime *runtime = Runtime::if_in_use();
+    return runtime == nullptr || device_count() > 0 ? SLUICE_SUCCESS : SLUICE_ERROR_NO_DEVICE;
+  });
+}
+
+// Queues and memory belong to their users. What the module knows of the runtime stays: see Runtime::start().
+void fini() {
+  g_services = nullptr;
+}
+
+const char *last_error() {
+  return t_last_error;
+}
+
+constexpr sluice_backend_t kTable = {
+    .api_version = SLUICE_BACKEND_API_VERSION,
+    .struct_size = sizeof(sluice_backend_t),
+    .name = "sycl",
+    .knobs = kKnobs,
+    .n_knobs = std::size(kKnobs),
+    .init = init,
+    .fini = fini,
+    .last_error = last_error,
+    .device_count = device_count,
+    .device_info = device_info,
+    .query_pointer = query_pointer,
+    .register_context = register_context,
+    .host_alloc = host_alloc,
+    .host_free = host_free,
+    .preferred_staging = preferred_staging,
+    .queue_create = queue_create,
+    .queue_destroy = queue_destroy,
+    .enqueue_copies = enqueue_copies,
+    .enqueue_ticket = enqueue_ticket,
+    .test_ticket = test_ticket,
+    .wait_ticket = wait_ticket,
+    .copy = copy,
+    .program_set_device = program_set_device,
+    .program_alloc = program_alloc,
+    .program_free = program_free,
+    .program_copy = program_copy,
+    .program_synchronize = program_synchronize,
+};
+
+}  // namespace
+
+bool is_exiting() {
+  return g_is_exiting.load(std::memory_order_acquire);
+}
+
+std::string_view knob_text(const char *name) {
+  const char *text = g_services != nullptr && g_services->knob != nullptr ? g_services->knob(name) : nullptr;
+  if (text != nullptr) return text;
+  for (const sluice_backend_knob_t &knob : kKnobs) {
+    if (std::strcmp(knob.name, name) == 0) return knob.default_value;
+  }
+  return "";
+}
+
+sluice_result_t fail(sluice_result_t result, std::string_view text) {
+  t_last_error[text.copy(t_last_error, kMaxText)] = '\0';
+  return result;
+}
+
+sluice_result_t translate(const char *call, const ::sycl::exception &error) {
+  const std::string text = std::string(call) + ": " + error.what();
+  const std::error_code code = error.code();
+  if (code == ::sycl::errc::memory_allocation) return fail(SLUICE_ERROR_OUT_OF_MEMORY, text);
+  if (code == ::sycl::errc::invalid) return fail(SLUICE_ERROR_INVALID_ARGUMENT, text);
+  if (code == ::sycl::errc::feature_not_supported) return fail(SLUICE_ERROR_UNSUPPORTED, text);
+  return fail(SLUICE_ERROR_NATIVE, text);
+}
+
+}  // namespace sluice::backends::sycl
+
+extern "C" __attribute__((visibility("default"))) const sluice_backend_t *sluice_backend_table() {
+  return &sluice::backends::sycl::kTable;
+}

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What the files of this module share. Functions named as members of sluice_backend_t are those members; their contract
+// is include/sluice/backend.h.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+#include <sycl/sycl.hpp>
+#include <utility>
+
+#include "sluice/backend.h"
+
+namespace sluice::backends::sycl {
+
+// ---- module.cpp: errors ----
+
+// Keeps a text for last_error() of this thread and returns `result`.
+sluice_result_t fail(sluice_result_t result, std::string_view text);
+// What an exception of the runtime means to Sluice; keeps "call: native text" for last_error().
+sluice_result_t translate(const char *call, const ::sycl::exception &error);
+// The text of a knob of knobs.def.
+std::string_view knob_text(const char *name);
+// True once the process exits: the runtime may be gone, so nothing of it is called any more and its objects are left to
+// the end of the process.
+bool is_exiting();
+
+// Runs `body`, which returns a sluice_result_t, and turns what the runtime throws into an error.
+template <typename Body>
+sluice_result_t guarded(const char *call, const Body &body) {
+  if (is_exiting()) return fail(SLUICE_ERROR_UNSUPPORTED, "the process is exiting and the runtime may be gone");
+  try {
+    return body();
+  } catch (const ::sycl::exception &error) {
+    return translate(call, error);
+  } catch (const std::bad_alloc &) {
+    return fail(SLUICE_ERROR_OUT_OF_MEMORY, "no host memory left");
+  } catch (const std::exception &error) {
+    return fail(SLUICE_ERROR_NATIVE, std::string(call) + ": " + error.what());
+  }
+}
+
+// ---- members of the table ----
+
+// SLUICE_SUCCESS for 0 <= device < device_count(), else SLUICE_ERROR_NO_DEVICE with a text.
+sluice_result_t check_device(int32_t device);
+int32_t device_count();
+sluice_result_t device_info(int32_t device, sluice_device_info_t *info);
+
+sluice_result_t query_pointer(const void *address, sluice_pointer_info_t *info);
+// context: a ::sycl::queue *. Its context's memory is known from now on; the context is kept alive.
+sluice_result_t register_context(void *context);
+
+sluice_result_t host_alloc(int32_t device, size_t size_bytes, size_t alignment, void **memory);
+sluice_result_t host_free(int32_t device, void *memory);
+sluice_staging_memory_t preferred_staging(int32_t device);
+
+sluice_result_t queue_create(int32_t device, sluice_queue_t **queue);
+sluice_result_t queue_destroy(sluice_queue_t *queue);
+sluice_result_t enqueue_copies(sluice_queue_t *queue, const sluice_copy_t *copies, size_t n_copies);
+sluice_result_t enqueue_ticket(sluice_queue_t *queue, uint64_t *ticket);
+sluice_result_t test_ticket(sluice_queue_t *queue, uint64_t ticket);
+sluice_result_t wait_ticket(sluice_queue_t *queue, uint64_t ticket);
+sluice_result_t copy(sluice_queue_t *queue, void *dst, const void *src, size_t size_bytes);
+
+sluice_result_t program_set_device(int32_t device);
+sluice_result_t program_alloc(sluice_memory_kind_t kind, size_t size_bytes, void **memory);
+sluice_result_t program_free(void *memory);
+sluice_result_t program_copy(void *dst, const void *src, size_t size_bytes);
+sluice_result_t program_synchronize();
+
+}  // namespace sluice::backends::sycl

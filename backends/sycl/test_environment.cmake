@@ -1,0 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# Where the runtime of the private Python environment finds its CPU device and its own libraries.
+list(APPEND SLUICE_TEST_ENVIRONMENT "OCL_ICD_FILENAMES=${SLUICE_PYTHON_ENVS}/oneapi/lib/libintelocl.so"
+     "LD_LIBRARY_PATH=${SLUICE_PYTHON_ENVS}/oneapi/lib")
