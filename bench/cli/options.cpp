@@ -1,0 +1,287 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The command line of sluice-bench.
+#include "bench/cli/options.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+
+#include "bench/cli/sizes.hpp"
+
+namespace sluice::bench {
+namespace {
+
+constexpr const char *kDefaultRange = "4194304";
+constexpr const char *kDefaultPercentiles = "50,90,99";
+constexpr std::int64_t kDefaultCompareRepeat = 5;
+constexpr int kManyWords = 1000;  // more than two are refused by us, with a better text
+constexpr std::int64_t kLargestCount = std::int64_t{1} << 40;
+constexpr std::int64_t kLargestWindow = 65536;
+
+// The words as the user typed them; interpreted once all of them are known.
+struct Words {
+  std::string test;
+  std::vector<std::string> placement;
+  std::string range;
+  std::string size_list;
+  std::string buffers = "single";
+  std::string naive;
+  std::string compare_naive;
+  std::string check;
+  std::string percentiles;
+  // Signed, so that a negative number is refused instead of becoming a huge one.
+  std::int64_t iterations = 0;
+  std::int64_t warmup = 0;
+  std::int64_t repeat = 1;
+  std::int64_t batch = 1;
+  std::int64_t window = 64;
+};
+
+struct Command {
+  CLI::App app{"sluice-bench: measures MPI on host and device memory", "sluice-bench"};
+  Words words;
+  CLI::Option *iterations = nullptr;
+  CLI::Option *warmup = nullptr;
+  CLI::Option *repeat = nullptr;
+  bool wants_help = false;
+  bool wants_version = false;
+  bool wants_tests = false;
+  bool wants_devices = false;
+  bool wants_check = false;
+};
+
+void declare_what(Command &command, Options &options) {
+  CLI::App &app = command.app;
+  Words &words = command.words;
+  app.set_help_flag();  // ours, so that only one rank prints
+  app.add_flag("-h,--help", command.wants_help, "Print this text");
+  app.add_flag("-v,--version", command.wants_version, "Print the version");
+  app.add_flag("--list", command.wants_tests, "Name the tests, one a line");
+  app.add_flag("--list-devices", command.wants_devices, "Name the device modules and devices found, one a line");
+  app.add_option("test", words.test, "The test to run (--list)");
+  app.add_option("placement", words.placement,
+                 "Memory of rank 0 and of rank 1: H host, D device, M (MD, MH) managed or shared, P pinned host; "
+                 "with -d the default is D D")
+      ->expected(0, kManyWords);
+  app.add_option("-d,--accelerator", options.device, "Device module to take memory from (--list-devices)");
+  app.add_option("--module-path", options.module_dir, "Folder with the device modules (default: ../lib/sluice)");
+  app.add_flag("--naive{pageable}", words.naive,
+               "The program stages by hand, in malloc memory; --naive=pinned: in the runtime's host memory");
+  app.add_flag("--compare-naive{pageable}", words.compare_naive,
+               "Direct and naive in turn, block by block, and their ratio; --compare-naive=pinned as above");
+  app.add_flag("--force", options.is_forced, "Pass device memory even to an MPI that does not say it can take it");
+}
+
+void declare_how(Command &command, Options &options) {
+  CLI::App &app = command.app;
+  Words &words = command.words;
+  app.add_option("-m,--message-size", words.range, "[MIN:]MAX, sizes in bytes, doubling (default 1:4M)");
+  app.add_option("--sizes", words.size_list, "8,64,1M: these sizes instead");
+  command.iterations = app.add_option("-i,--iterations", words.iterations, "Timed iterations for each size");
+  command.warmup = app.add_option("-x,--warmup", words.warmup, "Iterations before them");
+  command.repeat = app.add_option("--repeat", words.repeat,
+                                  "Independent blocks of iterations; prints the median of their medians [min..max]");
+  app.add_option("--batch", words.batch, "Iterations timed as one sample (default 1)");
+  app.add_option("-W,--window-size", words.window, "Messages in flight (default 64)");
+  app.add_option("-b,--buffer-num", words.buffers, "single | multiple: one buffer for the window, or one a message");
+  app.add_flag("-c,--validation", command.wants_check, "The same as --check all");
+  app.add_option("--check", words.check, "all | some | none: untimed iterations in which every byte is checked");
+  app.add_flag("-f,--full", options.is_full, "More columns: largest, deviation, samples");
+  app.add_option("-z,--tail-lat", words.percentiles, "-z50,90,99: columns with these percentiles");
+  app.add_option("--json", options.json_path, "Write the results to this file as well");
+}
+
+sluice_memory_kind_t parse_placement(const std::string &word) {
+  if (word == "H") return SLUICE_MEMORY_HOST;
+  if (word == "D") return SLUICE_MEMORY_DEVICE;
+  if (word == "P") return SLUICE_MEMORY_PINNED;
+  if (word == "M" || word == "MD" || word == "MH") return SLUICE_MEMORY_SHARED;
+  throw OptionError(fmt::format("placement '{}' is unknown: H, D, M (MD, MH) or P", word));
+}
+
+void interpret_placement(const Words &words, Options &options) {
+  const TestInfo &test = *options.test;
+  if (!test.has_placement) {
+    if (!words.placement.empty()) {
+      throw OptionError(fmt::format("{} takes no placement words", test.name));
+    }
+  } else if (words.placement.empty()) {
+    options.placement.fill(options.device.empty() ? SLUICE_MEMORY_HOST : SLUICE_MEMORY_DEVICE);
+  } else if (words.placement.size() == 2) {
+    options.placement = {parse_placement(words.placement[0]), parse_placement(words.placement[1])};
+  } else {
+    throw OptionError("placement needs two words, for rank 0 and rank 1, such as D D");
+  }
+  if (options.device.empty() && (test.needs_device || options.has_device_side())) {
+    throw OptionError(fmt::format("{} needs a device module here: give -d <name>; --list-devices names them",
+                                  test.needs_device ? test.name : "this placement"));
+  }
+}
+
+NaiveStaging parse_staging(const char *option, const std::string &word) {
+  if (word == "pageable") return NaiveStaging::pageable;
+  if (word == "pinned") return NaiveStaging::pinned;
+  throw OptionError(fmt::format("{}: '{}' is unknown: pageable or pinned", option, word));
+}
+
+void interpret_route(const Words &words, Options &options) {
+  if (!words.naive.empty() && !words.compare_naive.empty()) {
+    throw OptionError("--naive and --compare-naive exclude each other");
+  }
+  if (!words.naive.empty()) {
+    options.route = Route::naive;
+    options.naive_staging = parse_staging("--naive", words.naive);
+  }
+  if (!words.compare_naive.empty()) {
+    options.route = Route::compare;
+    options.naive_staging = parse_staging("--compare-naive", words.compare_naive);
+  }
+  const auto is_staged = [](sluice_memory_kind_t kind) {
+    return kind == SLUICE_MEMORY_DEVICE || kind == SLUICE_MEMORY_SHARED;
+  };
+  if (options.route != Route::direct && !is_staged(options.placement[0]) && !is_staged(options.placement[1])) {
+    throw OptionError("--naive and --compare-naive need a side in device or managed memory (-d <name>, D or M)");
+  }
+}
+
+void interpret_check(const Command &command, Options &options) {
+  const std::string &word = command.words.check;
+  if (word == "all" || (word.empty() && command.wants_check)) {
+    options.check = CheckMode::all;
+  } else if (word == "none") {
+    options.check = CheckMode::none;
+  } else if (!word.empty() && word != "some") {
+    throw OptionError(fmt::format("--check: '{}' is unknown: all, some or none", word));
+  }
+  if (command.wants_check && options.check != CheckMode::all) {
+    throw OptionError("-c means --check all; give one of them");
+  }
+}
+
+void interpret_percentiles(const Words &words, Options &options) {
+  if (words.percentiles.empty()) {
+    return;
+  }
+  for (const std::string &word : CLI::detail::split(words.percentiles, ',')) {
+    double value = 0;
+    if (!CLI::detail::lexical_cast(word, value) || !(value > 0 && value <= 100)) {
+      throw OptionError(fmt::format("-z: '{}' is not a percentile above 0 and up to 100", word));
+    }
+    options.percentiles.push_back(value);
+  }
+}
+
+void interpret_sizes(const Words &words, Options &options) {
+  if (!words.range.empty() && !words.size_list.empty()) {
+    throw OptionError("-m and --sizes exclude each other");
+  }
+  const std::string range = words.range.empty() ? kDefaultRange : words.range;
+  options.sizes =
+      words.size_list.empty() ? parse_size_range("-m", range, 1) : parse_size_list("--sizes", words.size_list);
+  const std::uint64_t smallest = *std::min_element(options.sizes.begin(), options.sizes.end());
+  if (smallest < options.test->min_size) {
+    throw OptionError(
+        fmt::format("{}: sizes start at {}, not {}", options.test->name, options.test->min_size, smallest));
+  }
+}
+
+std::uint64_t in_range(const char *option, std::int64_t value, std::int64_t smallest, std::int64_t largest) {
+  if (value < smallest || value > largest) {
+    throw OptionError(fmt::format("{}: {} is outside {} to {}", option, value, smallest, largest));
+  }
+  return static_cast<std::uint64_t>(value);
+}
+
+void interpret_counts(const Command &command, Options &options) {
+  const Words &words = command.words;
+  if (command.iterations->count() > 0) {
+    options.iterations = in_range("-i", words.iterations, 1, kLargestCount);
+  }
+  if (command.warmup->count() > 0) {
+    options.warmup = in_range("-x", words.warmup, 0, kLargestCount);
+  }
+  const bool has_default_repeat = command.repeat->count() == 0 && options.route == Route::compare;
+  options.repeat = in_range("--repeat", has_default_repeat ? kDefaultCompareRepeat : words.repeat, 1, kLargestCount);
+  options.batch = in_range("--batch", words.batch, 1, kLargestCount);
+  options.window = in_range("-W", words.window, 1, kLargestWindow);
+  const std::string &buffers = words.buffers;
+  if (buffers != "single" && buffers != "multiple") {
+    throw OptionError(fmt::format("-b: '{}' is unknown: single or multiple", buffers));
+  }
+  options.has_multiple_buffers = buffers == "multiple";
+}
+
+void interpret_test(const Words &words, std::span<const TestInfo> tests, Options &options) {
+  const auto found = std::find_if(tests.begin(), tests.end(), [&](const TestInfo &t) { return t.name == words.test; });
+  if (found != tests.end()) {
+    options.test = &*found;
+    return;
+  }
+  std::vector<std::string_view> names;
+  std::transform(tests.begin(), tests.end(), std::back_inserter(names), [](const TestInfo &t) { return t.name; });
+  throw OptionError(fmt::format(
+      "{}: there are {}", words.test.empty() ? "no test was named" : fmt::format("test '{}' is unknown", words.test),
+      fmt::join(names, ", ")));
+}
+
+// CLI11 takes arguments last first. A bare -z means OSU's default list.
+std::vector<std::string> reversed_arguments(const std::vector<std::string> &arguments) {
+  std::vector<std::string> reversed(arguments.rbegin(), arguments.rend());
+  std::replace(reversed.begin(), reversed.end(), std::string("-z"), std::string("-z") + kDefaultPercentiles);
+  return reversed;
+}
+
+std::string one_line(std::string text) {
+  std::replace(text.begin(), text.end(), '\n', ' ');
+  return text;
+}
+
+}  // namespace
+
+Options parse_options(const std::vector<std::string> &arguments, std::span<const TestInfo> tests) {
+  Options options;
+  Command command;
+  declare_what(command, options);
+  declare_how(command, options);
+  try {
+    command.app.parse(reversed_arguments(arguments));
+  } catch (const CLI::ParseError &error) {
+    throw OptionError(one_line(error.what()) + "; --help lists the options");
+  }
+  if (command.wants_help) {
+    options.action = Action::help;
+    options.help_text = command.app.help();
+  } else if (command.wants_version) {
+    options.action = Action::version;
+  } else if (command.wants_tests) {
+    options.action = Action::list_tests;
+  } else if (command.wants_devices) {
+    options.action = Action::list_devices;
+  } else {
+    interpret_test(command.words, tests, options);
+    interpret_placement(command.words, options);
+    interpret_route(command.words, options);
+    interpret_check(command, options);
+    interpret_percentiles(command.words, options);
+    interpret_sizes(command.words, options);
+    interpret_counts(command, options);
+  }
+  return options;
+}
+
+const char *memory_name(sluice_memory_kind_t kind) {
+  switch (kind) {
+    case SLUICE_MEMORY_PINNED:
+      return "pinned";
+    case SLUICE_MEMORY_DEVICE:
+      return "device";
+    case SLUICE_MEMORY_SHARED:
+      return "managed";
+    default:
+      return "host";
+  }
+}
+
+}  // namespace sluice::bench

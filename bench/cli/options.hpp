@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The command line of sluice-bench: OSU's option letters and placement words, and our own long options.
+#pragma once
+
+#include <sluice/backend.h>
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "bench/cli/option_error.hpp"
+#include "bench/cli/test_info.hpp"
+
+namespace sluice::bench {
+
+// What is asked for: a measurement, or a text.
+enum class Action { measure, help, version, list_tests, list_devices };
+
+// How a message gets from one device buffer to the other.
+enum class Route {
+  direct,  // the buffer is handed to MPI as it is
+  naive,   // the program stages by hand
+  compare  // both, block by block in turn
+};
+
+// The host memory that a hand-staging program uses.
+enum class NaiveStaging { pageable, pinned };
+
+enum class CheckMode { none, some, all };
+
+struct Options {
+  Action action = Action::measure;
+  std::string help_text;  // filled for Action::help
+
+  const TestInfo *test = nullptr;
+  std::vector<std::uint64_t> sizes;
+  std::optional<std::uint64_t> iterations;  // none: the test's own default, which depends on the size
+  std::optional<std::uint64_t> warmup;
+  std::uint64_t batch = 1;  // iterations timed as one sample
+  std::uint64_t repeat = 1;
+  std::uint64_t window = 64;  // messages in flight
+  bool has_multiple_buffers = false;
+
+  std::string device;      // name of a device module; empty: host memory only
+  std::string module_dir;  // empty: beside the program
+  std::array<sluice_memory_kind_t, 2> placement{SLUICE_MEMORY_HOST, SLUICE_MEMORY_HOST};  // of rank 0 and rank 1
+  Route route = Route::direct;
+  NaiveStaging naive_staging = NaiveStaging::pageable;
+  bool is_forced = false;  // pass device memory to an MPI that does not say it can take it
+
+  CheckMode check = CheckMode::some;
+  bool is_full = false;
+  std::vector<double> percentiles;  // further columns, 0 < p <= 100
+  std::string json_path;            // empty: no JSON
+
+  // True when a buffer of any rank comes from a device runtime.
+  bool has_device_side() const { return placement[0] != SLUICE_MEMORY_HOST || placement[1] != SLUICE_MEMORY_HOST; }
+};
+
+// Reads the arguments (without the program's name). tests: all tests there are; must outlive the result.
+// Throws OptionError with one line that says what is wrong and what is allowed.
+Options parse_options(const std::vector<std::string> &arguments, std::span<const TestInfo> tests);
+
+// The word of a memory kind in the heading and in JSON: "host", "pinned", "device", "managed".
+const char *memory_name(sluice_memory_kind_t kind);
+
+}  // namespace sluice::bench

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// sluice-bench: a plain MPI program. Reads the command line, runs one test, and turns every error into one line on
+// stderr and an exit status: 0 done, 1 failed, 2 wrong command line.
+#include <fmt/format.h>
+#include <mpi.h>
+
+#include <cstdio>
+#include <string>
+#include <vector>
+
+#include "bench/catalogue.hpp"
+#include "bench/cli/options.hpp"
+#include "bench/memory/device_module.hpp"
+#include "bench/mpi/world.hpp"
+#include "bench/report/report.hpp"
+#include "bench/session.hpp"
+
+namespace sluice::bench {
+namespace {
+
+constexpr int kFailed = 1;
+constexpr int kWrongCommandLine = 2;
+
+void print_devices(const Options &options) {
+  const std::string dir = options.module_dir.empty() ? default_module_dir() : options.module_dir;
+  const std::vector<std::string> names = query_module_names(dir);
+  if (names.empty()) {
+    throw AgreedError(fmt::format("no device modules in {}", dir));
+  }
+  for (const std::string &name : names) {
+    const std::string error = error_of([&] {
+      DeviceModule module(dir, name);
+      for (std::int32_t device = 0; device < module.n_devices(); ++device) {
+        const sluice_device_info_t info = module.query_device(device);
+        fmt::print("{} {}: {}; {}; PCI {}; NUMA node {}; {} MiB\n", name, device, info.name, info.runtime,
+                   info.pci_address[0] != '\0' ? info.pci_address : "-", info.numa_node, info.memory_bytes >> 20);
+      }
+    });
+    if (!error.empty()) {
+      fmt::print("{}: {}\n", name, error);
+    }
+  }
+}
+
+void print_answer(const Options &options) {
+  switch (options.action) {
+    case Action::help:
+      fmt::print("{}", options.help_text);
+      break;
+    case Action::version:
+      fmt::print("sluice-bench {} {}\n", program_version(), program_commit());
+      break;
+    case Action::list_tests:
+      for (const TestInfo &test : query_tests()) {
+        fmt::print("{:<10} {}\n", test.name, test.title);
+      }
+      break;
+    default:
+      print_devices(options);
+      break;
+  }
+}
+
+// Collective. Throws AgreedError when the test ended early; the report is complete then, too.
+void measure(const World &world, const Options &options, const std::vector<std::string> &command) {
+  Report report(options, world.is_root());
+  std::string failure;
+  try {
+    Session session(options, world, report, command);
+    run_test(session);
+  } catch (const AgreedError &error) {
+    failure = error.what();
+  }
+  const std::string write_error = report.finish(failure);
+  world.agree(failure.empty() ? write_error : "");
+  if (!failure.empty()) {
+    throw AgreedError(failure);
+  }
+}
+
+int run(const World &world, const std::vector<std::string> &command) {
+  const auto complain = [&world](const char *text) {
+    if (world.is_root()) {
+      fmt::print(stderr, "sluice-bench: {}\n", text);
+    }
+  };
+  try {
+    const Options options = parse_options({command.begin() + 1, command.end()}, query_tests());
+    if (options.action == Action::measure) {
+      measure(world, options, command);
+    } else if (world.is_root()) {
+      print_answer(options);
+    }
+    return 0;
+  } catch (const OptionError &error) {
+    complain(error.what());
+    return kWrongCommandLine;
+  } catch (const AgreedError &error) {
+    complain(error.what());
+    return kFailed;
+  }
+}
+
+}  // namespace
+}  // namespace sluice::bench
+
+int main(int argc, char **argv) {
+  try {
+    const sluice::bench::World world(&argc, &argv);
+    try {
+      return sluice::bench::run(world, {argv, argv + argc});
+    } catch (const std::exception &error) {
+      // Only this rank knows, and others may be waiting for its message: nobody could end in order.
+      fmt::print(stderr, "sluice-bench: rank {}: {}\n", world.rank(), error.what());
+      return MPI_Abort(MPI_COMM_WORLD, sluice::bench::kFailed);
+    }
+  } catch (const std::exception &error) {
+    fmt::print(stderr, "sluice-bench: {}\n", error.what());
+    return sluice::bench::kFailed;
+  }
+}

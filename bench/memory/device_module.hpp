@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Device memory by name. The device modules that lie beside the program (lib/sluice/libsluice_backend_<name>.so) are
+// used for nothing but what a program would do with the vendor's runtime: choose a device, allocate, copy.
+#pragma once
+
+#include <sluice/backend.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+namespace sluice::bench {
+
+// A device runtime refused. The text holds what was tried and the native error text. Usually one rank's own trouble.
+class DeviceError : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+// The folder that holds the modules when the user names none: ../lib/sluice, seen from the program's own folder.
+std::string default_module_dir();
+
+// Names of the modules in a folder, sorted; empty when there is no such folder.
+std::vector<std::string> query_module_names(const std::string &dir);
+
+// One loaded module and, after select(), one device of it. Loaded modules stay loaded until the process ends, and are
+// never shut down by us: a library below us may be using the same one. Not thread safe.
+class DeviceModule {
+ public:
+  // Loads and initialises. Throws DeviceError when there is no such module, it does not fit, its runtime is missing or
+  // has no device, or it cannot be used by programs.
+  DeviceModule(const std::string &dir, const std::string &name);
+
+  const std::string &name() const { return name_; }
+  std::int32_t n_devices() const { return n_devices_; }
+  sluice_device_info_t query_device(std::int32_t device) const;
+
+  // Makes `device` the one that memory comes from. Throws DeviceError.
+  void select(std::int32_t device);
+  std::int32_t device() const { return device_; }
+
+  // Memory of the selected device (PINNED, DEVICE or SHARED), owned by the caller. Throws DeviceError.
+  void *allocate(sluice_memory_kind_t kind, std::uint64_t size_bytes);
+  // Returns what allocate() gave. Returns the runtime's text when it refused, else "".
+  std::string release(void *memory) noexcept;
+
+  // Host memory of the runtime, as staging uses it; alignment 0: the runtime's own. Throws DeviceError.
+  void *allocate_host(std::uint64_t size_bytes, std::size_t alignment);
+  std::string release_host(void *memory) noexcept;
+
+  // The vendor's plain blocking copy. Hot. Throws DeviceError.
+  void copy(void *dst, const void *src, std::uint64_t size_bytes) {
+    const sluice_result_t result = table_->program_copy(dst, src, size_bytes);
+    if (result != SLUICE_SUCCESS) [[unlikely]] {
+      fail("copy", result);
+    }
+  }
+  // Waits until the selected device is idle. Throws DeviceError.
+  void synchronize();
+
+ private:
+  [[noreturn]] void fail(const std::string &what, sluice_result_t result) const;
+  void require(sluice_result_t result, const char *what) const {
+    if (result != SLUICE_SUCCESS) {
+      fail(what, result);
+    }
+  }
+
+  std::string name_;
+  const sluice_backend_t *table_ = nullptr;
+  std::int32_t n_devices_ = 0;
+  std::int32_t device_ = -1;
+};
+
+}  // namespace sluice::bench

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A message's memory with guard bytes on both sides.
+#include "bench/memory/message_buffer.hpp"
+
+#include <fmt/format.h>
+
+#include <cstring>
+
+namespace sluice::bench {
+namespace {
+
+// Data that no message carries: ranks of messages are 0 and 1.
+Pattern guard_pattern() {
+  return {0x7fU, 0, ~std::uint64_t{0}};
+}
+
+}  // namespace
+
+MessageBuffer::MessageBuffer(DeviceModule *module, sluice_memory_kind_t kind, std::uint64_t size_bytes)
+    : module_(module),
+      is_host_(kind == SLUICE_MEMORY_HOST),
+      size_bytes_(size_bytes),
+      buffer_(Buffer::program_memory(module, kind, size_bytes + 2 * kGuardBytes)) {}
+
+void MessageBuffer::write(std::vector<std::byte> &scratch) {
+  const std::span<std::byte> all(scratch);
+  const Pattern guard = guard_pattern();
+  guard.fill(all.first(kGuardBytes));
+  guard.fill(all.last(kGuardBytes));
+  if (is_host_) {
+    std::memcpy(buffer_.data(), scratch.data(), scratch.size());
+  } else {
+    module_->copy(buffer_.data(), scratch.data(), scratch.size());
+  }
+}
+
+void MessageBuffer::fill(const Pattern &pattern, std::vector<std::byte> &scratch) {
+  scratch.resize(buffer_.size_bytes());
+  pattern.fill(std::span(scratch).subspan(kGuardBytes, size_bytes_));
+  write(scratch);
+}
+
+void MessageBuffer::poison(const Pattern &expected, std::vector<std::byte> &scratch) {
+  scratch.resize(buffer_.size_bytes());
+  expected.poison(std::span(scratch).subspan(kGuardBytes, size_bytes_));
+  write(scratch);
+}
+
+std::optional<Mismatch> MessageBuffer::verify(const Pattern &pattern, std::vector<std::byte> &scratch) const {
+  scratch.resize(buffer_.size_bytes());
+  if (is_host_) {
+    std::memcpy(scratch.data(), buffer_.data(), scratch.size());
+  } else {
+    module_->copy(scratch.data(), buffer_.data(), scratch.size());
+  }
+  const std::span<const std::byte> all(scratch);
+  const auto compare = [&](const Pattern &expected, std::uint64_t begin, std::uint64_t n) -> std::optional<Mismatch> {
+    const std::optional<std::uint64_t> position = expected.find_mismatch(all.subspan(begin, n));
+    if (!position) {
+      return std::nullopt;
+    }
+    const auto offset = static_cast<std::int64_t>(begin + *position) - static_cast<std::int64_t>(kGuardBytes);
+    return Mismatch{offset, expected.at(*position), all[begin + *position]};
+  };
+  const Pattern guard = guard_pattern();
+  if (auto wrong = compare(pattern, kGuardBytes, size_bytes_)) return wrong;
+  if (auto wrong = compare(guard, 0, kGuardBytes)) return wrong;
+  return compare(guard, kGuardBytes + size_bytes_, kGuardBytes);
+}
+
+std::string describe(const Mismatch &mismatch, std::uint64_t message_bytes) {
+  const char *where = "";
+  if (mismatch.offset < 0) {
+    where = " (before the message)";
+  } else if (static_cast<std::uint64_t>(mismatch.offset) >= message_bytes) {
+    where = " (behind the message)";
+  }
+  return fmt::format("offset {}{}: expected {:#04x}, got {:#04x}", mismatch.offset, where,
+                     std::to_integer<unsigned>(mismatch.expected), std::to_integer<unsigned>(mismatch.got));
+}
+
+}  // namespace sluice::bench

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A message's memory with guard bytes on both sides, and the check of every byte of it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "bench/memory/buffer.hpp"
+#include "bench/memory/pattern.hpp"
+
+namespace sluice::bench {
+
+// A byte that is not as it should be. offset counts from the message's first byte: negative or at least the message's
+// size when it lies in a guard.
+struct Mismatch {
+  std::int64_t offset = 0;
+  std::byte expected{};
+  std::byte got{};
+};
+
+// The memory that one message is sent from or received into. The message begins a page after the allocation, so it is
+// aligned as the allocation is. Contents travel between host and device by the module's plain copy.
+class MessageBuffer {
+ public:
+  static constexpr std::uint64_t kGuardBytes = kPageBytes;
+
+  // As Buffer::program_memory. Contents are undefined until fill() or poison().
+  MessageBuffer(DeviceModule *module, sluice_memory_kind_t kind, std::uint64_t size_bytes);
+
+  std::byte *data() const { return buffer_.data() + kGuardBytes; }
+  std::uint64_t size_bytes() const { return size_bytes_; }
+
+  // Writes the message and fresh guards. Blocks until the memory holds them. scratch: reused host memory.
+  void fill(const Pattern &pattern, std::vector<std::byte> &scratch);
+  // The same, but with every byte of the message different from what `expected` will bring.
+  void poison(const Pattern &expected, std::vector<std::byte> &scratch);
+  // Compares message and guards with what they should be; the first byte that differs.
+  std::optional<Mismatch> verify(const Pattern &pattern, std::vector<std::byte> &scratch) const;
+
+ private:
+  void write(std::vector<std::byte> &scratch);
+
+  DeviceModule *module_;
+  bool is_host_;
+  std::uint64_t size_bytes_;
+  Buffer buffer_;
+};
+
+// "offset 17: expected 0x3f, got 0x00", and where that is when it is outside the message.
+std::string describe(const Mismatch &mismatch, std::uint64_t message_bytes);
+
+}  // namespace sluice::bench

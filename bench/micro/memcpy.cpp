@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// memcpy: the time of the vendor's plain blocking copy between a device and host memory of four kinds, both ways;
+// figure 4 of the CCGrid'23 paper (mean of 1000 copies after 200 warm-ups).
+#include "bench/micro/memcpy.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "bench/measure/sampling.hpp"
+#include "bench/memory/buffer.hpp"
+#include "bench/memory/message_buffer.hpp"
+
+namespace sluice::bench {
+namespace {
+
+constexpr std::uint64_t kWarmup = 200;
+constexpr std::uint64_t kIterations = 1000;
+constexpr std::uint64_t kSomeIterations = 4;
+
+struct Staging {
+  sluice_staging_memory_t kind;
+  const char *name;
+};
+constexpr std::array kStagings{Staging{SLUICE_STAGING_MALLOC, "malloc"}, Staging{SLUICE_STAGING_ALIGNED, "aligned"},
+                               Staging{SLUICE_STAGING_RUNTIME, "runtime"},
+                               Staging{SLUICE_STAGING_RUNTIME_ALIGNED, "runtime_aligned"}};
+
+std::vector<std::string> series_names() {
+  std::vector<std::string> names;
+  for (const char *direction : {"h2d", "d2h"}) {
+    for (const Staging &staging : kStagings) {
+      names.push_back(fmt::format("{}.{}", direction, staging.name));
+    }
+  }
+  return names;
+}
+
+// Sends a pattern up through `host` and down again; the first wrong byte as text.
+std::string check_copies(DeviceModule &module, MessageBuffer &device, const Buffer &host, std::uint64_t iteration,
+                         std::vector<std::byte> &scratch) {
+  const std::uint64_t size = device.size_bytes();
+  const Pattern pattern(0, iteration, 0);
+  const std::span<std::byte> bytes(host.data(), size);
+  device.poison(pattern, scratch);
+  pattern.fill(bytes);
+  module.copy(device.data(), host.data(), size);
+  if (const auto wrong = device.verify(pattern, scratch)) {
+    return fmt::format("host to device, {}", describe(*wrong, size));
+  }
+  pattern.poison(bytes);
+  module.copy(host.data(), device.data(), size);
+  if (const auto position = pattern.find_mismatch(bytes)) {
+    const Mismatch wrong{static_cast<std::int64_t>(*position), pattern.at(*position), bytes[*position]};
+    return fmt::format("device to host, {}", describe(wrong, size));
+  }
+  return "";
+}
+
+class MemcpySweep {
+ public:
+  explicit MemcpySweep(Session &session) : options_(session.options()), module_(*session.module()) {}
+
+  Row measure(std::uint64_t size) {
+    MessageBuffer device(&module_, SLUICE_MEMORY_DEVICE, size);
+    Row row;
+    row.size_bytes = size;
+    const Loop loop{options_.warmup.value_or(kWarmup), options_.iterations.value_or(kIterations), options_.batch};
+    row.check.n_iterations = options_.check == CheckMode::none   ? 0
+                             : options_.check == CheckMode::some ? std::min(kSomeIterations, loop.iterations)
+                                                                 : loop.iterations;
+    std::vector<Series> up;
+    std::vector<Series> down;
+    for (const Staging &staging : kStagings) {
+      const Buffer host = Buffer::staging_memory(&module_, staging.kind, size);
+      row.check.failure = check(device, host, staging.name, row.check.n_iterations);
+      if (!row.check.failure.empty()) {
+        return row;
+      }
+      up.push_back({fmt::format("h2d.{}", staging.name), {}});
+      down.push_back({fmt::format("d2h.{}", staging.name), {}});
+      for (std::uint64_t block = 0; block < options_.repeat; ++block) {
+        up.back().blocks.push_back(time(loop, device.data(), host.data(), size));
+        down.back().blocks.push_back(time(loop, host.data(), device.data(), size));
+      }
+    }
+    row.series = std::move(up);
+    row.series.insert(row.series.end(), down.begin(), down.end());
+    return row;
+  }
+
+ private:
+  std::string check(MessageBuffer &device, const Buffer &host, const char *name, std::uint64_t n_iterations) {
+    for (std::uint64_t iteration = 0; iteration < n_iterations; ++iteration) {
+      const std::string wrong = check_copies(module_, device, host, iteration, scratch_);
+      if (!wrong.empty()) {
+        return fmt::format("size {}, iteration {}, {} memory, {}", device.size_bytes(), iteration, name, wrong);
+      }
+    }
+    return "";
+  }
+
+  Summary time(const Loop &loop, void *dst, const void *src, std::uint64_t size) {
+    module_.synchronize();
+    return summarise(sample_us(loop, [&] { module_.copy(dst, src, size); }), options_.percentiles);
+  }
+
+  const Options &options_;
+  DeviceModule &module_;
+  std::vector<std::byte> scratch_;
+};
+
+}  // namespace
+
+void run_memcpy(Session &session) {
+  session.begin(series_names());
+  for (const std::uint64_t size : session.options().sizes) {
+    Row row;
+    row.size_bytes = size;
+    const std::string error = error_of([&] {
+      if (session.world().is_root()) {
+        row = MemcpySweep(session).measure(size);
+      }
+    });
+    session.world().agree(error.empty() ? "" : fmt::format("size {}: {}", size, error));
+    row.check.failure = session.world().first_error(row.check.failure);
+    session.add(std::move(row));
+  }
+}
+
+}  // namespace sluice::bench

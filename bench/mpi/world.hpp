@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The ranks of the run: who is where, and how they agree that something went wrong.
+#pragma once
+
+#include <mpi.h>
+
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+namespace sluice::bench {
+
+// An MPI call returned an error. Only this rank knows; the others may be waiting for it.
+class MpiError : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+// The same error is known on every rank: the run can end in order.
+class AgreedError : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+// Throws MpiError with the MPI's own text. Hot when rc is MPI_SUCCESS.
+void throw_mpi_error(int rc, const char *call);
+inline void check_mpi(int rc, const char *call) {
+  if (rc != MPI_SUCCESS) [[unlikely]] {
+    throw_mpi_error(rc, call);
+  }
+}
+
+// MPI from MPI_Init to MPI_Finalize, on MPI_COMM_WORLD with errors returned. One object in a process; calls are
+// collective unless said otherwise.
+class World {
+ public:
+  World(int *argc, char ***argv);
+  World(const World &) = delete;
+  World &operator=(const World &) = delete;
+  // Local. Calls MPI_Finalize.
+  ~World();
+
+  int rank() const { return rank_; }
+  int n_ranks() const { return n_ranks_; }
+  bool is_root() const { return rank_ == 0; }
+  // Position among the ranks that share this machine's memory.
+  int local_rank() const { return local_rank_; }
+  const std::string &host() const { return host_; }
+  MPI_Comm communicator() const { return MPI_COMM_WORLD; }
+
+  void barrier() const;
+  // Every rank says whether it has an error text. Returns, on all ranks, the text of the lowest that has, with its
+  // number; "" when none has.
+  std::string first_error(const std::string &error) const;
+  // The same, thrown as AgreedError when it is not "".
+  void agree(const std::string &error) const;
+  // The texts of all ranks, on rank 0; empty elsewhere.
+  std::vector<std::string> gather(const std::string &text) const;
+
+  // Local. Of MPI_Get_library_version and MPI_Get_version.
+  std::string library_version() const;
+  std::string standard_version() const;
+
+ private:
+  void find_local_rank();
+
+  int rank_ = 0;
+  int n_ranks_ = 0;
+  int local_rank_ = 0;
+  std::string host_;
+};
+
+// Runs `action` and returns the text of what it threw, "" when it threw nothing.
+template <class Action>
+std::string error_of(Action &&action) {
+  try {
+    action();
+  } catch (const std::exception &error) {
+    return error.what();
+  }
+  return "";
+}
+
+}  // namespace sluice::bench

@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The JSON file of a run.
+#include "bench/report/json_report.hpp"
+
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstring>
+
+#include "bench/report/table.hpp"
+#include "bench_commit.hpp"
+
+namespace sluice::bench {
+namespace {
+
+using nlohmann::json;
+
+const char *route_name(Route route) {
+  switch (route) {
+    case Route::naive:
+      return "naive";
+    case Route::compare:
+      return "compare";
+    default:
+      return "direct";
+  }
+}
+
+const char *check_name(CheckMode mode) {
+  switch (mode) {
+    case CheckMode::all:
+      return "all";
+    case CheckMode::none:
+      return "none";
+    default:
+      return "some";
+  }
+}
+
+json environment() {
+  json variables = json::object();
+  for (char **entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
+    const std::string text = *entry;
+    const std::size_t equals = text.find('=');
+    if (text.starts_with("SLUICE_") && equals != std::string::npos) {
+      variables[text.substr(0, equals)] = text.substr(equals + 1);
+    }
+  }
+  return variables;
+}
+
+json to_json(const Spread &spread) {
+  return {{"median", spread.median}, {"min", spread.min}, {"max", spread.max}};
+}
+
+json to_json(const Summary &summary, const std::vector<double> &percents) {
+  json block = {{"samples", summary.n_samples}, {"mean", summary.mean}, {"median", summary.median},
+                {"min", summary.min},           {"max", summary.max},   {"p99", summary.p99},
+                {"stddev", summary.stddev}};
+  for (std::size_t i = 0; i < percents.size(); ++i) {
+    block["percentiles"][fmt::format("{:g}", percents[i])] = summary.percentiles.at(i);
+  }
+  return block;
+}
+
+json to_json(const Row &row, const Options &options) {
+  json text = {{"size_bytes", row.size_bytes}, {"series", json::array()}};
+  if (row.check.n_iterations > 0) {
+    text["check"] = {{"iterations", row.check.n_iterations}, {"passed", row.check.failure.empty()}};
+  }
+  for (const Series &series : row.series) {
+    json blocks = json::array();
+    for (const Summary &block : series.blocks) {
+      blocks.push_back(to_json(block, options.percentiles));
+    }
+    text["series"].push_back(
+        {{"name", series.name}, {"blocks", std::move(blocks)}, {"medians", to_json(medians_of(series))}});
+  }
+  if (options.route == Route::compare && row.series.size() == 2) {
+    text["ratio"] = to_json(ratio_of(row.series[0], row.series[1]));
+    text["ratio"]["of"] = {row.series[0].name, row.series[1].name};
+  }
+  return text;
+}
+
+json options_json(const Options &options) {
+  const auto count = [](const std::optional<std::uint64_t> &value) { return value ? json(*value) : json(nullptr); };
+  return {{"device", options.device},
+          {"placement", {memory_name(options.placement[0]), memory_name(options.placement[1])}},
+          {"route", route_name(options.route)},
+          {"naive_staging", options.naive_staging == NaiveStaging::pinned ? "pinned" : "pageable"},
+          {"iterations", count(options.iterations)},
+          {"warmup", count(options.warmup)},
+          {"batch", options.batch},
+          {"repeat", options.repeat},
+          {"window", options.window},
+          {"buffers", options.has_multiple_buffers ? "multiple" : "single"},
+          {"check", check_name(options.check)}};
+}
+
+}  // namespace
+
+json json_document(const Options &options, const RunRecord &run, const std::vector<Row> &rows,
+                   const std::string &failure) {
+  const std::time_t now = std::chrono::system_clock::to_time_t(std::chrono::system_clock::now());
+  const bool is_rate = options.test->metric == Metric::bandwidth_mbps;
+  json document = {{"schema", "sluice-bench"},
+                   {"schema_version", kSchemaVersion},
+                   {"version", program_version()},
+                   {"commit", *program_commit() != '\0' ? json(program_commit()) : json(nullptr)},
+                   {"time_utc", fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(now))},
+                   {"command", run.command},
+                   {"mpi", {{"library", run.mpi_library}, {"standard", run.mpi_standard}}},
+                   {"environment", environment()},
+                   {"ranks", run.ranks},
+                   {"notes", run.notes},
+                   {"clock", {{"name", "steady"}, {"read_ns", run.clock_cost_ns}}},
+                   {"test", options.test->name},
+                   {"options", options_json(options)},
+                   {"metric", {{"unit", metric_unit(options.test->metric)}, {"better", is_rate ? "higher" : "lower"}}},
+                   {"rows", json::array()},
+                   {"status", failure.empty() ? "ok" : "failed"}};
+  for (const Row &row : rows) {
+    document["rows"].push_back(to_json(row, options));
+  }
+  if (!failure.empty()) {
+    document["error"] = failure;
+  }
+  return document;
+}
+
+const char *program_version() {
+  return SLUICE_BENCH_VERSION;
+}
+
+const char *program_commit() {
+  return kCommit;
+}
+
+}  // namespace sluice::bench

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Where results go.
+#include "bench/report/report.hpp"
+
+#include <fmt/format.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <fstream>
+#include <sstream>
+#include <utility>
+
+namespace sluice::bench {
+namespace {
+
+std::string file_error(const std::string &path) {
+  return fmt::format("--json: '{}' cannot be written: {}", path, std::strerror(errno));
+}
+
+// The first line, with runs of blanks made one.
+std::string heading_line(const std::string &text) {
+  std::istringstream words(text.substr(0, text.find('\n')));
+  std::string line;
+  for (std::string word; words >> word;) {
+    line += line.empty() ? word : " " + word;
+  }
+  return line;
+}
+
+}  // namespace
+
+Report::Report(const Options &options, bool is_writer) : options_(options), is_writer_(is_writer), table_(options) {}
+
+std::string Report::open() {
+  if (!is_writer_ || options_.json_path.empty()) {
+    return "";
+  }
+  const std::ofstream file(options_.json_path);  // empties it: an old result must not pass for this run's
+  return file ? "" : file_error(options_.json_path);
+}
+
+void Report::print_rank(std::size_t rank) const {
+  const nlohmann::json &about = run_.ranks.at(rank);
+  std::string text =
+      fmt::format("# Rank {}: host {}, {} memory", rank, about.value("host", "?"), about.value("memory", "?"));
+  if (about.contains("device")) {
+    const nlohmann::json &device = about.at("device");
+    text += fmt::format(", device {} {} ({})", device.value("module", ""), device.value("index", -1),
+                        device.value("name", ""));
+    const std::string pci = device.value("pci_address", "");
+    text += pci.empty() ? "" : fmt::format(", PCI {}", pci);
+    const int numa_node = device.value("numa_node", -1);
+    text += numa_node < 0 ? "" : fmt::format(", NUMA node {}", numa_node);
+  }
+  fmt::print("{}\n", text);
+}
+
+void Report::begin(RunRecord run, const std::vector<std::string> &series_names) {
+  run_ = std::move(run);
+  if (!is_writer_) {
+    return;
+  }
+  fmt::print("# sluice-bench {}: {}: {}\n", program_version(), options_.test->name, options_.test->title);
+  fmt::print("# MPI: {}\n", heading_line(run_.mpi_library));
+  for (std::size_t rank = 0; rank < run_.ranks.size(); ++rank) {
+    print_rank(rank);
+  }
+  if (options_.route != Route::direct) {
+    fmt::print("# Naive: the program stages by hand in {} host memory\n",
+               options_.naive_staging == NaiveStaging::pinned ? "pinned" : "pageable");
+  }
+  if (options_.repeat > 1) {
+    fmt::print("# Each figure is the median of {} blocks' medians\n", options_.repeat);
+  }
+  for (const std::string &note : run_.notes) {
+    fmt::print("# Note: {}\n", note);
+  }
+  fmt::print("{}\n", table_.heading(series_names));
+  std::fflush(stdout);
+}
+
+void Report::add(Row row) {
+  if (!is_writer_) {
+    return;
+  }
+  fmt::print("{}\n", table_.line(row));
+  std::fflush(stdout);
+  rows_.push_back(std::move(row));
+}
+
+std::string Report::finish(const std::string &failure) {
+  if (!is_writer_ || options_.json_path.empty()) {
+    return "";
+  }
+  std::ofstream file(options_.json_path);
+  file << json_document(options_, run_, rows_, failure).dump(2) << '\n';
+  file.close();
+  return file ? "" : file_error(options_.json_path);
+}
+
+}  // namespace sluice::bench

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What was measured at one size.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "bench/measure/statistics.hpp"
+
+namespace sluice::bench {
+
+// The outcome of the untimed, checked iterations.
+struct CheckOutcome {
+  std::uint64_t n_iterations = 0;  // 0: nothing was checked
+  std::string failure;             // empty: every byte was right
+};
+
+struct Row {
+  std::uint64_t size_bytes = 0;
+  CheckOutcome check;
+  std::vector<Series> series;  // empty when the check failed: wrong data is not timed
+};
+
+}  // namespace sluice::bench

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The text table, in OSU's form: lines of comment, then size and value in columns, the value that OSU prints first.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "bench/cli/options.hpp"
+#include "bench/report/row.hpp"
+
+namespace sluice::bench {
+
+class Table {
+ public:
+  explicit Table(const Options &options) : options_(options) {}
+
+  // The line with the column names, for rows that have series of these names.
+  std::string heading(const std::vector<std::string> &series_names) const;
+  std::string line(const Row &row) const;
+
+ private:
+  const Options &options_;
+};
+
+// "Avg Latency(us)" and the like: `statistic` of the metric with its unit.
+std::string metric_label(Metric metric, const char *statistic);
+// The unit, as JSON says it: "us" or "MB/s".
+const char *metric_unit(Metric metric);
+
+}  // namespace sluice::bench

@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The command line: OSU's letters and words, our long options, and one clear line for each mistake.
+#include "bench/cli/options.hpp"
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <string>
+#include <vector>
+
+#include "bench/cli/sizes.hpp"
+
+namespace sluice::bench {
+namespace {
+
+constexpr std::array kTests{TestInfo{.name = "latency", .title = "t"},
+                            TestInfo{.name = "bw", .title = "t", .metric = Metric::bandwidth_mbps, .min_size = 1},
+                            TestInfo{.name = "copies", .title = "t", .has_placement = false, .needs_device = true}};
+
+Options parse(const std::vector<std::string> &arguments) {
+  return parse_options(arguments, kTests);
+}
+
+std::string error_text(const std::vector<std::string> &arguments) {
+  try {
+    parse(arguments);
+  } catch (const OptionError &error) {
+    return error.what();
+  }
+  return "no error";
+}
+
+void expect_error(const std::vector<std::string> &arguments, const std::string &part) {
+  const std::string text = error_text(arguments);
+  EXPECT_NE(text.find(part), std::string::npos) << text;
+  EXPECT_EQ(text.find('\n'), std::string::npos) << text;
+}
+
+using Sizes = std::vector<std::uint64_t>;
+
+TEST(Options, AreOsuDefaults_WhenOnlyTheTestIsGiven) {
+  const Options options = parse({"latency"});
+  EXPECT_EQ(options.test->name, "latency");
+  EXPECT_EQ(options.sizes.front(), 1U);
+  EXPECT_EQ(options.sizes.back(), 4194304U);
+  EXPECT_EQ(options.sizes.size(), 23U);
+  EXPECT_FALSE(options.iterations.has_value());
+  EXPECT_EQ(options.window, 64U);
+  EXPECT_FALSE(options.has_multiple_buffers);
+  EXPECT_EQ(options.check, CheckMode::some);
+  EXPECT_EQ(options.repeat, 1U);
+  EXPECT_EQ(options.placement, (std::array{SLUICE_MEMORY_HOST, SLUICE_MEMORY_HOST}));
+}
+
+TEST(Options, ReadOsuLetters_InAnyOrder) {
+  const Options options = parse({"bw", "-d", "any", "-m", "4:64", "-i", "7", "-x", "0", "-W", "16", "-b", "multiple",
+                                 "-c", "-f", "-z1,99.9", "D", "H"});
+  EXPECT_EQ(options.device, "any");
+  EXPECT_EQ(options.sizes, (Sizes{4, 8, 16, 32, 64}));
+  EXPECT_EQ(options.iterations, 7U);
+  EXPECT_EQ(options.warmup, 0U);
+  EXPECT_EQ(options.window, 16U);
+  EXPECT_TRUE(options.has_multiple_buffers);
+  EXPECT_EQ(options.check, CheckMode::all);
+  EXPECT_TRUE(options.is_full);
+  EXPECT_EQ(options.percentiles, (std::vector<double>{1, 99.9}));
+  EXPECT_EQ(options.placement, (std::array{SLUICE_MEMORY_DEVICE, SLUICE_MEMORY_HOST}));
+}
+
+TEST(Options, KeepPlacementWords_WhenBareZStandsBeforeThem) {
+  const Options options = parse({"latency", "-d", "any", "-z", "H", "D"});
+  EXPECT_EQ(options.percentiles, (std::vector<double>{50, 90, 99}));
+  EXPECT_EQ(options.placement, (std::array{SLUICE_MEMORY_HOST, SLUICE_MEMORY_DEVICE}));
+}
+
+TEST(Options, ReadEveryPlacementWord) {
+  EXPECT_EQ(parse({"latency", "-d", "any"}).placement, (std::array{SLUICE_MEMORY_DEVICE, SLUICE_MEMORY_DEVICE}));
+  EXPECT_EQ(parse({"latency", "-d", "any", "MD", "P"}).placement,
+            (std::array{SLUICE_MEMORY_SHARED, SLUICE_MEMORY_PINNED}));
+  EXPECT_EQ(parse({"latency", "-d", "any", "MH", "M"}).placement,
+            (std::array{SLUICE_MEMORY_SHARED, SLUICE_MEMORY_SHARED}));
+  EXPECT_FALSE(parse({"latency", "-d", "any", "H", "H"}).has_device_side());
+}
+
+TEST(Options, ReadNaiveForms) {
+  const Options naive = parse({"latency", "-d", "any", "--naive"});
+  EXPECT_EQ(naive.route, Route::naive);
+  EXPECT_EQ(naive.naive_staging, NaiveStaging::pageable);
+  EXPECT_EQ(naive.repeat, 1U);
+  const Options compare = parse({"latency", "-d", "any", "--compare-naive=pinned"});
+  EXPECT_EQ(compare.route, Route::compare);
+  EXPECT_EQ(compare.naive_staging, NaiveStaging::pinned);
+  EXPECT_EQ(compare.repeat, 5U);
+  EXPECT_EQ(parse({"latency", "-d", "any", "--compare-naive", "--repeat", "9"}).repeat, 9U);
+}
+
+TEST(Options, ReadCheckModes) {
+  EXPECT_EQ(parse({"latency", "--check", "none"}).check, CheckMode::none);
+  EXPECT_EQ(parse({"latency", "--check", "all"}).check, CheckMode::all);
+  EXPECT_EQ(parse({"latency", "-c", "--check", "all"}).check, CheckMode::all);
+}
+
+TEST(Options, AskForTexts) {
+  EXPECT_EQ(parse({"--list"}).action, Action::list_tests);
+  EXPECT_EQ(parse({"--list-devices"}).action, Action::list_devices);
+  EXPECT_EQ(parse({"-v"}).action, Action::version);
+  const Options help = parse({"-h"});
+  EXPECT_EQ(help.action, Action::help);
+  EXPECT_NE(help.help_text.find("--compare-naive"), std::string::npos);
+}
+
+TEST(Options, SayWhatIsWrong_InOneLine) {
+  expect_error({}, "no test was named: there are latency, bw, copies");
+  expect_error({"frob"}, "test 'frob' is unknown: there are latency");
+  expect_error({"latency", "--frob"}, "--frob");
+  expect_error({"latency", "-i"}, "--iterations");
+  expect_error({"latency", "-i", "many"}, "many");
+  expect_error({"latency", "-i", "-5"}, "-i: -5 is outside 1 to");
+  expect_error({"latency", "-i", "0"}, "-i: 0 is outside 1 to");
+  expect_error({"latency", "--repeat", "0"}, "--repeat: 0 is outside");
+  expect_error({"latency", "-W", "100000"}, "-W: 100000 is outside 1 to 65536");
+  expect_error({"latency", "-b", "three"}, "-b: 'three' is unknown: single or multiple");
+  expect_error({"latency", "--check", "most"}, "--check: 'most' is unknown: all, some or none");
+  expect_error({"latency", "-c", "--check", "none"}, "-c means --check all");
+  expect_error({"latency", "-z0"}, "-z: '0' is not a percentile");
+}
+
+TEST(Options, SayWhatIsWrong_AboutPlacement) {
+  expect_error({"latency", "D", "D"}, "give -d <name>");
+  expect_error({"latency", "-d", "any", "D"}, "placement needs two words");
+  expect_error({"latency", "-d", "any", "D", "X"}, "placement 'X' is unknown: H, D, M (MD, MH) or P");
+  expect_error({"latency", "-d", "any", "D", "D", "D"}, "placement needs two words");
+  expect_error({"copies"}, "copies needs a device module");
+  expect_error({"copies", "-d", "any", "D", "D"}, "copies takes no placement words");
+  expect_error({"latency", "--naive"}, "need a side in device or managed memory");
+  expect_error({"latency", "-d", "any", "--naive", "H", "P"}, "need a side in device or managed memory");
+  expect_error({"latency", "-d", "any", "--naive=magic"}, "--naive: 'magic' is unknown: pageable or pinned");
+  expect_error({"latency", "-d", "any", "--naive", "--compare-naive"}, "exclude each other");
+}
+
+TEST(Sizes, ReadRangesListsAndSuffixes) {
+  EXPECT_EQ(parse_size_range("-m", "0:4", 1), (Sizes{0, 1, 2, 4}));
+  EXPECT_EQ(parse_size_range("-m", "3:10", 1), (Sizes{3, 6}));
+  EXPECT_EQ(parse_size_range("-m", "2", 1), (Sizes{1, 2}));
+  EXPECT_EQ(parse_size_range("-m", "4G:8G", 1), (Sizes{4294967296U, 8589934592U}));
+  EXPECT_EQ(parse_size_list("--sizes", "8,1K,3,2M"), (Sizes{8, 1024, 3, 2097152}));
+}
+
+TEST(Sizes, SayWhatIsWrong) {
+  expect_error({"latency", "-m", "x"}, "-m: 'x' is not a size");
+  expect_error({"latency", "-m", ":8"}, "-m: '' is not a size");
+  expect_error({"latency", "-m", "8:"}, "-m: '' is not a size");
+  expect_error({"latency", "-m", "-8"}, "'-8' is not a size");
+  expect_error({"latency", "-m", "16:8"}, "-m: the smallest size 16 is above the largest 8");
+  expect_error({"latency", "-m", "99999999999999999999"}, "more than the largest size, 2^62 bytes");
+  expect_error({"latency", "-m", "8388608T"}, "more than the largest size, 2^62 bytes");
+  expect_error({"latency", "--sizes", "8,,16"}, "--sizes: '' is not a size");
+  expect_error({"latency", "-m", "8", "--sizes", "8"}, "-m and --sizes exclude each other");
+  expect_error({"bw", "-m", "0:8"}, "bw: sizes start at 1, not 0");
+}
+
+}  // namespace
+}  // namespace sluice::bench

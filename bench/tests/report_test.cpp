@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The table and the JSON document of known results.
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cstdlib>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "bench/cli/options.hpp"
+#include "bench/report/json_report.hpp"
+#include "bench/report/table.hpp"
+
+namespace sluice::bench {
+namespace {
+
+constexpr std::array kTests{TestInfo{.name = "latency", .title = "t"},
+                            TestInfo{.name = "bw", .title = "t", .metric = Metric::bandwidth_mbps, .min_size = 1}};
+
+Options parse(const std::vector<std::string> &arguments) {
+  return parse_options(arguments, kTests);
+}
+
+std::vector<std::string> words_of(const std::string &text) {
+  std::istringstream stream(text);
+  std::vector<std::string> words;
+  for (std::string word; stream >> word;) {
+    words.push_back(word);
+  }
+  return words;
+}
+
+Row row_of(const std::vector<Series> &series) {
+  Row row;
+  row.size_bytes = 64;
+  row.check.n_iterations = 4;
+  row.series = series;
+  return row;
+}
+
+using Words = std::vector<std::string>;
+
+TEST(Table, PrintsSizeThenMean_AsOsuDoes) {
+  const Options options = parse({"latency"});
+  const Row row = row_of({{"direct", {summarise({1, 2, 6}, {})}}});
+  EXPECT_EQ(words_of(Table(options).line(row)), (Words{"64", "3.000", "2.000", "1.000", "6.000", "Pass"}));
+  EXPECT_EQ(words_of(Table(options).heading({"direct"})),
+            (Words{"#", "Size", "Avg", "Latency(us)", "Median", "Min", "P99", "Validation"}));
+}
+
+TEST(Table, HasTheColumnsAskedFor) {
+  const Options options = parse({"bw", "-f", "-z90", "--check", "none"});
+  EXPECT_EQ(words_of(Table(options).heading({"direct"})),
+            (Words{"#", "Size", "Avg", "MB/s", "Median", "Min", "P99", "Max", "Stddev", "Samples", "P90"}));
+  const Row row = row_of({{"direct", {summarise({1, 2, 6}, options.percentiles)}}});
+  EXPECT_EQ(words_of(Table(options).line(row)).size(), 9U);
+}
+
+TEST(Table, PrintsRatio_WhenRoutesAreCompared) {
+  const Options options = parse({"latency", "-d", "any", "--compare-naive", "--repeat", "2"});
+  const Row row = row_of(
+      {{"direct", {summarise({1}, {}), summarise({3}, {})}}, {"naive", {summarise({2}, {}), summarise({4}, {})}}});
+  EXPECT_EQ(words_of(Table(options).line(row)), (Words{"64", "2.000", "3.000", "0.625", "[0.500..0.750]", "Pass"}));
+}
+
+TEST(Table, SaysFail_WhenTheCheckFailed) {
+  const Options options = parse({"latency"});
+  Row row = row_of({});
+  row.check.failure = "wrong";
+  EXPECT_EQ(words_of(Table(options).line(row)), (Words{"64", "-", "Fail"}));
+}
+
+TEST(Json, HasWhatTheSchemaPromises) {
+  ASSERT_EQ(::setenv("SLUICE_BENCH_TEST_VARIABLE", "a=b", 1), 0);
+  const Options options = parse({"latency", "-d", "any", "--compare-naive", "--repeat", "2", "-z50"});
+  const Row row = row_of({{"direct", {summarise({1}, options.percentiles), summarise({3}, options.percentiles)}},
+                          {"naive", {summarise({2}, options.percentiles), summarise({4}, options.percentiles)}}});
+  RunRecord run;
+  run.command = {"sluice-bench", "latency"};
+  run.ranks = nlohmann::json::array();
+  const nlohmann::json document = json_document(options, run, {row}, "");
+  EXPECT_EQ(document.at("schema"), "sluice-bench");
+  EXPECT_EQ(document.at("schema_version"), kSchemaVersion);
+  EXPECT_EQ(document.at("status"), "ok");
+  EXPECT_FALSE(document.contains("error"));
+  EXPECT_EQ(document.at("environment").at("SLUICE_BENCH_TEST_VARIABLE"), "a=b");
+  EXPECT_EQ(document.at("metric").at("better"), "lower");
+  const nlohmann::json &first = document.at("rows").at(0);
+  EXPECT_EQ(first.at("size_bytes"), 64U);
+  EXPECT_EQ(first.at("check").at("passed"), true);
+  EXPECT_DOUBLE_EQ(first.at("ratio").at("median"), 0.625);
+  EXPECT_EQ(first.at("series").at(1).at("name"), "naive");
+  EXPECT_DOUBLE_EQ(first.at("series").at(1).at("medians").at("max"), 4);
+  EXPECT_DOUBLE_EQ(first.at("series").at(0).at("blocks").at(1).at("percentiles").at("50"), 3);
+}
+
+TEST(Json, SaysWhy_WhenTheRunFailed) {
+  const Options options = parse({"bw"});
+  RunRecord run;
+  run.ranks = nlohmann::json::array();
+  const nlohmann::json document = json_document(options, run, {}, "rank 1: wrong");
+  EXPECT_EQ(document.at("status"), "failed");
+  EXPECT_EQ(document.at("error"), "rank 1: wrong");
+  EXPECT_EQ(document.at("metric").at("unit"), "MB/s");
+}
+
+}  // namespace
+}  // namespace sluice::bench

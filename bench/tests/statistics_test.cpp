@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Statistics of samples whose results are known.
+#include "bench/measure/statistics.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <numeric>
+#include <vector>
+
+#include "bench/measure/sampling.hpp"
+
+namespace sluice::bench {
+namespace {
+
+std::vector<double> one_to(int n) {
+  std::vector<double> values(static_cast<std::size_t>(n));
+  std::iota(values.rbegin(), values.rend(), 1.0);
+  return values;
+}
+
+Series series_of(const std::vector<double> &medians) {
+  Series series{"s", {}};
+  for (const double median : medians) {
+    series.blocks.push_back(summarise({median}, {}));
+  }
+  return series;
+}
+
+TEST(Summarise, GivesKnownFigures_WhenSamplesAreOneToHundred) {
+  const std::vector<double> percents{50, 90, 99, 99.5, 100};
+  const Summary summary = summarise(one_to(100), percents);
+  EXPECT_EQ(summary.n_samples, 100U);
+  EXPECT_DOUBLE_EQ(summary.mean, 50.5);
+  EXPECT_DOUBLE_EQ(summary.median, 50.5);
+  EXPECT_DOUBLE_EQ(summary.min, 1);
+  EXPECT_DOUBLE_EQ(summary.max, 100);
+  EXPECT_DOUBLE_EQ(summary.p99, 99);
+  EXPECT_NEAR(summary.stddev, std::sqrt(100.0 * 101.0 / 12.0), 1e-12);
+  EXPECT_EQ(summary.percentiles, (std::vector<double>{50, 90, 99, 100, 100}));
+}
+
+TEST(Summarise, IsTheSampleItself_WhenThereIsOne) {
+  const std::vector<double> percents{1};
+  const Summary summary = summarise({7.5}, percents);
+  EXPECT_DOUBLE_EQ(summary.mean, 7.5);
+  EXPECT_DOUBLE_EQ(summary.median, 7.5);
+  EXPECT_DOUBLE_EQ(summary.p99, 7.5);
+  EXPECT_DOUBLE_EQ(summary.stddev, 0);
+  EXPECT_EQ(summary.percentiles, std::vector<double>{7.5});
+}
+
+TEST(Summarise, TakesTheMiddleSample_WhenTheirNumberIsOdd) {
+  EXPECT_DOUBLE_EQ(summarise({9, 1, 4}, {}).median, 4);
+}
+
+TEST(RateOf, TurnsTimesRound) {
+  const Summary rates = rate_of(summarise({1, 2, 4}, {}), 8e6);
+  EXPECT_NEAR(rates.mean, 3 * 8e6 / 7, 1e-6);  // all bytes over all time
+  EXPECT_DOUBLE_EQ(rates.median, 4e6);
+  EXPECT_DOUBLE_EQ(rates.min, 2e6);
+  EXPECT_DOUBLE_EQ(rates.max, 8e6);
+  EXPECT_DOUBLE_EQ(rates.p99, 2e6);  // 99 % are no worse
+}
+
+TEST(RateOf, IsZero_WhenTheClockSawNothing) {
+  EXPECT_DOUBLE_EQ(rate_of(summarise({0}, {}), 100).median, 0);
+}
+
+TEST(Medians, SpreadOverBlocks) {
+  const Spread spread = medians_of(series_of({3, 1, 2, 10}));
+  EXPECT_DOUBLE_EQ(spread.median, 2.5);
+  EXPECT_DOUBLE_EQ(spread.min, 1);
+  EXPECT_DOUBLE_EQ(spread.max, 10);
+}
+
+TEST(Ratio, ComparesBlocksInPairs) {
+  const Spread ratio = ratio_of(series_of({1, 10, 3}), series_of({2, 10, 2}));
+  EXPECT_DOUBLE_EQ(ratio.median, 1);
+  EXPECT_DOUBLE_EQ(ratio.min, 0.5);
+  EXPECT_DOUBLE_EQ(ratio.max, 1.5);
+}
+
+TEST(Sampling, RunsWarmupsAndIterations_InBatches) {
+  int calls = 0;
+  const auto samples = sample_us(Loop{.warmup = 3, .iterations = 10, .batch = 4}, [&] { ++calls; });
+  EXPECT_EQ(calls, 13);
+  EXPECT_EQ(samples.size(), 3U);  // 4 + 4 + 2
+  EXPECT_GT(clock_cost_ns(), 0);
+}
+
+}  // namespace
+}  // namespace sluice::bench
