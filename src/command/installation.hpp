@@ -24,7 +24,7 @@ struct Installation {
 // SLUICE_BACKEND_PATH, or in sluice/ inside the library folder.
 [[nodiscard]] Installation find_installation(const std::string &library_folder);
 
-// "emu, sycl"; "none" when there are none.
+// "first, second"; "none" when there are none.
 [[nodiscard]] std::string module_names(const Installation &installation);
 
 }  // namespace sluice::command

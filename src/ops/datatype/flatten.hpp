@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// flatten(): decodes a derived datatype into its blocks, through the host MPI's envelope and contents.
+// Taking a datatype apart into the blocks of bytes that it names.
 #pragma once
 
 #include "base/status.hpp"
@@ -8,7 +8,8 @@
 
 namespace sluice::ops {
 
-// Decodes `type`, which is valid. Setup cost: time and memory grow with the number of separate blocks.
+// Describes `type`, valid and committed, by the constructors that made it. Any thread; blocks for no one. Errors: as
+// layout_of, and no memory as std::bad_alloc; `layout` is then untouched.
 [[nodiscard]] Status flatten(MPI_Datatype type, transfer::Layout *layout);
 
 }  // namespace sluice::ops

@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "ops/datatype/layout_of.hpp"
 
+#include <atomic>
+#include <memory>
 #include <mutex>
+#include <new>
 
 #include "base/log.hpp"
 #include "ops/datatype/flatten.hpp"
+#include "ops/datatype/type_probe.hpp"
 #include "wire/host.hpp"
 
 namespace sluice::ops {
@@ -13,98 +17,97 @@ namespace {
 using transfer::Layout;
 using transfer::LayoutPtr;
 
-// What the process keeps to work with datatypes; made when first needed.
-struct Tools {
-  std::mutex mutex;
-  int keyval = MPI_KEYVAL_INVALID;
-  MPI_Comm validator = MPI_COMM_NULL;
-  bool has_validator = false;
-};
+// The attribute under which a datatype carries its layout, a LayoutPtr on the heap that the attribute owns.
+std::atomic<int> attribute_key{MPI_KEYVAL_INVALID};
+std::mutex attribute_mutex;  // held while a layout is found and hung on its type
 
-Tools &tools() {
-  static auto *instance = new Tools();
-  return *instance;
-}
-
-int copy_layout(MPI_Datatype /*type*/, int /*keyval*/, void * /*extra*/, void *value, void *copy, int *is_copied) {
-  // A duplicate has the same layout; each type owns a reference.
-  *static_cast<void **>(copy) = new LayoutPtr(*static_cast<LayoutPtr *>(value));
-  *is_copied = 1;
+// MPI calls these two; nothing may be thrown through it.
+extern "C" int sluice_copy_layout(MPI_Datatype /*type*/, int /*key*/, void * /*extra*/, void *value, void *copy,
+                                  int *is_copied) noexcept {
+  auto *duplicate = new (std::nothrow) LayoutPtr(*static_cast<LayoutPtr *>(value));
+  *is_copied = duplicate != nullptr ? 1 : 0;  // without it the duplicate's layout is found when it is needed
+  *static_cast<void **>(copy) = duplicate;
   return MPI_SUCCESS;
 }
 
-int delete_layout(MPI_Datatype /*type*/, int /*keyval*/, void *value, void * /*extra*/) {
+extern "C" int sluice_delete_layout(MPI_Datatype /*type*/, int /*key*/, void *value, void * /*extra*/) noexcept {
   delete static_cast<LayoutPtr *>(value);
   return MPI_SUCCESS;
 }
 
-int keyval() {
-  Tools &kept = tools();
-  const std::scoped_lock lock(kept.mutex);
-  if (kept.keyval == MPI_KEYVAL_INVALID &&
-      wire::host().MPI_Type_create_keyval(copy_layout, delete_layout, &kept.keyval, nullptr) != MPI_SUCCESS) {
-    kept.keyval = MPI_KEYVAL_INVALID;
+// Once set, the attribute is not replaced before the type is freed: readers need no lock.
+bool cached_layout(MPI_Datatype type, LayoutPtr *layout) {
+  const int key = attribute_key.load(std::memory_order_acquire);
+  void *value = nullptr;
+  int is_set = 0;
+  if (key == MPI_KEYVAL_INVALID || wire::host().MPI_Type_get_attr(type, key, &value, &is_set) != MPI_SUCCESS ||
+      is_set == 0) {
+    return false;
   }
-  return kept.keyval;
+  *layout = *static_cast<const LayoutPtr *>(value);
+  return true;
 }
 
-// The private communicator; MPI_COMM_NULL where there is none to be had (sessions without a world).
-MPI_Comm validator() {
-  Tools &kept = tools();
-  const std::scoped_lock lock(kept.mutex);
-  if (kept.has_validator) return kept.validator;
-  kept.has_validator = true;
-  int has_world = 0;
-  if (wire::host().MPI_Initialized(&has_world) != MPI_SUCCESS || has_world == 0) return kept.validator;
-  if (wire::host().MPI_Comm_dup(MPI_COMM_SELF, &kept.validator) != MPI_SUCCESS ||
-      wire::host().MPI_Comm_set_errhandler(kept.validator, MPI_ERRORS_RETURN) != MPI_SUCCESS) {
-    kept.validator = MPI_COMM_NULL;
+// With attribute_mutex held. Without a cached layout everything works, only slower; so a refusal is no error.
+void cache_layout(MPI_Datatype type, const LayoutPtr &layout) {
+  int key = attribute_key.load(std::memory_order_relaxed);
+  if (key == MPI_KEYVAL_INVALID) {
+    if (wire::host().MPI_Type_create_keyval(sluice_copy_layout, sluice_delete_layout, &key, nullptr) != MPI_SUCCESS) {
+      log::warn_once("layout-keyval", "ops", "MPI_Type_create_keyval failed; datatypes are taken apart at every use");
+      return;
+    }
+    attribute_key.store(key, std::memory_order_release);
   }
-  return kept.validator;
+  std::unique_ptr<LayoutPtr> value(new (std::nothrow) LayoutPtr(layout));
+  if (value == nullptr) return;
+  if (wire::host().MPI_Type_set_attr(type, key, value.get()) != MPI_SUCCESS) {
+    log::warn_once("layout-attribute", "ops", "MPI_Type_set_attr failed; the datatype is taken apart at every use");
+    return;
+  }
+  static_cast<void>(value.release());  // the attribute owns it now
 }
 
 }  // namespace
 
-bool is_valid(MPI_Datatype type) {
-  if (type == MPI_DATATYPE_NULL) return false;
-  const MPI_Comm communicator = validator();
-  // A message of nothing to nobody: the host MPI checks its arguments and does no more.
-  return communicator == MPI_COMM_NULL ||
-         wire::host().MPI_Send(nullptr, 0, type, MPI_PROC_NULL, 0, communicator) == MPI_SUCCESS;
+Status layout_of(MPI_Datatype type, LayoutPtr *layout) {
+  if (named_layout(type, layout) || cached_layout(type, layout)) return {};
+  try {
+    const std::scoped_lock lock(attribute_mutex);
+    if (cached_layout(type, layout)) return {};  // another thread was first
+    auto made = std::make_shared<Layout>();
+    if (Status status = flatten(type, made.get()); !status.is_ok()) return status;
+    *layout = std::move(made);
+    cache_layout(type, *layout);
+    return {};
+  } catch (const std::bad_alloc &) {
+    return Status::error(ErrorKind::kOutOfMemory,
+                         "no memory to take a datatype with many separate blocks apart; send it in parts");
+  }
 }
 
-Status layout_of(MPI_Datatype type, LayoutPtr *layout) {
-  if (named_layout(type, layout)) return {};
-  const int key = keyval();
-  void *value = nullptr;
-  int is_found = 0;
-  if (key != MPI_KEYVAL_INVALID && wire::host().MPI_Type_get_attr(type, key, &value, &is_found) == MPI_SUCCESS &&
-      is_found != 0) {
-    *layout = *static_cast<LayoutPtr *>(value);
-    return {};
-  }
-  auto decoded = std::make_shared<Layout>();
-  if (Status status = flatten(type, decoded.get()); !status.is_ok()) return status;
-  *layout = decoded;
-  // Without the attribute the type is decoded again next time: slower, not wrong.
-  auto kept = std::make_unique<LayoutPtr>(*layout);
-  if (key != MPI_KEYVAL_INVALID && wire::host().MPI_Type_set_attr(type, key, kept.get()) == MPI_SUCCESS) {
-    [[maybe_unused]] const LayoutPtr *owned_by_type = kept.release();
-  }
-  return {};
+std::int64_t first_byte_of(MPI_Datatype type) {
+  LayoutPtr layout;
+  if (named_layout(type, &layout)) return layout->first_byte;
+  MPI_Count lower = 0;
+  MPI_Count extent = 0;
+  if (wire::host().MPI_Type_get_true_extent_x(type, &lower, &extent) != MPI_SUCCESS) return 0;
+  return extent > 0 ? lower : 0;
+}
+
+bool is_valid(MPI_Datatype type) {
+  if (type == MPI_DATATYPE_NULL) return false;
+  LayoutPtr layout;
+  return named_layout(type, &layout) || probe_type(type) != ProbeAnswer::kRejected;
 }
 
 void release_datatypes() noexcept {
-  Tools &kept = tools();
-  const std::scoped_lock lock(kept.mutex);
-  bool is_released = true;
-  if (kept.keyval != MPI_KEYVAL_INVALID) {
-    is_released &= wire::host().MPI_Type_free_keyval(&kept.keyval) == MPI_SUCCESS;
+  release_probe();
+  const std::scoped_lock lock(attribute_mutex);
+  int key = attribute_key.exchange(MPI_KEYVAL_INVALID);
+  // Types that still carry a layout keep the key alive inside the host MPI until they are freed.
+  if (key != MPI_KEYVAL_INVALID && wire::host().MPI_Type_free_keyval(&key) != MPI_SUCCESS) {
+    log::debug("ops", "the attribute key of datatypes could not be freed");
   }
-  if (kept.validator != MPI_COMM_NULL) is_released &= wire::host().MPI_Comm_free(&kept.validator) == MPI_SUCCESS;
-  kept.keyval = MPI_KEYVAL_INVALID;
-  kept.has_validator = false;
-  if (!is_released) log::warn("ops", "what was kept for datatypes could not be given back to the host MPI");
 }
 
 }  // namespace sluice::ops

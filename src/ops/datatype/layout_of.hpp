@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// From an MPI datatype to the bytes that it stands for.
+// What an MPI datatype looks like in memory, and whether a handle is one.
 #pragma once
+
+#include <cstdint>
 
 #include "base/status.hpp"
 #include "transfer/layout.hpp"
@@ -8,19 +10,29 @@
 
 namespace sluice::ops {
 
-// The layout of one of MPI's named types; false for derived and invalid types, which are not touched. Hot: a look-up in
-// a table that is filled at the first call. After the initialisation of MPI. Any thread.
+// The layout of a predefined type; false, and `layout` untouched, for any other handle, valid or not. The layout lives
+// as long as the process and copying it counts no references. Between MPI_Init and MPI_Finalize, any thread. Hot; the
+// first call asks the host MPI which of the types it has.
 [[nodiscard]] bool named_layout(MPI_Datatype type, transfer::LayoutPtr *layout);
 
-// The layout of any valid datatype. A derived type is decoded once and keeps the result in an attribute, which goes
-// with the type. Warm: an attribute look-up. Errors: memory, or a type of more blocks than can be listed.
+// The layout of `type`, which the caller knows to be valid and committed (is_valid). Shared: found by the first call,
+// it hangs on the datatype as an attribute until the type is freed, and duplicates of the type get it too. Between
+// MPI_Init and MPI_Finalize, any thread. Warm; the first call for a type costs time and memory in proportion to its
+// separate blocks. Errors: the type has more blocks than Sluice can hold (BlockList), the host MPI refuses to describe
+// it, no memory; `layout` is then untouched.
 [[nodiscard]] Status layout_of(MPI_Datatype type, transfer::LayoutPtr *layout);
 
-// Whether the host MPI accepts `type` in a message (valid and committed), asked without disturbing the program's error
-// handlers: of a private communicator that returns its errors. True when that cannot be asked.
+// The offset in bytes of the lowest byte that `type`, valid and committed, names; what decides where a buffer lies. Any
+// thread. Warm; does not take the type apart. 0 if the host MPI does not say.
+[[nodiscard]] std::int64_t first_byte_of(MPI_Datatype type);
+
+// Whether the host MPI takes `type` in a message: it exists and is committed. Raises no error anywhere: the host MPI is
+// asked by an empty send to nobody, on a communicator of Sluice's own that returns its errors. Without the world model
+// (sessions only) there is nothing to make that communicator of, and the answer is true; then the host MPI's own error
+// for a bad handle comes from MPI_Type_get_envelope instead. Any thread. Warm.
 [[nodiscard]] bool is_valid(MPI_Datatype type);
 
-// Frees the attribute key and the private communicator. Before the host MPI ends.
+// Gives back the attribute key and the communicator. Call before MPI_Finalize, when no other thread is in here.
 void release_datatypes() noexcept;
 
 }  // namespace sluice::ops
