@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# The commands of the project; each is enough by itself on a fresh Debian 12 or Ubuntu 24.04. `make help` lists them.
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+MAKEFLAGS += --no-print-directory
+
+# Never more than the cores: a compiler here needs up to 1 GB.
+JOBS ?= $(shell nproc)
+PREFIX ?= /usr/local
+BUILD := build/dev
+
+# The same object files for every clone on this machine.
+export CCACHE_BASEDIR := $(CURDIR)
+export CCACHE_NOHASHDIR := 1
+
+.PHONY: help
+help: ## this list
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 14
+
+.PHONY: demo
+demo: build ## an unmodified MPI program exchanges device memory, with the naive way beside it
+	@tools/demo
+
+.PHONY: check
+check: setup ## builds, runs all tests but the full matrix, then those for the sanitizers
+	@JOBS=$(JOBS) tools/check
+
+.PHONY: setup
+setup: ## installs what is missing: Debian packages, and the Python environments in .venv
+	@tools/setup
+
+.PHONY: build
+build: setup ## compiles everything into build/dev
+	@JOBS=$(JOBS) tools/build dev
+
+.PHONY: full-matrix
+full-matrix: build ## every host MPI x backend x memory kinds x size x ranks (hours on two cores)
+	@JOBS=$(JOBS) tools/check --full
+
+.PHONY: gates
+gates: build ## format, clang-tidy, layers, vendor words, symbols and the other rules of ci/
+	@ci/all
+
+.PHONY: format
+format: setup ## rewrites all sources in the project's style
+	@ci/format --fix
+
+.PHONY: tidy
+tidy: build ## clang-tidy alone
+	@ci/tidy
+
+.PHONY: generate
+generate: setup ## rewrites the documents that are generated from tables
+	@ci/generated --fix
+
+.PHONY: env
+env: ## prints what a shell needs to use the device runtime in .venv
+	@sed -n '/^export/p' tools/environment | sed "s|\$$SLUICE_ROOT|$(CURDIR)|g"
+
+.PHONY: install
+install: setup ## installs a release build under PREFIX (default /usr/local)
+	@JOBS=$(JOBS) tools/build release
+	@cmake --install build/release --prefix "$(PREFIX)" >build/release/install.log || { tail -n 5 build/release/install.log; exit 1; }
+	@echo "installed under $(PREFIX)"
+
+.PHONY: clean
+clean: ## removes build/; .venv stays
+	rm -rf build
