@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The table itself: versions, names, groups.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cctype>
+#include <string>
+#include <thread>
+
+#include "module_under_test.h"
+
+using conformance::table;
+
+TEST(Contract, Version_IsThatOfTheHeader) {
+  EXPECT_EQ(table().api_version, SLUICE_BACKEND_API_VERSION);
+  EXPECT_EQ(table().struct_size, sizeof(sluice_backend_t));
+}
+
+TEST(Contract, Name_IsThatOfTheFolder) {
+  EXPECT_EQ(table().name, conformance::backend_name());
+}
+
+TEST(Contract, MandatoryCalls_AreAllThere) {
+  const sluice_backend_t &t = table();
+  EXPECT_TRUE(t.init != nullptr && t.fini != nullptr && t.last_error != nullptr);
+  EXPECT_TRUE(t.device_count != nullptr && t.device_info != nullptr);
+  EXPECT_TRUE(t.query_pointer != nullptr && t.register_context != nullptr);
+  EXPECT_TRUE(t.host_alloc != nullptr && t.host_free != nullptr && t.preferred_staging != nullptr);
+  EXPECT_TRUE(t.queue_create != nullptr && t.queue_destroy != nullptr);
+  EXPECT_TRUE(t.enqueue_copies != nullptr && t.enqueue_ticket != nullptr && t.test_ticket != nullptr);
+  EXPECT_TRUE(t.wait_ticket != nullptr && t.copy != nullptr);
+}
+
+TEST(Contract, ProgramGroup_IsWholeOrAbsent) {
+  const sluice_backend_t &t = table();
+  const int n_there = (t.program_set_device != nullptr ? 1 : 0) + (t.program_alloc != nullptr ? 1 : 0) +
+                      (t.program_free != nullptr ? 1 : 0) + (t.program_copy != nullptr ? 1 : 0) +
+                      (t.program_synchronize != nullptr ? 1 : 0);
+  EXPECT_TRUE(n_there == 0 || n_there == 5) << n_there << " of 5";
+}
+
+TEST(Contract, Knobs_AreNamedForTheBackendAndDescribed) {
+  std::string prefix = "SLUICE_" + conformance::backend_name() + "_";
+  std::ranges::transform(prefix, prefix.begin(), [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
+  ASSERT_TRUE(table().n_knobs == 0 || table().knobs != nullptr);
+  for (size_t i = 0; i < table().n_knobs; ++i) {
+    const sluice_backend_knob_t &knob = table().knobs[i];
+    ASSERT_TRUE(knob.name != nullptr && knob.default_value != nullptr && knob.doc != nullptr) << "knob " << i;
+    EXPECT_TRUE(std::string(knob.name).starts_with(prefix)) << knob.name;
+    EXPECT_GT(std::string(knob.doc).size(), 10U) << knob.name;
+  }
+}
+
+TEST(Contract, LastError_IsEmpty_InAThreadWithoutErrors) {
+  std::string text = "unset";
+  std::thread([&] { text = table().last_error(); }).join();
+  EXPECT_EQ(text, "");
+}
+
+TEST(Contract, LastError_BelongsToItsThread) {
+  sluice_device_info_t info;
+  ASSERT_NE(table().device_info(-1, &info), SLUICE_SUCCESS);
+  EXPECT_STRNE(table().last_error(), "");
+  std::string text = "unset";
+  std::thread([&] { text = table().last_error(); }).join();
+  EXPECT_EQ(text, "");
+}
+
+TEST(Contract, RegisterContext_TakesWhateverItIsGivenWithoutHarm) {
+  // A runtime that needs contexts may refuse a null one; one that needs none succeeds.
+  const sluice_result_t result = table().register_context(nullptr);
+  if (result != SLUICE_SUCCESS) {
+    EXPECT_EQ(result, SLUICE_ERROR_INVALID_ARGUMENT);
+    EXPECT_STRNE(table().last_error(), "");
+  }
+}

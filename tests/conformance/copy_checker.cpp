@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "copy_checker.h"
+
+#include <algorithm>
+#include <span>
+#include <vector>
+
+#include "module_under_test.h"
+#include "pattern.h"
+
+namespace conformance {
+namespace {
+
+constexpr std::byte kPoison{0xA5};
+
+std::string run_copy(const sluice_backend_t &backend, sluice_queue_t *queue, std::byte *dst, const std::byte *src,
+                     size_t size_bytes, CopyWay way) {
+  sluice_result_t result = SLUICE_SUCCESS;
+  if (way == CopyWay::kCopy) {
+    result = backend.copy(queue, dst, src, size_bytes);
+  } else {
+    const sluice_copy_t copy{dst, src, size_bytes};
+    uint64_t ticket = 0;
+    result = backend.enqueue_copies(queue, &copy, 1);
+    if (result == SLUICE_SUCCESS) result = backend.enqueue_ticket(queue, &ticket);
+    if (result == SLUICE_SUCCESS) result = backend.wait_ticket(queue, ticket);
+  }
+  return result == SLUICE_SUCCESS ? "" : describe(result);
+}
+
+}  // namespace
+
+std::string poison(const Memory &memory) {
+  return memory.write(std::vector<std::byte>(memory.size_bytes(), kPoison));
+}
+
+std::string check_memory(const Memory &memory, size_t offset, size_t size_bytes, uint64_t iteration) {
+  std::vector<std::byte> bytes;
+  const std::string problem = memory.read(&bytes);
+  if (!problem.empty()) return "read back: " + problem;
+  const std::span<const std::byte> all(bytes);
+  const std::string mismatch = pattern_mismatch(all.subspan(offset, size_bytes), iteration);
+  if (!mismatch.empty()) return mismatch;
+  for (size_t i = 0; i < all.size(); ++i) {
+    if (i >= offset && i < offset + size_bytes) continue;
+    if (all[i] != kPoison) {
+      return "a byte outside was changed, " + std::to_string(i) + " where the copy covers " + std::to_string(offset) +
+             " to " + std::to_string(offset + size_bytes);
+    }
+  }
+  return "";
+}
+
+std::string check_copy(const sluice_backend_t &backend, sluice_queue_t *queue, const Memory &src, const Memory &dst,
+                       const CopyCase &copy_case, CopyWay way) {
+  const auto [size_bytes, src_offset, dst_offset, iteration] = copy_case;
+  std::string problem = poison(src);
+  if (problem.empty()) problem = poison(dst);
+  if (problem.empty()) problem = src.write(pattern(size_bytes, iteration), src_offset);
+  if (!problem.empty()) return "fill: " + problem;
+  problem = run_copy(backend, queue, dst.data() + dst_offset, src.data() + src_offset, size_bytes, way);
+  if (!problem.empty()) return "copy: " + problem;
+  problem = check_memory(dst, dst_offset, size_bytes, iteration);
+  if (!problem.empty()) return "destination: " + problem;
+  problem = check_memory(src, src_offset, size_bytes, iteration);
+  return problem.empty() ? "" : "source: " + problem;
+}
+
+}  // namespace conformance

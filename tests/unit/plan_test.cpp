@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The choice of a route, for every kind of memory and every policy, and the words that explain it.
+#include "plan/plan.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace sluice::plan {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+constexpr std::array kKinds = {MemoryKind::kHost, MemoryKind::kPinned, MemoryKind::kDevice, MemoryKind::kShared,
+                               MemoryKind::kFreed};
+constexpr std::array kMemories = {StagingMemory::kMalloc, StagingMemory::kAligned, StagingMemory::kRuntime,
+                                  StagingMemory::kRuntimeAligned};
+
+// What must come out, written down a second time as a table: staged unless the CPU may touch the memory.
+bool is_staged(MemoryKind kind, bool stages_shared) {
+  switch (kind) {
+    case MemoryKind::kHost:
+    case MemoryKind::kPinned:
+      return false;
+    case MemoryKind::kShared:
+      return stages_shared;
+    case MemoryKind::kDevice:
+    case MemoryKind::kFreed:
+      return true;
+  }
+  return false;
+}
+
+TEST(Plan_Choose, TakesTheRoute_ForEveryKindAndPolicy) {
+  for (const MemoryKind kind : kKinds) {
+    for (const bool stages_shared : {false, true}) {
+      for (const StagingMemory memory : kMemories) {
+        for (const bool is_contiguous : {false, true}) {
+          for (const std::uint64_t size : {1ULL, 4096ULL, 1ULL << 40}) {
+            const Plan plan = choose({kind, size, is_contiguous}, {stages_shared, memory});
+            const bool staged = is_staged(kind, stages_shared);
+            EXPECT_EQ(plan.route, staged ? Route::kStaged : Route::kHost) << name(kind);
+            if (!staged) continue;
+            EXPECT_EQ(plan.staging_memory, memory) << name(kind);
+            EXPECT_EQ(plan.packs, !is_contiguous) << name(kind);
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST(Plan_Choose, LeavesEmptyMessagesToTheHost) {
+  for (const MemoryKind kind : kKinds) {
+    const Plan plan = choose({kind, 0, true}, {});
+    EXPECT_EQ(plan.route, Route::kHost) << name(kind);
+    EXPECT_EQ(plan.reason, Reason::kNoBytes) << name(kind);
+  }
+}
+
+TEST(Plan_Choose, SaysWhy) {
+  EXPECT_EQ(choose({MemoryKind::kHost, 8, true}, {}).reason, Reason::kHostMemory);
+  EXPECT_EQ(choose({MemoryKind::kPinned, 8, true}, {}).reason, Reason::kCpuMayTouch);
+  EXPECT_EQ(choose({MemoryKind::kDevice, 8, true}, {}).reason, Reason::kDeviceMemory);
+  EXPECT_EQ(choose({MemoryKind::kShared, 8, true}, {true, {}}).reason, Reason::kSharedIsStaged);
+  EXPECT_EQ(choose({MemoryKind::kShared, 8, true}, {false, {}}).reason, Reason::kCpuMayTouch);
+}
+
+TEST(Plan_Explain, NamesKindBytesRouteAndReason) {
+  const Query query{MemoryKind::kDevice, 4096, true};
+  EXPECT_EQ(explain(query, choose(query, {true, StagingMemory::kRuntime})),
+            "device 4096 bytes -> staged through runtime memory: the CPU may not touch device memory");
+  const Query packed{MemoryKind::kDevice, 12, false};
+  EXPECT_EQ(explain(packed, choose(packed, {true, StagingMemory::kRuntimeAligned})),
+            "device 12 bytes -> staged through runtime_aligned memory, packed: the CPU may not touch device memory");
+  const Query host{MemoryKind::kHost, 7, true};
+  EXPECT_EQ(explain(host, choose(host, {})), "host 7 bytes -> host: plain host memory goes to the host MPI as it is");
+}
+
+TEST(Plan_Explain, HasWordsForEveryChoice) {
+  for (const MemoryKind kind : kKinds) {
+    for (const bool stages_shared : {false, true}) {
+      for (const StagingMemory memory : kMemories) {
+        for (const std::uint64_t size : {0ULL, 65ULL}) {
+          const Query query{kind, size, true};
+          const Plan plan = choose(query, {stages_shared, memory});
+          const std::string text = explain(query, plan);
+          EXPECT_TRUE(text.starts_with(std::string(name(kind)) + " " + std::to_string(size) + " bytes -> " +
+                                       std::string(name(plan.route))))
+              << text;
+          EXPECT_THAT(text, Not(::testing::EndsWith(": "))) << "no reason";
+          EXPECT_EQ(text.find('\n'), std::string::npos);
+          EXPECT_EQ(text.find(" " + std::string(name(memory)) + " memory") != std::string::npos,
+                    plan.route == Route::kStaged);
+        }
+      }
+    }
+  }
+}
+
+TEST(Plan_Explain, NamesTheKnob_WhenSharedMemoryIsStaged) {
+  const Query query{MemoryKind::kShared, 65, true};
+  EXPECT_THAT(explain(query, choose(query, {true, {}})), HasSubstr("SLUICE_DEVICE_SHARED is staged"));
+  EXPECT_THAT(explain(query, choose(query, {false, {}})), Not(HasSubstr("SLUICE_DEVICE_SHARED")));
+}
+
+}  // namespace
+}  // namespace sluice::plan
