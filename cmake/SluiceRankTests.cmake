@@ -14,8 +14,10 @@
 #   LABELS <label> ...     besides ranks-<n>, backend-<name>, mpi-<name>
 #   TIMEOUT <s>            default 120
 #   FAULT <text>           the value of the backend's fault knob, for BACKENDS faulty
+#   FAULT_RANK <r>         the only rank on which the fault is in force (default: all)
 #   [NO_SLUICE]            the host MPI alone
-#   [NO_BACKEND_ARGUMENT])
+#   [NO_BACKEND_ARGUMENT]
+#   [NO_BACKENDS_NONE])    with BACKENDS none: leaves SLUICE_BACKENDS to ENV
 #
 # A test is named <name>.<mpi>.<backend>.n<ranks>. A program that ends with 77 counts as skipped. A test with the label
 # `full` is left out of the quick set (ctest -LE full).
@@ -74,7 +76,7 @@ function(_sluice_test_backends out wanted)
 endfunction()
 
 function(sluice_add_rank_test program)
-  cmake_parse_arguments(arg "NO_SLUICE;NO_BACKEND_ARGUMENT" "NAME;TIMEOUT;FAULT"
+  cmake_parse_arguments(arg "NO_SLUICE;NO_BACKEND_ARGUMENT;NO_BACKENDS_NONE" "NAME;TIMEOUT;FAULT;FAULT_RANK"
                         "RANKS;MPIS;BACKENDS;ARGS;LAUNCH;ENV;LABELS" ${ARGN})
   if(arg_UNPARSED_ARGUMENTS)
     message(FATAL_ERROR "sluice_add_rank_test(${program}): unknown ${arg_UNPARSED_ARGUMENTS}")
@@ -117,13 +119,15 @@ function(_sluice_add_one_rank_test)
   if(SLUICE_SANITIZE)
     list(APPEND launch --sanitizer ${SLUICE_SANITIZE})
   endif()
-  if(backend STREQUAL "none")
+  if(backend STREQUAL "none" AND NOT arg_NO_BACKENDS_NONE)
     list(APPEND launch --backends none)
   endif()
   foreach(setting IN LISTS backend_env arg_ENV)
     list(APPEND launch --env ${setting})
   endforeach()
-  if(arg_FAULT AND fault_knob)
+  if(arg_FAULT AND DEFINED arg_FAULT_RANK)
+    list(APPEND launch --env-rank ${arg_FAULT_RANK} ${fault_knob}=${arg_FAULT})
+  elseif(arg_FAULT)
     list(APPEND launch --env ${fault_knob}=${arg_FAULT})
   endif()
   set(backend_args --backend ${backend})

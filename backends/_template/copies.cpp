@@ -7,7 +7,7 @@ struct sluice_queue {
   int32_t device;
 };
 
-namespace sluice::backends::template_ {
+namespace sluice::backends::template_backend {
 
 // A native in-order stream that does not wait for the program's default stream. Restore the current device.
 sluice_result_t queue_create(int32_t /*device*/, sluice_queue_t ** /*queue*/) {
@@ -45,4 +45,4 @@ sluice_result_t copy(sluice_queue_t * /*queue*/, void * /*dst*/, const void * /*
   return fail(SLUICE_ERROR_NO_DEVICE, "the template has no device");
 }
 
-}  // namespace sluice::backends::template_
+}  // namespace sluice::backends::template_backend

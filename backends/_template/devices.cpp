@@ -2,7 +2,7 @@
 // Which devices there are.
 #include "module.h"
 
-namespace sluice::backends::template_ {
+namespace sluice::backends::template_backend {
 
 // As the runtime numbers them in this process (after its own masks of visible devices). 0 when it does not say.
 int32_t device_count() {
@@ -15,4 +15,4 @@ sluice_result_t device_info(int32_t /*device*/, sluice_device_info_t * /*info*/)
   return fail(SLUICE_ERROR_NO_DEVICE, "the template has no device");
 }
 
-}  // namespace sluice::backends::template_
+}  // namespace sluice::backends::template_backend

@@ -2,7 +2,7 @@
 // Staging memory.
 #include "module.h"
 
-namespace sluice::backends::template_ {
+namespace sluice::backends::template_backend {
 
 // The runtime's pinned host memory. Where it has no aligned form, allocate more and remember the runtime's address.
 // Restore the caller's current device. Refuse an alignment that is no power of two (SLUICE_ERROR_INVALID_ARGUMENT);
@@ -20,4 +20,4 @@ sluice_staging_memory_t preferred_staging(int32_t /*device*/) {
   return SLUICE_STAGING_RUNTIME;
 }
 
-}  // namespace sluice::backends::template_
+}  // namespace sluice::backends::template_backend

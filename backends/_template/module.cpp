@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <iterator>
 
-namespace sluice::backends::template_ {
+namespace sluice::backends::template_backend {
 namespace {
 
 // Plain characters: an error may be asked for while the process exits, after the thread's objects are gone.
@@ -79,8 +79,8 @@ const sluice_host_services_t *services() {
   return g_services;
 }
 
-}  // namespace sluice::backends::template_
+}  // namespace sluice::backends::template_backend
 
 extern "C" __attribute__((visibility("default"))) const sluice_backend_t *sluice_backend_table() {
-  return &sluice::backends::template_::kTable;
+  return &sluice::backends::template_backend::kTable;
 }

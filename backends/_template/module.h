@@ -7,7 +7,7 @@
 
 #include "sluice/backend.h"
 
-namespace sluice::backends::template_ {
+namespace sluice::backends::template_backend {
 
 // Keeps a text for last_error() and returns `result`. Give it the native call and the native error's words:
 // fail(SLUICE_ERROR_NATIVE, "vendorMemcpy: VENDOR_ERROR_LOST (the device is gone)").
@@ -45,4 +45,4 @@ sluice_result_t program_free(void *memory);
 sluice_result_t program_copy(void *dst, const void *src, size_t size_bytes);
 sluice_result_t program_synchronize();
 
-}  // namespace sluice::backends::template_
+}  // namespace sluice::backends::template_backend

@@ -2,7 +2,7 @@
 // What an address is.
 #include "module.h"
 
-namespace sluice::backends::template_ {
+namespace sluice::backends::template_backend {
 
 // Asked about every buffer of every MPI call: under 100 ns, and never from a cache that a free could have made wrong.
 // An address that the runtime does not know is SLUICE_MEMORY_HOST on device -1, and success. Clear the runtime's own
@@ -17,4 +17,4 @@ sluice_result_t register_context(void * /*context*/) {
   return SLUICE_SUCCESS;
 }
 
-}  // namespace sluice::backends::template_
+}  // namespace sluice::backends::template_backend

@@ -4,7 +4,7 @@
 // only when there is no way; the conformance suite can then test little.
 #include "module.h"
 
-namespace sluice::backends::template_ {
+namespace sluice::backends::template_backend {
 
 // Makes `device` current for the calling thread. An index out of range: SLUICE_ERROR_NO_DEVICE.
 sluice_result_t program_set_device(int32_t /*device*/) {
@@ -32,4 +32,4 @@ sluice_result_t program_synchronize() {
   return fail(SLUICE_ERROR_NO_DEVICE, "the template has no device");
 }
 
-}  // namespace sluice::backends::template_
+}  // namespace sluice::backends::template_backend

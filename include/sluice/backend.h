@@ -32,21 +32,21 @@ extern "C" {
 
 typedef enum sluice_result {
   SLUICE_SUCCESS = 0,
-  SLUICE_NOT_READY = 1,            /* test_ticket: not yet; not an error */
-  SLUICE_ERROR_OUT_OF_MEMORY = 2,  /* the runtime could not provide memory; nothing was changed */
+  SLUICE_NOT_READY = 1,           /* test_ticket: not yet; not an error */
+  SLUICE_ERROR_OUT_OF_MEMORY = 2, /* the runtime could not provide memory; nothing was changed */
   SLUICE_ERROR_INVALID_ARGUMENT = 3,
-  SLUICE_ERROR_NO_DEVICE = 4,      /* no device, or a device index out of range */
-  SLUICE_ERROR_UNSUPPORTED = 5,    /* the runtime or the device cannot do this */
-  SLUICE_ERROR_NATIVE = 6          /* the runtime refused; last_error() has its text */
+  SLUICE_ERROR_NO_DEVICE = 4,   /* no device, or a device index out of range */
+  SLUICE_ERROR_UNSUPPORTED = 5, /* the runtime or the device cannot do this */
+  SLUICE_ERROR_NATIVE = 6       /* the runtime refused; last_error() has its text */
 } sluice_result_t;
 
 /* What an address is, as far as a copy cares. */
 typedef enum sluice_memory_kind {
-  SLUICE_MEMORY_HOST = 0,    /* ordinary memory, or memory this backend does not know */
-  SLUICE_MEMORY_PINNED = 1,  /* host memory that the runtime allocated or registered; the CPU may touch it */
-  SLUICE_MEMORY_DEVICE = 2,  /* device memory; the CPU must not touch it */
-  SLUICE_MEMORY_SHARED = 3,  /* managed or shared memory: CPU and device may both touch it */
-  SLUICE_MEMORY_FREED = 4    /* was an allocation of this runtime and is one no more (backends that can tell) */
+  SLUICE_MEMORY_HOST = 0,   /* ordinary memory, or memory this backend does not know */
+  SLUICE_MEMORY_PINNED = 1, /* host memory that the runtime allocated or registered; the CPU may touch it */
+  SLUICE_MEMORY_DEVICE = 2, /* device memory; the CPU must not touch it */
+  SLUICE_MEMORY_SHARED = 3, /* managed or shared memory: CPU and device may both touch it */
+  SLUICE_MEMORY_FREED = 4   /* was an allocation of this runtime and is one no more (backends that can tell) */
 } sluice_memory_kind_t;
 
 typedef struct sluice_pointer_info {
@@ -57,18 +57,18 @@ typedef struct sluice_pointer_info {
 
 typedef struct sluice_device_info {
   char name[128];
-  char runtime[128];       /* driver or platform, with its version */
-  char pci_address[32];    /* "0000:1b:00.0"; empty when the device has none */
-  int32_t numa_node;       /* -1 when unknown */
-  uint64_t memory_bytes;   /* 0 when unknown */
+  char runtime[128];     /* driver or platform, with its version */
+  char pci_address[32];  /* "0000:1b:00.0"; empty when the device has none */
+  int32_t numa_node;     /* -1 when unknown */
+  uint64_t memory_bytes; /* 0 when unknown */
 } sluice_device_info_t;
 
 /* The memory that staging buffers are made of (CCGrid'23, section IV.A). */
 typedef enum sluice_staging_memory {
-  SLUICE_STAGING_MALLOC = 0,          /* C malloc */
-  SLUICE_STAGING_ALIGNED = 1,         /* C aligned_alloc on 4096 bytes */
-  SLUICE_STAGING_RUNTIME = 2,         /* the device runtime's host allocation */
-  SLUICE_STAGING_RUNTIME_ALIGNED = 3  /* the same on 4096 bytes */
+  SLUICE_STAGING_MALLOC = 0,         /* C malloc */
+  SLUICE_STAGING_ALIGNED = 1,        /* C aligned_alloc on 4096 bytes */
+  SLUICE_STAGING_RUNTIME = 2,        /* the device runtime's host allocation */
+  SLUICE_STAGING_RUNTIME_ALIGNED = 3 /* the same on 4096 bytes */
 } sluice_staging_memory_t;
 
 typedef struct sluice_queue sluice_queue_t; /* an in-order command queue; opaque, owned by the backend */
@@ -132,7 +132,8 @@ typedef struct sluice_backend {
   /* ---- mandatory: staging memory ------------------------------------------------------------------------------ */
 
   /* Host memory that the device copies to and from fastest, reachable by the CPU and by the kernel (a host MPI may
-   * read it with process_vm_readv). alignment: 0 for the runtime's own, else a power of two. Setup cost: milliseconds. */
+   * read it with process_vm_readv). alignment: 0 for the runtime's own, else a power of two. Setup cost: milliseconds.
+   */
   sluice_result_t (*host_alloc)(int32_t device, size_t size_bytes, size_t alignment, void **memory);
   sluice_result_t (*host_free)(int32_t device, void *memory);
   /* The staging memory that measured fastest for this runtime (docs/measurements); what the knob's `auto` means. */
@@ -162,7 +163,8 @@ typedef struct sluice_backend {
 
   /* ---- optional group `program`: all five or none -------------------------------------------------------------- */
   /* What a program would do with the vendor's runtime, written as a program would write it. Used by the tests, the
-   * benchmarks and the demo; libsluice itself never calls it. These may create contexts and change the current device. */
+   * benchmarks and the demo; libsluice itself never calls it. These may create contexts and change the current device.
+   */
 
   /* Makes `device` current for the calling thread, as cudaSetDevice or the choice of a queue would. */
   sluice_result_t (*program_set_device)(int32_t device);

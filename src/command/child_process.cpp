@@ -64,6 +64,7 @@ std::optional<std::string> ask(const std::function<void(int)> &body) {
 
 std::optional<std::string> output_of(const std::vector<std::string> &argv) {
   std::vector<char *> words;
+  words.reserve(argv.size() + 1);
   for (const std::string &word : argv) words.push_back(const_cast<char *>(word.c_str()));
   words.push_back(nullptr);
   return ask([&words](int fd) {

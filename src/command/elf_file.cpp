@@ -50,12 +50,13 @@ void read_names(const std::vector<Elf64_Dyn> &entries, const std::string &string
     if (entry.d_tag != DT_NEEDED && entry.d_tag != DT_RPATH && entry.d_tag != DT_RUNPATH) continue;
     if (entry.d_un.d_val >= strings.size()) continue;
     std::string text = strings.c_str() + entry.d_un.d_val;  // `strings` ends with a zero, whatever the file holds
-    if (entry.d_tag == DT_NEEDED)
+    if (entry.d_tag == DT_NEEDED) {
       elf->needed.push_back(std::move(text));
-    else if (entry.d_tag == DT_RPATH)
+    } else if (entry.d_tag == DT_RPATH) {
       elf->rpath = std::move(text);
-    else
+    } else {
       elf->runpath = std::move(text);
+    }
   }
 }
 

@@ -100,6 +100,7 @@ Status not_an_mpi_program(const std::vector<Candidate> &found) {
                          "no word of the command names a program that can be run: check its path");
   }
   std::vector<std::string> words;
+  words.reserve(found.size());
   for (const Candidate &candidate : found) words.push_back(candidate.word);
   return Status::error(ErrorKind::kInvalidArgument,
                        fmt::format("{} {} not linked to an MPI, so there is nothing for Sluice to do: run an MPI "
@@ -115,8 +116,9 @@ Status choose_for_script(const Candidate &script, const std::optional<Launcher> 
     *choice = {*found.begin(), fmt::format("mpi4py of {} is linked to {}", script.interpreter, title(*found.begin()))};
     return {};
   }
-  if (launcher && flavour_of(launcher->kind)) {
-    const Flavour flavour = *flavour_of(launcher->kind);
+  const std::optional<Flavour> of_launcher = flavour_of(launcher ? launcher->kind : LauncherKind::kOther);
+  if (launcher && of_launcher) {
+    const Flavour flavour = *of_launcher;
     *choice = {flavour, fmt::format("{} is a script, and {} is the launcher of an MPI with {}", script.word,
                                     launcher->path.string(), title(flavour))};
     return {};

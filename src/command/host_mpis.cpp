@@ -43,9 +43,9 @@ std::string version_of_library(const fs::path &library) {
 
 // Names as programs need them; links without a number are for compilers.
 bool is_loadable_name(const std::string &leaf) {
-  static const std::set<std::string> kNames = {"libmpi.so.12", "libmpich.so.12", "libmpi.so.40", "libmpi_abi.so.0",
-                                               "libmpi_abi.so.1"};
-  return kNames.count(leaf) != 0;
+  static const std::set<std::string> names = {"libmpi.so.12", "libmpich.so.12", "libmpi.so.40", "libmpi_abi.so.0",
+                                              "libmpi_abi.so.1"};
+  return names.count(leaf) != 0;
 }
 
 }  // namespace

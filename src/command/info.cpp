@@ -2,6 +2,7 @@
 #include "command/info.hpp"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cctype>
@@ -12,8 +13,6 @@
 #include "plan/plan.hpp"
 #include "plan/policy.hpp"
 #include "sluice/sluice.h"
-
-extern char **environ;
 
 namespace sluice::command {
 namespace {

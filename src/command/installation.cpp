@@ -18,9 +18,9 @@ Installation find_installation(const std::string &library_folder) {
   installation.library_folder = library_folder.empty()
                                     ? fs::read_symlink("/proc/self/exe", ignored).parent_path().parent_path() / "lib"
                                     : fs::absolute(library_folder, ignored);
-  for (const std::string_view flavour : kFlavourNames) {
-    const fs::path file = installation.library_folder / fmt::format("libsluice_{}.so", flavour);
-    if (fs::is_regular_file(file, ignored)) installation.libraries.emplace(*flavour_named(flavour), file);
+  for (const Flavour flavour : {Flavour::kMpich, Flavour::kOmpi, Flavour::kAbi}) {
+    const fs::path file = installation.library_folder / fmt::format("libsluice_{}.so", name(flavour));
+    if (fs::is_regular_file(file, ignored)) installation.libraries.emplace(flavour, file);
   }
   installation.module_folder = Knobs::process().text("SLUICE_BACKEND_PATH");
   if (installation.module_folder.empty()) installation.module_folder = installation.library_folder / "sluice";
@@ -30,6 +30,7 @@ Installation find_installation(const std::string &library_folder) {
 
 std::string module_names(const Installation &installation) {
   std::vector<std::string> names;
+  names.reserve(installation.modules.size());
   for (const device::Module &module : installation.modules) names.push_back(module.name);
   return names.empty() ? "none" : fmt::format("{}", fmt::join(names, ", "));
 }

@@ -17,8 +17,6 @@
 #include "command/installation.hpp"
 #include "command/launcher.hpp"
 
-extern char **environ;
-
 namespace sluice::command {
 namespace {
 
@@ -91,7 +89,7 @@ void extend_own_preloads(const std::string &library, std::vector<std::string> *c
   for (std::size_t i = 0; i < command->size(); ++i) {
     std::string &word = (*command)[i];
     if (word.starts_with(assignment)) {
-      word = assignment + preloaded(library, word.substr(assignment.size()));
+      word.replace(assignment.size(), std::string::npos, preloaded(library, word.substr(assignment.size())));
     } else if (i > 0 && i + 1 < command->size() && word == kPreload &&
                ((*command)[i - 1] == "-env" || (*command)[i - 1] == "-genv")) {
       (*command)[i + 1] = preloaded(library, (*command)[i + 1]);
@@ -102,6 +100,7 @@ void extend_own_preloads(const std::string &library, std::vector<std::string> *c
 // The SLUICE_* variables of this process and those to be set.
 std::vector<std::string> variables_to_hand_on(const std::map<std::string, std::string> &to_set) {
   std::vector<std::string> names;
+  names.reserve(to_set.size());
   for (const auto &[name, value] : to_set) names.push_back(name);
   for (char **entry = environ; *entry != nullptr; ++entry) {
     const std::string text = *entry;
@@ -153,6 +152,7 @@ int run(const RunRequest &request) {
     }
   }
   std::vector<char *> words;
+  words.reserve(launch.command.size() + 1);
   for (std::string &word : launch.command) words.push_back(word.data());
   words.push_back(nullptr);
   execvp(words[0], words.data());

@@ -18,7 +18,7 @@ std::byte *at(std::byte *origin, std::int64_t offset) noexcept {
 
 }  // namespace
 
-Status Staged::open(const Region &region, const plan::Plan &plan) {
+Status Staged::open(const Region &region, StagingMemory memory) {
   if (region.place.kind == MemoryKind::kFreed) {
     return Status::error(
         ErrorKind::kBadBuffer,
@@ -27,7 +27,7 @@ Status Staged::open(const Region &region, const plan::Plan &plan) {
                     static_cast<const void *>(region.origin), region.place.backend->name()));
   }
   region_ = region;
-  return device::StagingPool::process().acquire({region.place.backend, region.place.device, plan.staging_memory},
+  return device::StagingPool::process().acquire({region.place.backend, region.place.device, memory},
                                                 region.size_bytes(), &lease_);
 }
 

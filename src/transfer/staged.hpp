@@ -9,7 +9,6 @@
 #include "base/status.hpp"
 #include "device/place.hpp"
 #include "device/staging_pool.hpp"
-#include "plan/plan.hpp"
 #include "transfer/layout.hpp"
 
 namespace sluice::transfer {
@@ -32,8 +31,8 @@ class Staged {
  public:
   Staged() noexcept = default;
 
-  // Takes staging memory for the whole of `region`, as `plan` says. Copies nothing. Errors: no memory.
-  [[nodiscard]] Status open(const Region &region, const plan::Plan &plan);
+  // Takes staging memory of the kind `memory` for the whole of `region`. Copies nothing. Errors: no memory.
+  [[nodiscard]] Status open(const Region &region, StagingMemory memory);
 
   // Copies the region's payload down into the staging memory; blocks. Errors of the runtime leave the region as it was.
   [[nodiscard]] Status copy_down() const;

@@ -17,7 +17,11 @@ namespace fs = std::filesystem;
 using ::testing::Contains;
 using ::testing::HasSubstr;
 
-const fs::path kFixtures = SLUICE_TEST_FIXTURES;
+constexpr const char *kFixtures = SLUICE_TEST_FIXTURES;
+
+fs::path fixture(const char *leaf) {
+  return fs::path(kFixtures) / leaf;
+}
 
 std::string contents(const fs::path &path) {
   std::ifstream file(path, std::ios::binary);
@@ -31,15 +35,15 @@ fs::path written(const std::string &bytes) {
 }
 
 TEST(ElfFile_Reads, NeededLibrariesAndRunpath) {
-  const auto elf = read_elf(kFixtures / "program.mpich");
-  ASSERT_TRUE(elf.has_value());
+  const auto elf = read_elf(fixture("program.mpich"));
+  if (!elf) FAIL() << "no ELF file";
   EXPECT_TRUE(elf->is_dynamic);
   EXPECT_THAT(elf->needed, Contains("libmpi.so.12"));
   EXPECT_THAT(elf->runpath + elf->rpath, HasSubstr("command_fake_mpich"));
 }
 
 TEST(ElfFile_IsEmpty, ForOtherFiles) {
-  EXPECT_FALSE(read_elf(kFixtures / "no such file").has_value());
+  EXPECT_FALSE(read_elf(fixture("no such file")).has_value());
   EXPECT_FALSE(read_elf(kFixtures).has_value());
   EXPECT_FALSE(read_elf(written("")).has_value());
   EXPECT_FALSE(read_elf(written("#!/bin/sh\n")).has_value());
@@ -47,7 +51,7 @@ TEST(ElfFile_IsEmpty, ForOtherFiles) {
 
 // A cut file gives what lies before the cut, and never more than the whole file does.
 TEST(ElfFile_Survives, FilesCutAnywhere) {
-  const std::string whole = contents(kFixtures / "program.mpich");
+  const std::string whole = contents(fixture("program.mpich"));
   for (std::size_t size = 0; size < whole.size(); size += size < 4096 ? 61 : 1021) {
     const auto elf = read_elf(written(whole.substr(0, size)));
     if (elf) {
@@ -59,7 +63,7 @@ TEST(ElfFile_Survives, FilesCutAnywhere) {
 // Every byte of the headers and of the dynamic section's beginning turned over in turn: wrong answers are allowed,
 // reads outside the file are not (the address sanitizer's build of this test would see them).
 TEST(ElfFile_Survives, DamagedHeaders) {
-  const std::string whole = contents(kFixtures / "program.mpich");
+  const std::string whole = contents(fixture("program.mpich"));
   for (std::size_t at = 4; at < 1024; at += 3) {
     std::string damaged = whole;
     damaged[at] = static_cast<char>(~damaged[at]);

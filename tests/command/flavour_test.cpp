@@ -16,10 +16,10 @@ namespace {
 namespace fs = std::filesystem;
 using ::testing::HasSubstr;
 
-const std::string kFixtures = SLUICE_TEST_FIXTURES;
+constexpr const char *kFixtures = SLUICE_TEST_FIXTURES;
 
 std::string program(const std::string &name) {
-  return kFixtures + "/program." + name;
+  return std::string(kFixtures) + "/program." + name;
 }
 
 Launcher launcher_of(LauncherKind kind) {

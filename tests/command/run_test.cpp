@@ -17,23 +17,21 @@ namespace sluice::command {
 namespace {
 
 namespace fs = std::filesystem;
-using ::testing::Contains;
-using ::testing::ElementsAre;
 using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
-const std::string kFixtures = SLUICE_TEST_FIXTURES;
+constexpr const char *kFixtures = SLUICE_TEST_FIXTURES;
 
 std::string program(const std::string &name) {
-  return kFixtures + "/program." + name;
+  return std::string(kFixtures) + "/program." + name;
 }
 
 // A folder with libsluice_mpich.so and one module, which is a file name only.
 std::string library_folder() {
   const fs::path modules = fs::path(kFixtures) / "lib/sluice";
   fs::create_directories(modules);
-  std::ofstream(modules / "libsluice_backend_fake.so");
+  std::ofstream(modules / "libsluice_backend_fake.so") << "a file name is all that is looked at\n";
   std::ofstream(modules / "libsluice_backend_fake.needs") << "priority 1\n";
   return (fs::path(kFixtures) / "lib").string();
 }

@@ -38,17 +38,15 @@ std::string check_memory(const Memory &memory, size_t offset, size_t size_bytes,
   std::vector<std::byte> bytes;
   const std::string problem = memory.read(&bytes);
   if (!problem.empty()) return "read back: " + problem;
-  const std::span<const std::byte> all(bytes);
-  const std::string mismatch = pattern_mismatch(all.subspan(offset, size_bytes), iteration);
+  // What it should be, compared at once: byte by byte only when something is wrong.
+  std::vector<std::byte> expected(memory.size_bytes(), kPoison);
+  std::ranges::copy(pattern(size_bytes, iteration), expected.begin() + static_cast<std::ptrdiff_t>(offset));
+  if (bytes == expected) return "";
+  const std::string mismatch = pattern_mismatch(std::span(bytes).subspan(offset, size_bytes), iteration);
   if (!mismatch.empty()) return mismatch;
-  for (size_t i = 0; i < all.size(); ++i) {
-    if (i >= offset && i < offset + size_bytes) continue;
-    if (all[i] != kPoison) {
-      return "a byte outside was changed, " + std::to_string(i) + " where the copy covers " + std::to_string(offset) +
-             " to " + std::to_string(offset + size_bytes);
-    }
-  }
-  return "";
+  const auto [wrong, right] = std::ranges::mismatch(bytes, expected);
+  return "a byte outside was changed, " + std::to_string(wrong - bytes.begin()) + " where the copy covers " +
+         std::to_string(offset) + " to " + std::to_string(offset + size_bytes);
 }
 
 std::string check_copy(const sluice_backend_t &backend, sluice_queue_t *queue, const Memory &src, const Memory &dst,

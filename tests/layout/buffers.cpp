@@ -55,15 +55,19 @@ std::string compare_figures(MPI_Datatype type, const transfer::Layout &layout) {
   if (extent != layout.extent_bytes) return "the extent differs";
   const std::vector<transfer::Block> blocks = blocks_of(layout);
   if (blocks.empty()) return layout.first_byte == 0 ? "" : "no byte, but a first one";
-  if (layout.first_byte != first) return fmt::format("the first byte is {}, not {}", layout.first_byte, first);
+  // The true bounds of some hosts are wider than the type; MPICH's of distributed arrays are.
+  if (layout.first_byte < first) return fmt::format("the first byte is {}, below {}", layout.first_byte, first);
   std::uint64_t sum = 0;
+  std::int64_t lowest = blocks[0].offset_bytes;
   for (std::size_t k = 0; k < blocks.size(); ++k) {
     sum += blocks[k].size_bytes;
+    lowest = std::min(lowest, blocks[k].offset_bytes);
     const auto end = blocks[k].offset_bytes + static_cast<std::int64_t>(blocks[k].size_bytes);
     if (blocks[k].size_bytes == 0) return "an empty block";
     if (k + 1 < blocks.size() && end == blocks[k + 1].offset_bytes) return "neighbours are not merged";
     if (end > first + true_extent) return "a block ends behind the type";
   }
+  if (lowest != layout.first_byte) return fmt::format("the first byte is {}, not {}", layout.first_byte, lowest);
   if (sum != layout.size_bytes) return "the blocks do not add up";
   const bool is_run = blocks.size() == 1 && blocks[0].offset_bytes == 0 && extent == size;
   return is_run == layout.is_contiguous ? "" : "is_contiguous is wrong";

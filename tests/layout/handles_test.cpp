@@ -37,19 +37,6 @@ TEST(Validity, IsDenied_WhenTheTypeIsNotCommitted) {
   EXPECT_EQ(n_errors_seen(), 0);
 }
 
-#ifndef OMPI_MAJOR_VERSION  // there a stale handle is a stale pointer, with Sluice or without
-TEST(Validity, IsDenied_WhenTheTypeWasFreed) {
-  const wire::Host &mpi = wire::host();
-  MPI_Datatype type = MPI_DATATYPE_NULL;
-  ASSERT_EQ(mpi.MPI_Type_contiguous(3, MPI_INT, &type), MPI_SUCCESS);
-  ASSERT_EQ(mpi.MPI_Type_commit(&type), MPI_SUCCESS);
-  const MPI_Datatype stale = type;
-  ASSERT_EQ(mpi.MPI_Type_free(&type), MPI_SUCCESS);
-  EXPECT_FALSE(ops::is_valid(stale));
-  EXPECT_EQ(n_errors_seen(), 0);
-}
-#endif
-
 TEST(Validity, IsGranted_WhenTypesArePredefinedOrCommitted) {
   for (MPI_Datatype type : {MPI_INT, MPI_DOUBLE_INT, MPI_BYTE, MPI_PACKED, MPI_2INT}) EXPECT_TRUE(ops::is_valid(type));
   RandomTypes types(7);

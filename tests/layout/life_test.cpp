@@ -44,28 +44,34 @@ TEST(LayoutLife, EndsWithTheType_WhenNobodyHoldsIt) {
   EXPECT_EQ(layout->blocks.size(), 6U);  // a message in flight may hold it longer
 }
 
-TEST(LayoutLife, KeepsMemoryConstant_WhenTypesComeAndGo) {
-  constexpr int kCycles = 10000;
+// Types that come and go, with a duplicate each: the growth in use of the heap in bytes.
+std::ptrdiff_t heap_growth(int n_cycles, bool asks_for_layouts) {
   const wire::Host &mpi = wire::host();
-  std::size_t in_use_before = 0;
-  for (int k = -kCycles / 10; k < kCycles; ++k) {
-    if (k == 0) in_use_before = mallinfo2().uordblks;
-    MPI_Datatype type = make_vector(k + kCycles);
+  std::size_t before = 0;
+  for (int k = -n_cycles / 10; k < n_cycles; ++k) {
+    if (k == 0) before = mallinfo2().uordblks;
+    MPI_Datatype type = make_vector(k + n_cycles);
     MPI_Datatype duplicate = MPI_DATATYPE_NULL;
     transfer::LayoutPtr layout;
-    ASSERT_TRUE(ops::is_valid(type));
-    ASSERT_TRUE(ops::layout_of(type, &layout).is_ok());
-    ASSERT_EQ(mpi.MPI_Type_dup(type, &duplicate), MPI_SUCCESS);
-    ASSERT_TRUE(ops::layout_of(duplicate, &layout).is_ok());
+    EXPECT_TRUE(!asks_for_layouts || (ops::is_valid(type) && ops::layout_of(type, &layout).is_ok()));
+    EXPECT_EQ(mpi.MPI_Type_dup(type, &duplicate), MPI_SUCCESS);
+    EXPECT_TRUE(!asks_for_layouts || ops::layout_of(duplicate, &layout).is_ok());
     const std::weak_ptr<const transfer::Layout> watched = layout;
     layout.reset();
-    ASSERT_EQ(mpi.MPI_Type_free(&type), MPI_SUCCESS);
-    ASSERT_EQ(mpi.MPI_Type_free(&duplicate), MPI_SUCCESS);
-    ASSERT_TRUE(watched.expired()) << "cycle " << k;
+    EXPECT_EQ(mpi.MPI_Type_free(&type), MPI_SUCCESS);
+    EXPECT_EQ(mpi.MPI_Type_free(&duplicate), MPI_SUCCESS);
+    EXPECT_TRUE(watched.expired()) << "cycle " << k;
   }
-  const std::size_t in_use_after = mallinfo2().uordblks;
+  return static_cast<std::ptrdiff_t>(mallinfo2().uordblks - before);
+}
+
+TEST(LayoutLife, KeepsMemoryConstant_WhenTypesComeAndGo) {
+  constexpr int kCycles = 10000;
+  const std::ptrdiff_t by_host = heap_growth(kCycles, false);  // MPICH 4 leaks some of each type
+  const std::ptrdiff_t by_both = heap_growth(kCycles, true);
   // A leak of one block a cycle would be 160 KiB at the least.
-  EXPECT_LT(in_use_after, in_use_before + 16 * 1024);
+  EXPECT_LT(by_both, by_host + 16 * 1024) << "the host MPI alone: " << by_host;
+  RecordProperty("host_growth_bytes", static_cast<int>(by_host));
   EXPECT_EQ(n_errors_seen(), 0);
 }
 

@@ -238,8 +238,8 @@ std::vector<MadeType> all_darrays() {
   const std::array<int, 2> sizes = {7, 5};
   for (const auto &[first, first_name] : kDistributions) {
     for (const auto &[second, second_name] : kDistributions) {
-      for (const int argument : {MPI_DISTRIBUTE_DFLT_DARG, 4}) {
-        for (const int order : {MPI_ORDER_C, MPI_ORDER_FORTRAN}) {
+      for (const int argument : {int{MPI_DISTRIBUTE_DFLT_DARG}, 4}) {
+        for (const int order : {int{MPI_ORDER_C}, int{MPI_ORDER_FORTRAN}}) {
           const std::array<int, 2> by = {first, second};
           const std::array<int, 2> grid = {first == MPI_DISTRIBUTE_NONE ? 1 : 2, second == MPI_DISTRIBUTE_NONE ? 1 : 2};
           const std::array<int, 2> arguments = {first == MPI_DISTRIBUTE_NONE ? MPI_DISTRIBUTE_DFLT_DARG : argument,

@@ -36,7 +36,9 @@ constexpr sluice_host_services_t kServices = {sizeof(sluice_host_services_t), wr
 
 }  // namespace
 
-std::string program_folder() { return std::filesystem::read_symlink("/proc/self/exe").parent_path().string(); }
+std::string program_folder() {
+  return std::filesystem::read_symlink("/proc/self/exe").parent_path().string();
+}
 
 BackendModule *BackendModule::open(const std::string &name, std::string &reason) {
   const std::string path = program_folder() + "/../lib/sluice/libsluice_backend_" + name + ".so";
@@ -72,7 +74,9 @@ void BackendModule::require(sluice_result_t result, const char *what) const {
   }
 }
 
-void BackendModule::set_device(int device) const { require(table_->program_set_device(device), "program_set_device"); }
+void BackendModule::set_device(int device) const {
+  require(table_->program_set_device(device), "program_set_device");
+}
 
 void *BackendModule::allocate(sluice_memory_kind_t kind, size_t size_bytes) const {
   void *memory = nullptr;
@@ -84,14 +88,20 @@ void *BackendModule::allocate(sluice_memory_kind_t kind, size_t size_bytes) cons
   return memory;
 }
 
-void BackendModule::release(void *memory) const { require(table_->program_free(memory), "program_free"); }
+void BackendModule::release(void *memory) const {
+  require(table_->program_free(memory), "program_free");
+}
 
 void BackendModule::copy(void *dst, const void *src, size_t size_bytes) const {
   require(table_->program_copy(dst, src, size_bytes), "program_copy");
 }
 
-void BackendModule::synchronize() const { require(table_->program_synchronize(), "program_synchronize"); }
+void BackendModule::synchronize() const {
+  require(table_->program_synchronize(), "program_synchronize");
+}
 
-int BackendModule::device_count() const { return table_->device_count(); }
+int BackendModule::device_count() const {
+  return table_->device_count();
+}
 
 }  // namespace sluice::tests

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Faults of host MPIs, recognised by the library's own version text.
+// The host MPI's functions, and its faults, recognised by the library's own version text.
 #include "tests/support/host_mpi.hpp"
 
+#include <dlfcn.h>
+#include <link.h>
 #include <mpi.h>
 
+#include <cstddef>
 #include <string_view>
 
 namespace sluice::tests {
@@ -16,10 +19,42 @@ bool version_starts_with(std::string_view start) {
   return std::string_view(text).starts_with(start);
 }
 
+struct Search {
+  const char *name;
+  void *function;
+};
+
+// Called for each loaded library: libmpi*, libmpich* and libmpi_abi* are host MPIs, whatever lies before them.
+int look_into(dl_phdr_info *library, std::size_t /*size*/, void *data) {
+  auto *search = static_cast<Search *>(data);
+  const std::string_view path = library->dlpi_name;
+  const std::string_view file = path.substr(path.rfind('/') + 1);
+  if (!file.starts_with("libmpi")) {
+    return 0;
+  }
+  void *handle = dlopen(library->dlpi_name, RTLD_LAZY | RTLD_NOLOAD);
+  if (handle != nullptr) {
+    search->function = dlsym(handle, search->name);
+    // The library stays: somebody else loaded it.
+    static_cast<void>(dlclose(handle));
+  }
+  return search->function != nullptr ? 1 : 0;
+}
+
 }  // namespace
 
-bool loses_data_in_restarted_bsend() { return version_starts_with("Open MPI v4."); }
+void *find_host_function(const char *name) {
+  Search search{name, nullptr};
+  dl_iterate_phdr(look_into, &search);
+  return search.function;
+}
 
-bool aborts_on_truncation() { return version_starts_with("Intel(R) MPI"); }
+bool loses_data_in_restarted_bsend() {
+  return version_starts_with("Open MPI v4.");
+}
+
+bool aborts_on_truncation() {
+  return version_starts_with("Intel(R) MPI");
+}
 
 }  // namespace sluice::tests

@@ -1,9 +1,19 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the host MPIs themselves get wrong, seen with Sluice absent. A test that meets such a fault is cut down or
-// skipped there, by these names only.
+// The host MPI itself: its own functions, and what it gets wrong with Sluice absent. A test that meets such a fault is
+// cut down or skipped there, by these names only.
 #pragma once
 
 namespace sluice::tests {
+
+// The host MPI library's own definition of a PMPI_ function, past every preloaded library; null when no library of the
+// process but preloaded ones has it.
+void *find_host_function(const char *name);
+
+template <class Function>
+Function *host_function(const char *name, Function *visible) {
+  void *found = find_host_function(name);
+  return found != nullptr ? reinterpret_cast<Function *>(found) : visible;
+}
 
 // Open MPI 4: a persistent buffered send that is started again sends old or zero bytes above the eager size.
 bool loses_data_in_restarted_bsend();

@@ -31,9 +31,9 @@ class RankListener : public testing::EmptyTestEventListener {
     if (!part.failed() || ++n_shown_ > kMostFailuresShown) {
       return;
     }
-    const std::string text = fmt::format("rank {}: {}:{}: {}\n", Session::get().rank(),
-                                         part.file_name() != nullptr ? part.file_name() : "?", part.line_number(),
-                                         part.message());
+    const std::string text =
+        fmt::format("rank {}: {}:{}: {}\n", Session::get().rank(), part.file_name() != nullptr ? part.file_name() : "?",
+                    part.line_number(), part.message());
     std::fwrite(text.data(), 1, text.size(), stdout);
     std::fflush(stdout);
   }
@@ -54,7 +54,10 @@ class RankListener : public testing::EmptyTestEventListener {
     } else if (is_skipped && test.result()->total_part_count() > 0) {
       detail = fmt::format(": {}", test.result()->GetTestPartResult(0).message());
     }
-    fmt::print("[ {} ] {}.{}{} ({} ms)\n", is_failed ? " FAILED " : is_skipped ? "SKIPPED " : "     OK ",
+    fmt::print("[ {} ] {}.{}{} ({} ms)\n",
+               is_failed    ? " FAILED "
+               : is_skipped ? "SKIPPED "
+                            : "     OK ",
                test.test_suite_name(), test.name(), detail, test.result()->elapsed_time());
     std::fflush(stdout);
   }
@@ -119,4 +122,6 @@ int run(int argc, char **argv) {
 }  // namespace
 }  // namespace sluice::tests
 
-int main(int argc, char **argv) { return sluice::tests::run(argc, argv); }
+int main(int argc, char **argv) {
+  return sluice::tests::run(argc, argv);
+}

@@ -60,7 +60,8 @@ const char *kind_name(Kind kind) {
 
 unsigned char pattern_byte(int rank, std::size_t position, int iteration) {
   // Neighbouring positions, pages, ranks and iterations all differ. Addition and multiplication only: it vectorises.
-  const auto mixed = static_cast<std::uint32_t>(position) * 0x9E3779B1U + static_cast<std::uint32_t>(rank) * 0x85EBCA6BU +
+  const auto mixed = static_cast<std::uint32_t>(position) * 0x9E3779B1U +
+                     static_cast<std::uint32_t>(rank) * 0x85EBCA6BU +
                      static_cast<std::uint32_t>(iteration) * 0xC2B2AE35U;
   const auto byte = static_cast<unsigned char>(mixed >> 24U);
   return byte == kPoison ? static_cast<unsigned char>(0x5A) : byte;
@@ -95,7 +96,9 @@ Memory &Memory::operator=(Memory &&other) noexcept {
   return *this;
 }
 
-Memory::~Memory() { release(); }
+Memory::~Memory() {
+  release();
+}
 
 void Memory::release() noexcept {
   unsigned char *memory = std::exchange(base_, nullptr);
@@ -143,7 +146,9 @@ void Memory::write(std::size_t offset_bytes, const void *src, std::size_t size_b
   copy(at(offset_bytes), src, size_bytes);
 }
 
-Bytes Memory::read() const { return read(0, size_bytes_); }
+Bytes Memory::read() const {
+  return read(0, size_bytes_);
+}
 
 Bytes Memory::read(std::size_t offset_bytes, std::size_t size_bytes) const {
   Bytes image(size_bytes);
@@ -180,9 +185,8 @@ std::string find_difference(const Bytes &expected, const Bytes &actual) {
   for (std::size_t i = 0; i < expected.size(); ++i) {
     n_different += expected[i] != actual[i] ? 1 : 0;
   }
-  return fmt::format("byte {} of {} is {:#04x}{}, expected {:#04x}{}; {} bytes differ",
-                     at_expected - expected.begin(), expected.size(), *at_actual,
-                     *at_actual == kPoison ? " (untouched)" : "", *at_expected,
+  return fmt::format("byte {} of {} is {:#04x}{}, expected {:#04x}{}; {} bytes differ", at_expected - expected.begin(),
+                     expected.size(), *at_actual, *at_actual == kPoison ? " (untouched)" : "", *at_expected,
                      *at_expected == kPoison ? " (untouched)" : "", n_different);
 }
 

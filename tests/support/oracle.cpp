@@ -50,7 +50,9 @@ Memory &Trial::input(std::size_t size_bytes, int iteration) {
   return memory;
 }
 
-Memory &Trial::output(std::size_t size_bytes) { return buffer(kinds_.recv, size_bytes); }
+Memory &Trial::output(std::size_t size_bytes) {
+  return buffer(kinds_.recv, size_bytes);
+}
 
 void Trial::refill(const Memory &memory, int iteration) const {
   memory.fill_pattern(Session::get().rank(), epoch_ * kIterationsPerEpoch + iteration);
@@ -62,7 +64,9 @@ void Trial::expect_pattern(const Memory &memory, int source, int iteration, std:
   EXPECT_TRUE(error.empty()) << kind_name(memory.kind()) << " buffer: " << error;
 }
 
-void Trial::note(const std::string &what, long long value) { notes_.emplace_back(what, value); }
+void Trial::note(const std::string &what, long long value) {
+  notes_.emplace_back(what, value);
+}
 
 void Trial::call(const std::string &what, int code) {
   int error_class = MPI_SUCCESS;
@@ -121,8 +125,7 @@ void compare_with_host(const Case &kinds, const Operation &operation) {
 }
 
 void compare_each_case(Breadth breadth, const CaseOperation &operation) {
-  for_each_case(breadth,
-                [&](const Case &c) { compare_with_host(c, [&](Trial &run) { operation(run, c); }); });
+  for_each_case(breadth, [&](const Case &c) { compare_with_host(c, [&](Trial &run) { operation(run, c); }); });
 }
 
 void compare_each_case(Breadth breadth, const std::vector<std::size_t> &sizes_bytes, const CaseOperation &operation) {

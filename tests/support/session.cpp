@@ -128,7 +128,9 @@ void Session::close() {
   MPI_Finalize();
 }
 
-bool Session::has_kind(Kind kind) const { return std::find(kinds_.begin(), kinds_.end(), kind) != kinds_.end(); }
+bool Session::has_kind(Kind kind) const {
+  return std::find(kinds_.begin(), kinds_.end(), kind) != kinds_.end();
+}
 
 bool Session::agree_any(bool value) const {
   int mine = value ? 1 : 0;

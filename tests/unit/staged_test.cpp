@@ -57,7 +57,7 @@ class Staging : public tests::FakeDevice {
   }
   static Staged opened(const Region &region, StagingMemory memory = StagingMemory::kRuntime) {
     Staged staged;
-    const Status status = staged.open(region, {Route::kStaged, plan::Reason::kDeviceMemory, memory, false});
+    const Status status = staged.open(region, memory);
     EXPECT_TRUE(status.is_ok()) << status.message();
     EXPECT_TRUE(staged.is_open());
     return staged;
@@ -201,7 +201,7 @@ TEST_F(Staging, IsRefused_WhenTheMemoryWasFreed) {
   fake.free(memory_);
   ASSERT_TRUE(device::classify(r.origin, &r.place).is_ok());
   Staged staged;
-  const Status status = staged.open(r, plan::choose({r.place.kind, r.size_bytes(), true}, {}));
+  const Status status = staged.open(r, StagingMemory::kMalloc);
   EXPECT_EQ(status.kind(), ErrorKind::kBadBuffer);
   EXPECT_THAT(status.message(), AllOf(HasSubstr("fake0"), HasSubstr("freed"), HasSubstr("keep it allocated")));
   EXPECT_FALSE(staged.is_open());

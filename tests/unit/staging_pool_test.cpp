@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 #include <thread>
+#include <utility>
 
 #include "base/statistics.hpp"
 #include "fake_backend.hpp"
@@ -47,6 +48,12 @@ class Pool : public ::testing::Test {
     EXPECT_FALSE(lease.is_empty());
     if (!lease.is_empty()) std::memset(lease.data(), 0x5a, size_bytes);
     return lease;
+  }
+
+  // The warning about the first fallback of a process stands for all; the tests that run one ask whether it is theirs.
+  static bool is_first_fallback() {
+    static bool is_first = true;
+    return std::exchange(is_first, false);
   }
 
   FakeBackend fake_;
@@ -171,8 +178,9 @@ TEST_F(Pool, FallsBackToCMemory_WhenEverythingIsLeased) {
     EXPECT_EQ(fake_.live_host_blocks(), 1);
   }
   const std::string text = ::testing::internal::GetCapturedStderr();
-  EXPECT_THAT(text, HasSubstr("SLUICE_DEVICE_POOL_BYTES"));
-  EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 1) << "warned once: " << text;
+  const bool is_first = is_first_fallback();
+  EXPECT_EQ(text.find("SLUICE_DEVICE_POOL_BYTES") != std::string::npos, is_first);
+  EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), is_first ? 1 : 0) << "warned once: " << text;
   EXPECT_EQ(fallbacks(), 5U);
 }
 
@@ -182,6 +190,7 @@ TEST_F(Pool, HoldsNothing_WhenTheLimitIsZero) {
     const StagingLease lease = acquire(&pool, source(memory), 1);
     EXPECT_EQ(pool.held_bytes(), 0U);
   }
+  is_first_fallback();
   EXPECT_EQ(fake_.calls(Call::kHostAlloc), 0);
   EXPECT_EQ(fallbacks(), 2U);
 }
@@ -196,7 +205,8 @@ TEST_F(Pool, FallsBackToCMemory_WhenTheRuntimeRefuses) {
     EXPECT_EQ(pool.held_bytes(), 0U);
     EXPECT_EQ(fake_.live_host_blocks(), 0);
   }
-  EXPECT_THAT(::testing::internal::GetCapturedStderr(), HasSubstr("FAKE_NO_PINNED_MEMORY"));
+  const std::string text = ::testing::internal::GetCapturedStderr();
+  EXPECT_EQ(text.find("FAKE_NO_PINNED_MEMORY") != std::string::npos, is_first_fallback()) << text;
   EXPECT_EQ(fallbacks(), 2U);
   acquire(&pool, source(StagingMemory::kRuntime), 9000);
   EXPECT_EQ(pool.held_bytes(), 16384U) << "pooled again when the runtime is well";

@@ -17,8 +17,9 @@ constexpr std::string_view kPointNames[] = {"alloc", "host_alloc", "queue_create
                                             "copy",  "queue_copy", "flip",         "queue_flip"};
 
 bool parse_number(std::string_view text, uint64_t *number) {
-  const char *end = text.data() + text.size();
-  const auto [stop, error] = std::from_chars(text.data(), end, *number);
+  const char *begin = text.data();
+  const char *end = begin + text.size();
+  const auto [stop, error] = std::from_chars(begin, end, *number);
   return error == std::errc() && stop == end;
 }
 

@@ -41,9 +41,10 @@ KnobText knob_text(KnobIndex index) {
 
 emu_result_t parse_number(KnobIndex index, uint64_t max, uint64_t *number) {
   const KnobText text = knob_text(index);
-  const char *end = text.value.data() + text.value.size();
+  const char *begin = text.value.data();
+  const char *end = begin + text.value.size();
   uint64_t value = 0;
-  const auto [stop, error] = std::from_chars(text.value.data(), end, value);
+  const auto [stop, error] = std::from_chars(begin, end, value);
   if (error != std::errc() || stop != end || value > max) {
     return fail(EMU_ERROR_CONFIGURATION, "{}={}: expected a whole number from 0 to {}; correct or unset it", text.name,
                 text.value, max);

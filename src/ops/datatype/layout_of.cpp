@@ -87,7 +87,7 @@ Status layout_of(MPI_Datatype type, LayoutPtr *layout) {
 
 std::int64_t first_byte_of(MPI_Datatype type) {
   LayoutPtr layout;
-  if (named_layout(type, &layout)) return layout->first_byte;
+  if (layout_of(type, &layout).is_ok()) return layout->first_byte;
   MPI_Count lower = 0;
   MPI_Count extent = 0;
   if (wire::host().MPI_Type_get_true_extent_x(type, &lower, &extent) != MPI_SUCCESS) return 0;

@@ -22,14 +22,16 @@ namespace sluice::ops {
 // it, no memory; `layout` is then untouched.
 [[nodiscard]] Status layout_of(MPI_Datatype type, transfer::LayoutPtr *layout);
 
-// The offset in bytes of the lowest byte that `type`, valid and committed, names; what decides where a buffer lies. Any
-// thread. Warm; does not take the type apart. 0 if the host MPI does not say.
+// The offset in bytes of the lowest byte that `type`, valid and committed, names; what decides where a buffer lies. 0
+// for a type of no bytes. Any thread. Warm, as layout_of; a type that cannot be taken apart gets the host MPI's true
+// lower bound, which may lie below the first byte.
 [[nodiscard]] std::int64_t first_byte_of(MPI_Datatype type);
 
-// Whether the host MPI takes `type` in a message: it exists and is committed. Raises no error anywhere: the host MPI is
-// asked by an empty send to nobody, on a communicator of Sluice's own that returns its errors. Without the world model
-// (sessions only) there is nothing to make that communicator of, and the answer is true; then the host MPI's own error
-// for a bad handle comes from MPI_Type_get_envelope instead. Any thread. Warm.
+// Whether the host MPI takes `type` in a message: it exists and is committed. (A handle whose type was freed is no
+// better known to the host MPIs than to Sluice.) Raises no error anywhere: the host MPI is asked by a send to
+// MPI_PROC_NULL, on a communicator of Sluice's own that returns its errors. Without the world model (sessions only)
+// there is nothing to make that communicator of, and the answer is true; then the host MPI's own error for a bad handle
+// comes from MPI_Type_get_envelope instead. Any thread. Warm.
 [[nodiscard]] bool is_valid(MPI_Datatype type);
 
 // Gives back the attribute key and the communicator. Call before MPI_Finalize, when no other thread is in here.

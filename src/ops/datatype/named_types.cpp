@@ -77,28 +77,62 @@ std::vector<NamedType> listed_types() {
            MPI_DOUBLE_PRECISION,
            MPI_COMPLEX,
            MPI_DOUBLE_COMPLEX,
-           MPI_LOGICAL1,
-           MPI_LOGICAL2,
-           MPI_LOGICAL4,
-           MPI_LOGICAL8,
-           MPI_INTEGER1,
-           MPI_INTEGER2,
-           MPI_INTEGER4,
-           MPI_INTEGER8,
-           MPI_INTEGER16,
-           MPI_REAL2,
-           MPI_REAL4,
-           MPI_REAL8,
-           MPI_REAL16,
-           MPI_COMPLEX4,
-           MPI_COMPLEX8,
-           MPI_COMPLEX16,
-           MPI_COMPLEX32,
            MPI_2INTEGER,
            MPI_2REAL,
            MPI_2DOUBLE_PRECISION,
+#ifdef MPI_LOGICAL1
+           MPI_LOGICAL1,
+#endif
+#ifdef MPI_LOGICAL2
+           MPI_LOGICAL2,
+#endif
+#ifdef MPI_LOGICAL4
+           MPI_LOGICAL4,
+#endif
+#ifdef MPI_LOGICAL8
+           MPI_LOGICAL8,
+#endif
 #ifdef MPI_LOGICAL16
            MPI_LOGICAL16,
+#endif
+#ifdef MPI_INTEGER1
+           MPI_INTEGER1,
+#endif
+#ifdef MPI_INTEGER2
+           MPI_INTEGER2,
+#endif
+#ifdef MPI_INTEGER4
+           MPI_INTEGER4,
+#endif
+#ifdef MPI_INTEGER8
+           MPI_INTEGER8,
+#endif
+#ifdef MPI_INTEGER16
+           MPI_INTEGER16,
+#endif
+#ifdef MPI_REAL2
+           MPI_REAL2,
+#endif
+#ifdef MPI_REAL4
+           MPI_REAL4,
+#endif
+#ifdef MPI_REAL8
+           MPI_REAL8,
+#endif
+#ifdef MPI_REAL16
+           MPI_REAL16,
+#endif
+#ifdef MPI_COMPLEX4
+           MPI_COMPLEX4,
+#endif
+#ifdef MPI_COMPLEX8
+           MPI_COMPLEX8,
+#endif
+#ifdef MPI_COMPLEX16
+           MPI_COMPLEX16,
+#endif
+#ifdef MPI_COMPLEX32
+           MPI_COMPLEX32,
 #endif
 #ifdef MPI_2COMPLEX
            MPI_2COMPLEX,

@@ -43,7 +43,9 @@ ProbeAnswer probe_type(MPI_Datatype type) {
   if (!has_world()) return ProbeAnswer::kUnknown;
   if (state.load(std::memory_order_acquire) == State::kUnopened) open();
   if (state.load(std::memory_order_acquire) != State::kOpen) return ProbeAnswer::kUnknown;
-  const int result = wire::host().MPI_Send(nullptr, 0, type, MPI_PROC_NULL, 0, quiet_communicator);
+  // One element, because an empty message is not looked at closely everywhere; nobody reads the byte.
+  static const char unread = 0;
+  const int result = wire::host().MPI_Send(&unread, 1, type, MPI_PROC_NULL, 0, quiet_communicator);
   return result == MPI_SUCCESS ? ProbeAnswer::kAccepted : ProbeAnswer::kRejected;
 }
 

@@ -67,7 +67,7 @@ Status Side::open(std::uint64_t largest_count) {
     message_count_ = static_cast<MPI_Count>(bytes);
     message_type_ = MPI_PACKED;
   }
-  return staged_.open(region_, plan_);
+  return staged_.open(region_, plan_.staging_memory);
 }
 
 Status Side::copy_up(const MPI_Status &status) const {

@@ -15,10 +15,14 @@ void require(Trial &run, const char *name, int code) {
   }
 }
 
-int size_of(const Requests &requests) { return static_cast<int>(requests.size()); }
+int size_of(const Requests &requests) {
+  return static_cast<int>(requests.size());
+}
 
 // Where a function may write the statuses of `requests`: there, or into the ignore constant.
-MPI_Status *array_of(Statuses *statuses) { return statuses != nullptr ? statuses->data() : MPI_STATUSES_IGNORE; }
+MPI_Status *array_of(Statuses *statuses) {
+  return statuses != nullptr ? statuses->data() : MPI_STATUSES_IGNORE;
+}
 
 void keep(Statuses *statuses, int index, const MPI_Status &status) {
   if (statuses != nullptr) {
@@ -26,7 +30,9 @@ void keep(Statuses *statuses, int index, const MPI_Status &status) {
   }
 }
 
-bool is_given(const MPI_Request &request) { return request != MPI_REQUEST_NULL; }
+bool is_given(const MPI_Request &request) {
+  return request != MPI_REQUEST_NULL;
+}
 
 void use_wait(Trial &run, Requests &requests, Statuses *statuses) {
   for (std::size_t i = 0; i < requests.size(); ++i) {
@@ -39,8 +45,8 @@ void use_wait(Trial &run, Requests &requests, Statuses *statuses) {
 void use_waitany(Trial &run, Requests &requests, Statuses *statuses) {
   for (int index = 0; index != MPI_UNDEFINED;) {
     MPI_Status status;
-    require(run, "MPI_Waitany", MPI_Waitany(size_of(requests), requests.data(), &index,
-                                            statuses != nullptr ? &status : MPI_STATUS_IGNORE));
+    require(run, "MPI_Waitany",
+            MPI_Waitany(size_of(requests), requests.data(), &index, statuses != nullptr ? &status : MPI_STATUS_IGNORE));
     if (index != MPI_UNDEFINED) {
       keep(statuses, index, status);
     }
@@ -58,8 +64,9 @@ void use_waitsome(Trial &run, Requests &requests, Statuses *statuses) {
   std::vector<int> indices(requests.size());
   Statuses some(requests.size());
   for (int n_done = 0; n_done != MPI_UNDEFINED;) {
-    require(run, "MPI_Waitsome", MPI_Waitsome(size_of(requests), requests.data(), &n_done, indices.data(),
-                                              statuses != nullptr ? some.data() : MPI_STATUSES_IGNORE));
+    require(run, "MPI_Waitsome",
+            MPI_Waitsome(size_of(requests), requests.data(), &n_done, indices.data(),
+                         statuses != nullptr ? some.data() : MPI_STATUSES_IGNORE));
     if (n_done != MPI_UNDEFINED) {
       keep_some(statuses, n_done, indices, some);
     }
@@ -85,8 +92,9 @@ void use_testany(Trial &run, Requests &requests, Statuses *statuses) {
     MPI_Status status;
     int index = 0;
     int is_done = 0;
-    require(run, "MPI_Testany", MPI_Testany(size_of(requests), requests.data(), &index, &is_done,
-                                            statuses != nullptr ? &status : MPI_STATUS_IGNORE));
+    require(run, "MPI_Testany",
+            MPI_Testany(size_of(requests), requests.data(), &index, &is_done,
+                        statuses != nullptr ? &status : MPI_STATUS_IGNORE));
     if (is_done != 0 && index == MPI_UNDEFINED) {
       return;
     }
@@ -100,8 +108,9 @@ void use_testsome(Trial &run, Requests &requests, Statuses *statuses) {
   std::vector<int> indices(requests.size());
   Statuses some(requests.size());
   for (int n_done = 0; n_done != MPI_UNDEFINED;) {
-    require(run, "MPI_Testsome", MPI_Testsome(size_of(requests), requests.data(), &n_done, indices.data(),
-                                              statuses != nullptr ? some.data() : MPI_STATUSES_IGNORE));
+    require(run, "MPI_Testsome",
+            MPI_Testsome(size_of(requests), requests.data(), &n_done, indices.data(),
+                         statuses != nullptr ? some.data() : MPI_STATUSES_IGNORE));
     if (n_done != MPI_UNDEFINED) {
       keep_some(statuses, n_done, indices, some);
     }
@@ -118,8 +127,8 @@ void use_testall(Trial &run, Requests &requests, Statuses *statuses) {
 
 const std::vector<Completer> &completers() {
   static const std::vector<Completer> all = {
-      {"MPI_Wait", use_wait},       {"MPI_Waitany", use_waitany},   {"MPI_Waitsome", use_waitsome},
-      {"MPI_Waitall", use_waitall}, {"MPI_Test", use_test},         {"MPI_Testany", use_testany},
+      {"MPI_Wait", use_wait},         {"MPI_Waitany", use_waitany}, {"MPI_Waitsome", use_waitsome},
+      {"MPI_Waitall", use_waitall},   {"MPI_Test", use_test},       {"MPI_Testany", use_testany},
       {"MPI_Testsome", use_testsome}, {"MPI_Testall", use_testall},
   };
   return all;

@@ -12,8 +12,8 @@ namespace sluice::tests {
 
 struct Completer {
   const char *name;
-  // Completes all requests; statuses[i] is that of requests[i], unless `statuses` is null: then the ignore constants are
-  // passed. Null and inactive requests may be among them and leave statuses[i] alone.
+  // Completes all requests; statuses[i] is that of requests[i], unless `statuses` is null: then the ignore constants
+  // are passed. Null and inactive requests may be among them and leave statuses[i] alone.
   void (*complete)(Trial &run, std::vector<MPI_Request> &requests, std::vector<MPI_Status> *statuses);
 };
 

@@ -24,9 +24,9 @@ void add_receives(Trial &run, Array &array, std::size_t size_bytes) {
   for (std::size_t i = 0; i < kMessages; ++i) {
     const Memory &out = run.buffer(i % 2 == 0 ? run.recv_kind() : Kind::host, size_bytes + i);
     array.outputs.push_back(&out);
-    run.call("MPI_Irecv", MPI_Irecv(out.data(), static_cast<int>(size_bytes + i), MPI_BYTE, session.partner(),
-                                    static_cast<int>(i), session.comm(),
-                                    &array.requests.emplace_back(MPI_REQUEST_NULL)));
+    run.call("MPI_Irecv",
+             MPI_Irecv(out.data(), static_cast<int>(size_bytes + i), MPI_BYTE, session.partner(), static_cast<int>(i),
+                       session.comm(), &array.requests.emplace_back(MPI_REQUEST_NULL)));
     if (i == 2) {
       array.requests.push_back(MPI_REQUEST_NULL);
       array.outputs.push_back(nullptr);
@@ -39,9 +39,9 @@ void add_sends(Trial &run, Array &array, std::size_t size_bytes) {
   for (std::size_t i = kMessages; i-- > 0;) {
     const Memory &in = run.buffer(i % 3 == 0 ? Kind::host : run.send_kind(), size_bytes + i);
     run.refill(in, static_cast<int>(i));
-    run.call("MPI_Isend", MPI_Isend(in.data(), static_cast<int>(size_bytes + i), MPI_BYTE, session.partner(),
-                                    static_cast<int>(i), session.comm(),
-                                    &array.requests.emplace_back(MPI_REQUEST_NULL)));
+    run.call("MPI_Isend",
+             MPI_Isend(in.data(), static_cast<int>(size_bytes + i), MPI_BYTE, session.partner(), static_cast<int>(i),
+                       session.comm(), &array.requests.emplace_back(MPI_REQUEST_NULL)));
     array.outputs.push_back(nullptr);
   }
 }

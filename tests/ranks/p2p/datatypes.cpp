@@ -29,7 +29,9 @@ Typed typed_output(Trial &run, const Layout &layout, int count) {
 }
 
 // Counts that give few bytes, and more than the largest threshold.
-std::vector<std::size_t> element_counts() { return {0, 1, 7, 3000}; }
+std::vector<std::size_t> element_counts() {
+  return Session::get().options().is_full ? std::vector<std::size_t>{0, 1, 7, 600, 3000} : std::vector<std::size_t>{0, 7, 3000};
+}
 
 void exchange(Trial &run, const Layout &layout, int count) {
   const Session &session = Session::get();
@@ -48,8 +50,8 @@ void exchange_nonblocking(Trial &run, const Layout &layout, int count) {
   MPI_Request requests[2] = {};
   MPI_Status statuses[2];
   // The receive could hold one element more.
-  run.call("MPI_Irecv", MPI_Irecv(out.pointer, count, layout.type(), session.partner(), kTag, session.comm(),
-                                  &requests[0]));
+  run.call("MPI_Irecv",
+           MPI_Irecv(out.pointer, count, layout.type(), session.partner(), kTag, session.comm(), &requests[0]));
   run.call("MPI_Isend",
            MPI_Isend(in.pointer, count, layout.type(), session.partner(), kTag, session.comm(), &requests[1]));
   run.call("MPI_Waitall", MPI_Waitall(2, requests, statuses));
@@ -71,8 +73,7 @@ void exchange_with_ints(Trial &run, const Layout &layout, int count) {
       [&] {
         MPI_Status status;
         const Memory &ints = run.output(int_bytes);
-        run.call("MPI_Recv",
-                 MPI_Recv(ints.data(), n_ints, MPI_INT, session.partner(), kTag, session.comm(), &status));
+        run.call("MPI_Recv", MPI_Recv(ints.data(), n_ints, MPI_INT, session.partner(), kTag, session.comm(), &status));
         run.note_status("ints", status, MPI_INT);
         const Typed out = typed_output(run, layout, count);
         run.call("MPI_Recv",
@@ -95,15 +96,25 @@ void exchange_each(const std::vector<Layout> &layouts, Exchange function) {
   }
 }
 
-TEST(ContiguousTypes, DeliverBytes_OfEveryConstruction) { exchange_each(contiguous_layouts(), exchange); }
+TEST(ContiguousTypes, DeliverBytes_OfEveryConstruction) {
+  exchange_each(contiguous_layouts(), exchange);
+}
 
-TEST(ContiguousTypes, MeetPlainInts) { exchange_each(contiguous_layouts(), exchange_with_ints); }
+TEST(ContiguousTypes, MeetPlainInts) {
+  exchange_each(contiguous_layouts(), exchange_with_ints);
+}
 
-TEST(GappedTypes, LeaveGapsUntouched) { exchange_each(gapped_layouts(), exchange); }
+TEST(GappedTypes, LeaveGapsUntouched) {
+  exchange_each(gapped_layouts(), exchange);
+}
 
-TEST(GappedTypes, LeaveGapsUntouched_WhenNonBlocking) { exchange_each(gapped_layouts(), exchange_nonblocking); }
+TEST(GappedTypes, LeaveGapsUntouched_WhenNonBlocking) {
+  exchange_each(gapped_layouts(), exchange_nonblocking);
+}
 
-TEST(GappedTypes, MeetPlainInts) { exchange_each(gapped_layouts(), exchange_with_ints); }
+TEST(GappedTypes, MeetPlainInts) {
+  exchange_each(gapped_layouts(), exchange_with_ints);
+}
 
 // Two receives into the same array, one for the even places and one for the odd ones, both in flight: whoever reads
 // the gaps when posting and writes them back when completing destroys the other's data.
@@ -142,10 +153,10 @@ TEST(GappedTypes, MayBeFreed_WhileTheRequestIsActive) {
     MPI_Type_commit(&type);
     const std::size_t array_bytes = static_cast<std::size_t>(n) * 3 * sizeof(int);
     MPI_Request requests[2] = {};
-    run.call("MPI_Irecv", MPI_Irecv(run.output(array_bytes).data(), 1, type, session.partner(), kTag, session.comm(),
-                                    &requests[0]));
-    run.call("MPI_Isend", MPI_Isend(run.input(array_bytes).data(), 1, type, session.partner(), kTag, session.comm(),
-                                    &requests[1]));
+    run.call("MPI_Irecv",
+             MPI_Irecv(run.output(array_bytes).data(), 1, type, session.partner(), kTag, session.comm(), &requests[0]));
+    run.call("MPI_Isend",
+             MPI_Isend(run.input(array_bytes).data(), 1, type, session.partner(), kTag, session.comm(), &requests[1]));
     MPI_Type_free(&type);
     run.call("MPI_Waitall", MPI_Waitall(2, requests, MPI_STATUSES_IGNORE));
   });
@@ -177,9 +188,8 @@ void exchange_absolute(Trial &run, const Case &c, Kind second_send, Kind second_
 }
 
 TEST(Bottom, DeliversBytes_WithAbsoluteTypes) {
-  compare_each_case(Breadth::narrow, {40, 70'000}, [](Trial &run, const Case &c) {
-    exchange_absolute(run, c, run.send_kind(), run.recv_kind());
-  });
+  compare_each_case(Breadth::narrow, {40, 70'000},
+                    [](Trial &run, const Case &c) { exchange_absolute(run, c, run.send_kind(), run.recv_kind()); });
 }
 
 TEST(Bottom, DeliversBytes_WhenOneTypeReachesHostAndDeviceMemory) {

@@ -41,9 +41,13 @@ void exchange_each_case(Breadth breadth, const char *name, IsendFunction functio
   });
 }
 
-TEST(Isend, DeliversBytes_ForEveryKindAndSize) { exchange_each_case(Breadth::wide, "MPI_Isend", MPI_Isend); }
+TEST(Isend, DeliversBytes_ForEveryKindAndSize) {
+  exchange_each_case(Breadth::wide, "MPI_Isend", MPI_Isend);
+}
 
-TEST(Issend, DeliversBytes_ForEveryKindAndSize) { exchange_each_case(Breadth::narrow, "MPI_Issend", MPI_Issend); }
+TEST(Issend, DeliversBytes_ForEveryKindAndSize) {
+  exchange_each_case(Breadth::narrow, "MPI_Issend", MPI_Issend);
+}
 
 TEST(Irsend, DeliversBytes_WhenTheReceiveIsPosted) {
   exchange_each_case(Breadth::narrow, "MPI_Irsend", MPI_Irsend, true);
@@ -65,8 +69,7 @@ TEST(Issend, StaysIncomplete_UntilTheReceiveIsPosted) {
       const int count = static_cast<int>(c.size_bytes);
       const Memory &in = run.input(c.size_bytes);
       MPI_Request request = MPI_REQUEST_NULL;
-      run.call("MPI_Issend",
-               MPI_Issend(in.data(), count, MPI_BYTE, session.partner(), kTag, session.comm(), &request));
+      run.call("MPI_Issend", MPI_Issend(in.data(), count, MPI_BYTE, session.partner(), kTag, session.comm(), &request));
       // Neither has posted a receive yet, and the barrier proves that both have tested many times.
       int is_done = 0;
       for (int i = 0; i < 50 && is_done == 0; ++i) {
@@ -76,8 +79,8 @@ TEST(Issend, StaysIncomplete_UntilTheReceiveIsPosted) {
       EXPECT_EQ(is_done, 0) << "a synchronous send completed without a receive";
       MPI_Barrier(session.comm());
       const Memory &out = run.output(c.size_bytes);
-      run.call("MPI_Recv", MPI_Recv(out.data(), count, MPI_BYTE, session.partner(), kTag, session.comm(),
-                                    MPI_STATUS_IGNORE));
+      run.call("MPI_Recv",
+               MPI_Recv(out.data(), count, MPI_BYTE, session.partner(), kTag, session.comm(), MPI_STATUS_IGNORE));
       run.call("MPI_Wait", MPI_Wait(&request, MPI_STATUS_IGNORE));
       run.expect_pattern(out, session.partner(), 0, c.size_bytes);
     });
@@ -102,8 +105,7 @@ TEST(Irecv, TakesMessagesInOrder_WhenTwoMatchTheSameSend) {
         run.call("MPI_Isend", MPI_Isend(in.data(), count, MPI_BYTE, session.partner(), kTag, session.comm(),
                                         &requests.emplace_back(MPI_REQUEST_NULL)));
       }
-      run.call("MPI_Waitall",
-               MPI_Waitall(static_cast<int>(requests.size()), requests.data(), MPI_STATUSES_IGNORE));
+      run.call("MPI_Waitall", MPI_Waitall(static_cast<int>(requests.size()), requests.data(), MPI_STATUSES_IGNORE));
       for (int i = 0; i < kMessages; ++i) {
         run.expect_pattern(*outputs[static_cast<std::size_t>(i)], session.partner(), i, c.size_bytes);
       }
@@ -134,11 +136,17 @@ void exchange_large_count(const char *name, LargeIsendFunction function, bool is
   });
 }
 
-TEST(Isend, DeliversBytes_InTheLargeCountForm) { exchange_large_count("MPI_Isend_c", MPI_Isend_c); }
+TEST(Isend, DeliversBytes_InTheLargeCountForm) {
+  exchange_large_count("MPI_Isend_c", MPI_Isend_c);
+}
 
-TEST(Issend, DeliversBytes_InTheLargeCountForm) { exchange_large_count("MPI_Issend_c", MPI_Issend_c); }
+TEST(Issend, DeliversBytes_InTheLargeCountForm) {
+  exchange_large_count("MPI_Issend_c", MPI_Issend_c);
+}
 
-TEST(Irsend, DeliversBytes_InTheLargeCountForm) { exchange_large_count("MPI_Irsend_c", MPI_Irsend_c, true); }
+TEST(Irsend, DeliversBytes_InTheLargeCountForm) {
+  exchange_large_count("MPI_Irsend_c", MPI_Irsend_c, true);
+}
 #endif
 
 }  // namespace

@@ -163,7 +163,9 @@ std::size_t Layout::span_bytes(int count) const {
   return static_cast<std::size_t>(span.high - span.low);
 }
 
-std::size_t Layout::origin_bytes(int count) const { return static_cast<std::size_t>(-span_of(type_, count).low); }
+std::size_t Layout::origin_bytes(int count) const {
+  return static_cast<std::size_t>(-span_of(type_, count).low);
+}
 
 std::vector<Layout> contiguous_layouts() {
   std::vector<Layout> all;

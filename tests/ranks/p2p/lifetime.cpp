@@ -15,8 +15,8 @@ void exchange(Trial &run, const Memory &in, const Memory &out, std::size_t size_
   const Session &session = Session::get();
   const int count = static_cast<int>(size_bytes);
   MPI_Status status;
-  run.call("MPI_Sendrecv", MPI_Sendrecv(in.data(), count, MPI_BYTE, session.partner(), tag, out.data(), count,
-                                        MPI_BYTE, session.partner(), tag, session.comm(), &status));
+  run.call("MPI_Sendrecv", MPI_Sendrecv(in.data(), count, MPI_BYTE, session.partner(), tag, out.data(), count, MPI_BYTE,
+                                        session.partner(), tag, session.comm(), &status));
   run.note_status("MPI_Sendrecv", status, MPI_BYTE);
   run.expect_pattern(out, session.partner(), 0, size_bytes);
 }

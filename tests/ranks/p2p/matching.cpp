@@ -16,14 +16,14 @@ TEST(Recv, ReportsSourceAndTag_WhenBothAreWildcards) {
     in_turn(
         [&] {
           const Memory &memory = run.input(c.size_bytes);
-          run.call("MPI_Send", MPI_Send(memory.data(), count, MPI_BYTE, session.partner(), 40 + session.rank(),
-                                        session.comm()));
+          run.call("MPI_Send",
+                   MPI_Send(memory.data(), count, MPI_BYTE, session.partner(), 40 + session.rank(), session.comm()));
         },
         [&] {
           const Memory &memory = run.output(c.size_bytes);
           MPI_Status status;
-          run.call("MPI_Recv", MPI_Recv(memory.data(), count, MPI_BYTE, MPI_ANY_SOURCE, MPI_ANY_TAG, session.comm(),
-                                        &status));
+          run.call("MPI_Recv",
+                   MPI_Recv(memory.data(), count, MPI_BYTE, MPI_ANY_SOURCE, MPI_ANY_TAG, session.comm(), &status));
           run.note_status("MPI_Recv", status, MPI_BYTE);
           EXPECT_EQ(status.MPI_SOURCE, session.partner());
           EXPECT_EQ(status.MPI_TAG, 40 + session.partner());
@@ -106,12 +106,12 @@ TEST(Send, StaysInItsCommunicator_WhenTagsAreEqual) {
     const Memory &from_other = run.output(c.size_bytes);
     MPI_Request requests[4] = {};
     run.call("MPI_Irecv", MPI_Irecv(from_other.data(), count, MPI_BYTE, session.partner(), 3, other, &requests[0]));
-    run.call("MPI_Irecv", MPI_Irecv(from_session.data(), count, MPI_BYTE, session.partner(), 3, session.comm(),
-                                    &requests[1]));
+    run.call("MPI_Irecv",
+             MPI_Irecv(from_session.data(), count, MPI_BYTE, session.partner(), 3, session.comm(), &requests[1]));
     run.call("MPI_Isend", MPI_Isend(run.input(c.size_bytes, 1).data(), count, MPI_BYTE, session.partner(), 3,
                                     session.comm(), &requests[2]));
-    run.call("MPI_Isend", MPI_Isend(run.input(c.size_bytes, 2).data(), count, MPI_BYTE, session.partner(), 3, other,
-                                    &requests[3]));
+    run.call("MPI_Isend",
+             MPI_Isend(run.input(c.size_bytes, 2).data(), count, MPI_BYTE, session.partner(), 3, other, &requests[3]));
     run.call("MPI_Waitall", MPI_Waitall(4, requests, MPI_STATUSES_IGNORE));
     run.expect_pattern(from_session, session.partner(), 1, c.size_bytes);
     run.expect_pattern(from_other, session.partner(), 2, c.size_bytes);

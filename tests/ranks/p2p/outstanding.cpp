@@ -13,7 +13,9 @@ namespace {
 
 constexpr std::array<std::size_t, 8> kSizes = {1, 70'000, 13, 4096, 0, 65'536, 999, 20'000};
 
-std::size_t size_of(std::size_t message) { return kSizes[message % kSizes.size()] + message; }
+std::size_t size_of(std::size_t message) {
+  return kSizes[message % kSizes.size()] + message;
+}
 
 void exchange_many(Trial &run, std::size_t n_messages, const Completer &completer) {
   const Session &session = Session::get();
@@ -22,15 +24,13 @@ void exchange_many(Trial &run, std::size_t n_messages, const Completer &complete
   for (std::size_t i = 0; i < n_messages; ++i) {
     outputs.push_back(&run.buffer(i % 5 == 4 ? Kind::host : run.recv_kind(), size_of(i)));
     run.call("MPI_Irecv", MPI_Irecv(outputs.back()->data(), static_cast<int>(size_of(i)), MPI_BYTE, session.partner(),
-                                    static_cast<int>(i % 7), session.comm(),
-                                    &requests.emplace_back(MPI_REQUEST_NULL)));
+                                    static_cast<int>(i % 7), session.comm(), &requests.emplace_back(MPI_REQUEST_NULL)));
   }
   for (std::size_t i = 0; i < n_messages; ++i) {
     const Memory &in = run.buffer(i % 3 == 2 ? Kind::host : run.send_kind(), size_of(i));
     run.refill(in, static_cast<int>(i));
     run.call("MPI_Isend", MPI_Isend(in.data(), static_cast<int>(size_of(i)), MPI_BYTE, session.partner(),
-                                    static_cast<int>(i % 7), session.comm(),
-                                    &requests.emplace_back(MPI_REQUEST_NULL)));
+                                    static_cast<int>(i % 7), session.comm(), &requests.emplace_back(MPI_REQUEST_NULL)));
   }
   std::vector<MPI_Status> statuses(requests.size());
   completer.complete(run, requests, &statuses);

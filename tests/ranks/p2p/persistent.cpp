@@ -51,11 +51,17 @@ void exchange_rounds(const char *name, InitFunction function, bool is_ready_mode
   });
 }
 
-TEST(SendInit, DeliversNewData_AtEveryStart) { exchange_rounds("MPI_Send_init", MPI_Send_init); }
+TEST(SendInit, DeliversNewData_AtEveryStart) {
+  exchange_rounds("MPI_Send_init", MPI_Send_init);
+}
 
-TEST(SsendInit, DeliversNewData_AtEveryStart) { exchange_rounds("MPI_Ssend_init", MPI_Ssend_init); }
+TEST(SsendInit, DeliversNewData_AtEveryStart) {
+  exchange_rounds("MPI_Ssend_init", MPI_Ssend_init);
+}
 
-TEST(RsendInit, DeliversNewData_AtEveryStart) { exchange_rounds("MPI_Rsend_init", MPI_Rsend_init, true); }
+TEST(RsendInit, DeliversNewData_AtEveryStart) {
+  exchange_rounds("MPI_Rsend_init", MPI_Rsend_init, true);
+}
 
 TEST(BsendInit, DeliversNewData_AtEveryStart) {
   if (loses_data_in_restarted_bsend()) {
@@ -139,8 +145,8 @@ TEST(SendInit, MeetsPlainCalls_OnTheOtherSide) {
         },
         [&] {
           const Memory &out = run.output(c.size_bytes);
-          run.call("MPI_Recv", MPI_Recv(out.data(), count, MPI_BYTE, session.partner(), kTag, session.comm(),
-                                        MPI_STATUS_IGNORE));
+          run.call("MPI_Recv",
+                   MPI_Recv(out.data(), count, MPI_BYTE, session.partner(), kTag, session.comm(), MPI_STATUS_IGNORE));
           run.expect_pattern(out, session.partner(), 0, c.size_bytes);
         });
   });

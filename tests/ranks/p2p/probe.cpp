@@ -12,8 +12,8 @@ constexpr int kTag = 31;
 void send_to_partner(Trial &run, std::size_t size_bytes) {
   const Session &session = Session::get();
   const Memory &memory = run.input(size_bytes);
-  run.call("MPI_Send", MPI_Send(memory.data(), static_cast<int>(size_bytes), MPI_BYTE, session.partner(), kTag,
-                                session.comm()));
+  run.call("MPI_Send",
+           MPI_Send(memory.data(), static_cast<int>(size_bytes), MPI_BYTE, session.partner(), kTag, session.comm()));
 }
 
 // Receives what a probe announced into a buffer of the announced size.
@@ -68,8 +68,8 @@ TEST(Mrecv, TakesTheMatchedMessage_AfterMprobe) {
               run.call("MPI_Mprobe", MPI_Mprobe(MPI_ANY_SOURCE, kTag, session.comm(), &message, &status));
               run.note_envelope("MPI_Mprobe", status, MPI_BYTE);
               const Memory &memory = run.output(c.size_bytes + 32);
-              run.call("MPI_Mrecv", MPI_Mrecv(memory.data(), static_cast<int>(c.size_bytes) + 32, MPI_BYTE, &message,
-                                              &status));
+              run.call("MPI_Mrecv",
+                       MPI_Mrecv(memory.data(), static_cast<int>(c.size_bytes) + 32, MPI_BYTE, &message, &status));
               run.note_status("MPI_Mrecv", status, MPI_BYTE);
               run.note("message is null", message == MPI_MESSAGE_NULL ? 1 : 0);
               run.expect_pattern(memory, session.partner(), 0, c.size_bytes);
@@ -92,8 +92,8 @@ TEST(Imrecv, TakesTheMatchedMessage_AfterImprobe) {
               run.note_envelope("MPI_Improbe", status, MPI_BYTE);
               const Memory &memory = run.output(c.size_bytes);
               MPI_Request request = MPI_REQUEST_NULL;
-              run.call("MPI_Imrecv", MPI_Imrecv(memory.data(), static_cast<int>(c.size_bytes), MPI_BYTE, &message,
-                                                &request));
+              run.call("MPI_Imrecv",
+                       MPI_Imrecv(memory.data(), static_cast<int>(c.size_bytes), MPI_BYTE, &message, &request));
               run.call("MPI_Wait", MPI_Wait(&request, &status));
               run.note_status("MPI_Wait", status, MPI_BYTE);
               run.expect_pattern(memory, session.partner(), 0, c.size_bytes);

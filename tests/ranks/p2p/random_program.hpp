@@ -24,14 +24,14 @@ struct Message {
   RecvMode recv_mode = RecvMode::irecv;
   Kind send_kind = Kind::host;
   Kind recv_kind = Kind::host;
-  int stride = 1;               // above 1: sent and received as a vector of ints with that stride
-  bool any_source = false;      // the tag is the message's own then
+  int stride = 1;           // above 1: sent and received as a vector of ints with that stride
+  bool any_source = false;  // the tag is the message's own then
 };
 
 // Messages of one round are all received before the next round begins.
 struct Round {
   std::vector<Message> messages;
-  std::size_t completer = 0;     // index into completers()
+  std::size_t completer = 0;  // index into completers()
 };
 
 struct Program {

@@ -77,8 +77,7 @@ TEST(Rsend, DeliversBytes_WhenTheReceiveIsPosted) {
       const Memory &in = run.input(c.size_bytes);
       const Memory &out = run.output(c.size_bytes);
       MPI_Request request = MPI_REQUEST_NULL;
-      run.call("MPI_Irecv",
-               MPI_Irecv(out.data(), count, MPI_BYTE, session.partner(), kTag, session.comm(), &request));
+      run.call("MPI_Irecv", MPI_Irecv(out.data(), count, MPI_BYTE, session.partner(), kTag, session.comm(), &request));
       MPI_Barrier(session.comm());
       run.call("MPI_Rsend", MPI_Rsend(in.data(), count, MPI_BYTE, session.partner(), kTag, session.comm()));
       MPI_Status status;
@@ -154,8 +153,8 @@ void send_large_count(const char *name, LargeSendFunction function) {
           [&] {
             const Memory &memory = run.output(c.size_bytes);
             MPI_Status status;
-            run.call("MPI_Recv_c", MPI_Recv_c(memory.data(), count, MPI_BYTE, session.partner(), kTag, session.comm(),
-                                              &status));
+            run.call("MPI_Recv_c",
+                     MPI_Recv_c(memory.data(), count, MPI_BYTE, session.partner(), kTag, session.comm(), &status));
             run.note_status("MPI_Recv_c", status, MPI_BYTE);
             run.expect_pattern(memory, session.partner(), 0, c.size_bytes);
           });
@@ -163,9 +162,13 @@ void send_large_count(const char *name, LargeSendFunction function) {
   });
 }
 
-TEST(Send, DeliversBytes_InTheLargeCountForm) { send_large_count("MPI_Send_c", MPI_Send_c); }
+TEST(Send, DeliversBytes_InTheLargeCountForm) {
+  send_large_count("MPI_Send_c", MPI_Send_c);
+}
 
-TEST(Ssend, DeliversBytes_InTheLargeCountForm) { send_large_count("MPI_Ssend_c", MPI_Ssend_c); }
+TEST(Ssend, DeliversBytes_InTheLargeCountForm) {
+  send_large_count("MPI_Ssend_c", MPI_Ssend_c);
+}
 
 TEST(Bsend, DeliversBytes_InTheLargeCountForm) {
   std::vector<char> attached((std::size_t{9} << 20U) + 4 * MPI_BSEND_OVERHEAD);

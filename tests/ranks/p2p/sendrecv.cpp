@@ -8,8 +8,12 @@ namespace sluice::tests {
 namespace {
 
 // Each direction of a pair has its own tag.
-int send_tag() { return 20 + Session::get().rank() % 2; }
-int recv_tag() { return 20 + Session::get().partner() % 2; }
+int send_tag() {
+  return 20 + Session::get().rank() % 2;
+}
+int recv_tag() {
+  return 20 + Session::get().partner() % 2;
+}
 
 TEST(Sendrecv, ExchangesBytes_ForEveryKindAndSize) {
   compare_each_case(Breadth::wide, [](Trial &run, const Case &c) {
@@ -17,10 +21,9 @@ TEST(Sendrecv, ExchangesBytes_ForEveryKindAndSize) {
     const Memory &in = run.input(c.size_bytes);
     const Memory &out = run.output(c.size_bytes + 16);
     MPI_Status status;
-    run.call("MPI_Sendrecv",
-             MPI_Sendrecv(in.data(), static_cast<int>(c.size_bytes), MPI_BYTE, session.partner(), send_tag(),
-                          out.data(), static_cast<int>(c.size_bytes) + 16, MPI_BYTE, session.partner(), recv_tag(),
-                          session.comm(), &status));
+    run.call("MPI_Sendrecv", MPI_Sendrecv(in.data(), static_cast<int>(c.size_bytes), MPI_BYTE, session.partner(),
+                                          send_tag(), out.data(), static_cast<int>(c.size_bytes) + 16, MPI_BYTE,
+                                          session.partner(), recv_tag(), session.comm(), &status));
     run.note_status("MPI_Sendrecv", status, MPI_BYTE);
     run.expect_pattern(out, session.partner(), 0, c.size_bytes);
   });
@@ -91,9 +94,8 @@ TEST(Sendrecv, ExchangesBytes_InTheLargeCountForm) {
     const Memory &in = run.input(c.size_bytes);
     const Memory &out = run.output(c.size_bytes);
     MPI_Status status;
-    run.call("MPI_Sendrecv_c",
-             MPI_Sendrecv_c(in.data(), count, MPI_BYTE, session.partner(), send_tag(), out.data(), count, MPI_BYTE,
-                            session.partner(), recv_tag(), session.comm(), &status));
+    run.call("MPI_Sendrecv_c", MPI_Sendrecv_c(in.data(), count, MPI_BYTE, session.partner(), send_tag(), out.data(),
+                                              count, MPI_BYTE, session.partner(), recv_tag(), session.comm(), &status));
     run.note_status("MPI_Sendrecv_c", status, MPI_BYTE);
     run.call("MPI_Sendrecv_replace_c",
              MPI_Sendrecv_replace_c(out.data(), count, MPI_BYTE, session.partner(), send_tag(), session.partner(),

@@ -43,7 +43,9 @@ std::size_t size_of(int round) {
   return kSizes[static_cast<std::size_t>(round) % (sizeof(kSizes) / sizeof(kSizes[0]))];
 }
 
-int iteration_of(int thread, int round) { return thread * 10'000 + round; }
+int iteration_of(int thread, int round) {
+  return thread * 10'000 + round;
+}
 
 void check(Findings &findings, const Memory &out, int thread, int round) {
   const std::string error = find_pattern_error(out.read(), Session::get().partner(), iteration_of(thread, round));
@@ -121,9 +123,13 @@ void run_threads(Exchange exchange) {
   }
 }
 
-TEST_F(Threads, ExchangeDeviceBuffers_WithNonBlockingCalls) { run_threads(exchange_nonblocking); }
+TEST_F(Threads, ExchangeDeviceBuffers_WithNonBlockingCalls) {
+  run_threads(exchange_nonblocking);
+}
 
-TEST_F(Threads, ExchangeDeviceBuffers_WithBlockingCalls) { run_threads(exchange_blocking); }
+TEST_F(Threads, ExchangeDeviceBuffers_WithBlockingCalls) {
+  run_threads(exchange_blocking);
+}
 
 // One thread waits for requests that another one has started.
 TEST_F(Threads, CompleteRequests_OfOtherThreads) {

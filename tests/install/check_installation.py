@@ -1,0 +1,178 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""Installs the build tree to a folder of its own and looks at what is there, in three steps.
+
+    layout    installs; every file is in its place, and none remembers the build or the source folder
+    headers   each public header compiles alone, as C11 and as C++20, without a warning
+    program   an MPI program linked to the installed library runs with two ranks, with Sluice on and off
+
+Exit status 0 when all is well, 1 with a line for each thing that is not, 77 when a tool is missing.
+"""
+
+import argparse
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+
+SKIPPED = 77
+
+
+def run(command, **more):
+    """The exit status and the whole output of a command."""
+    done = subprocess.run([str(word) for word in command], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                          errors="replace", timeout=100, check=False, **more)
+    return done.returncode, done.stdout
+
+
+def skip(what):
+    print(f"skipped: {what}")
+    sys.exit(SKIPPED)
+
+
+def dynamic_section(file):
+    """The lines of an ELF file's dynamic section."""
+    status, output = run(["readelf", "--dynamic", "--wide", file])
+    if status != 0:
+        raise RuntimeError(f"readelf cannot read {file}: {output}")
+    return output
+
+
+def missing_files(args):
+    """Yields each file that an installation must have and this one has not."""
+    wanted = [f"lib/libsluice_{flavour}.so" for flavour in args.flavours]
+    wanted += [f"bin/{program}" for program in args.programs]
+    for backend in args.backends:
+        wanted += [f"lib/sluice/libsluice_backend_{backend}.so", f"lib/sluice/libsluice_backend_{backend}.needs"]
+    wanted += [str(header.relative_to(args.source)) for header in (args.source / "include").rglob("*.h")]
+    for path in wanted:
+        if not (args.prefix / path).is_file():
+            yield f"{path} is missing"
+
+
+def foreign_paths(args):
+    """Yields each installed program or library that looks for its libraries in the build or the source folder."""
+    for file in sorted(args.prefix.rglob("*")):
+        if not file.is_file() or file.read_bytes()[:4] != b"\x7fELF":
+            continue
+        for line in dynamic_section(file).splitlines():
+            if re.search(r"\((RPATH|RUNPATH|NEEDED)\)", line) and (str(args.build) in line or str(args.source) in line):
+                yield f"{file.relative_to(args.prefix)} remembers a folder of this machine: {line.strip()}"
+
+
+def bad_modules(args):
+    """Yields what is wrong with a .needs file or with a library that must stand alone."""
+    for needs in sorted((args.prefix / "lib/sluice").glob("*.needs")):
+        lines = needs.read_text().split()
+        if lines[:1] != ["priority"] or len(lines) < 3:
+            yield f"{needs.name} does not give a priority and at least one runtime"
+    for library in sorted((args.prefix / "lib").glob("libsluice_*.so")):
+        if re.search(r"\[lib(mpi|mpich|open-)", dynamic_section(library)):
+            yield f"{library.name} is linked to an MPI; it must find the program's own"
+
+
+def layout(args):
+    """Installs, and says what is wrong."""
+    if shutil.which("readelf") is None:
+        skip("readelf (Debian package binutils)")
+    shutil.rmtree(args.prefix, ignore_errors=True)
+    status, output = run([args.cmake, "--install", args.build, "--prefix", args.prefix])
+    if status != 0:
+        return [f"cmake --install failed:\n{output}"]
+    problems = [*missing_files(args), *foreign_paths(args), *bad_modules(args)]
+    if "sluice" in args.programs and not problems:
+        status, output = run([args.prefix / "bin/sluice", "info"])
+        if status != 0:
+            problems.append(f"the installed `sluice info` ends with {status}:\n{output}")
+        if str(args.build) in output:
+            problems.append(f"the installed `sluice info` finds things in the build folder:\n{output}")
+    return problems
+
+
+def headers(args):
+    """Compiles every installed header alone."""
+    include = args.prefix / "include"
+    strict = ["-Wall", "-Wextra", "-Wpedantic", "-Werror", "-fsyntax-only", f"-I{include}"]
+    problems = []
+    for header in sorted(include.rglob("*.h")):
+        name = header.relative_to(include)
+        for command in ([args.cc, "-std=c11", "-x", "c"], [args.cxx, "-std=c++20", "-x", "c++"]):
+            # Twice, so that a missing guard is seen.
+            status, output = run([*command, *strict, "-"], input=f'#include "{name}"\n#include "{name}"\n')
+            if status != 0:
+                problems.append(f"{name} does not compile alone with {' '.join(command)}:\n{output}")
+    return problems if any(include.rglob("*.h")) else ["no header is installed"]
+
+
+def own_runtimes(prefix):
+    """Runtime library and backend, for each backend whose runtime is part of the installation itself."""
+    pairs = []
+    for needs in sorted((prefix / "lib/sluice").glob("*.needs")):
+        name = needs.stem.removeprefix("libsluice_backend_")
+        for runtime in needs.read_text().split()[2:]:
+            if (prefix / "lib/sluice" / runtime).is_file():
+                pairs += [prefix / "lib/sluice" / runtime, name]
+    return pairs
+
+
+def program(args):
+    """Builds and runs the linked program."""
+    if shutil.which(args.mpicc) is None:
+        skip(f"{args.mpicc}, the host MPI's compiler")
+    target = args.prefix / f"linked_program.{args.flavour}"
+    library = args.prefix / "lib"
+    # mpicc puts MPI's own libraries last, so this one stands before them.
+    status, output = run([args.mpicc, "-std=gnu11", "-Wall", "-Werror", f"-I{args.prefix / 'include'}", args.source,
+                          "-o", target, f"-L{library}", f"-Wl,-rpath,{library}", f"-lsluice_{args.flavour}", "-ldl"])
+    if status != 0:
+        return [f"the program cannot be linked:\n{output}"]
+    needed = re.findall(r"NEEDED.*\[(.*)\]", dynamic_section(target))
+    mpi = [i for i, name in enumerate(needed) if re.match(r"libmpi(ch)?\.so", name)]
+    if f"libsluice_{args.flavour}.so" not in needed or not mpi:
+        return [f"the program needs {needed}: libsluice_{args.flavour}.so or the MPI is missing"]
+    if needed.index(f"libsluice_{args.flavour}.so") > mpi[0]:
+        return [f"the program needs {needed}: libsluice does not stand before the MPI"]
+    problems = []
+    for is_on in (1, 0):
+        status, output = run([args.launch, "--mpi", args.mpi, "-n", 2, "--timeout", 40, "--env", f"SLUICE_ENABLE={is_on}",
+                              "--env", "SLUICE_STATS=all", "--", target, is_on, *own_runtimes(args.prefix)])
+        print(output)
+        if status != 0 or "all is well" not in output:
+            problems.append(f"with SLUICE_ENABLE={is_on} the program ends with {status}")
+    return problems
+
+
+def arguments():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--prefix", type=pathlib.Path, required=True, help="folder to install to; it is emptied")
+    steps = parser.add_subparsers(dest="step", required=True)
+    step = steps.add_parser("layout")
+    step.add_argument("--cmake", required=True)
+    step.add_argument("--build", type=pathlib.Path, required=True)
+    step.add_argument("--source", type=pathlib.Path, required=True)
+    step.add_argument("--flavours", nargs="*", default=[])
+    step.add_argument("--backends", nargs="*", default=[])
+    step.add_argument("--programs", nargs="*", default=[])
+    step = steps.add_parser("headers")
+    step.add_argument("--cc", required=True)
+    step.add_argument("--cxx", required=True)
+    step = steps.add_parser("program")
+    step.add_argument("--flavour", required=True)
+    step.add_argument("--mpicc", required=True)
+    step.add_argument("--launch", required=True)
+    step.add_argument("--mpi", required=True)
+    step.add_argument("--source", type=pathlib.Path, required=True)
+    return parser.parse_args()
+
+
+def main():
+    args = arguments()
+    problems = {"layout": layout, "headers": headers, "program": program}[args.step](args)
+    for problem in problems:
+        print(f"install: {problem}")
+    return 1 if problems else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
