@@ -23,8 +23,12 @@ demo: build ## an unmodified MPI program exchanges device memory, with the naive
 	@tools/demo
 
 .PHONY: check
-check: setup ## builds, runs all tests but the full matrix, then those for the sanitizers
+check: setup ## builds, runs all tests but the full matrix
 	@JOBS=$(JOBS) tools/check
+
+.PHONY: check-sanitizers
+check-sanitizers: setup ## the same, then the device tests under the address, undefined and thread sanitizers
+	@JOBS=$(JOBS) tools/check --sanitizers
 
 .PHONY: setup
 setup: ## installs what is missing: Debian packages, and the Python environments in .venv
@@ -56,7 +60,7 @@ generate: setup ## rewrites the documents that are generated from tables
 
 .PHONY: env
 env: ## prints what a shell needs to use the device runtime in .venv
-	@sed -n '/^export/p' tools/environment | sed "s|\$$SLUICE_ROOT|$(CURDIR)|g"
+	@sed -n '/^export/p' tools/environment | sed "s|\$$sluice_root|$(CURDIR)|g"
 
 .PHONY: install
 install: setup ## installs a release build under PREFIX (default /usr/local)

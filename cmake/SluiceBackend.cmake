@@ -15,6 +15,7 @@ function(sluice_add_backend name)
   target_link_libraries(${target} PRIVATE sluice_options sluice_headers Threads::Threads ${arg_LINK})
   target_include_directories(${target} PRIVATE ${CMAKE_CURRENT_SOURCE_DIR})
   target_include_directories(${target} SYSTEM PRIVATE ${arg_INCLUDE})
+  target_link_options(${target} PRIVATE -Wl,--version-script=${CMAKE_SOURCE_DIR}/cmake/backend.map)
   set_target_properties(${target} PROPERTIES LIBRARY_OUTPUT_DIRECTORY ${SLUICE_MODULE_DIR} PREFIX lib
                         INSTALL_RPATH "$ORIGIN")
   list(JOIN arg_RUNTIME "\n" runtime_lines)

@@ -28,10 +28,12 @@
 #   SLUICE_TEST_STARTUP_S     seconds that its runtime takes to start, added to the time limit
 
 set(SLUICE_LAUNCH ${CMAKE_SOURCE_DIR}/tests/launch)
+# Preload libraries of the tests; the launcher looks for its yield shim there.
+set(SLUICE_TEST_LIBRARY_DIR ${CMAKE_LIBRARY_OUTPUT_DIRECTORY}/tests)
 
 # name, flavour of each host MPI found here; only those that programs are built for.
 set(SLUICE_HOST_MPIS "")
-execute_process(COMMAND ${CMAKE_COMMAND} -E env SLUICE_PYTHON_ENVS=${SLUICE_PYTHON_ENVS} ${SLUICE_LAUNCH} --list
+execute_process(COMMAND ${CMAKE_COMMAND} -E env TEST_PYTHON_ENVS=${SLUICE_PYTHON_ENVS} ${SLUICE_LAUNCH} --list
                 OUTPUT_VARIABLE _launch_list OUTPUT_STRIP_TRAILING_WHITESPACE COMMAND_ERROR_IS_FATAL ANY)
 string(REPLACE "\n" ";" _launch_list "${_launch_list}")
 foreach(_line IN LISTS _launch_list)
@@ -145,5 +147,5 @@ function(_sluice_add_one_rank_test)
   endif()
   math(EXPR ctest_limit_s "${limit_s} + 20")
   set_tests_properties(${name} PROPERTIES LABELS "${labels}" PROCESSORS ${n} TIMEOUT ${ctest_limit_s}
-                       SKIP_RETURN_CODE 77 ENVIRONMENT "SLUICE_PYTHON_ENVS=${SLUICE_PYTHON_ENVS}")
+                       SKIP_RETURN_CODE 77 ENVIRONMENT "TEST_PYTHON_ENVS=${SLUICE_PYTHON_ENVS}")
 endfunction()

@@ -93,7 +93,7 @@ bool has_device(const KnownContext &context, const ::sycl::device &device) {
 size_t lane_of_copy(sluice_queue *queue, const void *dst, const void *src) {
   const Runtime &runtime = Runtime::start();
   if (!runtime.has_registered_contexts()) return 0;
-  for (const void *address : {static_cast<const void *>(dst), src}) {
+  for (const void *address : {dst, src}) {
     const Found found = find_allocation(runtime, address);
     const bool is_owned = found.kind == ::sycl::usm::alloc::device || found.kind == ::sycl::usm::alloc::shared;
     if (is_owned && has_device(*found.context, queue->device)) return lane_for(queue, found.context);

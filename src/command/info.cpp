@@ -20,13 +20,20 @@ namespace {
 // The modules are opened here and not by the registry, which opens those only whose runtime the process uses.
 using OpenBackends = std::vector<std::unique_ptr<device::Backend>>;
 
+// Messages of a backend begin with its name, which stands beside them here anyway.
+std::string without_name(const std::string &text, const std::string &backend_name) {
+  const std::string prefix = backend_name + ": ";
+  return text.starts_with(prefix) ? text.substr(prefix.size()) : text;
+}
+
 BackendInfo ask_backend(const device::Module &module, OpenBackends *open) {
   BackendInfo info{module.name, module.path, "", "", {}};
   Status status;
   open->push_back(device::Backend::load(module.path, &status));
   const device::Backend *backend = open->back().get();
   if (backend == nullptr) {
-    info.problem = status.is_ok() ? "it was not loaded and gave no reason" : status.message();
+    info.problem =
+        status.is_ok() ? "it was not loaded and gave no reason" : without_name(status.message(), module.name);
     return info;
   }
   const sluice_backend_t &table = backend->table();

@@ -4,9 +4,12 @@
 #include <dlfcn.h>
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdlib>
 #include <cstring>
+#include <mutex>
+#include <vector>
 
 #include "base/log.hpp"
 
@@ -18,9 +21,40 @@ void log_for_module(int level, const char *text) {
   log::write(static_cast<log::Level>(level), "backend", text);
 }
 
-// A module asks only for names of its own SLUICE_<BACKEND>_ table, whose defaults it knows; null means "not set".
+// The tables that were ever checked, for their knobs' defaults. Tables are constants of modules; a module that is gone
+// has taken its entry along.
+struct KnownTables {
+  std::mutex mutex;
+  std::vector<const sluice_backend_t *> tables;
+};
+
+KnownTables &known_tables() {
+  static auto *known = new KnownTables();
+  return *known;
+}
+
+void remember(const sluice_backend_t *table) {
+  const std::scoped_lock lock(known_tables().mutex);
+  known_tables().tables.push_back(table);
+}
+
+void forget(const sluice_backend_t *table) {
+  const std::scoped_lock lock(known_tables().mutex);
+  auto &tables = known_tables().tables;
+  if (const auto found = std::find(tables.begin(), tables.end(), table); found != tables.end()) tables.erase(found);
+}
+
 const char *knob_for_module(const char *name) {
-  return name != nullptr && std::strncmp(name, "SLUICE_", 7) == 0 ? std::getenv(name) : nullptr;
+  if (name == nullptr) return nullptr;
+  const std::scoped_lock lock(known_tables().mutex);
+  for (const sluice_backend_t *table : known_tables().tables) {
+    for (std::size_t i = 0; i < table->n_knobs; ++i) {
+      if (std::strcmp(table->knobs[i].name, name) != 0) continue;
+      const char *value = std::getenv(name);
+      return value != nullptr ? value : table->knobs[i].default_value;
+    }
+  }
+  return nullptr;
 }
 
 constexpr sluice_host_services_t kServices = {sizeof(sluice_host_services_t), log_for_module, knob_for_module};
@@ -83,7 +117,9 @@ std::unique_ptr<Backend> Backend::over_table(const sluice_backend_t *table, Stat
   *status = check_table(table, "backend table");
   if (!status->is_ok()) return nullptr;
   std::unique_ptr<Backend> backend(new Backend(table, nullptr));
+  remember(table);
   const sluice_result_t result = table->init(&kServices);
+  if (result != SLUICE_SUCCESS) forget(table);
   if (result == SLUICE_ERROR_NO_DEVICE) {
     *status =
         Status::error(ErrorKind::kUnsupported, fmt::format("{}: no device: {}", table->name, table->last_error()));
@@ -96,7 +132,10 @@ std::unique_ptr<Backend> Backend::over_table(const sluice_backend_t *table, Stat
 }
 
 Backend::~Backend() {
-  if (is_initialised_) table_->fini();
+  if (is_initialised_) {
+    table_->fini();
+    forget(table_);
+  }
   if (library_ != nullptr) dlclose(library_);
 }
 

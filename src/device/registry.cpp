@@ -172,6 +172,10 @@ void Registry::refresh() noexcept {
     }
     const std::vector<std::string> libraries = loaded_libraries();
     for (auto module = modules_.begin(); module != modules_.end();) {
+      if (find(module->name.c_str()) != nullptr) {  // asked for by name before this scan
+        module = modules_.erase(module);
+        continue;
+      }
       if (!is_runtime_loaded(*module, libraries)) {
         ++module;
         continue;
@@ -180,7 +184,7 @@ void Registry::refresh() noexcept {
       std::unique_ptr<Backend> backend = Backend::load(module->path, &status);
       if (backend != nullptr) {
         log::info("device", fmt::format("backend {} loaded from {}", module->name, module->path));
-        activate(std::move(backend));
+        activate(std::move(backend), module->priority);
       } else {
         const bool is_absent = status.kind() == ErrorKind::kUnsupported;
         log::write(is_absent ? log::Level::kInfo : log::Level::kWarn, "device",
@@ -196,15 +200,16 @@ void Registry::refresh() noexcept {
 }
 
 Backend *Registry::load(const std::string &name, Status *status) {
+  const std::scoped_lock lock(mutex_);
   if (Backend *loaded = find(name.c_str()); loaded != nullptr) return loaded;
   std::vector<Status> problems;
   for (const Module &module : find_modules(module_folder(), &problems)) {
     if (module.name != name) continue;
     std::unique_ptr<Backend> backend = Backend::load(module.path, status);
     if (backend == nullptr) return nullptr;
-    const std::scoped_lock lock(mutex_);
+    std::erase_if(modules_, [&](const Module &pending) { return pending.name == name; });
     Backend *result = backend.get();
-    activate(std::move(backend));
+    activate(std::move(backend), module.priority);
     return result;
   }
   *status = Status::error(
@@ -214,9 +219,8 @@ Backend *Registry::load(const std::string &name, Status *status) {
 }
 
 Backend *Registry::find(const char *name) noexcept {
-  const std::size_t n = n_active_.load(std::memory_order_acquire);
-  for (std::size_t i = 0; i < n; ++i) {
-    if (std::strcmp(active_.at(i)->name(), name) == 0) return active_.at(i);
+  for (Backend *backend : *active_.load(std::memory_order_acquire)) {
+    if (std::strcmp(backend->name(), name) == 0) return backend;
   }
   return nullptr;
 }
@@ -224,26 +228,32 @@ Backend *Registry::find(const char *name) noexcept {
 void Registry::add(std::unique_ptr<Backend> backend) {
   const std::scoped_lock lock(mutex_);
   is_scanned_ = true;  // a test's registry holds what the test put there and nothing else
-  activate(std::move(backend));
+  activate(std::move(backend), owned_.empty() ? 0 : owned_.back().priority);
 }
 
-void Registry::activate(std::unique_ptr<Backend> backend) {
-  const std::size_t n = n_active_.load(std::memory_order_relaxed);
-  if (n == kMaxBackends) {
+void Registry::activate(std::unique_ptr<Backend> backend, int priority) {
+  if (owned_.size() == kMaxBackends) {
     log::warn("device", fmt::format("backend {} is left out: {} are loaded already", backend->name(), kMaxBackends));
     return;
   }
-  // Readers see either the old or the new count; an entry is never moved once it is visible.
-  active_.at(n) = backend.get();
-  owned_.push_back(std::move(backend));
-  n_active_.store(n + 1, std::memory_order_release);
+  const auto behind = std::upper_bound(owned_.begin(), owned_.end(), priority,
+                                       [](int wanted, const Owned &owned) { return wanted < owned.priority; });
+  owned_.insert(behind, {std::move(backend), priority});
+  publish();
+}
+
+void Registry::publish() {
+  auto snapshot = std::make_unique<Snapshot>();
+  for (const Owned &owned : owned_) snapshot->push_back(owned.backend.get());
+  active_.store(snapshot.get(), std::memory_order_release);
+  snapshots_.push_back(std::move(snapshot));
 }
 
 void Registry::clear() noexcept {
   const std::scoped_lock lock(mutex_);
-  n_active_.store(0, std::memory_order_release);
-  active_.fill(nullptr);
+  active_.store(&kEmpty, std::memory_order_release);
   owned_.clear();
+  snapshots_.clear();
 }
 
 }  // namespace sluice::device

@@ -6,7 +6,6 @@
 // that a runtime that appears after MPI_Init is seen at the next MPI call.
 #pragma once
 
-#include <array>
 #include <atomic>
 #include <cstddef>
 #include <memory>
@@ -47,7 +46,7 @@ class Registry {
   // The loaded backends by priority. Hot: if no library was loaded since the last call, two loads. Any thread.
   [[nodiscard]] std::span<Backend *const> backends() noexcept {
     if (library_loads() != seen_library_loads_.load(std::memory_order_acquire)) refresh();
-    return {active_.data(), n_active_.load(std::memory_order_acquire)};
+    return *active_.load(std::memory_order_acquire);
   }
 
   // Loads what has become loadable. Called by backends(). A module that cannot be loaded is warned about once.
@@ -65,18 +64,27 @@ class Registry {
   // Shuts all backends down. Only before exit and in tests; no other call may be running.
   void clear() noexcept;
 
+  // More than any machine has; a bound keeps a look-up short.
   static constexpr std::size_t kMaxBackends = 8;
 
  private:
   [[nodiscard]] static unsigned long long library_loads() noexcept;
-  void activate(std::unique_ptr<Backend> backend);
+  using Snapshot = std::vector<Backend *>;
+  void activate(std::unique_ptr<Backend> backend, int priority);
+  void publish();
 
   std::mutex mutex_;
   bool is_scanned_ = false;
   std::vector<Module> modules_;  // found and allowed, not yet loaded
-  std::vector<std::unique_ptr<Backend>> owned_;
-  std::array<Backend *, kMaxBackends> active_{};
-  std::atomic<std::size_t> n_active_{0};
+  struct Owned {
+    std::unique_ptr<Backend> backend;
+    int priority;
+  };
+  std::vector<Owned> owned_;  // by priority
+  // What readers see: never changed once published, and kept, because a reader may still look at an older one.
+  std::vector<std::unique_ptr<const Snapshot>> snapshots_;
+  std::atomic<const Snapshot *> active_{&kEmpty};
+  static inline const Snapshot kEmpty;
   std::atomic<unsigned long long> seen_library_loads_{0};
 };
 

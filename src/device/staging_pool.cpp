@@ -21,12 +21,12 @@ StagingLease::StagingLease(StagingLease &&other) noexcept
       data_(std::exchange(other.data_, nullptr)) {}
 
 StagingLease &StagingLease::operator=(StagingLease &&other) noexcept {
-  if (this != &other) {
-    std::swap(pool_, other.pool_);
-    std::swap(source_, other.source_);
-    std::swap(size_class_, other.size_class_);
-    std::swap(data_, other.data_);
-  }
+  // Through a third, so that what this one held is given back now and not when `other` goes.
+  StagingLease taken(std::move(other));
+  std::swap(pool_, taken.pool_);
+  std::swap(source_, taken.source_);
+  std::swap(size_class_, taken.size_class_);
+  std::swap(data_, taken.data_);
   return *this;
 }
 
@@ -111,6 +111,7 @@ Status StagingPool::acquire(const StagingSource &source, std::size_t size_bytes,
                          fmt::format("a message of {} bytes is too large to stage", size_bytes));
   }
   const std::size_t block_bytes = class_bytes(size_class);
+  *lease = StagingLease();  // gives back what it held
   lease->source_ = source;
   lease->size_class_ = size_class;
   {

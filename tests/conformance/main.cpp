@@ -50,6 +50,12 @@ int main(int argc, char **argv) {
       std::fprintf(stderr, "backend %s: %s\n", backend.c_str(), reason.c_str());
       return 1;
   }
+  // Staging memory and queues exist only where the program has a context: be a program that uses every device.
+  for (int32_t i = conformance::has_program_group() ? conformance::table().device_count() : 0; i-- > 0;) {
+    if (conformance::table().program_set_device(i) == SLUICE_SUCCESS) continue;
+    std::fprintf(stderr, "backend %s: device %d: %s\n", backend.c_str(), i, conformance::table().last_error());
+    return 1;
+  }
   const int status = RUN_ALL_TESTS();
   conformance::unload_module();
   const testing::UnitTest &tests = *testing::UnitTest::GetInstance();

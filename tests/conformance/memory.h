@@ -62,6 +62,7 @@ class Queue {
 
 // Declares a Memory; a kind that the device does not offer skips the test with the module's reason, anything else
 // fails it.
+// NOLINTNEXTLINE(bugprone-macro-parentheses): `name` is declared here, and a declared name takes no parentheses
 #define MAKE_MEMORY_OR_SKIP(name, kind, device, size_bytes)                                          \
   conformance::Memory name;                                                                          \
   do {                                                                                               \

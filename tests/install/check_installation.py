@@ -122,9 +122,11 @@ def program(args):
         skip(f"{args.mpicc}, the host MPI's compiler")
     target = args.prefix / f"linked_program.{args.flavour}"
     library = args.prefix / "lib"
-    # mpicc puts MPI's own libraries last, so this one stands before them.
+    # mpicc puts the MPI itself last, so libsluice stands before it. As libsluice defines all of MPI, a linker that leaves
+    # out what nobody needs would leave out the MPI, to which libsluice hands the calls on.
     status, output = run([args.mpicc, "-std=gnu11", "-Wall", "-Werror", f"-I{args.prefix / 'include'}", args.source,
-                          "-o", target, f"-L{library}", f"-Wl,-rpath,{library}", f"-lsluice_{args.flavour}", "-ldl"])
+                          "-o", target, f"-L{library}", f"-Wl,-rpath,{library}", "-Wl,--no-as-needed",
+                          f"-lsluice_{args.flavour}", "-ldl"])
     if status != 0:
         return [f"the program cannot be linked:\n{output}"]
     needed = re.findall(r"NEEDED.*\[(.*)\]", dynamic_section(target))

@@ -19,15 +19,11 @@ TEST(ProfilingTool, SeesEverySend_AndChangesNothing) {
     const Memory in(session.module(), kind, size_bytes);
     const Memory out(session.module(), kind, size_bytes);
     in.fill_pattern(session.rank(), i);
-    in_turn(
-        [&] {
-          EXPECT_EQ(MPI_Send(in.data(), count, MPI_BYTE, session.partner(), 1, session.comm()), MPI_SUCCESS);
-        },
-        [&] {
-          EXPECT_EQ(
-              MPI_Recv(out.data(), count, MPI_BYTE, session.partner(), 1, session.comm(), MPI_STATUS_IGNORE),
-              MPI_SUCCESS);
-        });
+    in_turn([&] { EXPECT_EQ(MPI_Send(in.data(), count, MPI_BYTE, session.partner(), 1, session.comm()), MPI_SUCCESS); },
+            [&] {
+              EXPECT_EQ(MPI_Recv(out.data(), count, MPI_BYTE, session.partner(), 1, session.comm(), MPI_STATUS_IGNORE),
+                        MPI_SUCCESS);
+            });
     EXPECT_EQ(find_pattern_error(out.read(), session.partner(), i), "");
   }
 }

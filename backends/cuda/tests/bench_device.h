@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <span>
 #include <string>
 
 #include "copy_kernels.h"
@@ -71,7 +72,6 @@ struct Variant {
 };
 
 // All of them; copy_variants.cpp.
-extern const Variant kVariants[];
-extern const std::size_t kVariantCount;
+std::span<const Variant> variants();
 
 }  // namespace sluice::backends::cuda::bench

@@ -22,7 +22,7 @@ class Module {
     const auto get = reinterpret_cast<sluice_backend_table_fn>(dlsym(library, SLUICE_BACKEND_TABLE_SYMBOL));
     if (get == nullptr) return "no " SLUICE_BACKEND_TABLE_SYMBOL;
     table_ = get();
-    knob_table_ = table_;
+    shared_table = table_;
     static const sluice_host_services_t services = {sizeof services, log, knob};
     std::string why = text(table_->init(&services));
     return why.empty() ? text(table_->queue_create(0, &queue_)) : why;
@@ -53,15 +53,15 @@ class Module {
   }
 
   static const char *knob(const char *name) {
-    for (std::size_t i = 0; i < knob_table_->n_knobs; ++i) {
-      if (std::strcmp(knob_table_->knobs[i].name, name) != 0) continue;
+    for (std::size_t i = 0; i < shared_table->n_knobs; ++i) {
+      if (std::strcmp(shared_table->knobs[i].name, name) != 0) continue;
       const char *set = std::getenv(name);
-      return set != nullptr ? set : knob_table_->knobs[i].default_value;
+      return set != nullptr ? set : shared_table->knobs[i].default_value;
     }
     return nullptr;
   }
 
-  inline static const sluice_backend_t *knob_table_ = nullptr;
+  inline static const sluice_backend_t *shared_table = nullptr;
   const sluice_backend_t *table_ = nullptr;
   sluice_queue_t *queue_ = nullptr;
 };

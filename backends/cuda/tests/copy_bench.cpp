@@ -212,10 +212,11 @@ void print_row(const char *name, const std::vector<Outcome> &row) {
   std::size_t wrong = 0;
   std::string why;
   for (const Outcome &o : row) {
-    if (o.why.empty())
+    if (o.why.empty()) {
       std::printf(" %7.2f/%-7.2f", o.median_us, o.min_us);
-    else
+    } else {
       std::printf(" %15s", "-");
+    }
     wrong += o.wrong_bytes;
     if (o.why.size() > 1) why = o.why;
   }
@@ -224,17 +225,16 @@ void print_row(const char *name, const std::vector<Outcome> &row) {
 }
 
 void run_variants(Device &d, Direction direction, int iterations) {
-  for (std::size_t v = 0; v < kVariantCount; ++v) {
-    const Variant &variant = kVariants[v];
+  for (const Variant &variant : variants()) {
     if (variant.direction != direction || variant.max_bytes == 0) continue;
     std::vector<Outcome> row;
     for (const std::size_t size : kSizes) {
       Outcome outcome;
-      if (size > variant.max_bytes)
-        outcome.why = "-";
-      else
+      outcome.why = "-";
+      if (size <= variant.max_bytes) {
         outcome = measure(d, direction, variant.host, size, iterations,
                           [&](void *dst, const void *src) { return variant.copy(d, dst, src, size); });
+      }
       row.push_back(outcome);
     }
     print_row(variant.name, row);
@@ -252,10 +252,11 @@ void run_module(Device &d, Module &module, Direction direction, int iterations) 
                {"module enqueue+ticket+wait, pinned", HostMemory::kPinned, true}};
   for (const auto &way : kWays) {
     std::vector<Outcome> row;
-    for (const std::size_t size : kSizes)
+    for (const std::size_t size : kSizes) {
       row.push_back(measure(d, direction, way.host, size, iterations, [&](void *dst, const void *src) {
         return way.tickets ? module.copy_by_ticket(dst, src, size) : module.copy(dst, src, size);
       }));
+    }
     print_row(way.name, row);
   }
 }
@@ -293,18 +294,18 @@ int run(int iterations, const char *module_path) {
     if (module_path == nullptr || getenv("SLUICE_BENCH_MODULE_ONLY") == nullptr) run_variants(d, direction, iterations);
     if (module_path != nullptr) run_module(d, module, direction, iterations);
   }
-  for (std::size_t v = 0; v < kVariantCount; ++v) {
-    if (kVariants[v].max_bytes != 0) continue;
+  for (const Variant &variant : variants()) {
+    if (variant.max_bytes != 0) continue;
     std::vector<double> times;
     for (int i = 0; i < iterations; ++i) {
       const auto begin = std::chrono::steady_clock::now();
-      const std::string why = kVariants[v].copy(d, nullptr, nullptr, 0);
+      const std::string why = variant.copy(d, nullptr, nullptr, 0);
       const std::chrono::duration<double, std::micro> took = std::chrono::steady_clock::now() - begin;
       if (!why.empty()) break;
       times.push_back(took.count());
     }
     std::sort(times.begin(), times.end());
-    if (!times.empty()) std::printf("\n%s %.2f/%.2f\n", kVariants[v].name, times[times.size() / 2], times.front());
+    if (!times.empty()) std::printf("\n%s %.2f/%.2f\n", variant.name, times[times.size() / 2], times.front());
   }
   return 0;
 }

@@ -190,14 +190,16 @@ CUDA_KERNEL_NODE_PARAMS kernel_node(CUfunction function, unsigned threads, void 
 }
 
 std::string kernel_graph(Device &d, Graph *g, const CUDA_KERNEL_NODE_PARAMS &params) {
-  if (g->exec != nullptr)
+  if (g->exec != nullptr) {
     return result_text(d, "cuGraphExecKernelNodeSetParams",
                        d.driver.cuGraphExecKernelNodeSetParams(g->exec, g->node, &params));
+  }
   if (d.driver.cuGraphInstantiate == nullptr) return "no graphs";
   std::string why = result_text(d, "cuGraphCreate", d.driver.cuGraphCreate(&g->graph, 0));
-  if (why.empty())
+  if (why.empty()) {
     why =
         result_text(d, "cuGraphAddKernelNode", d.driver.cuGraphAddKernelNode(&g->node, g->graph, nullptr, 0, &params));
+  }
   return why.empty() ? instantiate(d, g) : why;
 }
 
@@ -270,9 +272,10 @@ std::string graph_memcpy(Device &d, bool down, void *dst, const void *src, std::
   if (g.exec == nullptr) {
     if (d.driver.cuGraphInstantiate == nullptr) return "no graphs";
     why = result_text(d, "cuGraphCreate", d.driver.cuGraphCreate(&g.graph, 0));
-    if (why.empty())
+    if (why.empty()) {
       why = result_text(d, "cuGraphAddMemcpyNode",
                         d.driver.cuGraphAddMemcpyNode(&g.node, g.graph, nullptr, 0, &p, d.context));
+    }
     if (why.empty()) why = instantiate(d, &g);
   } else {
     why = result_text(d, "cuGraphExecMemcpyNodeSetParams",
@@ -302,10 +305,11 @@ std::string memory_operations(Device &d, void *dst, const void *src, std::size_t
     auto &op = ops[i].writeValue;
     op.operation = CU_STREAM_MEM_OP_WRITE_VALUE_64;
     op.address = i < n ? address(dst) + std::size_t{8} * i : address(const_cast<std::uint64_t *>(d.flag));
-    if (i < n)
+    if (i < n) {
       std::memcpy(&op.value64, static_cast<const char *>(src) + std::size_t{8} * i, 8);
-    else
+    } else {
       op.value64 = ++d.sequence;
+    }
     op.flags = i < n ? CU_STREAM_WRITE_VALUE_NO_MEMORY_BARRIER : CU_STREAM_WRITE_VALUE_DEFAULT;
   }
   std::string why = result_text(d, "cuStreamBatchMemOp", d.driver.cuStreamBatchMemOp(d.stream, n + 1, ops, 0));
@@ -325,9 +329,7 @@ constexpr auto kRegistered = HostMemory::kRegistered;
 constexpr std::size_t kKernelBytes = 32768;
 constexpr std::size_t kPacketBytes = kMaxPackets * kPacketDataBytes;
 
-}  // namespace
-
-const Variant kVariants[] = {
+constexpr Variant kVariants[] = {
     {"blocking call, pageable", kDown, kPageable, kMaxBytes, sync_down},
     {"blocking call, pinned", kDown, kPinned, kMaxBytes, sync_down},
     {"blocking call, registered", kDown, kRegistered, kMaxBytes, sync_down},
@@ -363,6 +365,11 @@ const Variant kVariants[] = {
     {"memory operations", kUp, kPageable, kMaxMemOps * 8, memory_operations},
     {"flag alone (no data)", kUp, kPageable, 0, flag_alone},
 };
-const std::size_t kVariantCount = sizeof kVariants / sizeof kVariants[0];
+
+}  // namespace
+
+std::span<const Variant> variants() {
+  return kVariants;
+}
 
 }  // namespace sluice::backends::cuda::bench

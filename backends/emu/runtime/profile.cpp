@@ -40,7 +40,7 @@ void allow_only(const json &object, std::initializer_list<std::string_view> name
   for (const auto &[name, value] : object.items()) {
     bool is_known = false;
     for (const std::string_view known : names) is_known = is_known || name == known;
-    if (!is_known) throw std::runtime_error("unknown member \"" + name + "\" in \"" + where + "\"");
+    if (!is_known) throw std::runtime_error(fmt::format("unknown member \"{}\" in \"{}\"", name, where));
   }
 }
 

@@ -31,8 +31,8 @@ struct Started {
 };
 
 Started &started() {
-  static auto *const kStarted = new Started;
-  return *kStarted;
+  static auto *const what_started = new Started;
+  return *what_started;
 }
 
 thread_local int32_t t_current_device = 0;

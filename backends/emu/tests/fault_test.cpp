@@ -95,6 +95,7 @@ TEST(Faults, Reorder_ChangesTheOrderWithinABatchOnly) {
   const std::vector<std::byte> host = emu_test::bytes_of(8, 1);
   const Queue queue;
   std::vector<emu_copy_t> copies;
+  copies.reserve(host.size());
   for (const std::byte &byte : host) copies.push_back({device.data(), &byte, 1});
   const auto last_written = [&] {
     std::byte last{};

@@ -71,7 +71,8 @@ inline emu_memory_kind_t kind_of(const void *address) {
 // Bytes that differ by position and by `seed`.
 inline std::vector<std::byte> bytes_of(size_t size_bytes, unsigned seed) {
   std::vector<std::byte> bytes(size_bytes);
-  for (size_t i = 0; i < size_bytes; ++i) bytes[i] = static_cast<std::byte>((i * 131 + i / 251 + seed * 17) & 0xFFU);
+  for (size_t i = 0; i < size_bytes; ++i)
+    bytes[i] = static_cast<std::byte>((i * 131 + i / 251 + size_t{17} * seed) & 0xFFU);
   return bytes;
 }
 

@@ -10,7 +10,6 @@
 
 #include "ops/datatype/handle_key.hpp"
 #include "ops/datatype/layout_of.hpp"
-#include "ops/datatype/type_probe.hpp"
 #include "wire/host.hpp"
 
 namespace sluice::ops {
@@ -19,131 +18,43 @@ namespace {
 using transfer::Layout;
 using transfer::LayoutPtr;
 
-enum class Presence : std::uint8_t { kAlways, kOptional };
-
-struct NamedType {
-  MPI_Datatype type;
-  Presence presence;
-};
-
 // Handles are looked up in the host MPI, so this is no constant.
-std::vector<NamedType> listed_types() {
-  constexpr auto kAlways = Presence::kAlways;
-  std::vector<NamedType> types;
-  for (MPI_Datatype type : {MPI_CHAR,
-                            MPI_SIGNED_CHAR,
-                            MPI_UNSIGNED_CHAR,
-                            MPI_BYTE,
-                            MPI_PACKED,
-                            MPI_WCHAR,
-                            MPI_SHORT,
-                            MPI_UNSIGNED_SHORT,
-                            MPI_INT,
-                            MPI_UNSIGNED,
-                            MPI_LONG,
-                            MPI_UNSIGNED_LONG,
-                            MPI_LONG_LONG,
-                            MPI_UNSIGNED_LONG_LONG,
-                            MPI_FLOAT,
-                            MPI_DOUBLE,
-                            MPI_LONG_DOUBLE,
-                            MPI_INT8_T,
-                            MPI_INT16_T,
-                            MPI_INT32_T,
-                            MPI_INT64_T,
-                            MPI_UINT8_T,
-                            MPI_UINT16_T,
-                            MPI_UINT32_T,
-                            MPI_UINT64_T,
-                            MPI_C_BOOL,
-                            MPI_C_FLOAT_COMPLEX,
-                            MPI_C_DOUBLE_COMPLEX,
-                            MPI_C_LONG_DOUBLE_COMPLEX,
-                            MPI_AINT,
-                            MPI_COUNT,
-                            MPI_OFFSET,
-                            MPI_2INT}) {
-    types.push_back({type, kAlways});
-  }
-  for (MPI_Datatype type : {
-           MPI_CXX_BOOL,
-           MPI_CXX_FLOAT_COMPLEX,
-           MPI_CXX_DOUBLE_COMPLEX,
-           MPI_CXX_LONG_DOUBLE_COMPLEX,
-           MPI_CHARACTER,
-           MPI_LOGICAL,
-           MPI_INTEGER,
-           MPI_REAL,
-           MPI_DOUBLE_PRECISION,
-           MPI_COMPLEX,
-           MPI_DOUBLE_COMPLEX,
-           MPI_2INTEGER,
-           MPI_2REAL,
-           MPI_2DOUBLE_PRECISION,
-#ifdef MPI_LOGICAL1
-           MPI_LOGICAL1,
-#endif
-#ifdef MPI_LOGICAL2
-           MPI_LOGICAL2,
-#endif
-#ifdef MPI_LOGICAL4
-           MPI_LOGICAL4,
-#endif
-#ifdef MPI_LOGICAL8
-           MPI_LOGICAL8,
-#endif
-#ifdef MPI_LOGICAL16
-           MPI_LOGICAL16,
-#endif
-#ifdef MPI_INTEGER1
-           MPI_INTEGER1,
-#endif
-#ifdef MPI_INTEGER2
-           MPI_INTEGER2,
-#endif
-#ifdef MPI_INTEGER4
-           MPI_INTEGER4,
-#endif
-#ifdef MPI_INTEGER8
-           MPI_INTEGER8,
-#endif
-#ifdef MPI_INTEGER16
-           MPI_INTEGER16,
-#endif
-#ifdef MPI_REAL2
-           MPI_REAL2,
-#endif
-#ifdef MPI_REAL4
-           MPI_REAL4,
-#endif
-#ifdef MPI_REAL8
-           MPI_REAL8,
-#endif
-#ifdef MPI_REAL16
-           MPI_REAL16,
-#endif
-#ifdef MPI_COMPLEX4
-           MPI_COMPLEX4,
-#endif
-#ifdef MPI_COMPLEX8
-           MPI_COMPLEX8,
-#endif
-#ifdef MPI_COMPLEX16
-           MPI_COMPLEX16,
-#endif
-#ifdef MPI_COMPLEX32
-           MPI_COMPLEX32,
-#endif
-#ifdef MPI_2COMPLEX
-           MPI_2COMPLEX,
-#endif
-#ifdef MPI_2DOUBLE_COMPLEX
-           MPI_2DOUBLE_COMPLEX,
-#endif
-       }) {
-    types.push_back({type, Presence::kOptional});
-  }
-  return types;
+// Types that some MPIs lack (Fortran's, C++'s) are not listed: naming one that is missing is an error that the host MPI
+// may raise where nobody expects it. They are decoded like derived types, at their first use.
+std::vector<MPI_Datatype> listed_types() {
+  return {MPI_CHAR,
+          MPI_SIGNED_CHAR,
+          MPI_UNSIGNED_CHAR,
+          MPI_BYTE,
+          MPI_PACKED,
+          MPI_WCHAR,
+          MPI_SHORT,
+          MPI_UNSIGNED_SHORT,
+          MPI_INT,
+          MPI_UNSIGNED,
+          MPI_LONG,
+          MPI_UNSIGNED_LONG,
+          MPI_LONG_LONG,
+          MPI_UNSIGNED_LONG_LONG,
+          MPI_FLOAT,
+          MPI_DOUBLE,
+          MPI_LONG_DOUBLE,
+          MPI_INT8_T,
+          MPI_INT16_T,
+          MPI_INT32_T,
+          MPI_INT64_T,
+          MPI_UINT8_T,
+          MPI_UINT16_T,
+          MPI_UINT32_T,
+          MPI_UINT64_T,
+          MPI_C_BOOL,
+          MPI_C_FLOAT_COMPLEX,
+          MPI_C_DOUBLE_COMPLEX,
+          MPI_C_LONG_DOUBLE_COMPLEX,
+          MPI_AINT,
+          MPI_COUNT,
+          MPI_OFFSET,
+          MPI_2INT};
 }
 
 template <typename Value>
@@ -197,19 +108,12 @@ class NamedTable {
   std::array<Slot, kSlots> slots_;
 };
 
-// Asks only what the host MPI is sure to answer: a handle of an optional type that it lacks would raise an error.
-bool is_present(const NamedType &named) {
-  if (key_of(named.type) == 0 || named.type == MPI_DATATYPE_NULL) return false;
-  const ProbeAnswer answer = probe_type(named.type);
-  return answer == ProbeAnswer::kAccepted || (answer == ProbeAnswer::kUnknown && named.presence == Presence::kAlways);
-}
-
 std::unique_ptr<const NamedTable> build_table() {
   auto table = std::make_unique<NamedTable>();
-  for (const NamedType &named : listed_types()) {
+  for (MPI_Datatype type : listed_types()) {
     int size = 0;
-    if (is_present(named) && wire::host().MPI_Type_size(named.type, &size) == MPI_SUCCESS && size > 0) {
-      table->insert(named.type, std::make_shared<Layout>(Layout::basic(static_cast<std::uint64_t>(size))));
+    if (key_of(type) != 0 && wire::host().MPI_Type_size(type, &size) == MPI_SUCCESS && size > 0) {
+      table->insert(type, std::make_shared<Layout>(Layout::basic(static_cast<std::uint64_t>(size))));
     }
   }
   table->insert(MPI_FLOAT_INT, pair_layout<float>());

@@ -24,6 +24,7 @@ int isendrecv_through(IsendrecvFunction<Count> function, const void *sendbuf, Co
   return guarded(comm, [&]() -> int {
     // classify and plan
     auto staged = std::make_shared<StagedRequest>(Operation::kIsendrecv, comm, false);
+    staged->is_length_unknown = true;
     Status ready = Side::of(sendbuf, sendcount, sendtype, dest, &staged->send_side);
     if (ready.is_ok()) ready = Side::of(recvbuf, recvcount, recvtype, source, &staged->recv_side);
     // execute
@@ -50,6 +51,7 @@ int ireplace_through(IreplaceFunction<Count> function, void *buf, Count count, M
     // classify and plan; one buffer for both directions, so nothing is staged only if both peers are MPI_PROC_NULL
     auto staged = std::make_shared<StagedRequest>(Operation::kIsendrecvReplace, comm, false);
     staged->is_replacing = true;
+    staged->is_length_unknown = true;
     const int peer = dest == MPI_PROC_NULL ? source : dest;
     Status ready = Side::of(buf, count, datatype, peer, &staged->recv_side);
     // execute

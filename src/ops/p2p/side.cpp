@@ -4,6 +4,7 @@
 #include "ops/datatype/layout_of.hpp"
 #include "ops/env/errors.hpp"
 #include "plan/policy.hpp"
+#include "progress/tracked_requests.hpp"
 #include "wire/status.hpp"
 
 namespace sluice::ops {
@@ -74,6 +75,14 @@ Status Side::copy_up(const MPI_Status &status) const {
   return is_staged() ? staged_.copy_up(wire::received_bytes(status)) : Status();
 }
 
+Status Side::copy_up_whole(const MPI_Status &status) const {
+  int is_cancelled = 0;
+  if (!is_staged() || (wire::host().MPI_Test_cancelled(&status, &is_cancelled) == MPI_SUCCESS && is_cancelled != 0)) {
+    return {};
+  }
+  return staged_.copy_up(region_.size_bytes());
+}
+
 std::uint64_t Side::size_bytes() const noexcept {
   if (region_.layout != nullptr) return region_.size_bytes();
   MPI_Count size = 0;
@@ -86,6 +95,7 @@ std::uint64_t Side::size_bytes() const noexcept {
 
 int finish_receive(Operation operation, MPI_Comm communicator, const Side &side, const MPI_Status &status, int result,
                    std::chrono::nanoseconds time) {
+  progress::TrackedRequests::process().reap(false);
   if (result != MPI_SUCCESS) return result;
   const Status copied = side.copy_up(status);
   if (statistics::is_enabled()) side.record(operation, wire::received_bytes(status), time);

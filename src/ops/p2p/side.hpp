@@ -49,6 +49,8 @@ class Side {
   }
   // The part after it: brings what was received up into the program's buffer. Nothing for a side that is not staged.
   [[nodiscard]] Status copy_up(const MPI_Status &status) const;
+  // The same for a staging memory that holds what is to be in the buffer to its last byte, unless it was cancelled.
+  [[nodiscard]] Status copy_up_whole(const MPI_Status &status) const;
 
   // What the host MPI is given: the program's own arguments, or the staging memory. A packed payload travels as
   // MPI_PACKED, which matches every type. `Count` is int or MPI_Count, as the MPI function has it.

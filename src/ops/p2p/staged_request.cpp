@@ -7,7 +7,9 @@ namespace sluice::ops {
 
 Status StagedRequest::prepare() {
   const statistics::Stopwatch watch;
-  if (is_replacing && recv_side.is_staged()) return recv_side.copy_down();
+  if ((is_replacing || is_length_unknown) && recv_side.is_staged()) {
+    if (Status status = recv_side.copy_down(); !status.is_ok()) return status;
+  }
   if (send_side.is_staged()) {
     if (Status status = send_side.copy_down(); !status.is_ok()) return status;
     send_side.record(operation_, send_side.size_bytes(), watch.elapsed());
@@ -18,7 +20,7 @@ Status StagedRequest::prepare() {
 Status StagedRequest::finish(const MPI_Status &status) {
   const statistics::Stopwatch watch;
   if (!recv_side.is_staged()) return {};
-  Status copied = recv_side.copy_up(status);
+  Status copied = is_length_unknown ? recv_side.copy_up_whole(status) : recv_side.copy_up(status);
   if (statistics::is_enabled()) recv_side.record(operation_, wire::received_bytes(status), watch.elapsed());
   return copied;
 }

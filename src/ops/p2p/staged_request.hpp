@@ -21,6 +21,9 @@ class StagedRequest final : public progress::Tracked {
   Side send_side;
   Side recv_side;
   bool is_replacing = false;
+  // MPICH 4.0 leaves the status of MPI_Isendrecv empty, so that nobody knows how much came. Then the staging memory
+  // begins as a copy of the buffer, and goes back whole.
+  bool is_length_unknown = false;
 
   // Any staging memory to look after.
   [[nodiscard]] bool is_staged() const noexcept { return send_side.is_staged() || recv_side.is_staged(); }

@@ -39,6 +39,7 @@ void Watched::retire(const Entry &entry) {
 }
 
 int Watched::finish(int index, const MPI_Status &status, bool retires) {
+  progress::TrackedRequests::process().reap(false);
   if (entries_.empty() || index < 0 || index >= count_) return MPI_SUCCESS;
   const Entry &entry = entries_[static_cast<std::size_t>(index)];
   if (entry.tracked == nullptr || !entry.tracked->is_active()) return MPI_SUCCESS;

@@ -100,7 +100,8 @@ std::vector<Call> calls() {
       {"MPI_Irecv", true, starting(MPI_Irecv), starting(host_function("PMPI_Irecv", PMPI_Irecv))},
       {"MPI_Recv_init", true, starting(MPI_Recv_init), starting(host_function("PMPI_Recv_init", PMPI_Recv_init))},
       {"MPI_Sendrecv", true, combining(MPI_Sendrecv), combining(host_function("PMPI_Sendrecv", PMPI_Sendrecv))},
-      {"MPI_Sendrecv_replace", true, replacing(MPI_Sendrecv_replace), replacing(host_function("PMPI_Sendrecv_replace", PMPI_Sendrecv_replace))},
+      {"MPI_Sendrecv_replace", true, replacing(MPI_Sendrecv_replace),
+       replacing(host_function("PMPI_Sendrecv_replace", PMPI_Sendrecv_replace))},
   };
 }
 

@@ -30,7 +30,8 @@ Typed typed_output(Trial &run, const Layout &layout, int count) {
 
 // Counts that give few bytes, and more than the largest threshold.
 std::vector<std::size_t> element_counts() {
-  return Session::get().options().is_full ? std::vector<std::size_t>{0, 1, 7, 600, 3000} : std::vector<std::size_t>{0, 7, 3000};
+  return Session::get().options().is_full ? std::vector<std::size_t>{0, 1, 7, 600, 3000}
+                                          : std::vector<std::size_t>{0, 7, 3000};
 }
 
 void exchange(Trial &run, const Layout &layout, int count) {
