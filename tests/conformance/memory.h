@@ -62,11 +62,10 @@ class Queue {
 
 // Declares a Memory; a kind that the device does not offer skips the test with the module's reason, anything else
 // fails it.
-// NOLINTNEXTLINE(bugprone-macro-parentheses): `name` is declared here, and a declared name takes no parentheses
 #define MAKE_MEMORY_OR_SKIP(name, kind, device, size_bytes)                                          \
   conformance::Memory name;                                                                          \
   do {                                                                                               \
-    const std::string why = conformance::Memory::make(kind, device, size_bytes, &name);              \
+    const std::string why = conformance::Memory::make(kind, device, size_bytes, &(name));            \
     if (why.starts_with("SLUICE_ERROR_UNSUPPORTED")) {                                               \
       GTEST_SKIP() << "missing: " << conformance::kind_name(kind) << " memory, which " << why;       \
     }                                                                                                \

@@ -15,9 +15,13 @@ constexpr std::int64_t kMargin = 32;
 constexpr unsigned kGapSalt = 0xA5;
 
 std::atomic<int> n_errors{0};
+std::string first_error;
 
-void count_error(MPI_Comm * /*communicator*/, int * /*code*/, ...) {
-  ++n_errors;
+void count_error(MPI_Comm * /*communicator*/, int *code, ... /*host's own*/) {
+  std::string text(MPI_MAX_ERROR_STRING, ' ');
+  int length = 0;
+  if (wire::host().MPI_Error_string(*code, text.data(), &length) != MPI_SUCCESS) length = 0;
+  if (n_errors++ == 0) first_error = text.substr(0, static_cast<std::size_t>(length));
 }
 
 unsigned char pattern(std::size_t position, unsigned salt) {
@@ -172,8 +176,8 @@ void watch_errors() {
   }
 }
 
-int n_errors_seen() {
-  return n_errors;
+std::string errors_seen() {
+  return n_errors == 0 ? "" : fmt::format("{} errors, the first: {}", n_errors.load(), first_error);
 }
 
 }  // namespace sluice::tests

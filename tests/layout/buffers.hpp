@@ -42,8 +42,9 @@ bool is_receivable(const transfer::Layout &layout, int count);
 // else what differs.
 std::string difference(MPI_Datatype type, int count, const transfer::Layout &layout);
 
-// Lets both predefined communicators count their errors instead of ending the program.
+// Lets both predefined communicators keep their errors instead of ending the program.
 void watch_errors();
-int n_errors_seen();
+// "" when there was none so far.
+std::string errors_seen();
 
 }  // namespace sluice::tests

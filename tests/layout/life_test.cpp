@@ -72,7 +72,7 @@ TEST(LayoutLife, KeepsMemoryConstant_WhenTypesComeAndGo) {
   // A leak of one block a cycle would be 160 KiB at the least.
   EXPECT_LT(by_both, by_host + 16 * 1024) << "the host MPI alone: " << by_host;
   RecordProperty("host_growth_bytes", static_cast<int>(by_host));
-  EXPECT_EQ(n_errors_seen(), 0);
+  EXPECT_EQ(errors_seen(), "");
 }
 
 TEST(LayoutLife, IsTheSameForAll_WhenThreadsAskAtOnce) {
@@ -107,7 +107,7 @@ TEST(LayoutLife, IsTheSameForAll_WhenThreadsAskAtOnce) {
     ASSERT_EQ(wire::host().MPI_Type_free(&shared), MPI_SUCCESS);
   }
   EXPECT_EQ(n_wrong, 0);
-  EXPECT_EQ(n_errors_seen(), 0);
+  EXPECT_EQ(errors_seen(), "");
 }
 
 // The last one: the communicator does not come back after it.
@@ -124,7 +124,7 @@ TEST(ZRelease, GivesBackAllAndStaysUsable) {
   ASSERT_EQ(wire::host().MPI_Type_free(&type), MPI_SUCCESS);
   ops::release_datatypes();
   EXPECT_EQ(before.use_count(), 1);
-  EXPECT_EQ(n_errors_seen(), 0);
+  EXPECT_EQ(errors_seen(), "");
 }
 
 }  // namespace

@@ -16,6 +16,13 @@ namespace {
 constexpr int kRandomTypes = 600;
 constexpr std::uint64_t kSeed = 20261121;
 
+bool is_intel_mpi() {
+  std::string text(MPI_MAX_LIBRARY_VERSION_STRING, ' ');
+  int length = 0;
+  return wire::host().MPI_Get_library_version(text.data(), &length) == MPI_SUCCESS &&
+         text.find("Intel") != std::string::npos;
+}
+
 void expect_same(const MadeType &made) {
   transfer::LayoutPtr layout;
   const Status status = ops::layout_of(made.type, &layout);
@@ -36,14 +43,15 @@ TEST(Layout, MovesBytesLikeTheHostMpi_WhenTypesAreRandom) {
   const std::set<std::string> used(types.used().begin(), types.used().end());
   const std::size_t n_constructors = 12;
   EXPECT_GE(used.size(), wire::has_function("MPI_Type_contiguous_c") ? 2 * n_constructors - 1 : n_constructors);
-  EXPECT_EQ(n_errors_seen(), 0);
+  EXPECT_EQ(errors_seen(), "");
 }
 
 TEST(Layout, MovesBytesLikeTheHostMpi_WhenArraysAreDistributed) {
-  const std::vector<MadeType> all = all_darrays();
+  // Intel MPI 2021.18 packs 16 neighbouring elements where a block of 4 x 4 is meant, with or without Sluice.
+  const std::vector<MadeType> all = all_darrays(is_intel_mpi() ? int{MPI_DISTRIBUTE_DFLT_DARG} : 4);
   ASSERT_GT(all.size(), 80U);
   for (const MadeType &made : all) expect_same(made);
-  EXPECT_EQ(n_errors_seen(), 0);
+  EXPECT_EQ(errors_seen(), "");
 }
 
 TEST(Layout, MovesBytesLikeTheHostMpi_WhenTypesArePredefined) {
@@ -93,7 +101,7 @@ TEST(Layout, MovesBytesLikeTheHostMpi_WhenTypesArePredefined) {
     ++n_named;
   }
   RecordProperty("named", n_named);
-  EXPECT_EQ(n_errors_seen(), 0);
+  EXPECT_EQ(errors_seen(), "");
 }
 
 TEST(Layout, DescribesParametrizedTypes_WhenTheHostHasThem) {
@@ -114,7 +122,7 @@ TEST(Layout, DescribesParametrizedTypes_WhenTheHostHasThem) {
     ASSERT_EQ(mpi.MPI_Type_commit(&vector), MPI_SUCCESS);
     expect_same({vector, "vector of f90", true});
   }
-  EXPECT_EQ(n_errors_seen(), 0);
+  EXPECT_EQ(errors_seen(), "");
   if (types.empty()) GTEST_SKIP() << "this host MPI was built without Fortran's parametrized types";
 }
 
@@ -128,7 +136,7 @@ TEST(Layout, DescribesPairsOfValueAndIndex_WhenTheHostMakesThem) {
       expect_same({pair, "value and index", false});
     }
   }
-  EXPECT_EQ(n_errors_seen(), 0);
+  EXPECT_EQ(errors_seen(), "");
 }
 
 // The proof that the comparison sees what it is there for.

@@ -49,7 +49,8 @@ class RandomTypes {
   std::vector<std::string> used_;
 };
 
-// The distributed arrays of two dimensions by every pair of distributions, argument, order and rank.
-std::vector<MadeType> all_darrays();
+// The distributed arrays of 7 x 5 elements by every pair of distributions, argument (default, and `largest_argument`),
+// order and rank.
+std::vector<MadeType> all_darrays(int largest_argument);
 
 }  // namespace sluice::tests

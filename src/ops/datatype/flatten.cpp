@@ -20,6 +20,9 @@ namespace {
 // Types in types; the walk is recursive, and the thread's stack is the program's.
 constexpr int kDeepestNesting = 1000;
 
+// Open MPI makes a new type for each mention of a part, so that types which use their parts twice grow without limit.
+constexpr std::size_t kMostTypes = std::size_t{256} << 10;
+
 Status query_size(MPI_Datatype type, std::uint64_t *size_bytes) {
   MPI_Count size = 0;
   const int result = wire::host().MPI_Type_size_x(type, &size);
@@ -120,7 +123,11 @@ class Walk {
 
   // Takes over what MPI_Type_get_contents gives, even when a part of it turns out to be of no use.
   Status receive(MPI_Datatype type, const TypeEnvelope &envelope, TypeContents *contents) {
-    received_.reserve(received_.size() + static_cast<std::size_t>(envelope.n_types));
+    if (nodes_.size() > kMostTypes) {
+      return Status::error(ErrorKind::kUnsupported, "a datatype of device data is made of more than " +
+                                                        std::to_string(kMostTypes) +
+                                                        " derived datatypes; build it from fewer");
+    }
     Status status = read_contents(type, envelope, contents);
     for (MPI_Datatype part : contents->types) {
       Node *node = nullptr;

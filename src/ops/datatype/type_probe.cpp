@@ -23,13 +23,18 @@ bool has_world() {
          wire::host().MPI_Finalized(&is_finalized) == MPI_SUCCESS && is_finalized == 0;
 }
 
-// What the communicator's errors go to: nowhere. (MPI_ERRORS_RETURN says the same, but under the MPI-5 binary interface
-// Intel MPI 2021.18 ends the program for it.)
-void ignore_error(MPI_Comm * /*communicator*/, int * /*code*/, ... /*host's own*/) {}
+thread_local bool has_raised = false;
+
+// Where the communicator's errors go; nobody hears of them. Two host MPIs with the MPI-5 binary interface make this
+// necessary: Intel MPI 2021.18 ends the program for an error under MPI_ERRORS_RETURN, and MPICH 5.0 returns MPI_SUCCESS
+// from a call whose error went to a handler like this one.
+void note_error(MPI_Comm * /*communicator*/, int * /*code*/, ... /*host's own*/) {
+  has_raised = true;
+}
 
 bool make_quiet(MPI_Comm communicator) {
   MPI_Errhandler handler = MPI_ERRHANDLER_NULL;
-  if (wire::host().MPI_Comm_create_errhandler(ignore_error, &handler) != MPI_SUCCESS) return false;
+  if (wire::host().MPI_Comm_create_errhandler(note_error, &handler) != MPI_SUCCESS) return false;
   const int set = wire::host().MPI_Comm_set_errhandler(communicator, handler);
   return wire::host().MPI_Errhandler_free(&handler) == MPI_SUCCESS && set == MPI_SUCCESS;
 }
@@ -56,8 +61,10 @@ ProbeAnswer probe_type(MPI_Datatype type) {
   if (state.load(std::memory_order_acquire) != State::kOpen) return ProbeAnswer::kUnknown;
   // One element, because an empty message is not looked at closely everywhere; nobody reads the byte.
   static const char unread = 0;
+  is_error_seen = false;
+  has_raised = false;
   const int result = wire::host().MPI_Send(&unread, 1, type, MPI_PROC_NULL, 0, quiet_communicator);
-  return result == MPI_SUCCESS ? ProbeAnswer::kAccepted : ProbeAnswer::kRejected;
+  return result == MPI_SUCCESS && !is_error_seen ? ProbeAnswer::kAccepted : ProbeAnswer::kRejected;
 }
 
 void release_probe() noexcept {

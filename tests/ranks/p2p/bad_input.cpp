@@ -196,6 +196,9 @@ TEST_F(BadInput, IsAnsweredAsByTheHostMpi_WhenTheTypeIsNotCommitted) {
     SCOPED_TRACE(kind_name(kind));
     const Memory memory(session.module(), kind, 1024);
     for (const Call &call : calls()) {
+      if (std::string_view(call.name).ends_with("_init")) {
+        continue;  // Open MPI 4 itself crashes
+      }
       Arguments bad;
       bad.buffer = memory.data();
       bad.type = type;
