@@ -23,13 +23,13 @@ bool has_world() {
          wire::host().MPI_Finalized(&is_finalized) == MPI_SUCCESS && is_finalized == 0;
 }
 
-thread_local bool has_raised = false;
+thread_local bool is_error_seen = false;
 
 // Where the communicator's errors go; nobody hears of them. Two host MPIs with the MPI-5 binary interface make this
 // necessary: Intel MPI 2021.18 ends the program for an error under MPI_ERRORS_RETURN, and MPICH 5.0 returns MPI_SUCCESS
 // from a call whose error went to a handler like this one.
 void note_error(MPI_Comm * /*communicator*/, int * /*code*/, ... /*host's own*/) {
-  has_raised = true;
+  is_error_seen = true;
 }
 
 bool make_quiet(MPI_Comm communicator) {
@@ -62,7 +62,6 @@ ProbeAnswer probe_type(MPI_Datatype type) {
   // One element, because an empty message is not looked at closely everywhere; nobody reads the byte.
   static const char unread = 0;
   is_error_seen = false;
-  has_raised = false;
   const int result = wire::host().MPI_Send(&unread, 1, type, MPI_PROC_NULL, 0, quiet_communicator);
   return result == MPI_SUCCESS && !is_error_seen ? ProbeAnswer::kAccepted : ProbeAnswer::kRejected;
 }
