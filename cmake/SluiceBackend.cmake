@@ -4,12 +4,13 @@
 #   RUNTIME <soname> ...       the libraries whose presence in a process means "this vendor's runtime is in use"; a
 #                              soname matches when a loaded library's file name starts with it
 #   PRIORITY <n>               smaller is asked first when several backends know a pointer (native drivers before layers)
-#   [LINK <targets or flags>] [INCLUDE <folders>])
+#   [LINK <targets or flags>] [INCLUDE <folders>]
+#   [NOT_INSTALLED])           built and tested, and no part of an installation
 #
 # Builds lib/sluice/libsluice_backend_<name>.so and, beside it, libsluice_backend_<name>.needs, the text file from which
 # libsluice learns when to load the module without opening it.
 function(sluice_add_backend name)
-  cmake_parse_arguments(arg "" "PRIORITY" "SOURCES;RUNTIME;LINK;INCLUDE" ${ARGN})
+  cmake_parse_arguments(arg "NOT_INSTALLED" "PRIORITY" "SOURCES;RUNTIME;LINK;INCLUDE" ${ARGN})
   set(target sluice_backend_${name})
   add_library(${target} MODULE ${arg_SOURCES})
   target_link_libraries(${target} PRIVATE sluice_options sluice_headers Threads::Threads ${arg_LINK})
@@ -21,7 +22,10 @@ function(sluice_add_backend name)
   list(JOIN arg_RUNTIME "\n" runtime_lines)
   set(needs ${SLUICE_MODULE_DIR}/libsluice_backend_${name}.needs)
   file(WRITE ${needs} "priority ${arg_PRIORITY}\n${runtime_lines}\n")
-  install(TARGETS ${target} LIBRARY DESTINATION ${SLUICE_INSTALL_MODULE_DIR})
-  install(FILES ${needs} DESTINATION ${SLUICE_INSTALL_MODULE_DIR})
+  if(NOT arg_NOT_INSTALLED)
+    install(TARGETS ${target} LIBRARY DESTINATION ${SLUICE_INSTALL_MODULE_DIR})
+    install(FILES ${needs} DESTINATION ${SLUICE_INSTALL_MODULE_DIR})
+    set_property(GLOBAL APPEND PROPERTY SLUICE_INSTALLED_BACKENDS ${name})
+  endif()
   set_property(GLOBAL APPEND PROPERTY SLUICE_BACKENDS ${name})
 endfunction()

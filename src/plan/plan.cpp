@@ -22,12 +22,24 @@ const char *sentence(Reason reason) {
   return "";
 }
 
+const char *words(Form form) {
+  switch (form) {
+    case Form::kPlain:
+      return "";
+    case Form::kPacked:
+      return ", packed";
+    case Form::kImage:
+      return ", as an image with its gaps";
+  }
+  return "";
+}
+
 }  // namespace
 
 std::string explain(const Query &query, const Plan &plan) {
   std::string how(name(plan.route));
   if (plan.route == Route::kStaged) {
-    how += fmt::format(" through {} memory{}", name(plan.staging_memory), plan.packs ? ", packed" : "");
+    how += fmt::format(" through {} memory{}", name(plan.staging_memory), words(plan.form));
   }
   return fmt::format("{} {} bytes -> {}: {}", name(query.kind), query.size_bytes, how, sentence(plan.reason));
 }

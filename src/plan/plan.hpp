@@ -20,21 +20,39 @@ struct Query {
   MemoryKind kind = MemoryKind::kHost;
   std::uint64_t size_bytes = 0;  // of payload
   bool is_contiguous = true;     // the payload is one run of bytes
+  bool is_outgoing = false;      // only sent from: nothing is received into this side
+  std::uint64_t span_bytes = 0;  // from the payload's lowest byte to its highest; 0: too far apart to say
 };
 
 // Why a route was chosen; the sentence is in explain().
 enum class Reason : std::uint8_t { kHostMemory, kNoBytes, kCpuMayTouch, kDeviceMemory, kSharedIsStaged };
 
+// How the payload lies in staging memory.
+enum class Form : std::uint8_t {
+  kPlain,   // as in the program's buffer: one run
+  kPacked,  // many pieces, one after the other
+  kImage    // many pieces, each as far from the others as in the program's buffer
+};
+
 struct Plan {
   Route route = Route::kHost;
   Reason reason = Reason::kHostMemory;
   StagingMemory staging_memory = StagingMemory::kMalloc;  // of a staged route
-  bool packs = false;                                     // a staged route that gathers or scatters many pieces
+  Form form = Form::kPlain;                               // of a staged route
 };
+
+// An image costs the gaps, and lets the host MPI send by the program's own datatype; from MPICH 4.0 a packed message of
+// more than one chunk cannot be received into a type with gaps (MPI_ERR_TRUNCATE; tests/README.md). Only what is sent
+// can be one: bringing an image up would overwrite the gaps.
+[[nodiscard]] constexpr Form form_of(const Query &query) noexcept {
+  if (query.is_contiguous) return Form::kPlain;
+  const bool is_dense = query.span_bytes != 0 && query.span_bytes / 2 <= query.size_bytes;
+  return query.is_outgoing && is_dense ? Form::kImage : Form::kPacked;
+}
 
 // The choice. Hot.
 [[nodiscard]] constexpr Plan choose(const Query &query, const Policy &policy) noexcept {
-  const Plan staged{Route::kStaged, Reason::kDeviceMemory, policy.staging_memory, !query.is_contiguous};
+  const Plan staged{Route::kStaged, Reason::kDeviceMemory, policy.staging_memory, form_of(query)};
   if (query.size_bytes == 0) return {Route::kHost, Reason::kNoBytes};
   switch (query.kind) {
     case MemoryKind::kHost:

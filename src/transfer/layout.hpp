@@ -20,11 +20,15 @@ struct Layout {
   std::uint64_t size_bytes = 0;   // payload of one element
   std::int64_t extent_bytes = 0;  // from one element to the next
   std::int64_t first_byte = 0;    // offset of the lowest byte: what decides where the buffer lies
+  std::int64_t end_byte = 0;      // offset behind the highest byte
   bool is_contiguous = true;      // elements one after the other are one run of bytes from the origin on
   std::vector<Block> blocks;      // empty when is_contiguous
 
   // The layout of a basic type of `size` bytes.
-  static Layout basic(std::uint64_t size) { return {size, static_cast<std::int64_t>(size), 0, true, {}}; }
+  static Layout basic(std::uint64_t size) { 
+    const auto bytes = static_cast<std::int64_t>(size);
+    return {size, bytes, 0, bytes, true, {}};
+  }
 };
 
 using LayoutPtr = std::shared_ptr<const Layout>;

@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdlib>
+#include <limits>
 #include <vector>
 
 #include "device/copy.hpp"
@@ -18,7 +20,35 @@ std::byte *at(std::byte *origin, std::int64_t offset) noexcept {
 
 }  // namespace
 
+std::int64_t Region::first_byte() const noexcept {
+  // Elements may run backwards: then the last one is the lowest.
+  return layout->first_byte + std::min<std::int64_t>(0, (count - 1) * layout->extent_bytes);
+}
+
+std::uint64_t Region::span_bytes() const noexcept {
+  if (count <= 0) return 0;
+  std::int64_t distance = 0;  // from the first element to the last
+  std::int64_t span = 0;
+  if (__builtin_mul_overflow(count - 1, layout->extent_bytes, &distance) ||
+      distance == std::numeric_limits<std::int64_t>::min() ||
+      __builtin_sub_overflow(layout->end_byte, layout->first_byte, &span) ||
+      __builtin_add_overflow(span, std::abs(distance), &span) || span <= 0) {
+    return 0;
+  }
+  return static_cast<std::uint64_t>(span);
+}
+
 Status Staged::open(const Region &region, StagingMemory memory) {
+  is_image_ = false;
+  return acquire(region, memory, region.size_bytes());
+}
+
+Status Staged::open_image(const Region &region, StagingMemory memory) {
+  is_image_ = true;
+  return acquire(region, memory, region.span_bytes());
+}
+
+Status Staged::acquire(const Region &region, StagingMemory memory, std::uint64_t size_bytes) {
   if (region.place.kind == MemoryKind::kFreed) {
     return Status::error(
         ErrorKind::kBadBuffer,
@@ -27,11 +57,16 @@ Status Staged::open(const Region &region, StagingMemory memory) {
                     static_cast<const void *>(region.origin), region.place.backend->name()));
   }
   region_ = region;
-  return device::StagingPool::process().acquire({region.place.backend, region.place.device, memory},
-                                                region.size_bytes(), &lease_);
+  return device::StagingPool::process().acquire({region.place.backend, region.place.device, memory}, size_bytes,
+                                                &lease_);
+}
+
+std::byte *Staged::image_origin() const noexcept {
+  return at(lease_.data(), -region_.first_byte());
 }
 
 Status Staged::copy_down() const {
+  if (is_image_) return copy_image_down();
   return copy(Direction::kDown, region_.size_bytes());
 }
 
@@ -44,6 +79,20 @@ Status Staged::copy(Direction direction, std::uint64_t size_bytes) const {
   if (!region_.layout->is_contiguous) return copy_blocks(direction, size_bytes);
   return direction == Direction::kDown ? device::copy(region_.place, lease_.data(), region_.origin, size_bytes)
                                        : device::copy(region_.place, region_.origin, lease_.data(), size_bytes);
+}
+
+Status Staged::copy_image_down() const {
+  std::byte *lowest = at(region_.origin, region_.first_byte());
+  const std::uint64_t span = region_.span_bytes();
+  device::Place first;
+  device::Place last;
+  if (Status status = device::classify(lowest, &first); !status.is_ok()) return status;
+  if (Status status = device::classify(lowest + span - 1, &last); !status.is_ok()) return status;
+  // Bytes of one allocation have memory between them, so the gaps may be read; what is in them is sent nowhere.
+  const bool is_one_allocation =
+      first.allocation_id != 0 && first.backend == last.backend && first.allocation_id == last.allocation_id;
+  if (is_one_allocation) return device::copy(region_.place, lease_.data(), lowest, span);
+  return copy_blocks(Direction::kDown, region_.size_bytes());
 }
 
 Status Staged::copy_blocks(Direction direction, std::uint64_t size_bytes) const {
@@ -60,6 +109,7 @@ Status Staged::copy_blocks(Direction direction, std::uint64_t size_bytes) const 
       const std::uint64_t size = std::min(left, block.size_bytes);
       if (size == 0) break;
       std::byte *memory = at(region_.origin, origin + block.offset_bytes);
+      if (is_image_) staged = at(image_origin(), origin + block.offset_bytes);
       if (direction == Direction::kDown) {
         pieces.push_back({staged, memory, size});
       } else {

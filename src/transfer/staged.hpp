@@ -24,17 +24,25 @@ struct Region {
   [[nodiscard]] std::uint64_t size_bytes() const noexcept {
     return static_cast<std::uint64_t>(count) * layout->size_bytes;
   }
+  // Offset of the lowest byte from the origin, and bytes from there to behind the highest; 0 bytes when that is more
+  // than an offset can say, or nothing.
+  [[nodiscard]] std::int64_t first_byte() const noexcept;
+  [[nodiscard]] std::uint64_t span_bytes() const noexcept;
 };
 
-// A region with host memory beside it: the payload packed, in the order in which it travels.
+// A region with host memory beside it: the payload packed, in the order in which it travels; or an image of the region,
+// in which each byte lies as far from the lowest one as in the region (only to copy down).
 class Staged {
  public:
   Staged() noexcept = default;
 
   // Takes staging memory of the kind `memory` for the whole of `region`. Copies nothing. Errors: no memory.
   [[nodiscard]] Status open(const Region &region, StagingMemory memory);
+  // The same for an image; the region's span is known (not 0).
+  [[nodiscard]] Status open_image(const Region &region, StagingMemory memory);
 
-  // Copies the region's payload down into the staging memory; blocks. Errors of the runtime leave the region as it was.
+  // Copies the region's payload down into the staging memory; an image in one piece, gaps and all, where the region lies
+  // in one allocation. Blocks. Errors of the runtime leave the region as it was.
   [[nodiscard]] Status copy_down() const;
 
   // Copies the first `size_bytes` of the staging memory up into the region and touches no other byte of it: neither
@@ -43,15 +51,20 @@ class Staged {
 
   [[nodiscard]] bool is_open() const noexcept { return !lease_.is_empty(); }
   [[nodiscard]] std::byte *data() const noexcept { return lease_.data(); }
+  // What stands for the region's origin in the image: may lie outside the staging memory, as an MPI buffer address may.
+  [[nodiscard]] std::byte *image_origin() const noexcept;
   [[nodiscard]] const Region &region() const noexcept { return region_; }
 
  private:
   enum class Direction : std::uint8_t { kDown, kUp };
+  [[nodiscard]] Status acquire(const Region &region, StagingMemory memory, std::uint64_t size_bytes);
   [[nodiscard]] Status copy(Direction direction, std::uint64_t size_bytes) const;
+  [[nodiscard]] Status copy_image_down() const;
   [[nodiscard]] Status copy_blocks(Direction direction, std::uint64_t size_bytes) const;
 
   Region region_;
   device::StagingLease lease_;
+  bool is_image_ = false;
 };
 
 }  // namespace sluice::transfer

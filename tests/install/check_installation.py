@@ -57,7 +57,8 @@ def foreign_paths(args):
         if not file.is_file() or file.read_bytes()[:4] != b"\x7fELF":
             continue
         for line in dynamic_section(file).splitlines():
-            if re.search(r"\((RPATH|RUNPATH|NEEDED)\)", line) and (str(args.build) in line or str(args.source) in line):
+            if re.search(r"\((RPATH|RUNPATH|NEEDED)\)", line) and any(
+                    str(folder) in line.replace(str(args.prefix), "") for folder in (args.build, args.source)):
                 yield f"{file.relative_to(args.prefix)} remembers a folder of this machine: {line.strip()}"
 
 
@@ -85,7 +86,8 @@ def layout(args):
         status, output = run([args.prefix / "bin/sluice", "info"])
         if status != 0:
             problems.append(f"the installed `sluice info` ends with {status}:\n{output}")
-        if str(args.build) in output:
+        # The installation under test lies inside the build folder itself.
+        if str(args.build) in output.replace(str(args.prefix), ""):
             problems.append(f"the installed `sluice info` finds things in the build folder:\n{output}")
     return problems
 

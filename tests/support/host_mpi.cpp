@@ -53,6 +53,12 @@ bool loses_data_in_restarted_bsend() {
   return version_starts_with("Open MPI v4.");
 }
 
+bool hangs_in_truncated_waitall() {
+  int provided = MPI_THREAD_SINGLE;
+  return version_starts_with("Open MPI v4.") && MPI_Query_thread(&provided) == MPI_SUCCESS &&
+         provided == MPI_THREAD_MULTIPLE;
+}
+
 bool aborts_on_truncation() {
   return version_starts_with("Intel(R) MPI");
 }

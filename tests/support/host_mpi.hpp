@@ -22,4 +22,7 @@ bool loses_data_in_restarted_bsend();
 // noticed (receives of 0 bytes).
 bool aborts_on_truncation();
 
+// Open MPI 4 with MPI_THREAD_MULTIPLE: MPI_Waitall over a truncated receive and a send in rendezvous never returns.
+bool hangs_in_truncated_waitall();
+
 }  // namespace sluice::tests

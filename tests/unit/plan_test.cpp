@@ -42,7 +42,7 @@ TEST(Plan_Choose, TakesTheRoute_ForEveryKindAndPolicy) {
             EXPECT_EQ(plan.route, staged ? Route::kStaged : Route::kHost) << name(kind);
             if (!staged) continue;
             EXPECT_EQ(plan.staging_memory, memory) << name(kind);
-            EXPECT_EQ(plan.packs, !is_contiguous) << name(kind);
+            EXPECT_EQ(plan.form, is_contiguous ? Form::kPlain : Form::kPacked) << name(kind);
           }
         }
       }

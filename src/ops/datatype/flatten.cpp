@@ -2,6 +2,7 @@
 #include "ops/datatype/flatten.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -156,6 +157,7 @@ Status flatten(MPI_Datatype type, transfer::Layout *layout) {
   layout->size_bytes = found->size_bytes();
   layout->extent_bytes = extent_bytes;
   layout->first_byte = 0;
+  layout->end_byte = static_cast<std::int64_t>(layout->size_bytes);
   layout->is_contiguous = blocks.empty() || (blocks.size() == 1 && blocks[0].offset_bytes == 0 && extent_bytes >= 0 &&
                                              blocks[0].size_bytes == static_cast<std::uint64_t>(extent_bytes));
   if (layout->is_contiguous) {
@@ -166,6 +168,10 @@ Status flatten(MPI_Datatype type, transfer::Layout *layout) {
   layout->first_byte = std::min_element(blocks.begin(), blocks.end(), [](const auto &a, const auto &b) {
                          return a.offset_bytes < b.offset_bytes;
                        })->offset_bytes;
+  layout->end_byte = std::numeric_limits<std::int64_t>::min();
+  for (const transfer::Block &block : blocks) {
+    layout->end_byte = std::max(layout->end_byte, block.offset_bytes + static_cast<std::int64_t>(block.size_bytes));
+  }
   return {};
 }
 

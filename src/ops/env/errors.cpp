@@ -5,13 +5,64 @@
 #include <array>
 #include <mutex>
 #include <string>
+#include <utility>
 
+#include "base/log.hpp"
 #include "wire/host.hpp"
 
 namespace sluice::ops {
 namespace {
 
 thread_local std::string last_error_text;
+
+// The codes that Sluice added, one for each kind of error, and the text of each one's last error.
+class AddedCodes {
+ public:
+  // The code for `kind`, made at the first call, with `text` from now on; the class itself when the host cannot add one.
+  int set(ErrorKind kind, int error_class, std::string text) {
+    const std::scoped_lock lock(mutex_);
+    Entry &entry = entries_.at(static_cast<std::size_t>(kind));
+    if (entry.code == 0 && wire::host().MPI_Add_error_code(error_class, &entry.code) != MPI_SUCCESS) {
+      entry.code = 0;
+      return error_class;
+    }
+    entry.text = std::move(text);
+    // The host MPI's own copy, for messages that it prints itself.
+    return wire::host().MPI_Add_error_string(entry.code, entry.text.c_str()) == MPI_SUCCESS ? entry.code : error_class;
+  }
+
+  bool find(int code, std::string *text) const {
+    const std::scoped_lock lock(mutex_);
+    for (const Entry &entry : entries_) {
+      if (code == 0 || entry.code != code) continue;
+      *text = entry.text;
+      return true;
+    }
+    return false;
+  }
+
+ private:
+  struct Entry {
+    int code = 0;  // 0: not made yet
+    std::string text;
+  };
+  mutable std::mutex mutex_;
+  std::array<Entry, static_cast<std::size_t>(ErrorKind::kInternal) + 1> entries_;
+};
+
+AddedCodes &added_codes() {
+  static auto *codes = new AddedCodes;  // never destroyed: errors are raised while the process exits, too
+  return *codes;
+}
+
+// The host MPI will end the job when it is told of an error on `communicator`.
+bool is_fatal_on(MPI_Comm communicator) {
+  MPI_Errhandler handler = MPI_ERRHANDLER_NULL;
+  if (wire::host().MPI_Comm_get_errhandler(communicator, &handler) != MPI_SUCCESS) return true;
+  const bool is_fatal = handler == MPI_ERRORS_ARE_FATAL;
+  if (handler != MPI_ERRHANDLER_NULL && wire::host().MPI_Errhandler_free(&handler) != MPI_SUCCESS) return true;
+  return is_fatal;
+}
 
 int class_of(ErrorKind kind) noexcept {
   switch (kind) {
@@ -43,24 +94,19 @@ const char *last_error() noexcept {
 }
 
 int error_code(const Status &status) {
-  static std::mutex mutex;
-  static std::array<int, static_cast<std::size_t>(ErrorKind::kInternal) + 1> codes{};  // 0: not made yet
   set_last_error(status);
-  const int error_class = class_of(status.kind());
-  const std::scoped_lock lock(mutex);
-  int &code = codes.at(static_cast<std::size_t>(status.kind()));
-  if (code == 0 && wire::host().MPI_Add_error_code(error_class, &code) != MPI_SUCCESS) {
-    code = 0;
-    return error_class;
-  }
   // MPI_MAX_ERROR_STRING counts the terminating zero.
-  const std::string text = ("sluice: " + status.message()).substr(0, MPI_MAX_ERROR_STRING - 1);
-  if (wire::host().MPI_Add_error_string(code, text.c_str()) != MPI_SUCCESS) return error_class;
-  return code;
+  return added_codes().set(status.kind(), class_of(status.kind()),
+                           ("sluice: " + status.message()).substr(0, MPI_MAX_ERROR_STRING - 1));
+}
+
+bool find_error_text(int code, std::string *text) {
+  return added_codes().find(code, text);
 }
 
 int raise(MPI_Comm communicator, const Status &status) {
   const int code = error_code(status);
+  if (is_fatal_on(communicator)) log::error("ops", status.message());
   // The handler's own result says only whether it could be called; the error to report is `code` either way.
   [[maybe_unused]] const int called = wire::host().MPI_Comm_call_errhandler(communicator, code);
   return code;

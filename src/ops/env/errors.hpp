@@ -3,6 +3,7 @@
 #pragma once
 
 #include <exception>
+#include <string>
 
 #include "base/status.hpp"
 #include "wire/mpi.hpp"
@@ -13,8 +14,12 @@ namespace sluice::ops {
 // code: the codes, one a class, carry the text of the class's last error. Remembers the text for sluice_last_error().
 [[nodiscard]] int error_code(const Status &status);
 
+// The text of `code` when it was made by error_code; false, and `text` untouched, for every other code. Any thread.
+[[nodiscard]] bool find_error_text(int code, std::string *text);
+
 // Raises `status` through the error handler of `communicator` and returns its code, as the host MPI does with its own
-// errors. With MPI_ERRORS_ARE_FATAL (MPI's default) the host MPI ends the job; Sluice itself never does.
+// errors. With MPI_ERRORS_ARE_FATAL (MPI's default) the host MPI ends the job; Sluice itself never does, but writes its
+// text to the log first, because some host MPIs do not print the text of codes that were added.
 int raise(MPI_Comm communicator, const Status &status);
 
 // Runs `body`, which returns an MPI error code. An exception (memory ran out) becomes an MPI error: nothing may fly

@@ -25,7 +25,7 @@ int isendrecv_through(IsendrecvFunction<Count> function, const void *sendbuf, Co
     // classify and plan
     auto staged = std::make_shared<StagedRequest>(Operation::kIsendrecv, comm, false);
     staged->is_length_unknown = true;
-    Status ready = Side::of(sendbuf, sendcount, sendtype, dest, &staged->send_side);
+    Status ready = Side::of_outgoing(sendbuf, sendcount, sendtype, dest, &staged->send_side);
     if (ready.is_ok()) ready = Side::of(recvbuf, recvcount, recvtype, source, &staged->recv_side);
     // execute
     if (ready.is_ok()) ready = staged->open<Count>();

@@ -19,7 +19,7 @@ int send_init_through(Operation operation, SendInitFunction<Count> function, con
   if (is_plain_host_traffic()) return (wire::host().*function)(buf, count, datatype, dest, tag, comm, request);
   return guarded(comm, [&]() -> int {
     auto staged = std::make_shared<StagedRequest>(operation, comm, true);
-    Status ready = Side::of(buf, count, datatype, dest, &staged->send_side);
+    Status ready = Side::of_outgoing(buf, count, datatype, dest, &staged->send_side);
     if (ready.is_ok()) ready = staged->open<Count>();
     if (!ready.is_ok()) return raise(comm, ready);
     const Side &side = staged->send_side;

@@ -26,7 +26,7 @@ int sendrecv_through(SendrecvFunction<Count> function, const void *sendbuf, Coun
     // classify and plan
     Side send_side;
     Side recv_side;
-    Status ready = Side::of(sendbuf, sendcount, sendtype, dest, &send_side);
+    Status ready = Side::of_outgoing(sendbuf, sendcount, sendtype, dest, &send_side);
     if (ready.is_ok()) ready = Side::of(recvbuf, recvcount, recvtype, source, &recv_side);
     // execute
     if (ready.is_ok() && send_side.is_staged()) ready = send_side.open_and_copy_down<Count>();

@@ -33,14 +33,19 @@ Status Side::of(const void *buffer, MPI_Count count, MPI_Datatype type, int peer
   side->buffer_ = const_cast<void *>(buffer);  // NOLINT(cppcoreguidelines-pro-type-const-cast)
   side->message_count_ = count;
   side->message_type_ = type;
-  return peer == MPI_PROC_NULL ? Status() : side->classify(count);
+  return peer == MPI_PROC_NULL ? Status() : side->classify(count, false);
+}
+
+Status Side::of_outgoing(const void *buffer, MPI_Count count, MPI_Datatype type, int peer, Side *side) {
+  if (Status status = of(buffer, count, type, MPI_PROC_NULL, side); !status.is_ok()) return status;
+  return peer == MPI_PROC_NULL ? Status() : side->classify(count, true);
 }
 
 Status Side::of_matched(const void *buffer, MPI_Count count, MPI_Datatype type, MPI_Message message, Side *side) {
   return of(buffer, count, type, message == MPI_MESSAGE_NO_PROC ? MPI_PROC_NULL : 0, side);
 }
 
-Status Side::classify(MPI_Count count) {
+Status Side::classify(MPI_Count count, bool is_outgoing) {
   if (count <= 0 || !device::has_backends()) return {};
   transfer::LayoutPtr layout;
   const bool is_named = named_layout(message_type_, &layout);
@@ -52,13 +57,17 @@ Status Side::classify(MPI_Count count) {
   if (Status status = classify_payload(buffer_, *layout, &place); !status.is_ok()) return status;
   region_ = {static_cast<std::byte *>(buffer_), count, std::move(layout), place};
   kind_ = place.kind;
-  plan_ = plan::choose({place.kind, region_.size_bytes(), region_.layout->is_contiguous},
+  const bool is_contiguous = region_.layout->is_contiguous;
+  // Absolute addresses may lead to several allocations, on devices and on the host: no image of those.
+  const std::uint64_t span_bytes = is_contiguous || buffer_ == MPI_BOTTOM ? 0 : region_.span_bytes();
+  plan_ = plan::choose({place.kind, region_.size_bytes(), is_contiguous, is_outgoing, span_bytes},
                        plan::policy_of(place.backend, place.device));
   return {};
 }
 
 Status Side::open(std::uint64_t largest_count) {
-  if (plan_.packs) {
+  if (plan_.form == plan::Form::kImage) return staged_.open_image(region_, plan_.staging_memory);
+  if (plan_.form == plan::Form::kPacked) {
     const std::uint64_t bytes = region_.size_bytes();
     if (bytes > largest_count) {
       return Status::error(ErrorKind::kUnsupported,

@@ -27,7 +27,10 @@ class Side {
   // other side: nothing is staged for MPI_PROC_NULL.
   [[nodiscard]] static Status of(const void *buffer, MPI_Count count, MPI_Datatype type, int peer, Side *side);
 
-  // As above for a matched message, whose peer is known to exist.
+  // As above for a side that nothing is received into.
+  [[nodiscard]] static Status of_outgoing(const void *buffer, MPI_Count count, MPI_Datatype type, int peer, Side *side);
+
+  // As `of` for a matched message, whose peer is known to exist.
   [[nodiscard]] static Status of_matched(const void *buffer, MPI_Count count, MPI_Datatype type, MPI_Message message,
                                          Side *side);
 
@@ -53,8 +56,12 @@ class Side {
   [[nodiscard]] Status copy_up_whole(const MPI_Status &status) const;
 
   // What the host MPI is given: the program's own arguments, or the staging memory. A packed payload travels as
-  // MPI_PACKED, which matches every type. `Count` is int or MPI_Count, as the MPI function has it.
-  [[nodiscard]] void *buffer() const noexcept { return is_staged() ? staged_.data() : buffer_; }
+  // MPI_PACKED, which matches every type; an image by the program's own type. `Count` is int or MPI_Count, as the MPI
+  // function has it.
+  [[nodiscard]] void *buffer() const noexcept {
+    if (!is_staged()) return buffer_;
+    return plan_.form == plan::Form::kImage ? staged_.image_origin() : staged_.data();
+  }
   template <typename Count>
   [[nodiscard]] Count count() const noexcept {
     return static_cast<Count>(message_count_);
@@ -68,7 +75,7 @@ class Side {
   [[nodiscard]] std::uint64_t size_bytes() const noexcept;
 
  private:
-  [[nodiscard]] Status classify(MPI_Count count);
+  [[nodiscard]] Status classify(MPI_Count count, bool is_outgoing);
   [[nodiscard]] Status open(std::uint64_t largest_count);
 
   void *buffer_ = nullptr;

@@ -69,6 +69,9 @@ TEST_F(Truncation, RecvReturnsTruncate_WhenTheMessageIsLonger) {
 }
 
 TEST_F(Truncation, WaitallReturnsTruncateInTheStatus_OfTheReceiveThatWasTooShort) {
+  if (hangs_in_truncated_waitall()) {
+    GTEST_SKIP() << "this Open MPI hangs in it when it was started with MPI_THREAD_MULTIPLE, without Sluice too";
+  }
   compare_each_case(Breadth::narrow, {8, 4000, 70'000}, [](Trial &run, const Case &c) {
     const Session &session = Session::get();
     const int count = static_cast<int>(c.size_bytes);
