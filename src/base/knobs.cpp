@@ -86,9 +86,10 @@ const std::vector<KnobLine> &knob_lines() {
 
 bool parse_bytes(std::string_view text, std::uint64_t *bytes) noexcept {
   std::uint64_t number = 0;
-  const char *end = text.data() + text.size();
-  const auto [rest, error] = std::from_chars(text.data(), end, number);
-  if (error != std::errc() || rest == text.data()) return false;
+  const char *begin = text.data();
+  const char *end = begin + text.size();
+  const auto [rest, error] = std::from_chars(begin, end, number);
+  if (error != std::errc() || rest == begin) return false;
   unsigned shift = 0;
   if (rest != end) {
     switch (*rest) {

@@ -4,6 +4,7 @@
 #include <dlfcn.h>
 
 #include <array>
+#include <optional>
 #include <set>
 #include <system_error>
 
@@ -74,10 +75,10 @@ std::vector<HostMpi> find_host_mpis() {
     std::error_code ignored;
     for (const fs::directory_entry &entry : fs::directory_iterator(folder, ignored)) {
       const std::string leaf = entry.path().filename().string();
-      if (!is_loadable_name(leaf)) continue;
+      const std::optional<Flavour> flavour = flavour_of_library(leaf);
+      if (!is_loadable_name(leaf) || !flavour.has_value()) continue;
       const fs::path file = fs::weakly_canonical(entry.path(), ignored);
-      if (seen.insert(file).second)
-        found.push_back({entry.path(), *flavour_of_library(leaf), version_of_library(file)});
+      if (seen.insert(file).second) found.push_back({entry.path(), *flavour, version_of_library(file)});
     }
   }
   return found;

@@ -14,7 +14,7 @@
 #include "base/knobs.hpp"
 #include "base/log.hpp"
 
-extern char **environ;
+extern char **environ;  // NOLINT(readability-redundant-declaration): POSIX has programs declare it
 
 namespace sluice::device {
 namespace {
@@ -208,9 +208,8 @@ Backend *Registry::load(const std::string &name, Status *status) {
     std::unique_ptr<Backend> backend = Backend::load(module.path, status);
     if (backend == nullptr) return nullptr;
     std::erase_if(modules_, [&](const Module &pending) { return pending.name == name; });
-    Backend *result = backend.get();
     activate(std::move(backend), module.priority);
-    return result;
+    return find(name.c_str());
   }
   *status = Status::error(
       ErrorKind::kInvalidArgument,
@@ -251,7 +250,7 @@ void Registry::publish() {
 
 void Registry::clear() noexcept {
   const std::scoped_lock lock(mutex_);
-  active_.store(&kEmpty, std::memory_order_release);
+  active_.store(&no_backends, std::memory_order_release);
   owned_.clear();
   snapshots_.clear();
 }

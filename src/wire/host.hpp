@@ -11,7 +11,7 @@ namespace sluice::wire {
 // One pointer for each of MPI's functions, named as the function. None is null: a function that the host MPI lacks is a
 // stand-in that logs its name once and returns MPI_ERR_OTHER.
 struct Host {
-#define SLUICE_MPI_FUNCTION(name) decltype(&::name) name;
+#define SLUICE_MPI_FUNCTION(name) decltype(&::name) name;  // NOLINT(bugprone-macro-parentheses): declares a member
 #include "generated/mpi_functions.inc"
 #undef SLUICE_MPI_FUNCTION
 };

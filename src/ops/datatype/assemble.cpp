@@ -194,6 +194,7 @@ Outcome add_value_index(const std::vector<Part> &parts, BlockList *blocks) {
 Outcome add(const TypeContents &contents, const std::vector<Part> &parts, BlockList *blocks) {
   const int combiner = contents.combiner;
   const Numbers &numbers = contents.numbers;
+  // NOLINTNEXTLINE(misc-redundant-expression): one and the same only where the interface has no constructors of MPI-1
   if (combiner == MPI_COMBINER_STRUCT || combiner == kStructInteger) return add_struct(numbers, parts, blocks);
   if (parts.empty()) return Outcome::kNonsense;
   const Part &part = parts[0];

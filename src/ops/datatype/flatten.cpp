@@ -149,7 +149,8 @@ class Walk {
 
 Status flatten(MPI_Datatype type, transfer::Layout *layout) {
   Walk walk;
-  const BlockList *found = nullptr;
+  const BlockList nothing;
+  const BlockList *found = &nothing;
   std::int64_t extent_bytes = 0;
   if (Status status = walk.visit(type, 0, &found); !status.is_ok()) return status;
   if (Status status = query_extent(type, &extent_bytes); !status.is_ok()) return status;

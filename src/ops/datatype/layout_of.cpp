@@ -64,7 +64,7 @@ void cache_layout(MPI_Datatype type, const LayoutPtr &layout) {
     log::warn_once("layout-attribute", "ops", "MPI_Type_set_attr failed; the datatype is taken apart at every use");
     return;
   }
-  static_cast<void>(value.release());  // the attribute owns it now
+  [[maybe_unused]] LayoutPtr *owned = value.release();  // by the attribute now
 }
 
 }  // namespace
