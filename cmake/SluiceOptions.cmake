@@ -34,7 +34,7 @@ endif()
 string(REPLACE "-g " "-g1 " CMAKE_CXX_FLAGS_RELWITHDEBINFO "${CMAKE_CXX_FLAGS_RELWITHDEBINFO}")
 
 option(SLUICE_WERROR "Warnings are errors" ON)
-set(SLUICE_SANITIZE "" CACHE STRING "address, undefined or thread")
+set(SLUICE_SANITIZE "" CACHE STRING "address, undefined, address,undefined or thread")
 option(SLUICE_COVERAGE "Instrument for gcov" OFF)
 
 # Every target of the project links this.
@@ -50,6 +50,11 @@ if(SLUICE_SANITIZE)
                          -fno-sanitize-recover=all)
   target_link_options(sluice_options INTERFACE -fsanitize=${SLUICE_SANITIZE})
 endif()
+# sluice_sanitized_targets(<target> ...): these are built for the tests that run under the sanitizers. Names without a
+# target are passed over (host memory has no backend).
+function(sluice_sanitized_targets)
+  set_property(GLOBAL APPEND PROPERTY SLUICE_SANITIZED_TARGETS ${ARGN})
+endfunction()
 if(SLUICE_COVERAGE)
   target_compile_options(sluice_options INTERFACE --coverage -fprofile-update=atomic)
   target_link_options(sluice_options INTERFACE --coverage)

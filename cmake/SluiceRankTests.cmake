@@ -27,6 +27,8 @@
 #   SLUICE_TEST_FAULT_KNOB    name of the variable that makes this backend fail on purpose
 #   SLUICE_TEST_STARTUP_S     seconds that its runtime takes to start, added to the time limit
 
+# A test with the label `sanitize` runs under the sanitizers too; the target `sanitized_tests` builds what those need.
+
 set(SLUICE_LAUNCH ${CMAKE_SOURCE_DIR}/tests/launch)
 # Preload libraries of the tests; the launcher looks for its yield shim there.
 set(SLUICE_TEST_LIBRARY_DIR ${CMAKE_LIBRARY_OUTPUT_DIRECTORY}/tests)
@@ -144,6 +146,7 @@ function(_sluice_add_one_rank_test)
   # The sanitizers see our code the same under every host MPI; the emulated device is the one whose runtime they cover.
   if(mpi STREQUAL first_mpi AND NOT "full" IN_LIST labels AND (fault_knob OR backend STREQUAL "none"))
     list(APPEND labels sanitize)
+    sluice_sanitized_targets(${program}_${flavour} sluice_${flavour} sluice_backend_${backend})
   endif()
   math(EXPR ctest_limit_s "${limit_s} + 20")
   set_tests_properties(${name} PROPERTIES LABELS "${labels}" PROCESSORS ${n} TIMEOUT ${ctest_limit_s}

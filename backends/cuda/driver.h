@@ -16,6 +16,7 @@
   X(cuPointerGetAttribute) X(cuPointerGetAttributes) X(cuThreadExchangeStreamCaptureMode) \
   X(cuMemAlloc) X(cuMemFree) X(cuMemAllocManaged) X(cuMemHostAlloc) X(cuMemFreeHost) \
   X(cuMemHostRegister) X(cuMemHostUnregister) X(cuMemHostGetDevicePointer) X(cuMemcpy) X(cuMemcpyAsync) \
+  X(cuMemcpyDtoHAsync) X(cuMemcpyHtoDAsync) \
   X(cuStreamCreate) X(cuStreamDestroy) X(cuStreamSynchronize) X(cuStreamQuery) \
   X(cuEventCreate) X(cuEventDestroy) X(cuEventRecord) X(cuEventQuery) X(cuEventSynchronize)
 // Absent ones are null, and what needs them is not offered.
@@ -25,10 +26,10 @@
 #define SLUICE_CUDA_BATCH(X)
 #endif
 #define SLUICE_CUDA_OPTIONAL(X) \
-  SLUICE_CUDA_BATCH(X) X(cuStreamWriteValue64)
+  SLUICE_CUDA_BATCH(X) X(cuStreamWriteValue64) X(cuStreamBatchMemOp)
 // What only the benchmarks of this folder compare.
 #define SLUICE_CUDA_COMPARED(X) \
-  X(cuMemcpyDtoH) X(cuMemcpyHtoD) X(cuStreamBatchMemOp) X(cuModuleLoadData) X(cuModuleGetFunction) X(cuLaunchKernel) \
+  X(cuMemcpyDtoH) X(cuMemcpyHtoD) X(cuModuleLoadData) X(cuModuleGetFunction) X(cuLaunchKernel) \
   X(cuGraphCreate) X(cuGraphAddKernelNode) X(cuGraphAddMemcpyNode) X(cuGraphInstantiate) X(cuGraphLaunch) \
   X(cuGraphExecKernelNodeSetParams) X(cuGraphExecMemcpyNodeSetParams)
 // clang-format on

@@ -64,6 +64,14 @@ class ContextScope {
   sluice_result_t result_ = SLUICE_SUCCESS;
 };
 
+// ---- pointers.cpp ----
+
+// Who reaches a range of memory: the CPU; the queue's device only; or more than one, unknown, or more than one
+// allocation, for which the driver finds the way.
+enum class Reach { kCpu, kDevice, kOther };
+// Exact at any moment, like query_pointer(). device: the one that kDevice means.
+Reach reach_of(const void *address, size_t size_bytes, int32_t device);
+
 // ---- memory.cpp ----
 
 // Host memory that any context's device reaches: shared pages, registered with the driver, so that the CPU may touch

@@ -53,6 +53,27 @@ sluice_result_t query_pointer(const void *address, sluice_pointer_info_t *info) 
   return SLUICE_SUCCESS;
 }
 
+Reach reach_of(const void *address, size_t size_bytes, int32_t device) {
+  unsigned type = 0;
+  unsigned is_managed = 0;
+  int owner = -1;
+  CUdeviceptr begin = 0;
+  size_t range_bytes = 0;
+  CUpointer_attribute attributes[] = {CU_POINTER_ATTRIBUTE_MEMORY_TYPE, CU_POINTER_ATTRIBUTE_IS_MANAGED,
+                                      CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, CU_POINTER_ATTRIBUTE_RANGE_START_ADDR,
+                                      CU_POINTER_ATTRIBUTE_RANGE_SIZE};
+  void *values[] = {&type, &is_managed, &owner, &begin, &range_bytes};
+  const auto first = reinterpret_cast<CUdeviceptr>(address);
+  // Refused: the copy itself will say why, in the driver's words.
+  if (g_driver.cuPointerGetAttributes(std::size(attributes), attributes, values, first) != CUDA_SUCCESS) {
+    return Reach::kOther;
+  }
+  if (is_managed != 0) return Reach::kOther;
+  if (type == 0 || type == CU_MEMORYTYPE_HOST) return Reach::kCpu;
+  const bool is_inside = first >= begin && first - begin <= range_bytes && size_bytes <= range_bytes - (first - begin);
+  return type == CU_MEMORYTYPE_DEVICE && owner == device && is_inside ? Reach::kDevice : Reach::kOther;
+}
+
 // The driver knows the memory of all contexts.
 sluice_result_t register_context(void * /*context*/) {
   return SLUICE_SUCCESS;

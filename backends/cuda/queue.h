@@ -8,10 +8,19 @@
 
 #include "module.h"
 
-// The largest copy from host memory that goes through the queue's bounce buffer (see copies.cpp).
-inline constexpr size_t kBounceBytes = 8192;
+// The largest copies that small_copies.cpp carries, up and down.
+inline constexpr size_t kSmallUpBytes = 8192;
+inline constexpr size_t kSmallDownBytes = 32768;
 // Tickets in flight at once when events mark them; the next one waits for the oldest.
 inline constexpr size_t kEvents = 64;
+
+// Host memory into which the device copies, and whose words are blank until then (small_copies.cpp).
+struct Landing {
+  char *memory = nullptr;
+  // What is not blank any more, or soon will not be.
+  size_t first = 0;
+  size_t size_bytes = 0;
+};
 
 struct sluice_queue {
   int32_t device = 0;
@@ -32,7 +41,11 @@ struct sluice_queue {
   sluice_result_t failure = SLUICE_SUCCESS;  // once a command failed, all that follow do
   std::string failure_text;
 
-  alignas(64) std::array<char, kBounceBytes> bounce;
+  std::array<Landing, 2> landings;  // one in use while the other is made blank; without memory when there was none
+  unsigned landing = 0;
+  uint32_t blank = 0;            // the word that says "nothing has arrived here"
+  bool can_write_words = false;  // small data may be written by the stream itself
+  alignas(64) std::array<char, kSmallUpBytes> bounce;
 };
 
 namespace sluice::backends::cuda {
@@ -45,5 +58,15 @@ sluice_result_t tickets_close(sluice_queue *queue);
 sluice_result_t ticket_enqueue(sluice_queue *queue);
 sluice_result_t ticket_test(sluice_queue *queue, uint64_t ticket);
 sluice_result_t ticket_wait(sluice_queue *queue, uint64_t ticket);
+
+// small_copies.cpp. The queue's context is current, and nothing that was enqueued earlier is unfinished.
+// Without host memory for it the queue does without: never an error.
+void small_copies_open(sluice_queue *queue);
+// The stream is idle.
+sluice_result_t small_copies_close(sluice_queue *queue);
+// One whole copy; the two differ in the side that is memory of the queue's device. dst (down) and src (up) are memory
+// that the CPU reaches. size_bytes: 1 to kSmallDownBytes or kSmallUpBytes.
+sluice_result_t small_copy_down(sluice_queue *queue, void *dst, const void *src, size_t size_bytes);
+sluice_result_t small_copy_up(sluice_queue *queue, void *dst, const void *src, size_t size_bytes);
 
 }  // namespace sluice::backends::cuda

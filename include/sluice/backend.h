@@ -105,10 +105,14 @@ typedef struct sluice_backend {
 
   /* ---- mandatory: life ---------------------------------------------------------------------------------------- */
 
-  /* Finds the runtime's entry points. Must not create a device context. Called once, before everything else but the
-   * data members above. SLUICE_ERROR_NO_DEVICE when the runtime is there and has no device: the module is unloaded. */
+  /* Finds the runtime's entry points. Must not create a device context. Called before everything else but the data
+   * members above. SLUICE_ERROR_NO_DEVICE when the runtime is there and has no device: the module is unloaded.
+   * A process may have several users of one module (libsluice, and a benchmark that makes device memory through it):
+   * each calls init() once and, after an init() that succeeded, fini() once. The latest `services` are the ones used;
+   * after any fini() there may be none, and the module then logs nothing and reads no knob. */
   sluice_result_t (*init)(const sluice_host_services_t *services);
-  /* Gives back all that the module holds. The vendor's runtime may be shut down already (a program that exits without
+  /* Gives back what the module holds and no other user of it needs; queues and memory belong to who made them, and
+   * those of other users stay as they are. The vendor's runtime may be shut down already (a program that exits without
    * MPI_Finalize): then nothing of it is called. */
   void (*fini)(void);
   /* The native text of this thread's last error; "" when there was none. Owned by the module, valid until the next

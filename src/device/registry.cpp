@@ -9,6 +9,7 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <span>
 #include <sstream>
 
 #include "base/knobs.hpp"
@@ -54,7 +55,11 @@ Status read_needs(Module *module, const fs::path &path) {
     std::string word;
     words >> word;
     if (word == "priority") {
-      words >> module->priority;
+      if (!(words >> module->priority)) {
+        return Status::error(ErrorKind::kBackend, path.string() + ": \"" + line +
+                                                      "\" is not \"priority <number>\", so the backend is not used; "
+                                                      "reinstall it");
+      }
     } else if (!word.empty()) {
       module->runtimes.push_back(word);
     }
@@ -73,16 +78,39 @@ bool is_allowed(const std::string &name) {
   return false;
 }
 
+std::string knob_prefix(const std::string &backend) {
+  std::string upper = backend;
+  std::transform(upper.begin(), upper.end(), upper.begin(), [](unsigned char c) { return std::toupper(c); });
+  return "SLUICE_" + upper + "_";
+}
+
+std::vector<std::string> environment_names() {
+  std::vector<std::string> names;
+  for (char **entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
+    const std::string_view text = *entry;
+    names.emplace_back(text.substr(0, text.find('=')));
+  }
+  return names;
+}
+
+// A backend's own knobs are known only once its module is loaded.
+void report_unknown_knobs_of(const Backend &backend) {
+  const std::span<const sluice_backend_knob_t> known(backend.table().knobs, backend.table().n_knobs);
+  const std::string prefix = knob_prefix(backend.name());
+  for (const std::string &name : environment_names()) {
+    const auto is_name = [&](const sluice_backend_knob_t &knob) { return name == knob.name; };
+    if (!name.starts_with(prefix) || std::ranges::any_of(known, is_name)) continue;
+    std::string all;
+    for (const sluice_backend_knob_t &knob : known) all += std::string(all.empty() ? "" : ", ") + knob.name;
+    log::warn("device", fmt::format("unknown knob {}; the backend {} has {}", name, backend.name(),
+                                    all.empty() ? std::string("none") : all));
+  }
+}
+
 void report_unknown(const std::vector<Module> &all) {
   std::vector<std::string> prefixes;
-  for (const Module &module : all) {
-    std::string upper = module.name;
-    std::transform(upper.begin(), upper.end(), upper.begin(), [](unsigned char c) { return std::toupper(c); });
-    prefixes.push_back("SLUICE_" + upper + "_");
-  }
-  std::vector<std::string> environment;
-  for (char **entry = environ; entry != nullptr && *entry != nullptr; ++entry) environment.emplace_back(*entry);
-  for (const std::string &text : unknown_knobs(environment, prefixes)) log::warn("base", text);
+  for (const Module &module : all) prefixes.push_back(knob_prefix(module.name));
+  for (const std::string &text : unknown_knobs(environment_names(), prefixes)) log::warn("base", text);
 
   const std::string &wanted = Knobs::process().text("SLUICE_BACKENDS");
   if (wanted == "auto" || wanted == "none") return;
@@ -237,6 +265,7 @@ void Registry::activate(std::unique_ptr<Backend> backend, int priority) {
   }
   const auto behind = std::upper_bound(owned_.begin(), owned_.end(), priority,
                                        [](int wanted, const Owned &owned) { return wanted < owned.priority; });
+  report_unknown_knobs_of(*backend);
   owned_.insert(behind, {std::move(backend), priority});
   publish();
 }

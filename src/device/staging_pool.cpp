@@ -126,7 +126,7 @@ Status StagingPool::acquire(const StagingSource &source, std::size_t size_bytes,
     if (held_bytes_ + block_bytes > limit_bytes_) free_idle(held_bytes_ + block_bytes - limit_bytes_);
     if (held_bytes_ + block_bytes > limit_bytes_) {
       return acquire_unpooled(
-          size_bytes,
+          size_bytes, "pool_limit",
           Status::error(ErrorKind::kOutOfMemory, fmt::format("the staging pool's limit of {} bytes is reached; raise "
                                                              "SLUICE_DEVICE_POOL_BYTES",
                                                              limit_bytes_)),
@@ -141,15 +141,17 @@ Status StagingPool::acquire(const StagingSource &source, std::size_t size_bytes,
       const std::scoped_lock lock(mutex_);  // NOLINT(clang-analyzer-unix.Malloc): what failed allocated nothing
       held_bytes_ -= block_bytes;
     }
-    return acquire_unpooled(size_bytes, status, lease);
+    return acquire_unpooled(size_bytes, "pool_exhausted", status, lease);
   }
   lease->data_ = block;
   lease->pool_ = this;
   return {};
 }
 
-Status StagingPool::acquire_unpooled(std::size_t size_bytes, const Status &why, StagingLease *lease) {
-  log::warn_once("pool_exhausted", "device", why.message() + " (C memory is used meanwhile, which is slower)");
+Status StagingPool::acquire_unpooled(std::size_t size_bytes, std::string_view cause, const Status &why,
+                                     StagingLease *lease) {
+  // Each cause is said once: a limit that is reached, and a runtime that has no memory, ask for different remedies.
+  log::warn_once(cause, "device", why.message() + " (C memory is used meanwhile, which is slower)");
   statistics::record_fallback("pool_exhausted");
   const std::size_t rounded = (size_bytes + kStagingAlignment - 1) / kStagingAlignment * kStagingAlignment;
   lease->pool_ = nullptr;

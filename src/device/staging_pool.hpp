@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <string_view>
 #include <vector>
 
 #include "base/status.hpp"
@@ -87,7 +88,9 @@ class StagingPool {
   Shelf &shelf_of(const StagingSource &source);
   void release(StagingLease *lease) noexcept;
   void free_idle(std::uint64_t wanted_bytes) noexcept;
-  [[nodiscard]] static Status acquire_unpooled(std::size_t size_bytes, const Status &why, StagingLease *lease);
+  // `cause` names the remedy that `why` asks for: each is said once.
+  [[nodiscard]] static Status acquire_unpooled(std::size_t size_bytes, std::string_view cause, const Status &why,
+                                               StagingLease *lease);
 
   const std::uint64_t limit_bytes_;
   mutable std::mutex mutex_;

@@ -28,6 +28,30 @@ constexpr sluice_memory_kind_t kKinds[] = {SLUICE_MEMORY_HOST, SLUICE_MEMORY_PIN
 
 }  // namespace
 
+// libsluice and a program that makes its device memory through the module are two users of one module.
+TEST(Contract, StaysUsable_WhenAnotherUserHasComeAndGone) {
+  SKIP_WITHOUT_PROGRAM_GROUP();
+  const sluice_host_services_t others = {.struct_size = sizeof(others), .log = nullptr, .knob = nullptr};
+  MAKE_MEMORY_OR_SKIP(src, SLUICE_MEMORY_HOST, 0, kMemoryBytes);
+  MAKE_MEMORY_OR_SKIP(dst, SLUICE_MEMORY_DEVICE, 0, kMemoryBytes);
+  const Queue queue(0);
+  ASSERT_EQ(queue.problem(), "");
+  uint64_t iteration = 0;
+  const auto expect_copies = [&] {
+    const CopyCase copy_case{4097, kGuardBytes + 1, kGuardBytes + 3, ++iteration};
+    EXPECT_EQ(conformance::check_copy(table(), queue.get(), src, dst, copy_case, CopyWay::kCopy), "");
+    EXPECT_EQ(conformance::check_copy(table(), queue.get(), src, dst, copy_case, CopyWay::kEnqueue), "");
+    sluice_pointer_info_t info = {};
+    EXPECT_OK(table().query_pointer(dst.data(), &info));
+    EXPECT_EQ(info.kind, SLUICE_MEMORY_DEVICE);
+  };
+  ASSERT_OK(table().init(&others));
+  expect_copies();
+  table().fini();
+  expect_copies();
+  EXPECT_GT(table().device_count(), 0);
+}
+
 class Between : public testing::TestWithParam<std::tuple<sluice_memory_kind_t, sluice_memory_kind_t, CopyWay>> {};
 
 INSTANTIATE_TEST_SUITE_P(Copies, Between,

@@ -106,6 +106,17 @@ TEST(Registry, WarnsOnce_AboutAModuleThatCannotBeLoaded) {
       << "once, and a machine without a device is no warning: " << text;
 }
 
+TEST(Registry, NamesAKnobThatTheBackendDoesNotKnow) {
+  ASSERT_EQ(setenv("SLUICE_LATE_SPEEED", "1", 1), 0);
+  Registry registry;
+  ::testing::internal::CaptureStderr();
+  Status status;
+  EXPECT_NE(registry.load("late", &status), nullptr) << status.message();
+  EXPECT_THAT(::testing::internal::GetCapturedStderr(),
+              AllOf(HasSubstr("unknown knob SLUICE_LATE_SPEEED"), HasSubstr("backend late")));
+  ASSERT_EQ(unsetenv("SLUICE_LATE_SPEEED"), 0);
+}
+
 TEST(Registry, LeavesOutWhatTheKnobDoesNotName) {
   const Runtime runtime("c");
   Registry registry;

@@ -5,6 +5,7 @@
 
 #include <cuda.h>
 
+#include <atomic>
 #include <condition_variable>
 #include <cstdint>
 #include <deque>
@@ -67,7 +68,13 @@ struct Block {
 struct State {
   std::mutex mutex;
   bool is_initialised = false;
-  bool is_broken = false;  // streams do nothing any more and say so when asked
+  bool is_broken = false;             // streams do nothing any more and say so when asked
+  bool is_held = false;               // copies wait until this ends
+  bool refuses_batches = false;       // of memory operations
+  uint32_t overwritten = 0;           // the word that was where the last copy down began
+  std::atomic<int> n_word_writes{0};  // commands that write words, enqueued by cuStreamWriteValue64
+  std::atomic<int> n_batches{0};      // the same by cuStreamBatchMemOp
+  std::condition_variable changed;
   CUctx_st primary[kDevices] = {{0}, {1}};
   int n_retained[kDevices] = {0, 0};
   std::map<CUdeviceptr, Block> blocks;
@@ -84,10 +91,14 @@ CUresult make_block(size_t size_bytes, CUmemorytype type, bool is_managed, CUdev
 CUresult add_registered(void *memory, size_t size_bytes);
 // Frees or forgets the block that begins at `address` and is of this type and origin.
 CUresult drop_block(CUdeviceptr address, CUmemorytype type, bool is_registered);
+// What a copy of a stream does, in its thread: 4 bytes at a time at the destination, as a bus delivers them.
+void move(CUdeviceptr dst, CUdeviceptr src, size_t size_bytes);
 // The block that holds an address, or null; the lock is held.
-const Block *find_block(CUdeviceptr address);
+const Block *find_block(CUdeviceptr address, CUdeviceptr *begin = nullptr);
 
 }  // namespace loopback
 
 // For tests: from now on all streams behave as after a fault on the device.
 extern "C" void loopback_break();
+// For tests: copies that are enqueued from now on wait until the next call says false.
+extern "C" void loopback_hold(bool is_held);

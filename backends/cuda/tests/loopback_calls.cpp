@@ -61,7 +61,7 @@ CUresult check_copy(CUdeviceptr dst, CUdeviceptr src, size_t size_bytes) {
 }
 
 // One attribute's value for a block, or for none (the driver's "nothing" values).
-CUresult store_attribute(void *data, CUpointer_attribute attribute, const loopback::Block *block) {
+CUresult store_attribute(void *data, CUpointer_attribute attribute, CUdeviceptr begin, const loopback::Block *block) {
   switch (attribute) {
     case CU_POINTER_ATTRIBUTE_CONTEXT:
       *static_cast<CUcontext *>(data) = block != nullptr ? block->context : nullptr;
@@ -77,6 +77,12 @@ CUresult store_attribute(void *data, CUpointer_attribute attribute, const loopba
       return CUDA_SUCCESS;
     case CU_POINTER_ATTRIBUTE_BUFFER_ID:
       *static_cast<unsigned long long *>(data) = block != nullptr ? block->id : 0ULL;
+      return CUDA_SUCCESS;
+    case CU_POINTER_ATTRIBUTE_RANGE_START_ADDR:
+      *static_cast<CUdeviceptr *>(data) = begin;
+      return CUDA_SUCCESS;
+    case CU_POINTER_ATTRIBUTE_RANGE_SIZE:
+      *static_cast<size_t *>(data) = block != nullptr ? block->size_bytes : 0;
       return CUDA_SUCCESS;
     default:
       return CUDA_ERROR_NOT_SUPPORTED;
@@ -210,16 +216,18 @@ CUresult cuThreadExchangeStreamCaptureMode(CUstreamCaptureMode *mode) {
 
 CUresult cuPointerGetAttribute(void *data, CUpointer_attribute attribute, CUdeviceptr address) {
   const std::scoped_lock lock(state().mutex);
-  const loopback::Block *block = loopback::find_block(address);
-  return block != nullptr ? store_attribute(data, attribute, block) : CUDA_ERROR_INVALID_VALUE;
+  CUdeviceptr begin = 0;
+  const loopback::Block *block = loopback::find_block(address, &begin);
+  return block != nullptr ? store_attribute(data, attribute, begin, block) : CUDA_ERROR_INVALID_VALUE;
 }
 
 CUresult cuPointerGetAttributes(unsigned count, CUpointer_attribute *attributes, void **data, CUdeviceptr address) {
   const std::scoped_lock lock(state().mutex);
   if (!state().is_initialised) return CUDA_ERROR_NOT_INITIALIZED;
-  const loopback::Block *block = loopback::find_block(address);
+  CUdeviceptr begin = 0;
+  const loopback::Block *block = loopback::find_block(address, &begin);
   for (unsigned i = 0; i < count; ++i) {
-    const CUresult result = store_attribute(data[i], attributes[i], block);
+    const CUresult result = store_attribute(data[i], attributes[i], begin, block);
     if (result != CUDA_SUCCESS) return result;
   }
   return CUDA_SUCCESS;
@@ -273,8 +281,16 @@ CUresult cuMemcpyAsync(CUdeviceptr dst, CUdeviceptr src, size_t size, CUstream s
   if (stream->context() != current()) return CUDA_ERROR_INVALID_CONTEXT;
   const CUresult result = check_copy(dst, src, size);
   if (result != CUDA_SUCCESS) return result;
-  stream->enqueue([=] { std::memmove(pointer(dst), pointer(src), size); });
+  stream->enqueue([=] { loopback::move(dst, src, size); });
   return CUDA_SUCCESS;
+}
+
+CUresult cuMemcpyDtoHAsync(void *dst, CUdeviceptr src, size_t size, CUstream stream) {
+  return cuMemcpyAsync(reinterpret_cast<CUdeviceptr>(dst), src, size, stream);
+}
+
+CUresult cuMemcpyHtoDAsync(CUdeviceptr dst, const void *src, size_t size, CUstream stream) {
+  return cuMemcpyAsync(dst, reinterpret_cast<CUdeviceptr>(src), size, stream);
 }
 
 CUresult cuMemcpyBatchAsync(CUdeviceptr *dsts, CUdeviceptr *srcs, size_t *sizes, size_t count,
@@ -318,10 +334,29 @@ CUresult cuStreamQuery(CUstream stream) {
 
 CUresult cuStreamWriteValue64(CUstream stream, CUdeviceptr address, cuuint64_t value, unsigned /*flags*/) {
   if (stream->context() != current()) return CUDA_ERROR_INVALID_CONTEXT;
+  ++state().n_word_writes;
   stream->enqueue([=] {
     if (is_broken()) return;
     std::atomic_ref<cuuint64_t>(*static_cast<cuuint64_t *>(pointer(address))).store(value, std::memory_order_release);
   });
+  return CUDA_SUCCESS;
+}
+
+CUresult cuStreamBatchMemOp(CUstream stream, unsigned count, CUstreamBatchMemOpParams *writes, unsigned /*flags*/) {
+  if (state().refuses_batches) return CUDA_ERROR_INVALID_VALUE;
+  if (stream->context() != current()) return CUDA_ERROR_INVALID_CONTEXT;
+  ++state().n_batches;
+  for (unsigned i = 0; i < count; ++i) {
+    const auto &one = writes[i].writeValue;
+    const bool is_wide = one.operation == CU_STREAM_MEM_OP_WRITE_VALUE_64;
+    if (one.address % (is_wide ? 8 : 4) != 0) return CUDA_ERROR_INVALID_VALUE;
+    const cuuint64_t value = is_wide ? one.value64 : one.value;
+    stream->enqueue([=, address = one.address] {
+      if (is_broken()) return;
+      if (is_wide) __atomic_store_n(static_cast<cuuint64_t *>(pointer(address)), value, __ATOMIC_RELEASE);
+      if (!is_wide) __atomic_store_n(static_cast<cuuint32_t *>(pointer(address)), value, __ATOMIC_RELEASE);
+    });
+  }
   return CUDA_SUCCESS;
 }
 
@@ -349,6 +384,14 @@ CUresult cuEventQuery(CUevent event) {
 CUresult cuEventSynchronize(CUevent event) {
   if (event->stream != nullptr) event->stream->wait(event->number);
   return CUDA_SUCCESS;
+}
+
+void loopback_hold(bool is_held) {
+  {
+    const std::scoped_lock lock(state().mutex);
+    state().is_held = is_held;
+  }
+  state().changed.notify_all();
 }
 
 void loopback_break() {

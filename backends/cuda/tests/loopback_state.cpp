@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Owns the loop-back driver's memory, contexts and streams.
+#include <algorithm>
 #include <cstdlib>
+#include <cstring>
 #include <utility>
 
 #include "loopback.h"
@@ -100,11 +102,32 @@ CUresult drop_block(CUdeviceptr address, CUmemorytype type, bool is_registered) 
   return CUDA_SUCCESS;
 }
 
-const Block *find_block(CUdeviceptr address) {
+void move(CUdeviceptr dst, CUdeviceptr src, size_t size_bytes) {
+  {
+    std::unique_lock lock(state().mutex);
+    state().changed.wait(lock, [] { return !state().is_held; });
+    if (state().is_broken) return;
+  }
+  const auto *from = reinterpret_cast<const char *>(src);
+  for (size_t at = 0; at < size_bytes;) {
+    const size_t offset = (dst + at) % sizeof(uint32_t);
+    const size_t n = std::min(sizeof(uint32_t) - offset, size_bytes - at);
+    auto *word = reinterpret_cast<uint32_t *>(dst + at - offset);
+    uint32_t value = __atomic_load_n(word, __ATOMIC_RELAXED);
+    if (at == 0) state().overwritten = value;
+    std::memcpy(reinterpret_cast<char *>(&value) + offset, from + at, n);
+    __atomic_store_n(word, value, __ATOMIC_RELEASE);
+    at += n;
+  }
+}
+
+const Block *find_block(CUdeviceptr address, CUdeviceptr *begin) {
   auto after = state().blocks.upper_bound(address);
   if (after == state().blocks.begin()) return nullptr;
   --after;
-  return address - after->first < after->second.size_bytes ? &after->second : nullptr;
+  if (address - after->first >= after->second.size_bytes) return nullptr;
+  if (begin != nullptr) *begin = after->first;
+  return &after->second;
 }
 
 }  // namespace loopback
