@@ -62,6 +62,9 @@ constexpr sluice_backend_t kTable = {
     .program_free = program_free,
     .program_copy = program_copy,
     .program_synchronize = program_synchronize,
+    .ipc_export = nullptr,
+    .ipc_open = nullptr,
+    .ipc_close = nullptr,
 };
 
 }  // namespace

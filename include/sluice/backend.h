@@ -25,7 +25,7 @@ extern "C" {
 
 /* Raised by one whenever the layout or the meaning of a member changes. Members are only ever appended; a module
  * whose api_version differs is refused with a message that names both numbers. */
-#define SLUICE_BACKEND_API_VERSION 1u
+#define SLUICE_BACKEND_API_VERSION 2u
 
 /* The one symbol that a module exports, of type sluice_backend_table_fn. */
 #define SLUICE_BACKEND_TABLE_SYMBOL "sluice_backend_table"
@@ -78,6 +78,12 @@ typedef struct sluice_copy {
   const void *src;
   size_t size_bytes;
 } sluice_copy_t;
+
+/* What one process gives another so that it can reach an allocation of the same node's devices. Plain bytes, which may be
+ * sent in a message and compared; what is in them is the backend's. Bytes that it does not use are 0. */
+typedef struct sluice_ipc_handle {
+  uint8_t bytes[128];
+} sluice_ipc_handle_t;
 
 /* A knob of the backend's own, named SLUICE_<BACKEND>_<NAME>; read with sluice_host_services_t::knob. */
 typedef struct sluice_backend_knob {
@@ -179,6 +185,24 @@ typedef struct sluice_backend {
   sluice_result_t (*program_copy)(void *dst, const void *src, size_t size_bytes);
   /* Waits for all work of the current device. */
   sluice_result_t (*program_synchronize)(void);
+
+  /* ---- optional group `ipc`: all three or none ------------------------------------------------------------------ */
+  /* Device memory of one process read by another on the same node (CCGrid'23, section IV.B). */
+
+  /* Makes a handle for the allocation that holds `address`; *base_offset is how far `address` lies behind its first
+   * byte, *size_bytes its whole size. The handle is good until the allocation is freed, and may be used by several
+   * processes and more than once. Cost: microseconds to milliseconds; callers keep handles by allocation_id.
+   * SLUICE_ERROR_UNSUPPORTED: this memory cannot be exported (last_error() says why); nothing is lost, stage it. */
+  sluice_result_t (*ipc_export)(const void *address, sluice_ipc_handle_t *handle, uint64_t *base_offset,
+                                uint64_t *size_bytes);
+  /* Maps another process's allocation for use by `device` of this one. *base is the address of its first byte, good for
+   * enqueue_copies and copy on queues of `device`, for no CPU access. `handle` may come from anybody: bytes that are no
+   * handle are an error, never a crash. A handle of this process itself is refused with SLUICE_ERROR_INVALID_ARGUMENT
+   * (use the pointer). Does not read freed memory as something else: opening after the exporter freed is an error or
+   * the old memory. SLUICE_ERROR_UNSUPPORTED: `device` cannot reach that memory. */
+  sluice_result_t (*ipc_open)(int32_t device, const sluice_ipc_handle_t *handle, void **base);
+  /* Unmaps what ipc_open gave; all copies on it are done. */
+  sluice_result_t (*ipc_close)(int32_t device, void *base);
 } sluice_backend_t;
 
 typedef const sluice_backend_t *(*sluice_backend_table_fn)(void);
