@@ -23,12 +23,12 @@ demo: build ## an unmodified MPI program exchanges device memory, with the naive
 	@tools/demo
 
 .PHONY: check
-check: setup ## builds, runs all tests but the full matrix
+check: setup ## builds, runs all tests but the full matrix, and the device tests under the sanitizers
 	@JOBS=$(JOBS) tools/check
 
 .PHONY: check-sanitizers
-check-sanitizers: setup ## the same, then the device tests under the address, undefined and thread sanitizers
-	@JOBS=$(JOBS) tools/check --sanitizers
+check-sanitizers: setup ## the last of these alone: address and undefined together, then thread
+	@JOBS=$(JOBS) tools/check --only-sanitizers
 
 .PHONY: setup
 setup: ## installs what is missing: Debian packages, and the Python environments in .venv

@@ -144,8 +144,11 @@ function(_sluice_add_one_rank_test)
   set(labels ${arg_LABELS} ranks-${n} backend-${backend} mpi-${mpi})
   list(GET SLUICE_HOST_MPIS 0 first_mpi)
   # The sanitizers see our code the same under every host MPI; the emulated device is the one whose runtime they cover.
-  if(mpi STREQUAL first_mpi AND NOT "full" IN_LIST labels AND (fault_knob OR backend STREQUAL "none"))
+  if(mpi STREQUAL first_mpi AND NOT "full" IN_LIST labels AND NOT arg_NO_SLUICE
+     AND (fault_knob OR backend STREQUAL "none"))
     list(APPEND labels sanitize)
+  endif()
+  if("sanitize" IN_LIST labels)
     sluice_sanitized_targets(${program}_${flavour} sluice_${flavour} sluice_backend_${backend})
   endif()
   math(EXPR ctest_limit_s "${limit_s} + 20")

@@ -66,6 +66,7 @@ constexpr sluice_backend_t kTable = {
     .program_free = program_free,
     .program_copy = program_copy,
     .program_synchronize = program_synchronize,
+    // All three of ipc.cpp, once the runtime can do it: .ipc_export = ipc_export, and so on.
     .ipc_export = nullptr,
     .ipc_open = nullptr,
     .ipc_close = nullptr,

@@ -38,6 +38,12 @@ sluice_result_t test_ticket(sluice_queue_t *queue, uint64_t ticket);
 sluice_result_t wait_ticket(sluice_queue_t *queue, uint64_t ticket);
 sluice_result_t copy(sluice_queue_t *queue, void *dst, const void *src, size_t size_bytes);
 
+// ipc.cpp
+sluice_result_t ipc_export(const void *address, sluice_ipc_handle_t *handle, uint64_t *base_offset,
+                           uint64_t *size_bytes);
+sluice_result_t ipc_open(int32_t device, const sluice_ipc_handle_t *handle, void **base);
+sluice_result_t ipc_close(int32_t device, void *base);
+
 // program.cpp
 sluice_result_t program_set_device(int32_t device);
 sluice_result_t program_alloc(sluice_memory_kind_t kind, size_t size_bytes, void **memory);

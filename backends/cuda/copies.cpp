@@ -58,9 +58,9 @@ bool enqueue_batch(sluice_queue *, const sluice_copy_t *, size_t, size_t *) {
 // Small copies of a queue that has nothing else to do, begun and finished in one call.
 bool copy_small(sluice_queue *queue, void *dst, const void *src, size_t size_bytes, sluice_result_t *result) {
   const bool is_idle = queue->last_ticket == queue->done_ticket && !queue->has_untracked;
-  if (g_copy_mode != CopyMode::kAuto || !is_idle || size_bytes == 0 || size_bytes > kSmallDownBytes) return false;
+  if (g_copy_mode != CopyMode::kAuto || !is_idle || size_bytes == 0 || size_bytes > kSmallBytes) return false;
   const Reach from = reach_of(src, size_bytes, queue->device);
-  if (from == Reach::kOther || (from == Reach::kCpu && size_bytes > kSmallUpBytes)) return false;
+  if (from == Reach::kOther) return false;
   const Reach to = reach_of(dst, size_bytes, queue->device);
   if (from == Reach::kDevice && to == Reach::kCpu && queue->landings[0].memory != nullptr) {
     *result = small_copy_down(queue, dst, src, size_bytes);

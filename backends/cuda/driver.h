@@ -26,7 +26,8 @@
 #define SLUICE_CUDA_BATCH(X)
 #endif
 #define SLUICE_CUDA_OPTIONAL(X) \
-  SLUICE_CUDA_BATCH(X) X(cuStreamWriteValue64) X(cuStreamBatchMemOp)
+  SLUICE_CUDA_BATCH(X) X(cuStreamWriteValue64) X(cuStreamBatchMemOp) \
+  X(cuIpcGetMemHandle) X(cuIpcOpenMemHandle) X(cuIpcCloseMemHandle) X(cuDeviceGetUuid) X(cuDeviceCanAccessPeer)
 // What only the benchmarks of this folder compare.
 #define SLUICE_CUDA_COMPARED(X) \
   X(cuMemcpyDtoH) X(cuMemcpyHtoD) X(cuModuleLoadData) X(cuModuleGetFunction) X(cuLaunchKernel) \

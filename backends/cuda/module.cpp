@@ -104,9 +104,9 @@ constexpr sluice_backend_t kTable = {
     .program_free = program_free,
     .program_copy = program_copy,
     .program_synchronize = program_synchronize,
-    .ipc_export = nullptr,
-    .ipc_open = nullptr,
-    .ipc_close = nullptr,
+    .ipc_export = ipc_export,
+    .ipc_open = ipc_open,
+    .ipc_close = ipc_close,
 };
 
 }  // namespace

@@ -23,7 +23,7 @@ namespace {
 // Data lands at the same place of a line as it came from: then it is cut where lines end and no word is cut.
 constexpr size_t kLineBytes = 256;
 constexpr size_t kPageBytes = 4096;
-constexpr size_t kLandingBytes = kSmallDownBytes + kPageBytes;
+constexpr size_t kLandingBytes = kSmallBytes + kPageBytes;
 constexpr size_t kWordBytes = sizeof(uint32_t);
 constexpr size_t kWordsAtOnce = 64;  // bytes
 // How long words may stay blank before a ticket is asked for: three times what a copy takes.

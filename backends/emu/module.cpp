@@ -62,9 +62,9 @@ constexpr sluice_backend_t kTable = {
     .program_free = program_free,
     .program_copy = program_copy,
     .program_synchronize = program_synchronize,
-    .ipc_export = nullptr,
-    .ipc_open = nullptr,
-    .ipc_close = nullptr,
+    .ipc_export = ipc_export,
+    .ipc_open = ipc_open,
+    .ipc_close = ipc_close,
 };
 
 }  // namespace
@@ -87,6 +87,8 @@ sluice_result_t translate(emu_result_t native) {
       return fail(SLUICE_ERROR_INVALID_ARGUMENT, emu_last_error_text());
     case EMU_ERROR_INVALID_DEVICE:
       return fail(SLUICE_ERROR_NO_DEVICE, emu_last_error_text());
+    case EMU_ERROR_NOT_SUPPORTED:
+      return fail(SLUICE_ERROR_UNSUPPORTED, emu_last_error_text());
     case EMU_ERROR_COPY_FAILED:
     case EMU_ERROR_QUEUE_FAILED:
     case EMU_ERROR_CONFIGURATION:

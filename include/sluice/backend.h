@@ -79,8 +79,8 @@ typedef struct sluice_copy {
   size_t size_bytes;
 } sluice_copy_t;
 
-/* What one process gives another so that it can reach an allocation of the same node's devices. Plain bytes, which may be
- * sent in a message and compared; what is in them is the backend's. Bytes that it does not use are 0. */
+/* What one process gives another so that it can reach an allocation of the same node's devices. Plain bytes, which may
+ * be sent in a message and compared; what is in them is the backend's. Bytes that it does not use are 0. */
 typedef struct sluice_ipc_handle {
   uint8_t bytes[128];
 } sluice_ipc_handle_t;

@@ -64,6 +64,21 @@ bool are_all_set(Functions... functions) {
   return ((functions != nullptr) && ...);
 }
 
+// Of an optional group all members are set, or none.
+template <typename... Functions>
+bool is_whole_or_absent(Functions... functions) {
+  return ((functions != nullptr) && ...) || ((functions == nullptr) && ...);
+}
+
+// What is wrong with the optional groups; empty when nothing is.
+std::string check_groups(const sluice_backend_t &table) {
+  if (!is_whole_or_absent(table.program_set_device, table.program_alloc, table.program_free, table.program_copy,
+                          table.program_synchronize)) {
+    return "program";
+  }
+  return is_whole_or_absent(table.ipc_export, table.ipc_open, table.ipc_close) ? "" : "ipc";
+}
+
 Status check_table(const sluice_backend_t *table, std::string_view path) {
   if (table == nullptr) {
     return Status::error(ErrorKind::kBackend, fmt::format("{}: the module has no table; reinstall it", path));
@@ -83,6 +98,12 @@ Status check_table(const sluice_backend_t *table, std::string_view path) {
   if (!is_whole) {
     return Status::error(ErrorKind::kBackend,
                          fmt::format("{}: the module leaves a mandatory function empty; reinstall it", path));
+  }
+  if (const std::string group = check_groups(*table); !group.empty()) {
+    return Status::error(ErrorKind::kBackend,
+                         fmt::format("{}: the module fills a part of the optional group `{}`, which "
+                                     "must be there whole or not at all; reinstall it",
+                                     path, group));
   }
   return {};
 }

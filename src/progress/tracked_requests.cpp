@@ -58,7 +58,7 @@ bool TrackedRequests::try_complete(Adopted *adopted, bool waits) {
       waits ? wire::host().MPI_Wait(&request, &status) : wire::host().MPI_Test(&request, &is_done, &status);
   if (result == MPI_SUCCESS && is_done == 0) return false;
   Status finished;
-  if (result == MPI_SUCCESS && !tracked->is_finished()) finished = tracked->finish(status);
+  if (result == MPI_SUCCESS && tracked->begin_finish()) finished = tracked->finish(status);
   if (!finished.is_ok()) log::error("progress", "a freed request: " + finished.message());
   if (tracked->is_persistent() && wire::host().MPI_Request_free(&request) != MPI_SUCCESS) {
     log::warn("progress", "a freed persistent request could not be given back to the host MPI");

@@ -48,15 +48,18 @@ class Tracked {
   [[nodiscard]] bool is_active() const noexcept { return is_active_; }
   void set_active(bool is_active) noexcept { is_active_ = is_active; }
 
-  // Data in place already (MPI_Request_get_status said so before MPI_Wait).
-  [[nodiscard]] bool is_finished() const noexcept { return is_finished_; }
-  void set_finished(bool is_finished) noexcept { is_finished_ = is_finished; }
+  // True for the one caller that has to call finish(); false when the data is in place already (MPI_Request_get_status
+  // said so before MPI_Wait). Any thread: those whose complete sends share a handle may find one Tracked between them.
+  [[nodiscard]] bool begin_finish() noexcept { return !is_finished_.exchange(true, std::memory_order_acq_rel); }
+
+  // Of a persistent request that is started once more.
+  void reset_finish() noexcept { is_finished_.store(false, std::memory_order_release); }
 
  private:
   const MPI_Comm communicator_;
   const bool is_persistent_;
   bool is_active_;
-  bool is_finished_ = false;
+  std::atomic<bool> is_finished_{false};
 };
 
 using TrackedPtr = std::shared_ptr<Tracked>;

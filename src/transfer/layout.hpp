@@ -25,7 +25,7 @@ struct Layout {
   std::vector<Block> blocks;      // empty when is_contiguous
 
   // The layout of a basic type of `size` bytes.
-  static Layout basic(std::uint64_t size) { 
+  static Layout basic(std::uint64_t size) {
     const auto bytes = static_cast<std::int64_t>(size);
     return {size, bytes, 0, bytes, true, {}};
   }

@@ -41,8 +41,8 @@ class Staged {
   // The same for an image; the region's span is known (not 0).
   [[nodiscard]] Status open_image(const Region &region, StagingMemory memory);
 
-  // Copies the region's payload down into the staging memory; an image in one piece, gaps and all, where the region lies
-  // in one allocation. Blocks. Errors of the runtime leave the region as it was.
+  // Copies the region's payload down into the staging memory; an image in one piece, gaps and all, where the region
+  // lies in one allocation. Blocks. Errors of the runtime leave the region as it was.
   [[nodiscard]] Status copy_down() const;
 
   // Copies the first `size_bytes` of the staging memory up into the region and touches no other byte of it: neither

@@ -62,6 +62,11 @@ void *object_of(void *symbol) noexcept {
   return symbol != nullptr && dladdr(symbol, &info) != 0 ? info.dli_fbase : nullptr;
 }
 
+void warn_of_missing(const char *name) {
+  log::warn_once(name, "wire",
+                 std::string(name) + " was called, and the host MPI has no such function; use an MPI that has it");
+}
+
 // What stands in for a function that the host MPI lacks.
 template <std::size_t Index, typename Function>
 struct Missing;
@@ -69,9 +74,7 @@ struct Missing;
 template <std::size_t Index, typename Result, typename... Arguments>
 struct Missing<Index, Result (*)(Arguments...)> {
   static Result call(Arguments... /*arguments*/) {
-    log::warn_once(
-        kNames[Index], "wire",
-        std::string(kNames[Index]) + " was called, and the host MPI has no such function; use an MPI that has it");
+    warn_of_missing(kNames[Index]);
     if constexpr (std::is_same_v<Result, int>) {
       return MPI_ERR_OTHER;
     } else {
@@ -107,23 +110,35 @@ struct Marked<Index, Result (*)(Arguments..., ...)> {
   static Result call(Arguments... arguments, ...) { return next(arguments...); }
 };
 
+// Both forms of one function; both null if the host MPI has neither.
+struct Symbols {
+  void *next;
+  void *profiling;
+  bool is_from_a_tool;  // `next` is not the host MPI's
+};
+
+// No template: what is written for each of the hundreds of functions takes its time to compile.
+Symbols symbols_of(const char *name) {
+  Symbols symbols{find(name), find((std::string("P") + name).c_str()), false};
+  if (symbols.profiling == nullptr) symbols.profiling = symbols.next;
+  if (symbols.next == nullptr) symbols.next = symbols.profiling;
+  symbols.is_from_a_tool = object_of(symbols.next) != object_of(symbols.profiling);
+  return symbols;
+}
+
 template <std::size_t Index, typename Function>
 void resolve_one(Function *next_slot, Function *profiling_slot) {
-  const std::string profiling_name = std::string("P") + kNames[Index];
-  void *profiling = find(profiling_name.c_str());
-  void *next = find(kNames[Index]);
-  if (profiling == nullptr) profiling = next;
-  if (next == nullptr) next = profiling;
-  if (next == nullptr) {
+  const Symbols symbols = symbols_of(kNames[Index]);
+  if (symbols.next == nullptr) {
     *next_slot = *profiling_slot = &Missing<Index, Function>::call;
     return;
   }
-  *profiling_slot = reinterpret_cast<Function>(profiling);
-  if (object_of(next) == object_of(profiling)) {
-    *next_slot = reinterpret_cast<Function>(next);
-  } else {
-    Marked<Index, Function>::next = reinterpret_cast<Function>(next);
+  *profiling_slot = reinterpret_cast<Function>(symbols.profiling);
+  if (symbols.is_from_a_tool) {
+    Marked<Index, Function>::next = reinterpret_cast<Function>(symbols.next);
     *next_slot = &Marked<Index, Function>::call;
+  } else {
+    *next_slot = reinterpret_cast<Function>(symbols.next);
   }
 }
 

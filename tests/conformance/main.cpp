@@ -6,9 +6,11 @@
 
 #include <array>
 #include <cstdio>
+#include <cstdlib>
 #include <string>
 #include <string_view>
 
+#include "ipc_peer.h"
 #include "module_under_test.h"
 
 namespace {
@@ -31,9 +33,11 @@ int main(int argc, char **argv) {
   if (GTEST_FLAG_GET(list_tests)) return RUN_ALL_TESTS();
   std::string backend;
   std::string module_dir = default_module_dir();
+  int peer_socket = -1;  // of the process that told this one to be its peer
   for (int i = 1; i + 1 < argc; i += 2) {
     if (std::string_view(argv[i]) == "--backend") backend = argv[i + 1];
     if (std::string_view(argv[i]) == "--module-dir") module_dir = argv[i + 1];
+    if (std::string_view(argv[i]) == conformance::kPeerOption) peer_socket = std::atoi(argv[i + 1]);
   }
   if (backend.empty()) {
     std::fprintf(stderr, "usage: %s --backend <name> [--module-dir <folder>]\n", argv[0]);
@@ -56,6 +60,12 @@ int main(int argc, char **argv) {
     std::fprintf(stderr, "backend %s: device %d: %s\n", backend.c_str(), i, conformance::table().last_error());
     return 1;
   }
+  if (peer_socket >= 0) {
+    const int peer_status = conformance::run_peer(peer_socket);
+    conformance::unload_module();
+    return peer_status;
+  }
+  conformance::remember_arguments(backend, module_dir);
   const int status = RUN_ALL_TESTS();
   conformance::unload_module();
   const testing::UnitTest &tests = *testing::UnitTest::GetInstance();

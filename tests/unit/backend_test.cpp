@@ -133,6 +133,42 @@ TEST(Backend_OverTable, IsRefused_WhenAnyMandatoryMemberIsEmpty) {
   EXPECT_EQ(fake.calls(Call::kInit), 0) << "a table with a hole was started";
 }
 
+// Each group with a hole, at every place; whole and absent groups are taken.
+TEST(Backend_OverTable, IsRefused_WhenAnOptionalGroupIsNotWhole) {
+  const FakeBackend fake;
+  using Table = sluice_backend_t;
+  Table whole = fake.table();
+  whole.program_set_device = [](int32_t) { return SLUICE_SUCCESS; };
+  whole.program_alloc = [](sluice_memory_kind_t, size_t, void **) { return SLUICE_SUCCESS; };
+  whole.program_free = [](void *) { return SLUICE_SUCCESS; };
+  whole.program_copy = [](void *, const void *, size_t) { return SLUICE_SUCCESS; };
+  whole.program_synchronize = []() { return SLUICE_SUCCESS; };
+  whole.ipc_export = [](const void *, sluice_ipc_handle_t *, uint64_t *, uint64_t *) { return SLUICE_SUCCESS; };
+  whole.ipc_open = [](int32_t, const sluice_ipc_handle_t *, void **) { return SLUICE_SUCCESS; };
+  whole.ipc_close = [](int32_t, void *) { return SLUICE_SUCCESS; };
+  const std::vector<std::pair<const char *, std::function<void(Table &)>>> holes = {
+      {"`program`", [](Table &t) { t.program_set_device = nullptr; }},
+      {"`program`", [](Table &t) { t.program_alloc = nullptr; }},
+      {"`program`", [](Table &t) { t.program_free = nullptr; }},
+      {"`program`", [](Table &t) { t.program_copy = nullptr; }},
+      {"`program`", [](Table &t) { t.program_synchronize = nullptr; }},
+      {"`ipc`", [](Table &t) { t.ipc_export = nullptr; }},
+      {"`ipc`", [](Table &t) { t.ipc_open = nullptr; }},
+      {"`ipc`", [](Table &t) { t.ipc_close = nullptr; }},
+  };
+  for (const auto &[group, dig] : holes) {
+    Table table = whole;
+    dig(table);
+    Status status;
+    EXPECT_EQ(Backend::over_table(&table, &status), nullptr) << group;
+    EXPECT_EQ(status.kind(), ErrorKind::kBackend);
+    EXPECT_THAT(status.message(), AllOf(HasSubstr(group), HasSubstr("whole or not at all")));
+  }
+  EXPECT_EQ(fake.calls(Call::kInit), 0) << "a table with a hole was started";
+  Status status;
+  EXPECT_NE(Backend::over_table(&whole, &status), nullptr) << status.message();
+}
+
 TEST(Backend_OverTable, TakesALongerTable) {
   const FakeBackend fake;
   sluice_backend_t table = fake.table();

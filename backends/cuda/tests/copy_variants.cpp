@@ -310,7 +310,7 @@ std::string memory_operations(Device &d, void *dst, const void *src, std::size_t
     } else {
       op.value64 = ++d.sequence;
     }
-    op.flags = i < n ? CU_STREAM_WRITE_VALUE_NO_MEMORY_BARRIER : CU_STREAM_WRITE_VALUE_DEFAULT;
+    op.flags = CU_STREAM_WRITE_VALUE_DEFAULT;  // the other one is refused by this version of the call
   }
   std::string why = result_text(d, "cuStreamBatchMemOp", d.driver.cuStreamBatchMemOp(d.stream, n + 1, ops, 0));
   return why.empty() ? wait_flag(d) : why;

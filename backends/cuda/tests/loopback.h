@@ -62,6 +62,10 @@ struct Block {
   bool is_registered;  // the program's own pages
   CUcontext context;
   unsigned long long id;
+  int file = -1;           // behind memory that other processes may open
+  bool is_opened = false;  // another process's
+  unsigned n_opened = 0;   // how often
+  unsigned long long inode = 0;
 };
 
 // All that the "driver" knows. One lock for all of it.
@@ -88,11 +92,16 @@ CUcontext current();
 
 // New memory of the current context, or CUDA_ERROR_OUT_OF_MEMORY.
 CUresult make_block(size_t size_bytes, CUmemorytype type, bool is_managed, CUdeviceptr *address);
+// Memory that other processes may open, and its file; null when there is none.
+void *make_shareable(size_t size_bytes, int *file);
+void drop_shareable(void *memory, const Block &block);
 CUresult add_registered(void *memory, size_t size_bytes);
 // Frees or forgets the block that begins at `address` and is of this type and origin.
 CUresult drop_block(CUdeviceptr address, CUmemorytype type, bool is_registered);
 // What a copy of a stream does, in its thread: 4 bytes at a time at the destination, as a bus delivers them.
 void move(CUdeviceptr dst, CUdeviceptr src, size_t size_bytes);
+// One attribute's value for a block, or for none (the driver's "nothing" values).
+CUresult store_attribute(void *data, CUpointer_attribute attribute, CUdeviceptr begin, const Block *block);
 // The block that holds an address, or null; the lock is held.
 const Block *find_block(CUdeviceptr address, CUdeviceptr *begin = nullptr);
 

@@ -60,35 +60,6 @@ CUresult check_copy(CUdeviceptr dst, CUdeviceptr src, size_t size_bytes) {
   return is_copy_inside(dst, size_bytes) && is_copy_inside(src, size_bytes) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
-// One attribute's value for a block, or for none (the driver's "nothing" values).
-CUresult store_attribute(void *data, CUpointer_attribute attribute, CUdeviceptr begin, const loopback::Block *block) {
-  switch (attribute) {
-    case CU_POINTER_ATTRIBUTE_CONTEXT:
-      *static_cast<CUcontext *>(data) = block != nullptr ? block->context : nullptr;
-      return CUDA_SUCCESS;
-    case CU_POINTER_ATTRIBUTE_MEMORY_TYPE:
-      *static_cast<unsigned *>(data) = block != nullptr ? static_cast<unsigned>(block->type) : 0U;
-      return CUDA_SUCCESS;
-    case CU_POINTER_ATTRIBUTE_IS_MANAGED:
-      *static_cast<unsigned *>(data) = block != nullptr && block->is_managed ? 1U : 0U;
-      return CUDA_SUCCESS;
-    case CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL:
-      *static_cast<int *>(data) = block != nullptr ? block->context->device : -2;
-      return CUDA_SUCCESS;
-    case CU_POINTER_ATTRIBUTE_BUFFER_ID:
-      *static_cast<unsigned long long *>(data) = block != nullptr ? block->id : 0ULL;
-      return CUDA_SUCCESS;
-    case CU_POINTER_ATTRIBUTE_RANGE_START_ADDR:
-      *static_cast<CUdeviceptr *>(data) = begin;
-      return CUDA_SUCCESS;
-    case CU_POINTER_ATTRIBUTE_RANGE_SIZE:
-      *static_cast<size_t *>(data) = block != nullptr ? block->size_bytes : 0;
-      return CUDA_SUCCESS;
-    default:
-      return CUDA_ERROR_NOT_SUPPORTED;
-  }
-}
-
 }  // namespace
 
 // ---- life and devices ----
@@ -218,7 +189,7 @@ CUresult cuPointerGetAttribute(void *data, CUpointer_attribute attribute, CUdevi
   const std::scoped_lock lock(state().mutex);
   CUdeviceptr begin = 0;
   const loopback::Block *block = loopback::find_block(address, &begin);
-  return block != nullptr ? store_attribute(data, attribute, begin, block) : CUDA_ERROR_INVALID_VALUE;
+  return block != nullptr ? loopback::store_attribute(data, attribute, begin, block) : CUDA_ERROR_INVALID_VALUE;
 }
 
 CUresult cuPointerGetAttributes(unsigned count, CUpointer_attribute *attributes, void **data, CUdeviceptr address) {
@@ -227,7 +198,7 @@ CUresult cuPointerGetAttributes(unsigned count, CUpointer_attribute *attributes,
   CUdeviceptr begin = 0;
   const loopback::Block *block = loopback::find_block(address, &begin);
   for (unsigned i = 0; i < count; ++i) {
-    const CUresult result = store_attribute(data[i], attributes[i], begin, block);
+    const CUresult result = loopback::store_attribute(data[i], attributes[i], begin, block);
     if (result != CUDA_SUCCESS) return result;
   }
   return CUDA_SUCCESS;

@@ -74,11 +74,15 @@ CUcontext current() {
 CUresult make_block(size_t size_bytes, CUmemorytype type, bool is_managed, CUdeviceptr *address) {
   if (current() == nullptr) return CUDA_ERROR_INVALID_CONTEXT;
   if (size_bytes == 0) return CUDA_ERROR_INVALID_VALUE;
-  void *memory = size_bytes > (size_t{1} << 36U) ? nullptr : std::aligned_alloc(512, (size_bytes + 511) / 512 * 512);
+  if (size_bytes > (size_t{1} << 36U)) return CUDA_ERROR_OUT_OF_MEMORY;
+  int file = -1;
+  const bool is_shareable = type == CU_MEMORYTYPE_DEVICE && !is_managed;
+  void *memory =
+      is_shareable ? make_shareable(size_bytes, &file) : std::aligned_alloc(512, (size_bytes + 511) / 512 * 512);
   if (memory == nullptr) return CUDA_ERROR_OUT_OF_MEMORY;
   *address = reinterpret_cast<CUdeviceptr>(memory);
   const std::scoped_lock lock(state().mutex);
-  state().blocks[*address] = {size_bytes, type, is_managed, false, current(), ++state().last_id};
+  state().blocks[*address] = {size_bytes, type, is_managed, false, current(), ++state().last_id, file};
   return CUDA_SUCCESS;
 }
 
@@ -94,19 +98,31 @@ CUresult add_registered(void *memory, size_t size_bytes) {
 CUresult drop_block(CUdeviceptr address, CUmemorytype type, bool is_registered) {
   const std::scoped_lock lock(state().mutex);
   const auto found = state().blocks.find(address);
-  const bool is_that =
-      found != state().blocks.end() && found->second.type == type && found->second.is_registered == is_registered;
+  const bool is_that = found != state().blocks.end() && found->second.type == type &&
+                       found->second.is_registered == is_registered && !found->second.is_opened;
   if (!is_that) return is_registered ? CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED : CUDA_ERROR_INVALID_VALUE;
+  const Block block = found->second;
   state().blocks.erase(found);
-  if (!is_registered) std::free(reinterpret_cast<void *>(address));
+  if (block.file >= 0) {
+    drop_shareable(reinterpret_cast<void *>(address), block);
+  } else if (!is_registered) {
+    std::free(reinterpret_cast<void *>(address));
+  }
   return CUDA_SUCCESS;
 }
 
 void move(CUdeviceptr dst, CUdeviceptr src, size_t size_bytes) {
+  bool is_known = false;
   {
     std::unique_lock lock(state().mutex);
     state().changed.wait(lock, [] { return !state().is_held; });
     if (state().is_broken) return;
+    is_known = find_block(dst) != nullptr;
+  }
+  // The words at the ends of the program's own memory may hold what is another's.
+  if (!is_known) {
+    std::memmove(reinterpret_cast<void *>(dst), reinterpret_cast<const void *>(src), size_bytes);
+    return;
   }
   const auto *from = reinterpret_cast<const char *>(src);
   for (size_t at = 0; at < size_bytes;) {
@@ -118,6 +134,41 @@ void move(CUdeviceptr dst, CUdeviceptr src, size_t size_bytes) {
     std::memcpy(reinterpret_cast<char *>(&value) + offset, from + at, n);
     __atomic_store_n(word, value, __ATOMIC_RELEASE);
     at += n;
+  }
+}
+
+// One attribute's value for a block, or for none (the driver's "nothing" values).
+CUresult store_attribute(void *data, CUpointer_attribute attribute, CUdeviceptr begin, const Block *block) {
+  switch (attribute) {
+    case CU_POINTER_ATTRIBUTE_CONTEXT:
+      *static_cast<CUcontext *>(data) = block != nullptr ? block->context : nullptr;
+      return CUDA_SUCCESS;
+    case CU_POINTER_ATTRIBUTE_MEMORY_TYPE:
+      *static_cast<unsigned *>(data) = block != nullptr ? static_cast<unsigned>(block->type) : 0U;
+      return CUDA_SUCCESS;
+    case CU_POINTER_ATTRIBUTE_IS_MANAGED:
+      *static_cast<unsigned *>(data) = block != nullptr && block->is_managed ? 1U : 0U;
+      return CUDA_SUCCESS;
+    case CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL:
+      *static_cast<int *>(data) = block != nullptr ? block->context->device : -2;
+      return CUDA_SUCCESS;
+    case CU_POINTER_ATTRIBUTE_BUFFER_ID:
+      *static_cast<unsigned long long *>(data) = block != nullptr ? block->id : 0ULL;
+      return CUDA_SUCCESS;
+    case CU_POINTER_ATTRIBUTE_RANGE_START_ADDR:
+      *static_cast<CUdeviceptr *>(data) = begin;
+      return CUDA_SUCCESS;
+    case CU_POINTER_ATTRIBUTE_RANGE_SIZE:
+      *static_cast<size_t *>(data) = block != nullptr ? block->size_bytes : 0;
+      return CUDA_SUCCESS;
+    case CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE:
+      *static_cast<unsigned *>(data) = block != nullptr && block->file >= 0 && !block->is_opened ? 1U : 0U;
+      return CUDA_SUCCESS;
+    case CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE:
+      *static_cast<CUmemoryPool *>(data) = nullptr;
+      return CUDA_SUCCESS;
+    default:
+      return CUDA_ERROR_NOT_SUPPORTED;
   }
 }
 

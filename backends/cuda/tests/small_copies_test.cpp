@@ -26,22 +26,22 @@ class SmallCopies : public testing::Test {
   static void SetUpTestSuite() {
     void *library = dlopen(SLUICE_MODULE_PATH, RTLD_NOW | RTLD_LOCAL);
     ASSERT_NE(library, nullptr) << dlerror();
-    table_ = reinterpret_cast<sluice_backend_table_fn>(dlsym(library, SLUICE_BACKEND_TABLE_SYMBOL))();
+    table = reinterpret_cast<sluice_backend_table_fn>(dlsym(library, SLUICE_BACKEND_TABLE_SYMBOL))();
     static const sluice_host_services_t services = {sizeof services, [](int, const char *) {},
                                                     [](const char *) -> const char * { return nullptr; }};
     ASSERT_EQ(cuInit(0), CUDA_SUCCESS);
-    ASSERT_EQ(table_->init(&services), SLUICE_SUCCESS) << table_->last_error();
-    ASSERT_EQ(table_->program_set_device(0), SLUICE_SUCCESS);
+    ASSERT_EQ(table->init(&services), SLUICE_SUCCESS) << table->last_error();
+    ASSERT_EQ(table->program_set_device(0), SLUICE_SUCCESS);
   }
 
   void SetUp() override {
-    ASSERT_EQ(table_->program_alloc(SLUICE_MEMORY_DEVICE, kBytes, &device_memory_), SLUICE_SUCCESS);
-    ASSERT_EQ(table_->queue_create(0, &queue_), SLUICE_SUCCESS) << table_->last_error();
+    ASSERT_EQ(table->program_alloc(SLUICE_MEMORY_DEVICE, kBytes, &device_memory_), SLUICE_SUCCESS);
+    ASSERT_EQ(table->queue_create(0, &queue_), SLUICE_SUCCESS) << table->last_error();
   }
 
   void TearDown() override {
-    EXPECT_EQ(table_->queue_destroy(queue_), SLUICE_SUCCESS) << table_->last_error();
-    EXPECT_EQ(table_->program_free(device_memory_), SLUICE_SUCCESS);
+    EXPECT_EQ(table->queue_destroy(queue_), SLUICE_SUCCESS) << table->last_error();
+    EXPECT_EQ(table->program_free(device_memory_), SLUICE_SUCCESS);
   }
 
   // The loop-back driver's device memory is host memory.
@@ -50,8 +50,7 @@ class SmallCopies : public testing::Test {
   // Copies down and looks at every byte, those around the copy too.
   void expect_down(size_t offset, size_t size_bytes) {
     std::vector<char> to(size_bytes + 2, kUntouched);
-    ASSERT_EQ(table_->copy(queue_, to.data() + 1, device() + offset, size_bytes), SLUICE_SUCCESS)
-        << table_->last_error();
+    ASSERT_EQ(table->copy(queue_, to.data() + 1, device() + offset, size_bytes), SLUICE_SUCCESS) << table->last_error();
     ASSERT_EQ(std::memcmp(to.data() + 1, device() + offset, size_bytes), 0) << size_bytes << " from " << offset;
     ASSERT_EQ(to.front(), kUntouched);
     ASSERT_EQ(to.back(), kUntouched);
@@ -61,7 +60,7 @@ class SmallCopies : public testing::Test {
     std::vector<char> from(size_bytes);
     for (size_t i = 0; i < size_bytes; ++i) from[i] = pattern(round, i);
     std::memset(device(), kUntouched, kBytes);
-    ASSERT_EQ(table_->copy(queue_, device() + offset, from.data(), size_bytes), SLUICE_SUCCESS) << table_->last_error();
+    ASSERT_EQ(table->copy(queue_, device() + offset, from.data(), size_bytes), SLUICE_SUCCESS) << table->last_error();
     ASSERT_EQ(std::memcmp(device() + offset, from.data(), size_bytes), 0) << size_bytes << " to " << offset;
     for (size_t i = 0; i < kBytes; ++i) {
       if (i < offset || i >= offset + size_bytes) {
@@ -80,7 +79,7 @@ class SmallCopies : public testing::Test {
     return loopback::state().overwritten;
   }
 
-  inline static const sluice_backend_t *table_ = nullptr;
+  inline static const sluice_backend_t *table = nullptr;
   void *device_memory_ = nullptr;
   sluice_queue_t *queue_ = nullptr;
 };
@@ -124,7 +123,7 @@ TEST_F(SmallCopies, UpDataThatHoldsTheBlank_Arrives) {
   const uint32_t first = blank();
   std::vector<char> from(100);
   for (size_t at = 0; at + 4 <= from.size(); at += 4) std::memcpy(from.data() + at, &first, 4);
-  ASSERT_EQ(table_->copy(queue_, device(), from.data(), from.size()), SLUICE_SUCCESS);
+  ASSERT_EQ(table->copy(queue_, device(), from.data(), from.size()), SLUICE_SUCCESS);
   EXPECT_EQ(std::memcmp(device(), from.data(), from.size()), 0);
 }
 
@@ -136,9 +135,9 @@ TEST_F(SmallCopies, LateData_IsWaitedForByATicket) {
     std::vector<char> host(1000, 'x');
     sluice_result_t result = SLUICE_ERROR_NATIVE;
     std::thread copier([&] {
-      ASSERT_EQ(table_->program_set_device(0), SLUICE_SUCCESS);
-      result = is_up ? table_->copy(queue_, device(), host.data(), host.size())
-                     : table_->copy(queue_, host.data(), device(), host.size());
+      ASSERT_EQ(table->program_set_device(0), SLUICE_SUCCESS);
+      result = is_up ? table->copy(queue_, device(), host.data(), host.size())
+                     : table->copy(queue_, host.data(), device(), host.size());
     });
     while (loopback::state().n_word_writes == before) std::this_thread::yield();
     loopback_hold(false);
@@ -169,11 +168,11 @@ TEST_F(SmallCopies, RefusedWords_AreCopied) {
 
 TEST_F(SmallCopies, BeyondTheAllocation_IsTheDriversError) {
   std::vector<char> host(4096);
-  EXPECT_EQ(table_->copy(queue_, host.data(), device() + kBytes - 8, 16), SLUICE_ERROR_INVALID_ARGUMENT);
+  EXPECT_EQ(table->copy(queue_, host.data(), device() + kBytes - 8, 16), SLUICE_ERROR_INVALID_ARGUMENT);
   sluice_queue_t *other = nullptr;
-  ASSERT_EQ(table_->queue_create(0, &other), SLUICE_SUCCESS);
-  EXPECT_EQ(table_->copy(other, device() + kBytes - 8, host.data(), 16), SLUICE_ERROR_INVALID_ARGUMENT);
-  EXPECT_EQ(table_->queue_destroy(other), SLUICE_SUCCESS);
+  ASSERT_EQ(table->queue_create(0, &other), SLUICE_SUCCESS);
+  EXPECT_EQ(table->copy(other, device() + kBytes - 8, host.data(), 16), SLUICE_ERROR_INVALID_ARGUMENT);
+  EXPECT_EQ(table->queue_destroy(other), SLUICE_SUCCESS);
 }
 
 TEST_F(SmallCopies, QueueWithUnfinishedWork_KeepsItsOrder) {
@@ -181,17 +180,17 @@ TEST_F(SmallCopies, QueueWithUnfinishedWork_KeepsItsOrder) {
   const std::vector<char> first(4096, 'a');
   const std::vector<char> second(4096, 'b');
   const sluice_copy_t one = {device(), first.data(), first.size()};
-  ASSERT_EQ(table_->enqueue_copies(queue_, &one, 1), SLUICE_SUCCESS);
-  ASSERT_EQ(table_->copy(queue_, device(), second.data(), second.size()), SLUICE_SUCCESS);
+  ASSERT_EQ(table->enqueue_copies(queue_, &one, 1), SLUICE_SUCCESS);
+  ASSERT_EQ(table->copy(queue_, device(), second.data(), second.size()), SLUICE_SUCCESS);
   EXPECT_EQ(std::memcmp(device(), second.data(), second.size()), 0);
 }
 
 TEST_F(SmallCopies, ZDeadStream_IsAnErrorAndNoHang) {
   loopback_break();
   std::vector<char> host(4096);
-  EXPECT_EQ(table_->copy(queue_, host.data(), device(), 100), SLUICE_ERROR_NATIVE);
-  EXPECT_NE(std::strstr(table_->last_error(), "illegal memory access"), nullptr) << table_->last_error();
-  EXPECT_EQ(table_->copy(queue_, device(), host.data(), 100), SLUICE_ERROR_NATIVE);
+  EXPECT_EQ(table->copy(queue_, host.data(), device(), 100), SLUICE_ERROR_NATIVE);
+  EXPECT_NE(std::strstr(table->last_error(), "illegal memory access"), nullptr) << table->last_error();
+  EXPECT_EQ(table->copy(queue_, device(), host.data(), 100), SLUICE_ERROR_NATIVE);
 }
 
 }  // namespace

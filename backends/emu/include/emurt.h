@@ -29,7 +29,7 @@ extern "C" {
 #define EMU_API __attribute__((visibility("default")))
 
 #define EMU_VERSION_MAJOR 1
-#define EMU_VERSION_MINOR 0
+#define EMU_VERSION_MINOR 1
 
 typedef enum emu_result {
   EMU_SUCCESS = 0,
@@ -43,7 +43,8 @@ typedef enum emu_result {
   EMU_ERROR_CONFIGURATION = 8,   /* a wrong SLUICE_EMU_* value, profile or fault specification */
   EMU_ERROR_SHUT_DOWN = 9,       /* the process is exiting */
   EMU_ERROR_FORKED = 10,         /* this process is a fork of one that used the runtime */
-  EMU_ERROR_SYSTEM = 11          /* the operating system refused; the text has errno's words */
+  EMU_ERROR_SYSTEM = 11,         /* the operating system refused; the text has errno's words */
+  EMU_ERROR_NOT_SUPPORTED = 12   /* this memory, or another process's, cannot be shared */
 } emu_result_t;
 
 typedef enum emu_memory_kind {
@@ -116,6 +117,28 @@ EMU_API emu_result_t emu_pointer_query(const void *address, emu_pointer_info_t *
  * leaves its allocation, or touches a freed one, is EMU_ERROR_INVALID_POINTER and nothing is copied. */
 EMU_API emu_result_t emu_memcpy(void *dst, const void *src, size_t size_bytes);
 
+/* ---- memory of other processes -------------------------------------------------------------------------------------
+ */
+
+/* A name for an allocation that another process of the same machine may open. Plain bytes; unused ones are 0. */
+typedef struct emu_ipc_handle {
+  unsigned char bytes[128];
+} emu_ipc_handle_t;
+
+/* Makes the handle of the device allocation that holds `address`; the same bytes each time. It is good until the
+ * allocation is freed, for any number of processes. EMU_ERROR_NOT_SUPPORTED for every other kind of memory, and for
+ * memory that was itself opened. */
+EMU_API emu_result_t emu_ipc_export(const void *address, emu_ipc_handle_t *handle);
+/* Maps the allocation for the queues of the current device: *memory is its first byte, without host access, of kind
+ * DEVICE and of the device that owns it. Each call makes a mapping of its own. The exporter is reached through
+ * /proc/<pid>/fd, which the system allows for processes of the same user (or with CAP_SYS_PTRACE) that are not set
+ * non-dumpable; else, and in another name space of process numbers, the answer is EMU_ERROR_NOT_SUPPORTED.
+ * EMU_ERROR_INVALID_VALUE: no handle, or one of this process. EMU_ERROR_INVALID_POINTER: the allocation was freed, or
+ * its process has ended. An exporter that frees while others have the memory open leaves them bytes of no meaning. */
+EMU_API emu_result_t emu_ipc_open(const emu_ipc_handle_t *handle, void **memory);
+/* Unmaps what emu_ipc_open gave; as emu_free otherwise. */
+EMU_API emu_result_t emu_ipc_close(void *memory);
+
 /* ---- queues -------------------------------------------------------------------------------------------------------
  */
 
@@ -156,6 +179,7 @@ EMU_API emu_result_t emu_queue_release(emu_queue_t *queue);
  *     ticket        emu_queue_record fails
  *     copy          any copy fails, nothing is written     queue_copy   the same, of copies through a queue only
  *     flip          any copy silently changes one byte     queue_flip   the same, of copies through a queue only
+ *     ipc_export    memory cannot be exported              ipc_open     memory of others cannot be opened
  *   delay_us:<a>-<b>  every copy begins late by a random time, in microseconds, 0 to 60000000
  *   reorder           the copies of one batch run in a random order
  * A text that does not read so is EMU_ERROR_CONFIGURATION and changes nothing. */

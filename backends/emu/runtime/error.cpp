@@ -40,6 +40,8 @@ const char *result_name(emu_result_t code) {
       return "EMU_ERROR_FORKED";
     case EMU_ERROR_SYSTEM:
       return "EMU_ERROR_SYSTEM";
+    case EMU_ERROR_NOT_SUPPORTED:
+      return "EMU_ERROR_NOT_SUPPORTED";
   }
   return "EMU_ERROR_UNKNOWN";
 }

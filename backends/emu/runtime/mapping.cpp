@@ -98,9 +98,8 @@ emu_result_t AddressRange::reserve(size_t size_bytes, size_t alignment, AddressR
   return EMU_SUCCESS;
 }
 
-emu_result_t AddressRange::map_alias(const DeviceMemoryFile &file, uint64_t offset, size_t size_bytes,
-                                     AddressRange *range) {
-  void *memory = mmap(nullptr, size_bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, file.descriptor(),
+emu_result_t AddressRange::map_alias(int descriptor, uint64_t offset, size_t size_bytes, AddressRange *range) {
+  void *memory = mmap(nullptr, size_bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, descriptor,
                       static_cast<off_t>(offset));
   if (memory == MAP_FAILED) return out_of_memory("mmap", size_bytes);
   keep_from_children(memory, size_bytes);
@@ -116,8 +115,8 @@ emu_result_t AddressRange::map_host_memory() {
   return EMU_SUCCESS;
 }
 
-emu_result_t AddressRange::map_inaccessible_file(const DeviceMemoryFile &file, uint64_t offset) {
-  if (mmap(memory_, size_bytes_, PROT_NONE, MAP_SHARED | MAP_FIXED | MAP_NORESERVE, file.descriptor(),
+emu_result_t AddressRange::map_inaccessible_file(int descriptor, uint64_t offset) {
+  if (mmap(memory_, size_bytes_, PROT_NONE, MAP_SHARED | MAP_FIXED | MAP_NORESERVE, descriptor,
            static_cast<off_t>(offset)) == MAP_FAILED) {
     return out_of_memory("mmap", size_bytes_);
   }

@@ -44,12 +44,12 @@ class AddressRange {
   // size_bytes: whole pages. EMU_ERROR_OUT_OF_MEMORY when the system has none.
   static emu_result_t reserve(size_t size_bytes, size_t alignment, AddressRange *range);
   // Readable and writable file memory anywhere: the runtime's own view of device memory.
-  static emu_result_t map_alias(const DeviceMemoryFile &file, uint64_t offset, size_t size_bytes, AddressRange *range);
+  // descriptor: of a memory file; not kept.
+  static emu_result_t map_alias(int descriptor, uint64_t offset, size_t size_bytes, AddressRange *range);
 
   // Replace what lies behind the range, in place. EMU_ERROR_OUT_OF_MEMORY when refused; the range is then as before.
-  emu_result_t map_host_memory();  // zeroed, the CPU may touch it
-  emu_result_t map_inaccessible_file(const DeviceMemoryFile &file,
-                                     uint64_t offset);  // device memory as programs see it
+  emu_result_t map_host_memory();                                       // zeroed, the CPU may touch it
+  emu_result_t map_inaccessible_file(int descriptor, uint64_t offset);  // device memory as programs see it
   // Takes the memory away and leaves only the address space, without access. Cannot fail in a way that matters: on
   // refusal the access is withdrawn and the pages are dropped instead.
   void make_inaccessible();

@@ -13,8 +13,13 @@
 
 namespace emurt {
 
-Allocation::Allocation(const AddressEntry &entry, AddressRange view, AddressRange alias, uint64_t file_offset)
-    : entry_(entry), view_(std::move(view)), alias_(std::move(alias)), file_offset_(file_offset) {}
+Allocation::Allocation(const AddressEntry &entry, AddressRange view, AddressRange alias, uint64_t file_offset,
+                       bool is_imported)
+    : entry_(entry),
+      view_(std::move(view)),
+      alias_(std::move(alias)),
+      file_offset_(file_offset),
+      is_imported_(is_imported) {}
 
 std::byte *Allocation::reachable(uintptr_t address) const {
   std::byte *memory = entry_.kind == EMU_MEMORY_DEVICE ? alias_.memory() : view_.memory();
@@ -105,12 +110,12 @@ emu_result_t MemoryTable::back_with_memory(emu_memory_kind_t kind, int32_t devic
   if (kind != EMU_MEMORY_DEVICE) return view->map_host_memory();
   DeviceMemoryFile &file = files_[static_cast<size_t>(device)];
   emu_result_t result = file.take(view->size_bytes(), offset);
-  if (result == EMU_SUCCESS) result = AddressRange::map_alias(file, *offset, view->size_bytes(), alias);
-  if (result == EMU_SUCCESS) result = view->map_inaccessible_file(file, *offset);
+  if (result == EMU_SUCCESS) result = AddressRange::map_alias(file.descriptor(), *offset, view->size_bytes(), alias);
+  if (result == EMU_SUCCESS) result = view->map_inaccessible_file(file.descriptor(), *offset);
   return result;
 }
 
-emu_result_t MemoryTable::free(void *memory) {
+emu_result_t MemoryTable::release(void *memory, bool is_import) {
   if (memory == nullptr) return EMU_SUCCESS;
   const auto address = reinterpret_cast<uintptr_t>(memory);
   std::shared_ptr<Allocation> allocation;
@@ -125,8 +130,16 @@ emu_result_t MemoryTable::free(void *memory) {
       return fail(EMU_ERROR_INVALID_POINTER, "free of {}: {}", memory,
                   known.kind == EMU_MEMORY_FREED ? "freed already" : "not the start of the allocation");
     }
+    if (it->second->is_imported_ != is_import) {
+      return fail(EMU_ERROR_INVALID_POINTER, "{} {}", memory,
+                  is_import ? "is this process's own; emu_free frees it"
+                            : "is another process's memory; emu_ipc_close unmaps it");
+    }
     allocation = std::move(it->second);
     live_.erase(it);
+    // Before the memory goes, so that nobody who still finds it in the ledger finds other bytes behind it.
+    const std::optional<uint32_t> slot = allocation->export_slot_;
+    if (slot.has_value()) ledger_.withdraw(*slot);
     AddressEntry freed = allocation->entry();
     freed.kind = EMU_MEMORY_FREED;
     index_.put(freed);
@@ -143,7 +156,7 @@ emu_result_t MemoryTable::free(void *memory) {
 
 void MemoryTable::refund(const Allocation &allocation) {
   const AddressEntry &entry = allocation.entry();
-  if (entry.kind == EMU_MEMORY_PINNED) return;
+  if (entry.kind == EMU_MEMORY_PINNED || allocation.is_imported_) return;
   const auto d = static_cast<size_t>(entry.device);
   bytes_in_use_[d] -= allocation.view_.size_bytes();
   if (entry.kind == EMU_MEMORY_DEVICE) files_[d].punch(allocation.file_offset_, allocation.view_.size_bytes());

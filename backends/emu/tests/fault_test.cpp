@@ -37,6 +37,22 @@ TEST(Faults, Allocations_FailAsAsked) {
   ASSERT_EMU(emu_free(memory));
 }
 
+TEST(Faults, MemoryOfOthers_IsRefusedAsAsked) {
+  const Settings settings;
+  const DeviceMemory device(100);
+  emu_ipc_handle_t handle{};
+  void *memory = nullptr;
+  ASSERT_EMU(emu_set_fault("ipc_export:2,ipc_open:1"));
+  EXPECT_EMU(emu_ipc_export(device.data(), &handle));
+  EXPECT_EQ(emu_ipc_export(device.data(), &handle), EMU_ERROR_NOT_SUPPORTED);
+  EXPECT_EQ(std::string(emu_last_error_text()), "EMU_ERROR_NOT_SUPPORTED: fault injected into ipc_export 2");
+  EXPECT_EMU(emu_ipc_export(device.data() + 99, &handle));
+  EXPECT_EQ(emu_ipc_open(&handle, &memory), EMU_ERROR_NOT_SUPPORTED);
+  // Without the fault it is this process's own handle.
+  EXPECT_EQ(emu_ipc_open(&handle, &memory), EMU_ERROR_INVALID_VALUE);
+  EXPECT_EQ(memory, nullptr);
+}
+
 TEST(Faults, QueuesAndTickets_FailAsAsked) {
   const Settings settings;
   const Queue queue;

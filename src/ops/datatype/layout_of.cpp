@@ -2,9 +2,12 @@
 #include "ops/datatype/layout_of.hpp"
 
 #include <atomic>
+#include <cstddef>
 #include <memory>
 #include <mutex>
 #include <new>
+#include <unordered_map>
+#include <utility>
 
 #include "base/log.hpp"
 #include "ops/datatype/flatten.hpp"
@@ -21,17 +24,76 @@ using transfer::LayoutPtr;
 std::atomic<int> attribute_key{MPI_KEYVAL_INVALID};
 std::mutex attribute_mutex;  // held while a layout is found and hung on its type
 
+// The values of all attributes. The host MPI deletes none of a type that lives until MPI_Finalize, because nobody freed
+// it or nobody may (MPI_Type_create_f90_real); those are given back from here.
+class AttributeValues {
+ public:
+  // Null when there is no memory.
+  void *add(const LayoutPtr &layout) noexcept {
+    try {
+      auto value = std::make_unique<LayoutPtr>(layout);
+      void *const address = value.get();
+      const std::scoped_lock lock(mutex_);
+      values_.emplace(address, std::move(value));
+      n_added_.fetch_add(1, std::memory_order_release);
+      return address;
+    } catch (const std::bad_alloc &) {
+      return nullptr;
+    }
+  }
+
+  // What an attribute has given back. The host MPI hands the address from one thread to another; the counter does what
+  // MPI does not promise, and makes visible what lies there.
+  [[nodiscard]] const LayoutPtr &at(const void *value) const noexcept {
+    static_cast<void>(n_added_.load(std::memory_order_acquire));
+    return *static_cast<const LayoutPtr *>(value);
+  }
+
+  // A second value beside `value`; null when clear() gave that one back, or without memory.
+  void *duplicate(void *value) noexcept {
+    LayoutPtr layout;
+    {
+      const std::scoped_lock lock(mutex_);
+      const auto found = values_.find(value);
+      if (found != values_.end()) layout = *found->second;
+    }
+    return layout != nullptr ? add(layout) : nullptr;
+  }
+
+  // Does nothing for a value that clear() gave back.
+  void remove(void *value) noexcept {
+    const std::scoped_lock lock(mutex_);
+    values_.erase(value);
+  }
+
+  void clear() noexcept {
+    const std::scoped_lock lock(mutex_);
+    values_.clear();
+  }
+
+ private:
+  std::atomic<std::size_t> n_added_{0};
+  std::mutex mutex_;
+  std::unordered_map<void *, std::unique_ptr<LayoutPtr>> values_;
+};
+
+// Outlives whatever a program may do to its types while it ends.
+AttributeValues &attribute_values() {
+  static AttributeValues *const values = new AttributeValues;
+  return *values;
+}
+
 // MPI calls these two; nothing may be thrown through it.
 extern "C" int sluice_copy_layout(MPI_Datatype /*type*/, int /*key*/, void * /*extra*/, void *value, void *copy,
                                   int *is_copied) noexcept {
-  auto *duplicate = new (std::nothrow) LayoutPtr(*static_cast<LayoutPtr *>(value));
+  void *duplicate = attribute_values().duplicate(value);
   *is_copied = duplicate != nullptr ? 1 : 0;  // without it the duplicate's layout is found when it is needed
   *static_cast<void **>(copy) = duplicate;
   return MPI_SUCCESS;
 }
 
 extern "C" int sluice_delete_layout(MPI_Datatype /*type*/, int /*key*/, void *value, void * /*extra*/) noexcept {
-  delete static_cast<LayoutPtr *>(value);
+  attribute_values().remove(value);
   return MPI_SUCCESS;
 }
 
@@ -44,7 +106,7 @@ bool cached_layout(MPI_Datatype type, LayoutPtr *layout) {
       is_set == 0) {
     return false;
   }
-  *layout = *static_cast<const LayoutPtr *>(value);
+  *layout = attribute_values().at(value);
   return true;
 }
 
@@ -58,13 +120,12 @@ void cache_layout(MPI_Datatype type, const LayoutPtr &layout) {
     }
     attribute_key.store(key, std::memory_order_release);
   }
-  std::unique_ptr<LayoutPtr> value(new (std::nothrow) LayoutPtr(layout));
+  void *value = attribute_values().add(layout);
   if (value == nullptr) return;
-  if (wire::host().MPI_Type_set_attr(type, key, value.get()) != MPI_SUCCESS) {
+  if (wire::host().MPI_Type_set_attr(type, key, value) != MPI_SUCCESS) {
+    attribute_values().remove(value);
     log::warn_once("layout-attribute", "ops", "MPI_Type_set_attr failed; the datatype is taken apart at every use");
-    return;
   }
-  [[maybe_unused]] LayoutPtr *owned = value.release();  // by the attribute now
 }
 
 }  // namespace
@@ -108,6 +169,7 @@ void release_datatypes() noexcept {
   if (key != MPI_KEYVAL_INVALID && wire::host().MPI_Type_free_keyval(&key) != MPI_SUCCESS) {
     log::debug("ops", "the attribute key of datatypes could not be freed");
   }
+  attribute_values().clear();
 }
 
 }  // namespace sluice::ops

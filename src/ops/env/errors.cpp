@@ -18,7 +18,8 @@ thread_local std::string last_error_text;
 // The codes that Sluice added, one for each kind of error, and the text of each one's last error.
 class AddedCodes {
  public:
-  // The code for `kind`, made at the first call, with `text` from now on; the class itself when the host cannot add one.
+  // The code for `kind`, made at the first call, with `text` from now on; the class itself when the host cannot add
+  // one.
   int set(ErrorKind kind, int error_class, std::string text) {
     const std::scoped_lock lock(mutex_);
     Entry &entry = entries_.at(static_cast<std::size_t>(kind));

@@ -17,7 +17,8 @@ int isend_through(Operation operation, IsendFunction<Count> function, const void
   return guarded(comm, [&]() -> int {
     // classify and plan
     Side side;
-    if (Status status = Side::of_outgoing(buf, count, datatype, dest, &side); !status.is_ok()) return raise(comm, status);
+    if (Status status = Side::of_outgoing(buf, count, datatype, dest, &side); !status.is_ok())
+      return raise(comm, status);
     if (!side.is_staged()) {
       const int result = (wire::host().*function)(buf, count, datatype, dest, tag, comm, request);
       if (result == MPI_SUCCESS) side.record(operation, side.size_bytes(), {});

@@ -18,7 +18,8 @@ int send_through(Operation operation, SendFunction<Count> function, const void *
     const statistics::Stopwatch watch;
     // classify and plan
     Side side;
-    if (Status status = Side::of_outgoing(buf, count, datatype, dest, &side); !status.is_ok()) return raise(comm, status);
+    if (Status status = Side::of_outgoing(buf, count, datatype, dest, &side); !status.is_ok())
+      return raise(comm, status);
     // execute
     if (side.is_staged()) {
       if (Status status = side.open_and_copy_down<Count>(); !status.is_ok()) return raise(comm, status);

@@ -18,7 +18,7 @@ TrackedPtr find_startable(MPI_Request request) {
 }
 
 void mark_started(const TrackedPtr &tracked) {
-  tracked->set_finished(false);
+  tracked->reset_finish();
   tracked->set_active(true);
 }
 

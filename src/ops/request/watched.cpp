@@ -44,10 +44,7 @@ int Watched::finish(int index, const MPI_Status &status, bool retires) {
   const Entry &entry = entries_[static_cast<std::size_t>(index)];
   if (entry.tracked == nullptr || !entry.tracked->is_active()) return MPI_SUCCESS;
   Status finished;
-  if (!entry.tracked->is_finished()) {
-    finished = entry.tracked->finish(status);
-    entry.tracked->set_finished(true);
-  }
+  if (entry.tracked->begin_finish()) finished = entry.tracked->finish(status);
   if (retires) retire(entry);
   return finished.is_ok() ? MPI_SUCCESS : raise(entry.tracked->communicator(), finished);
 }

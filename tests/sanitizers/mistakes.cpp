@@ -1,23 +1,21 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Makes one mistake on purpose, which a sanitizer must report and a test must fail for: sanitizer_fault MISTAKE [--mpi].
-// With --mpi it is made between MPI_Init and MPI_Finalize, as in the rank tests.
-#include <mpi.h>
+#include "tests/sanitizers/mistakes.hpp"
 
 #include <atomic>
 #include <climits>
+#include <cstddef>
 #include <cstdio>
-#include <cstring>
 #include <map>
-#include <string>
 #include <thread>
 
+namespace sluice::tests {
 namespace {
 
-// Reads one byte behind an allocation.
+// Reads one byte behind an allocation, whose size the compiler cannot know.
 void read_past_the_end() {
-  constexpr int kBytes = 100;
-  const volatile char *bytes = new char[kBytes]{};
-  const char past = bytes[kBytes];
+  const volatile int n_bytes = 100;
+  const volatile char *bytes = new char[static_cast<std::size_t>(n_bytes)]{};
+  const char past = bytes[n_bytes];  // NOLINT(clang-analyzer-core.uninitialized.Assign): the mistake
   std::printf("%d\n", past);
   delete[] bytes;
 }
@@ -27,7 +25,7 @@ void lose_memory() {
   volatile char *bytes = new char[100];
   bytes[0] = 1;
   bytes = nullptr;
-}
+}  // NOLINT(clang-analyzer-cplusplus.NewDeleteLeaks): the mistake
 
 void overflow() {
   volatile int value = INT_MAX;
@@ -53,24 +51,16 @@ void race() {
 
 }  // namespace
 
-int main(int argc, char **argv) {
+bool make_mistake(const std::string &name) {
   const std::map<std::string, void (*)()> mistakes{{"none", [] {}},
                                                    {"read_past_the_end", read_past_the_end},
                                                    {"lose_memory", lose_memory},
                                                    {"overflow", overflow},
                                                    {"race", race}};
-  const auto mistake = argc > 1 ? mistakes.find(argv[1]) : mistakes.end();
-  const bool has_mpi = argc == 3 && std::strcmp(argv[2], "--mpi") == 0;
-  if (mistake == mistakes.end() || argc > (has_mpi ? 3 : 2)) {
-    std::fprintf(stderr, "usage: sanitizer_fault none|read_past_the_end|lose_memory|overflow|race [--mpi]\n");
-    return 2;
-  }
-  if (has_mpi && MPI_Init(&argc, &argv) != MPI_SUCCESS) {
-    return 2;
-  }
+  const auto mistake = mistakes.find(name);
+  if (mistake == mistakes.end()) return false;
   mistake->second();
-  if (has_mpi) {
-    MPI_Finalize();
-  }
-  return 0;
+  return true;
 }
+
+}  // namespace sluice::tests
