@@ -72,6 +72,12 @@ enum class Reach { kCpu, kDevice, kOther };
 // Exact at any moment, like query_pointer(). device: the one that kDevice means.
 Reach reach_of(const void *address, size_t size_bytes, int32_t device);
 
+// ---- settled.cpp ----
+
+// Sees to it that copies of this module's queues find what the program's blocking copies have put into the device
+// memory at `address`, of the allocation `buffer_id`. Cheap but for the first time an allocation is seen. Any thread.
+void settle(const void *address, unsigned long long buffer_id);
+
 // ---- memory.cpp ----
 
 // Host memory that any context's device reaches: shared pages, registered with the driver, so that the CPU may touch

@@ -28,16 +28,18 @@ Pattern pattern_of(int rank, std::uint64_t iteration, std::size_t slot) {
 
 SizeSetup::SizeSetup(Session &session, std::uint64_t size_bytes, std::size_t n_slots, std::size_t n_buffers,
                      bool is_sender, bool is_receiver)
-    : type(size_bytes), buffers(make_buffers(session, size_bytes, n_buffers, is_sender, is_receiver)) {
+    : type(size_bytes) {
   const Options &options = session.options();
   const int peer = 1 - session.world().rank();
   if (options.route != Route::naive) {
+    buffers = make_buffers(session, size_bytes, n_buffers, is_sender, is_receiver);
     direct = std::make_unique<DirectRoute>(slot_pointers(buffers.send, n_slots), slot_pointers(buffers.recv, n_slots),
                                            type, peer);
   }
   if (options.route != Route::direct) {
-    naive = std::make_unique<NaiveRoute>(session.module(), session.memory(), options.naive_staging, buffers, n_slots,
-                                         type, peer);
+    naive_buffers = make_buffers(session, size_bytes, n_buffers, is_sender, is_receiver);
+    naive = std::make_unique<NaiveRoute>(session.module(), session.memory(), options.naive_staging, naive_buffers,
+                                         n_slots, type, peer);
   }
 }
 

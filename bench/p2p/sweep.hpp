@@ -31,6 +31,8 @@ struct SizeSetup {
 
   MessageType type;
   MessageBuffers buffers;
+  // Memory that no MPI has ever seen: a GPU-aware one may change how the vendor's copies treat memory passed to it.
+  MessageBuffers naive_buffers;
   std::unique_ptr<DirectRoute> direct;  // null when only the other is asked for
   std::unique_ptr<NaiveRoute> naive;
 };
@@ -89,7 +91,7 @@ class Sweep {
       failure = check(*setup->direct, "direct", setup->buffers, n_iterations, slots, size);
     }
     if (setup->naive && failure.empty()) {
-      failure = check(*setup->naive, "naive", setup->buffers, n_iterations, slots, size);
+      failure = check(*setup->naive, "naive", setup->naive_buffers, n_iterations, slots, size);
     }
     return failure;
   }
@@ -116,6 +118,7 @@ class Sweep {
     const auto setup =
         agree_on_setup(session_, size, slots, options.has_multiple_buffers ? slots : 1, is_sender_, is_receiver_);
     prepare_check(setup->buffers, rank_, 0, scratch_);
+    prepare_check(setup->naive_buffers, rank_, 0, scratch_);
     std::vector<Series> series;
     if (setup->direct) series.push_back({"direct", {}});
     if (setup->naive) series.push_back({"naive", {}});

@@ -132,7 +132,9 @@ typedef struct sluice_backend {
 
   /* Says what `address` is. Hot: called for every buffer of every MPI call once the module is loaded, so well under
    * 100 ns, no lock that a copy may hold, and exact at any moment: an address whose allocation was freed or replaced
-   * since the last call is answered as it is now. Unknown addresses are SLUICE_MEMORY_HOST and no error. */
+   * since the last call is answered as it is now. Unknown addresses are SLUICE_MEMORY_HOST and no error.
+   * Copies that are enqueued after it find what the program's blocking copies have put there, also where the runtime
+   * lets those return before their data has arrived. */
   sluice_result_t (*query_pointer)(const void *address, sluice_pointer_info_t *info);
 
   /* Makes pointers of another context of the runtime known, for runtimes whose pointer queries need one. `context`
@@ -198,8 +200,8 @@ typedef struct sluice_backend {
   /* Maps another process's allocation for use by `device` of this one. *base is the address of its first byte, good for
    * enqueue_copies and copy on queues of `device`, for no CPU access. `handle` may come from anybody: bytes that are no
    * handle are an error, never a crash. A handle of this process itself is refused with SLUICE_ERROR_INVALID_ARGUMENT
-   * (use the pointer). Does not read freed memory as something else: opening after the exporter freed is an error or
-   * the old memory. SLUICE_ERROR_UNSUPPORTED: `device` cannot reach that memory. */
+   * (use the pointer). Opening after the exporter freed is an error, the old memory, or memory that it has allocated
+   * since; never a crash. SLUICE_ERROR_UNSUPPORTED: `device` cannot reach that memory. */
   sluice_result_t (*ipc_open)(int32_t device, const sluice_ipc_handle_t *handle, void **base);
   /* Unmaps what ipc_open gave; all copies on it are done. */
   sluice_result_t (*ipc_close)(int32_t device, void *base);

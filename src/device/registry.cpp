@@ -109,6 +109,7 @@ void report_unknown_knobs_of(const Backend &backend) {
 
 void report_unknown(const std::vector<Module> &all) {
   std::vector<std::string> prefixes;
+  prefixes.reserve(all.size());
   for (const Module &module : all) prefixes.push_back(knob_prefix(module.name));
   for (const std::string &text : unknown_knobs(environment_names(), prefixes)) log::warn("base", text);
 

@@ -15,7 +15,6 @@
 using conformance::CopyCase;
 using conformance::CopyWay;
 using conformance::kGuardBytes;
-using conformance::Memory;
 using conformance::Queue;
 using conformance::table;
 

@@ -42,7 +42,7 @@ std::string check_memory(const Memory &memory, size_t offset, size_t size_bytes,
   std::vector<std::byte> expected(memory.size_bytes(), kPoison);
   std::ranges::copy(pattern(size_bytes, iteration), expected.begin() + static_cast<std::ptrdiff_t>(offset));
   if (bytes == expected) return "";
-  const std::string mismatch = pattern_mismatch(std::span(bytes).subspan(offset, size_bytes), iteration);
+  std::string mismatch = pattern_mismatch(std::span(bytes).subspan(offset, size_bytes), iteration);
   if (!mismatch.empty()) return mismatch;
   const auto [wrong, right] = std::ranges::mismatch(bytes, expected);
   return "a byte outside was changed, " + std::to_string(wrong - bytes.begin()) + " where the copy covers " +

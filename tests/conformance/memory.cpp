@@ -75,7 +75,11 @@ std::string Memory::write(std::span<const std::byte> bytes, size_t offset) const
     std::memcpy(data_ + offset, bytes.data(), bytes.size());
     return "";
   }
-  return said(table().program_copy(data_ + offset, bytes.data(), bytes.size()));
+  sluice_result_t result = table().program_copy(data_ + offset, bytes.data(), bytes.size());
+  // As libsluice does for each buffer of each call, after the program has filled it.
+  sluice_pointer_info_t info = {};
+  if (result == SLUICE_SUCCESS) result = table().query_pointer(data_ + offset, &info);
+  return said(result);
 }
 
 std::string Memory::read(std::vector<std::byte> *bytes) const {

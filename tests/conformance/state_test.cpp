@@ -9,7 +9,6 @@
 #include "memory.h"
 #include "module_under_test.h"
 
-using conformance::Memory;
 using conformance::table;
 
 namespace {

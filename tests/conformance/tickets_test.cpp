@@ -11,7 +11,6 @@
 #include "module_under_test.h"
 #include "pattern.h"
 
-using conformance::Memory;
 using conformance::Queue;
 using conformance::table;
 

@@ -48,7 +48,8 @@ TEST(Layout, MovesBytesLikeTheHostMpi_WhenTypesAreRandom) {
 
 TEST(Layout, MovesBytesLikeTheHostMpi_WhenArraysAreDistributed) {
   // Intel MPI 2021.18 packs 16 neighbouring elements where a block of 4 x 4 is meant, with or without Sluice.
-  const std::vector<MadeType> all = all_darrays(is_intel_mpi() ? int{MPI_DISTRIBUTE_DFLT_DARG} : 4);
+  const int default_argument = MPI_DISTRIBUTE_DFLT_DARG;
+  const std::vector<MadeType> all = all_darrays(is_intel_mpi() ? default_argument : 4);
   ASSERT_GT(all.size(), 80U);
   for (const MadeType &made : all) expect_same(made);
   EXPECT_EQ(errors_seen(), "");

@@ -27,7 +27,7 @@ struct Numbers {
   }
 };
 
-const std::array<std::pair<int, const char *>, 3> kDistributions = {
+constexpr std::array<std::pair<int, const char *>, 3> kDistributions = {
     {{MPI_DISTRIBUTE_BLOCK, "block"}, {MPI_DISTRIBUTE_CYCLIC, "cyclic"}, {MPI_DISTRIBUTE_NONE, "none"}}};
 
 bool is_empty(MPI_Datatype type) {
@@ -97,9 +97,9 @@ MadeType RandomTypes::nested(int depth) {
 }
 
 MadeType RandomTypes::blocks(int which, const MadeType &part, bool is_large) {
-  static const std::array<const char *, 10> kNames = {"contiguous", "vector",        "hvector",        "indexed",
-                                                      "hindexed",   "indexed_block", "hindexed_block", "resized",
-                                                      "dup",        "contiguous"};
+  static constexpr std::array<const char *, 10> kNames = {"contiguous", "vector",        "hvector",        "indexed",
+                                                          "hindexed",   "indexed_block", "hindexed_block", "resized",
+                                                          "dup",        "contiguous"};
   const wire::Host &mpi = wire::host();
   const int count = between(0, 4);
   const int length = between(0, 3);
@@ -241,10 +241,12 @@ std::vector<MadeType> all_darrays(int largest_argument) {
   const wire::Host &mpi = wire::host();
   std::vector<MadeType> all;
   const std::array<int, 2> sizes = {7, 5};
+  const std::array<int, 2> all_arguments = {MPI_DISTRIBUTE_DFLT_DARG, largest_argument};
+  const std::array<int, 2> orders = {MPI_ORDER_C, MPI_ORDER_FORTRAN};
   for (const auto &[first, first_name] : kDistributions) {
     for (const auto &[second, second_name] : kDistributions) {
-      for (const int argument : {int{MPI_DISTRIBUTE_DFLT_DARG}, largest_argument}) {
-        for (const int order : {int{MPI_ORDER_C}, int{MPI_ORDER_FORTRAN}}) {
+      for (const int argument : all_arguments) {
+        for (const int order : orders) {
           const std::array<int, 2> by = {first, second};
           const std::array<int, 2> grid = {first == MPI_DISTRIBUTE_NONE ? 1 : 2, second == MPI_DISTRIBUTE_NONE ? 1 : 2};
           const std::array<int, 2> arguments = {first == MPI_DISTRIBUTE_NONE ? MPI_DISTRIBUTE_DFLT_DARG : argument,

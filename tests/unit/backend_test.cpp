@@ -189,7 +189,7 @@ TEST(Backend_OverTable, EndsOnlyWhatStarted) {
   EXPECT_EQ(fake.finis(), 1);
 }
 
-class Backend_Check : public ::testing::Test {
+class Backend_Check : public ::testing::Test {  // NOLINT(readability-identifier-naming): a test suite's name
  protected:
   Backend_Check() : backend_(Backend::over_table(&fake_.table(), &status_)) {}
 

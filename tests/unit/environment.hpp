@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+// NOLINTNEXTLINE(readability-redundant-declaration): POSIX declares it in no header
 extern char **environ;
 
 namespace sluice::tests {

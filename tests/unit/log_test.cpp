@@ -18,7 +18,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-class Log_Line : public ::testing::Test {
+class Log_Line : public ::testing::Test {  // NOLINT(readability-identifier-naming): a test suite's name
  protected:
   ~Log_Line() override {
     set_level(Level::kWarn);

@@ -159,7 +159,7 @@ TEST_F(Pool, MovesALease) {
 
 TEST_F(Pool, GivesIdleBlocksBack_WhenTheLimitIsReached) {
   StagingPool pool(64 * 1024);
-  for (int i = 0; i < 3; ++i) acquire(&pool, source(StagingMemory::kRuntime), 4096 << i);
+  for (int i = 0; i < 3; ++i) acquire(&pool, source(StagingMemory::kRuntime), std::size_t{4096} << i);
   EXPECT_EQ(pool.held_bytes(), 28U * 1024);
   const StagingLease large = acquire(&pool, source(StagingMemory::kMalloc), 60 * 1024);
   EXPECT_EQ(pool.held_bytes(), 64U * 1024);

@@ -185,6 +185,10 @@ CUresult cuThreadExchangeStreamCaptureMode(CUstreamCaptureMode *mode) {
 
 // ---- memory ----
 
+CUresult cuPointerSetAttribute(const void *value, CUpointer_attribute attribute, CUdeviceptr /*address*/) {
+  return value != nullptr && attribute == CU_POINTER_ATTRIBUTE_SYNC_MEMOPS ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+}
+
 CUresult cuPointerGetAttribute(void *data, CUpointer_attribute attribute, CUdeviceptr address) {
   const std::scoped_lock lock(state().mutex);
   CUdeviceptr begin = 0;
@@ -299,6 +303,8 @@ CUresult cuStreamSynchronize(CUstream stream) {
 }
 
 CUresult cuStreamQuery(CUstream stream) {
+  // The default streams are never busy: the blocking copies of this driver are.
+  if (stream == CU_STREAM_LEGACY || stream == CU_STREAM_PER_THREAD) return CUDA_SUCCESS;
   if (is_broken()) return CUDA_ERROR_ILLEGAL_ADDRESS;
   return stream->n_done() == stream->n_enqueued() ? CUDA_SUCCESS : CUDA_ERROR_NOT_READY;
 }
@@ -324,8 +330,9 @@ CUresult cuStreamBatchMemOp(CUstream stream, unsigned count, CUstreamBatchMemOpP
     const cuuint64_t value = is_wide ? one.value64 : one.value;
     stream->enqueue([=, address = one.address] {
       if (is_broken()) return;
+      const auto narrow = static_cast<cuuint32_t>(value);
       if (is_wide) __atomic_store_n(static_cast<cuuint64_t *>(pointer(address)), value, __ATOMIC_RELEASE);
-      if (!is_wide) __atomic_store_n(static_cast<cuuint32_t *>(pointer(address)), value, __ATOMIC_RELEASE);
+      if (!is_wide) __atomic_store_n(static_cast<cuuint32_t *>(pointer(address)), narrow, __ATOMIC_RELEASE);
     });
   }
   return CUDA_SUCCESS;

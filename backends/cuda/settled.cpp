@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Owns the order between the program's blocking copies and this module's queues.
+//
+// A blocking copy from pageable memory may return while its last part is still on its way to the device (CUDA driver
+// API, "API synchronization behavior"), in the program's default stream, with which the module's streams are not
+// ordered: a copy down right after it could read what was there before. Seen on H200: the last bytes of 1 MiB were old.
+//
+// The driver can be told to finish such copies before they return, one allocation at a time (SYNC_MEMOPS). That holds
+// for those to come. Those that are on their way when an allocation is first seen are waited for: they are the first
+// work in the default stream, because the program was blocked until all before was done, so they end within the time of
+// one staging buffer, whatever the program has launched since.
+#include <array>
+#include <atomic>
+#include <chrono>
+
+#include "module.h"
+
+namespace sluice::backends::cuda {
+
+namespace {
+
+// Several times what the driver's staging buffers take over the bus; not longer, since the stream may also be busy with
+// a kernel of the program that waits for this very message.
+constexpr std::chrono::microseconds kPatience{300};
+
+// Allocations whose copies are finished on return, by a hash of their number, which the driver uses only once. An entry
+// that is replaced by another is found out anew.
+constexpr size_t kEntries = 4096;
+std::array<std::atomic<unsigned long long>, kEntries> g_settled;
+
+std::atomic<unsigned long long> &entry_of(unsigned long long buffer_id) {
+  return g_settled[(buffer_id * 0x9E3779B97F4A7C15ULL) >> 52U];
+}
+
+void wait_for(CUstream stream) {
+  const auto begin = std::chrono::steady_clock::now();
+  // Anything but "not ready" ends the wait: an error is for the copy itself to say.
+  while (g_driver.cuStreamQuery(stream) == CUDA_ERROR_NOT_READY &&
+         std::chrono::steady_clock::now() - begin < kPatience) {
+    __builtin_ia32_pause();
+  }
+}
+
+}  // namespace
+
+void settle(const void *address, unsigned long long buffer_id) {
+  std::atomic<unsigned long long> &entry = entry_of(buffer_id);
+  if (entry.load(std::memory_order_acquire) == buffer_id) return;
+  const auto pointer = reinterpret_cast<CUdeviceptr>(address);
+  // Memory that belongs to no context (of cuMemCreate) was copied to in the thread's current one.
+  CUcontext context = nullptr;
+  if (g_driver.cuPointerGetAttribute(&context, CU_POINTER_ATTRIBUTE_CONTEXT, pointer) != CUDA_SUCCESS ||
+      context == nullptr) {
+    if (g_driver.cuCtxGetCurrent(&context) != CUDA_SUCCESS || context == nullptr) return;
+  }
+  const ContextScope scope(context);
+  if (scope.result() != SLUICE_SUCCESS) return;
+  unsigned is_on = 1;
+  const bool is_told =
+      g_driver.cuPointerSetAttribute(&is_on, CU_POINTER_ATTRIBUTE_SYNC_MEMOPS, pointer) == CUDA_SUCCESS;
+  wait_for(CU_STREAM_LEGACY);
+  wait_for(CU_STREAM_PER_THREAD);
+  // Memory that cannot be told (of stream-ordered pools) is waited for each time.
+  if (is_told) entry.store(buffer_id, std::memory_order_release);
+}
+
+}  // namespace sluice::backends::cuda
