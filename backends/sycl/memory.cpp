@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Owns staging memory: the runtime's host allocations.
 #include <bit>
+#include <mutex>
 
 #include "runtime.h"
 
@@ -16,6 +17,9 @@ sluice_result_t host_alloc(int32_t device, size_t size_bytes, size_t alignment, 
   return guarded("aligned_alloc_host", [&] {
     const ::sycl::context &context = Runtime::start().default_context(device).context;
     const size_t size = size_bytes == 0 ? 1 : size_bytes;
+    // One at a time: over the CUDA adapter, concurrent aligned allocations were seen to fail (H200, 2026.2.0).
+    static std::mutex mutex;
+    const std::scoped_lock lock(mutex);
     *memory =
         alignment == 0 ? ::sycl::malloc_host(size, context) : ::sycl::aligned_alloc_host(alignment, size, context);
     if (*memory != nullptr) return SLUICE_SUCCESS;
