@@ -42,8 +42,8 @@ struct Plan {
 };
 
 // An image costs the gaps, and lets the host MPI send by the program's own datatype; from MPICH 4.0 a packed message of
-// more than one chunk cannot be received into a type with gaps (MPI_ERR_TRUNCATE; tests/README.md). Only what is sent
-// can be one: bringing an image up would overwrite the gaps.
+// more than one chunk cannot be received into a type with gaps (MPI_ERR_TRUNCATE, without Sluice too). Only what is
+// sent can be one: bringing an image up would overwrite the gaps.
 [[nodiscard]] constexpr Form form_of(const Query &query) noexcept {
   if (query.is_contiguous) return Form::kPlain;
   const bool is_dense = query.span_bytes != 0 && query.span_bytes / 2 <= query.size_bytes;

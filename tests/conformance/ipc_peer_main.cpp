@@ -59,6 +59,19 @@ class PeerProcess {
  private:
   using Verb = std::string (PeerProcess::*)(std::istringstream &);
 
+  // <memory or mapping> <offset> <bytes> <iteration>
+  struct Run {
+    size_t index = 0;
+    size_t offset = 0;
+    size_t size = 0;
+    uint64_t iteration = 0;
+  };
+  static Run read_run(std::istringstream &words) {
+    Run run;
+    words >> run.index >> run.offset >> run.size >> run.iteration;
+    return run;
+  }
+
   std::string hello(std::istringstream & /*words*/) { return "ok"; }
 
   // alloc <device> <bytes>: all of it zero
@@ -75,21 +88,13 @@ class PeerProcess {
 
   // fill <memory> <offset> <bytes> <iteration>
   std::string fill(std::istringstream &words) {
-    size_t index = 0;
-    size_t offset = 0;
-    size_t size = 0;
-    uint64_t iteration = 0;
-    words >> index >> offset >> size >> iteration;
+    const auto [index, offset, size, iteration] = read_run(words);
     return answer_of(memories_.at(index)->write(pattern(size, iteration), offset));
   }
 
   // holds <memory> <offset> <bytes> <iteration>: as a program would see it; zero around
   std::string holds(std::istringstream &words) {
-    size_t index = 0;
-    size_t offset = 0;
-    size_t size = 0;
-    uint64_t iteration = 0;
-    words >> index >> offset >> size >> iteration;
+    const auto [index, offset, size, iteration] = read_run(words);
     std::vector<std::byte> bytes;
     const std::string problem = memories_.at(index)->read(&bytes);
     if (!problem.empty()) return refused(problem);
@@ -134,11 +139,7 @@ class PeerProcess {
 
   // check <mapping> <offset> <bytes> <iteration>: read by a queue, in both ways
   std::string check(std::istringstream &words) {
-    size_t index = 0;
-    size_t offset = 0;
-    size_t size = 0;
-    uint64_t iteration = 0;
-    words >> index >> offset >> size >> iteration;
+    const auto [index, offset, size, iteration] = read_run(words);
     const Mapping &mapping = mappings_.at(index);
     const Queue queue(mapping.device);
     if (!queue.problem().empty()) return refused(queue.problem());
@@ -165,11 +166,7 @@ class PeerProcess {
 
   // write <mapping> <offset> <bytes> <iteration>
   std::string write(std::istringstream &words) {
-    size_t index = 0;
-    size_t offset = 0;
-    size_t size = 0;
-    uint64_t iteration = 0;
-    words >> index >> offset >> size >> iteration;
+    const auto [index, offset, size, iteration] = read_run(words);
     const Mapping &mapping = mappings_.at(index);
     const Queue queue(mapping.device);
     if (!queue.problem().empty()) return refused(queue.problem());

@@ -50,6 +50,20 @@ TEST(Plan_Choose, TakesTheRoute_ForEveryKindAndPolicy) {
   }
 }
 
+TEST(Plan_Choose, SendsDensePiecesAsAnImage) {
+  const auto form = [](bool is_outgoing, std::uint64_t span_bytes) {
+    Query query{MemoryKind::kDevice, 100, false};
+    query.is_outgoing = is_outgoing;
+    query.span_bytes = span_bytes;
+    return choose(query, {}).form;
+  };
+  EXPECT_EQ(form(true, 101), Form::kImage);
+  EXPECT_EQ(form(true, 201), Form::kImage);
+  EXPECT_EQ(form(true, 202), Form::kPacked) << "more gaps than payload";
+  EXPECT_EQ(form(true, 0), Form::kPacked) << "a span that nobody knows";
+  EXPECT_EQ(form(false, 101), Form::kPacked) << "bringing an image up would overwrite the gaps";
+}
+
 TEST(Plan_Choose, LeavesEmptyMessagesToTheHost) {
   for (const MemoryKind kind : kKinds) {
     const Plan plan = choose({kind, 0, true}, {});

@@ -104,6 +104,43 @@ TEST_F(Staging, OfOneRun_BringsEveryByte) {
   }
 }
 
+TEST_F(Staging, AsAnImage_HasEachByteWhereTheRegionHasIt) {
+  auto layout = std::make_shared<Layout>(*scattered());
+  layout->end_byte = 14;
+  for (const std::int64_t extent : {16, -16}) {
+    layout->extent_bytes = extent;
+    constexpr std::int64_t kCount = 3;
+    const Region r = region(layout, kCount, 100, extent < 0 ? 50 : 3);
+    EXPECT_EQ(r.first_byte(), extent < 0 ? -32 : 0);
+    ASSERT_EQ(r.span_bytes(), 46U);
+    const std::vector<std::int64_t> where = offsets(*layout, kCount);
+    for (std::size_t i = 0; i < where.size(); ++i) fake.alias(r.origin + where[i])[0] = pattern(i, 3);
+    Staged staged;
+    ASSERT_TRUE(staged.open_image(r, StagingMemory::kMalloc).is_ok());
+    ASSERT_TRUE(staged.copy_down().is_ok());
+    for (std::size_t i = 0; i < where.size(); ++i) EXPECT_EQ(staged.image_origin()[where[i]], pattern(i, 3)) << i;
+  }
+}
+
+// The gap between two allocations cannot be read, so the image is filled block by block.
+TEST_F(Staging, AsAnImageOfTwoAllocations_LeavesTheGapAlone) {
+  std::byte *low = fake.allocate(SLUICE_MEMORY_DEVICE, 64, 0, kGap);
+  std::byte *high = fake.allocate(SLUICE_MEMORY_DEVICE, 64, 0, kGap);
+  if (low > high) std::swap(low, high);
+  auto layout = std::make_shared<Layout>(*scattered());
+  layout->blocks = {{high - low, 4}, {1, 6}};
+  layout->first_byte = 1;
+  layout->end_byte = layout->extent_bytes = high - low + 4;
+  memory_ = low;
+  const Region r = {low, 1, layout, place()};
+  const std::vector<std::int64_t> where = offsets(*layout, 1);
+  for (std::size_t i = 0; i < where.size(); ++i) fake.alias(low + where[i])[0] = pattern(i, 4);
+  Staged staged;
+  ASSERT_TRUE(staged.open_image(r, StagingMemory::kMalloc).is_ok());
+  ASSERT_TRUE(staged.copy_down().is_ok());
+  for (std::size_t i = 0; i < where.size(); ++i) EXPECT_EQ(staged.image_origin()[where[i]], pattern(i, 4)) << i;
+}
+
 TEST_F(Staging, OfOneRun_LeavesWhatLiesBehindAShortMessage) {
   const Region r = region(contiguous(4), 100, 450);
   for (const std::uint64_t size : {0U, 1U, 399U, 400U, 401U, 100000U}) EXPECT_TRUE(goes_up(r, size)) << size;

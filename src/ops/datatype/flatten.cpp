@@ -166,11 +166,10 @@ Status flatten(MPI_Datatype type, transfer::Layout *layout) {
     return {};
   }
   layout->blocks = blocks;  // a copy has no room to spare
-  layout->first_byte = std::min_element(blocks.begin(), blocks.end(), [](const auto &a, const auto &b) {
-                         return a.offset_bytes < b.offset_bytes;
-                       })->offset_bytes;
+  layout->first_byte = std::numeric_limits<std::int64_t>::max();
   layout->end_byte = std::numeric_limits<std::int64_t>::min();
   for (const transfer::Block &block : blocks) {
+    layout->first_byte = std::min(layout->first_byte, block.offset_bytes);
     layout->end_byte = std::max(layout->end_byte, block.offset_bytes + static_cast<std::int64_t>(block.size_bytes));
   }
   return {};
