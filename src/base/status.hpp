@@ -16,6 +16,7 @@ enum class ErrorKind : std::uint8_t {
   kInvalidArgument,  // MPI_ERR_ARG: a knob, a name
   kBackend,          // MPI_ERR_OTHER: a vendor runtime refused
   kUnsupported,      // MPI_ERR_OTHER: cannot be done here
+  kTruncated,        // MPI_ERR_TRUNCATE: a message was longer than its receive
   kInternal          // MPI_ERR_INTERN: a defect of Sluice
 };
 

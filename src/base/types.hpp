@@ -27,15 +27,21 @@ inline constexpr std::array<std::string_view, 5> kMemoryKindNames = {"host", "pi
 
 // How the bytes of one side of an operation travel.
 enum class Route : std::uint8_t {
-  kHost,   // handed to the host MPI as they are
-  kStaged  // copied through staging memory, which the host MPI sends or receives (CCGrid'23, algorithm 1)
+  kHost,       // handed to the host MPI as they are
+  kStaged,     // copied through staging memory, which the host MPI sends or receives (CCGrid'23, algorithm 1)
+  kPipelined,  // in blocks: copied down, sent and copied up at the same time (CCGrid'23, section IV)
+  kIpc         // pulled by the receiver out of the sender's device memory (docs/protocol.md)
 };
-inline constexpr std::array<std::string_view, 2> kRouteNames = {"host", "staged"};
+inline constexpr std::array<std::string_view, 4> kRouteNames = {"host", "staged", "pipelined", "ipc"};
 
 // What staging buffers are made of (CCGrid'23, section IV.A). The values are those of sluice_staging_memory_t.
 enum class StagingMemory : std::uint8_t { kMalloc, kAligned, kRuntime, kRuntimeAligned };
 inline constexpr std::array<std::string_view, 4> kStagingMemoryNames = {"malloc", "aligned", "runtime",
                                                                         "runtime_aligned"};
+
+// How a message is cut into blocks (transfer/blocks.hpp).
+enum class Pipeline : std::uint8_t { kNone, kEven, kAdvanced, kAuto };
+inline constexpr std::array<std::string_view, 4> kPipelineNames = {"none", "even", "advanced", "auto"};
 
 // The alignment of the two aligned staging memories, in bytes.
 inline constexpr std::size_t kStagingAlignment = 4096;
@@ -48,6 +54,9 @@ inline constexpr std::size_t kStagingAlignment = 4096;
 }
 [[nodiscard]] constexpr std::string_view name(Route route) noexcept {
   return kRouteNames[static_cast<std::size_t>(route)];
+}
+[[nodiscard]] constexpr std::string_view name(Pipeline pipeline) noexcept {
+  return kPipelineNames[static_cast<std::size_t>(pipeline)];
 }
 [[nodiscard]] constexpr std::string_view name(StagingMemory memory) noexcept {
   return kStagingMemoryNames[static_cast<std::size_t>(memory)];

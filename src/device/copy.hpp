@@ -19,7 +19,4 @@ namespace sluice::device {
 // The same for many pieces at once: all are enqueued, then awaited once.
 [[nodiscard]] Status copy(const Place &place, std::span<const sluice_copy_t> pieces);
 
-// Destroys the idle queues. Before the backends are shut down, and in tests.
-void release_queues() noexcept;
-
 }  // namespace sluice::device

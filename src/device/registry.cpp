@@ -6,6 +6,7 @@
 #include <link.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -42,6 +43,33 @@ bool is_runtime_loaded(const Module &module, const std::vector<std::string> &lib
     return std::any_of(libraries.begin(), libraries.end(),
                        [&](const std::string &library) { return library.starts_with(runtime); });
   });
+}
+
+// The folders in which the dynamic linker looks for a library, as far as an ordinary process can tell.
+std::vector<fs::path> library_folders() {
+  std::vector<fs::path> folders = {
+      "/lib64", "/usr/lib64", "/usr/lib/x86_64-linux-gnu", "/usr/lib/aarch64-linux-gnu", "/usr/lib", "/usr/local/lib"};
+  const char *path = std::getenv("LD_LIBRARY_PATH");
+  std::istringstream words(path != nullptr ? path : "");
+  for (std::string folder; std::getline(words, folder, ':');) {
+    if (!folder.empty()) folders.emplace_back(folder);
+  }
+  return folders;
+}
+
+// A library that the module's runtime consists of lies where the dynamic linker would find it.
+bool is_installed(const Module &module) {
+  for (const fs::path &folder : library_folders()) {
+    std::error_code error;
+    for (const fs::directory_entry &entry : fs::directory_iterator(folder, error)) {
+      const std::string name = entry.path().filename().string();
+      if (std::any_of(module.runtimes.begin(), module.runtimes.end(),
+                      [&](const std::string &runtime) { return name.starts_with(runtime); })) {
+        return true;
+      }
+    }
+  }
+  return false;
 }
 
 Status read_needs(Module *module, const fs::path &path) {
@@ -244,6 +272,14 @@ Backend *Registry::load(const std::string &name, Status *status) {
       ErrorKind::kInvalidArgument,
       fmt::format("no backend \"{}\" in {}; `sluice info` lists those that are there", name, module_folder()));
   return nullptr;
+}
+
+bool Registry::may_have_devices() {
+  if (!backends().empty()) return true;
+  const std::string &allowed = Knobs::process().text("SLUICE_BACKENDS");
+  if (allowed != "auto") return allowed != "none" && !allowed.empty();
+  const std::scoped_lock lock(mutex_);
+  return std::any_of(modules_.begin(), modules_.end(), [](const Module &module) { return is_installed(module); });
 }
 
 Backend *Registry::find(const char *name) noexcept {

@@ -58,6 +58,10 @@ class Registry {
   // The loaded backend of that name, or null.
   [[nodiscard]] Backend *find(const char *name) noexcept;
 
+  // Device memory may turn up in this process, now or later: a backend is loaded, SLUICE_BACKENDS names some, or the
+  // runtime of an allowed one is installed on this machine. Setup cost: milliseconds.
+  [[nodiscard]] bool may_have_devices();
+
   // Adds a backend that is not a module, for tests.
   void add(std::unique_ptr<Backend> backend);
 

@@ -18,6 +18,10 @@ const char *sentence(Reason reason) {
       return "the CPU may not touch device memory";
     case Reason::kSharedIsStaged:
       return "SLUICE_DEVICE_SHARED is staged, so that no host MPI registers or pins migrating pages";
+    case Reason::kPeerPulls:
+      return "the receiver is on this node and pulls it out of the sender's device memory";
+    case Reason::kLarge:
+      return "long enough that copies and wire overlap";
   }
   return "";
 }
@@ -41,6 +45,7 @@ std::string explain(const Query &query, const Plan &plan) {
   if (plan.route == Route::kStaged) {
     how += fmt::format(" through {} memory{}", name(plan.staging_memory), words(plan.form));
   }
+  if (plan.route == Route::kPipelined) how += fmt::format(" through {} memory", name(plan.staging_memory));
   return fmt::format("{} {} bytes -> {}: {}", name(query.kind), query.size_bytes, how, sentence(plan.reason));
 }
 

@@ -13,6 +13,18 @@ namespace sluice::plan {
 struct Policy {
   bool stages_shared = true;                              // SLUICE_DEVICE_SHARED
   StagingMemory staging_memory = StagingMemory::kMalloc;  // SLUICE_DEVICE_STAGING_MEMORY, `auto` resolved
+  bool allows_ipc = false;                                // SLUICE_P2P_IPC, and the backend has the group
+  std::uint64_t ipc_threshold_bytes = 256;                // SLUICE_P2P_IPC_THRESHOLD
+  Pipeline pipeline = Pipeline::kNone;                    // SLUICE_P2P_PIPELINE
+  std::uint32_t pipeline_blocks = 2;                      // SLUICE_P2P_PIPELINE_BLOCKS
+  std::uint64_t pipeline_threshold_bytes = 65536;         // SLUICE_P2P_PIPELINE_THRESHOLD
+};
+
+// What the other side of a message can do.
+enum class Peer : std::uint8_t {
+  kUnknown,  // carries no Sluice that we know of: plain messages alone
+  kRemote,   // on another node: blocks
+  kLocal     // on this node: pulls from our memory, or blocks
 };
 
 // One side of an operation.
@@ -22,10 +34,19 @@ struct Query {
   bool is_contiguous = true;     // the payload is one run of bytes
   bool is_outgoing = false;      // only sent from: nothing is received into this side
   std::uint64_t span_bytes = 0;  // from the payload's lowest byte to its highest; 0: too far apart to say
+  Peer peer = Peer::kUnknown;    // of a side that is outgoing; a receiver learns the route from the message
 };
 
 // Why a route was chosen; the sentence is in explain().
-enum class Reason : std::uint8_t { kHostMemory, kNoBytes, kCpuMayTouch, kDeviceMemory, kSharedIsStaged };
+enum class Reason : std::uint8_t {
+  kHostMemory,
+  kNoBytes,
+  kCpuMayTouch,
+  kDeviceMemory,
+  kSharedIsStaged,
+  kPeerPulls,
+  kLarge
+};
 
 // How the payload lies in staging memory.
 enum class Form : std::uint8_t {
@@ -50,9 +71,23 @@ struct Plan {
   return query.is_outgoing && is_dense ? Form::kImage : Form::kPacked;
 }
 
+// The route of device memory that is sent from: only one run of bytes can be pulled or cut, and only a Sluice at the
+// other end knows what to do with a descriptor.
+[[nodiscard]] constexpr Plan choose_for_device(const Query &query, const Policy &policy) noexcept {
+  const Plan staged{Route::kStaged, Reason::kDeviceMemory, policy.staging_memory, form_of(query)};
+  if (!query.is_outgoing || !query.is_contiguous || query.peer == Peer::kUnknown) return staged;
+  if (query.kind == MemoryKind::kDevice && query.peer == Peer::kLocal && policy.allows_ipc &&
+      query.size_bytes >= policy.ipc_threshold_bytes) {
+    return {Route::kIpc, Reason::kPeerPulls, policy.staging_memory, Form::kPlain};
+  }
+  if (policy.pipeline != Pipeline::kNone && query.size_bytes >= policy.pipeline_threshold_bytes) {
+    return {Route::kPipelined, Reason::kLarge, policy.staging_memory, Form::kPlain};
+  }
+  return staged;
+}
+
 // The choice. Hot.
 [[nodiscard]] constexpr Plan choose(const Query &query, const Policy &policy) noexcept {
-  const Plan staged{Route::kStaged, Reason::kDeviceMemory, policy.staging_memory, form_of(query)};
   if (query.size_bytes == 0) return {Route::kHost, Reason::kNoBytes};
   switch (query.kind) {
     case MemoryKind::kHost:
@@ -61,15 +96,16 @@ struct Plan {
       return {Route::kHost, Reason::kCpuMayTouch};
     case MemoryKind::kShared: {
       if (!policy.stages_shared) return {Route::kHost, Reason::kCpuMayTouch};
-      Plan plan = staged;
-      plan.reason = Reason::kSharedIsStaged;
+      Plan plan = choose_for_device(query, policy);
+      if (plan.route == Route::kStaged) plan.reason = Reason::kSharedIsStaged;
       return plan;
     }
     case MemoryKind::kDevice:
+      return choose_for_device(query, policy);
     case MemoryKind::kFreed:
-      return staged;
+      break;
   }
-  return staged;
+  return {Route::kStaged, Reason::kDeviceMemory, policy.staging_memory, form_of(query)};
 }
 
 // One line for people: "device 4096 bytes -> staged through runtime memory: the CPU may not touch device memory".

@@ -2,7 +2,9 @@
 #include "plan/policy.hpp"
 
 #include <algorithm>
+#include <array>
 #include <optional>
+#include <string_view>
 
 #include "base/knobs.hpp"
 
@@ -10,18 +12,29 @@ namespace sluice::plan {
 namespace {
 
 struct KnobChoice {
-  bool stages_shared;
   std::optional<StagingMemory> staging_memory;  // empty: auto
+  Policy policy;                                // what depends on no backend
 };
+
+// The position of the word that `knob` has in `words`; `none` when it is not among them.
+template <typename Enum, std::size_t Size>
+std::optional<Enum> choice_of(const char *knob, const std::array<std::string_view, Size> &words) {
+  const auto found = std::find(words.begin(), words.end(), Knobs::process().text(knob));
+  if (found == words.end()) return std::nullopt;
+  return static_cast<Enum>(found - words.begin());
+}
 
 const KnobChoice &knob_choice() {
   static const KnobChoice choice = [] {
-    const std::string &word = Knobs::process().text("SLUICE_DEVICE_STAGING_MEMORY");
-    const auto found = std::find(kStagingMemoryNames.begin(), kStagingMemoryNames.end(), word);
-    KnobChoice read{Knobs::process().text("SLUICE_DEVICE_SHARED") == "staged", std::nullopt};
-    if (found != kStagingMemoryNames.end()) {
-      read.staging_memory = static_cast<StagingMemory>(found - kStagingMemoryNames.begin());
-    }
+    const Knobs &knobs = Knobs::process();
+    KnobChoice read;
+    read.staging_memory = choice_of<StagingMemory>("SLUICE_DEVICE_STAGING_MEMORY", kStagingMemoryNames);
+    read.policy.stages_shared = knobs.text("SLUICE_DEVICE_SHARED") == "staged";
+    read.policy.allows_ipc = knobs.text("SLUICE_P2P_IPC") != "off";
+    read.policy.ipc_threshold_bytes = knobs.bytes("SLUICE_P2P_IPC_THRESHOLD");
+    read.policy.pipeline = choice_of<Pipeline>("SLUICE_P2P_PIPELINE", kPipelineNames).value_or(Pipeline::kNone);
+    read.policy.pipeline_blocks = static_cast<std::uint32_t>(knobs.bytes("SLUICE_P2P_PIPELINE_BLOCKS"));
+    read.policy.pipeline_threshold_bytes = knobs.bytes("SLUICE_P2P_PIPELINE_THRESHOLD");
     return read;
   }();
   return choice;
@@ -31,7 +44,9 @@ const KnobChoice &knob_choice() {
 
 Policy policy_of(const device::Backend *backend, std::int32_t device) {
   const KnobChoice &choice = knob_choice();
-  Policy policy{choice.stages_shared, choice.staging_memory.value_or(StagingMemory::kMalloc)};
+  Policy policy = choice.policy;
+  policy.allows_ipc &= backend != nullptr && backend->table().ipc_export != nullptr;
+  policy.staging_memory = choice.staging_memory.value_or(StagingMemory::kMalloc);
   if (!choice.staging_memory && backend != nullptr) {
     policy.staging_memory = static_cast<StagingMemory>(backend->table().preferred_staging(device));
   }

@@ -6,6 +6,7 @@
 #include <functional>
 
 #include "base/log.hpp"
+#include "progress/engine.hpp"
 #include "wire/host.hpp"
 
 namespace sluice::progress {
@@ -15,6 +16,10 @@ std::size_t TrackedRequests::Hash::operator()(MPI_Request request) const noexcep
   static_assert(sizeof(request) <= sizeof(bits));
   std::memcpy(&bits, &request, sizeof(request));
   return std::hash<std::uintptr_t>()(bits);
+}
+
+int Tracked::start_again(const std::shared_ptr<Tracked> & /*self*/, MPI_Request *request) {
+  return wire::host().MPI_Start(request);
 }
 
 TrackedRequests &TrackedRequests::process() {
@@ -32,6 +37,16 @@ TrackedPtr TrackedRequests::find(MPI_Request request) const {
   const std::scoped_lock lock(mutex_);
   const auto found = table_.find(request);
   return found == table_.end() ? nullptr : found->second;
+}
+
+TrackedPtr TrackedRequests::take(MPI_Request request) {
+  const std::scoped_lock lock(mutex_);
+  const auto found = table_.find(request);
+  if (found == table_.end()) return nullptr;
+  TrackedPtr taken = std::move(found->second);
+  table_.erase(found);
+  n_tracked_.store(table_.size(), std::memory_order_release);
+  return taken;
 }
 
 void TrackedRequests::remove(MPI_Request request, const Tracked *tracked) {
@@ -52,13 +67,23 @@ void TrackedRequests::adopt(MPI_Request request, TrackedPtr tracked) {
 
 bool TrackedRequests::try_complete(Adopted *adopted, bool waits) {
   auto &[request, tracked] = *adopted;
+  if (tracked->is_hidden()) {
+    if (!waits) return false;
+    turn_until([&] { return !tracked->is_hidden(); });
+  }
+  // Waiting is done in turns: the peer may need something of this process first.
   MPI_Status status;
-  int is_done = 1;
-  const int result =
-      waits ? wire::host().MPI_Wait(&request, &status) : wire::host().MPI_Test(&request, &is_done, &status);
+  int is_done = 0;
+  int result = wire::host().MPI_Test(&request, &is_done, &status);
+  if (waits && result == MPI_SUCCESS && is_done == 0) {
+    turn_until([&] {
+      result = wire::host().MPI_Test(&request, &is_done, &status);
+      return result != MPI_SUCCESS || is_done != 0;
+    });
+  }
   if (result == MPI_SUCCESS && is_done == 0) return false;
   Status finished;
-  if (result == MPI_SUCCESS && tracked->begin_finish()) finished = tracked->finish(status);
+  if (result == MPI_SUCCESS && tracked->begin_finish()) finished = tracked->finish(&status);
   if (!finished.is_ok()) log::error("progress", "a freed request: " + finished.message());
   if (tracked->is_persistent() && wire::host().MPI_Request_free(&request) != MPI_SUCCESS) {
     log::warn("progress", "a freed persistent request could not be given back to the host MPI");

@@ -36,9 +36,28 @@ class Tracked {
   // Brings outgoing data into place before a persistent request is started. Blocks for the copy.
   [[nodiscard]] virtual Status prepare() = 0;
 
-  // Brings incoming data to where the program wants it, after the host MPI completed the request with `status`. Called
-  // at most once for each start. Blocks for the copy.
-  [[nodiscard]] virtual Status finish(const MPI_Status &status) = 0;
+  // Brings incoming data to where the program wants it, after the host MPI completed the request with *status, and
+  // makes the status say what the program is to see, but for its MPI_ERROR. Called at most once for each start. Blocks
+  // for the copy.
+  [[nodiscard]] virtual Status finish(MPI_Status *status) = 0;
+
+  // What finish() said, once more: a second call asks about the same completion (MPI_Request_get_status, then
+  // MPI_Wait).
+  [[nodiscard]] virtual Status recall(MPI_Status * /*status*/) { return {}; }
+
+  // The host MPI must not complete the request yet: the engine has still to do for it. Any thread. Hot.
+  [[nodiscard]] virtual bool is_hidden() const noexcept { return false; }
+
+  // The whole of MPI_Start for this persistent request, `request`, which is prepared and inactive. `self` is this.
+  // Returns an error code, raised already.
+  [[nodiscard]] virtual int start_again(const std::shared_ptr<Tracked> &self, MPI_Request *request);
+
+  // Complete although the host MPI's request is inactive: completion calls that pass over inactive requests must not
+  // pass over this one. Any thread.
+  [[nodiscard]] virtual bool is_apart() const noexcept { return false; }
+
+  // MPI_Cancel has no effect, as MPI allows for any request.
+  [[nodiscard]] virtual bool ignores_cancel() const noexcept { return false; }
 
   // Where errors of this request are raised.
   [[nodiscard]] MPI_Comm communicator() const noexcept { return communicator_; }
@@ -77,6 +96,10 @@ class TrackedRequests {
 
   // What stands beside `request`; null when nothing does. Any thread.
   [[nodiscard]] TrackedPtr find(MPI_Request request) const;
+
+  // The same, and takes it away: a completion call holds what it may complete, because another thread may be given the
+  // handle for a request of its own the moment the host MPI has completed it. Any thread.
+  [[nodiscard]] TrackedPtr take(MPI_Request request);
 
   // Takes away what stands beside `request` if it is still `tracked`. Any thread.
   void remove(MPI_Request request, const Tracked *tracked);

@@ -7,6 +7,7 @@
 
 #include <thread>
 
+#include "device/queue.hpp"
 #include "fake_device.hpp"
 
 namespace sluice::device {

@@ -10,6 +10,7 @@
 
 #include "device/copy.hpp"
 #include "device/place.hpp"
+#include "device/queue.hpp"
 #include "device/registry.hpp"
 #include "device/staging_pool.hpp"
 #include "fake_backend.hpp"

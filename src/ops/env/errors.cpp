@@ -75,6 +75,8 @@ int class_of(ErrorKind kind) noexcept {
       return MPI_ERR_BUFFER;
     case ErrorKind::kInvalidArgument:
       return MPI_ERR_ARG;
+    case ErrorKind::kTruncated:
+      return MPI_ERR_TRUNCATE;
     case ErrorKind::kInternal:
       return MPI_ERR_INTERN;
     case ErrorKind::kBackend:

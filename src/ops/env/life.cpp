@@ -11,10 +11,18 @@
 #include "base/log.hpp"
 #include "base/statistics.hpp"
 #include "device/copy.hpp"
+#include "device/ipc_exports.hpp"
+#include "device/ipc_imports.hpp"
+#include "device/queue.hpp"
 #include "device/registry.hpp"
 #include "device/staging_pool.hpp"
 #include "ops/datatype/layout_of.hpp"
+#include "ops/p2p/comm_state.hpp"
+#include "ops/p2p/control.hpp"
+#include "ops/request/turns.hpp"
+#include "progress/engine.hpp"
 #include "progress/tracked_requests.hpp"
+#include "wire/channel.hpp"
 #include "wire/host.hpp"
 
 namespace sluice::ops {
@@ -40,6 +48,28 @@ void print_statistics() {
   if (!file) log::error("ops", "the statistics could not be written to " + path + "; check SLUICE_STATS_FILE");
 }
 
+// Collective. Ranks on which no device memory can turn up need no channel; one on which it can is enough for all.
+void open_channel() {
+  const Knobs &knobs = Knobs::process();
+  const bool has_use = knobs.text("SLUICE_P2P_IPC") != "off" || knobs.text("SLUICE_P2P_PIPELINE") != "none";
+  const Status status = wire::Channel::process().open(has_use, device::Registry::process().may_have_devices());
+  if (!status.is_ok()) log::error("ops", status.message());
+}
+
+// Sees off what is under way, here and at the others: a peer may still wait for an acknowledgement.
+void close_channel() {
+  wire::Channel &channel = wire::Channel::process();
+  if (!channel.is_open()) return;
+  MPI_Request request = MPI_REQUEST_NULL;
+  progress::turn_until([] { return !progress::Engine::process().is_busy(); });
+  if (wire::host().MPI_Ibarrier(channel.comm(), &request) == MPI_SUCCESS) {
+    if (wait_in_turns(&request, MPI_STATUS_IGNORE) != MPI_SUCCESS) log::warn("ops", "the last barrier failed");
+  }
+  ControlListener::process().close();
+  release_comm_states();
+  channel.close();
+}
+
 }  // namespace
 
 void begin(bool has_world) noexcept {
@@ -53,6 +83,7 @@ void begin(bool has_world) noexcept {
     const std::string &mode = knobs.text("SLUICE_STATS");
     if ((mode != "off" && mode != "0") || !knobs.text("SLUICE_STATS_FILE").empty()) statistics::enable();
     device::Registry::process().refresh();
+    if (has_world) open_channel();
   } catch (const std::exception &error) {
     log::error("ops", std::string("start: ") + error.what());
   }
@@ -61,8 +92,11 @@ void begin(bool has_world) noexcept {
 void end() noexcept {
   try {
     progress::TrackedRequests::process().reap(true);
+    close_channel();
     print_statistics();
     release_datatypes();
+    device::IpcImports::process().clear();
+    device::IpcExports::process().clear();
     device::release_queues();
     device::StagingPool::process().trim();
   } catch (const std::exception &error) {

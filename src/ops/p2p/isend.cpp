@@ -2,6 +2,7 @@
 // MPI_Isend, MPI_Ibsend, MPI_Issend, MPI_Irsend and their large-count forms.
 #include "generated/operations.hpp"
 #include "ops/env/errors.hpp"
+#include "ops/p2p/outgoing.hpp"
 #include "ops/p2p/staged_request.hpp"
 
 namespace sluice::ops {
@@ -10,6 +11,19 @@ namespace {
 template <typename Count>
 using IsendFunction = int (*wire::Host::*)(const void *, Count, MPI_Datatype, int, int, MPI_Comm, MPI_Request *);
 
+// Sends the descriptor of `side`; *is_possible is false when the message has to be plain.
+int start_described(Operation operation, Side *side, int dest, int tag, MPI_Comm comm, MPI_Request *request,
+                    bool *is_possible) {
+  const auto outgoing = std::make_shared<Outgoing>(operation, comm, false);
+  if (Status status = outgoing->open(side, dest, tag, is_possible); !status.is_ok()) return raise(comm, status);
+  if (!*is_possible) return MPI_SUCCESS;
+  const int result = outgoing->start(false);
+  if (result != MPI_SUCCESS) return result;
+  *request = *outgoing->request();
+  progress::TrackedRequests::process().add(*request, outgoing);
+  return MPI_SUCCESS;
+}
+
 template <typename Count>
 int isend_through(Operation operation, IsendFunction<Count> function, const void *buf, Count count,
                   MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request *request) {
@@ -17,8 +31,16 @@ int isend_through(Operation operation, IsendFunction<Count> function, const void
   return guarded(comm, [&]() -> int {
     // classify and plan
     Side side;
-    if (Status status = Side::of_outgoing(buf, count, datatype, dest, &side); !status.is_ok())
+    // A buffered send may not wait for its receiver: its messages are always plain.
+    const MPI_Comm reached = operation == Operation::kIbsend ? MPI_COMM_NULL : comm;
+    if (Status status = Side::of_outgoing(buf, count, datatype, dest, reached, &side); !status.is_ok()) {
       return raise(comm, status);
+    }
+    if (side.is_described()) {
+      bool is_possible = true;
+      const int result = start_described(operation, &side, dest, tag, comm, request, &is_possible);
+      if (is_possible) return result;
+    }
     if (!side.is_staged()) {
       const int result = (wire::host().*function)(buf, count, datatype, dest, tag, comm, request);
       if (result == MPI_SUCCESS) side.record(operation, side.size_bytes(), {});

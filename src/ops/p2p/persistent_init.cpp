@@ -2,6 +2,8 @@
 // MPI_Send_init, MPI_Bsend_init, MPI_Ssend_init, MPI_Rsend_init, MPI_Recv_init and their large-count forms.
 #include "generated/operations.hpp"
 #include "ops/env/errors.hpp"
+#include "ops/p2p/incoming.hpp"
+#include "ops/p2p/outgoing.hpp"
 #include "ops/p2p/staged_request.hpp"
 
 namespace sluice::ops {
@@ -19,7 +21,20 @@ int send_init_through(Operation operation, SendInitFunction<Count> function, con
   if (is_plain_host_traffic()) return (wire::host().*function)(buf, count, datatype, dest, tag, comm, request);
   return guarded(comm, [&]() -> int {
     auto staged = std::make_shared<StagedRequest>(operation, comm, true);
-    Status ready = Side::of_outgoing(buf, count, datatype, dest, &staged->send_side);
+    // A buffered send may not wait for its receiver: its messages are always plain.
+    const MPI_Comm reached = operation == Operation::kBsendInit ? MPI_COMM_NULL : comm;
+    Status ready = Side::of_outgoing(buf, count, datatype, dest, reached, &staged->send_side);
+    if (ready.is_ok() && staged->send_side.is_described()) {
+      const auto outgoing = std::make_shared<Outgoing>(operation, comm, true);
+      bool is_possible = true;
+      ready = outgoing->open(&staged->send_side, dest, tag, &is_possible);
+      if (!ready.is_ok()) return raise(comm, ready);
+      if (is_possible) {
+        *request = *outgoing->request();
+        progress::TrackedRequests::process().add(*request, outgoing);
+        return MPI_SUCCESS;
+      }
+    }
     if (ready.is_ok()) ready = staged->open<Count>();
     if (!ready.is_ok()) return raise(comm, ready);
     const Side &side = staged->send_side;
@@ -34,14 +49,20 @@ int recv_init_through(RecvInitFunction<Count> function, void *buf, Count count, 
                       int tag, MPI_Comm comm, MPI_Request *request) {
   if (is_plain_host_traffic()) return (wire::host().*function)(buf, count, datatype, source, tag, comm, request);
   return guarded(comm, [&]() -> int {
-    auto staged = std::make_shared<StagedRequest>(Operation::kRecvInit, comm, true);
-    Status ready = Side::of(buf, count, datatype, source, &staged->recv_side);
-    if (ready.is_ok()) ready = staged->open<Count>();
+    auto incoming = std::make_shared<Incoming>(Operation::kRecvInit, comm, true);
+    incoming->source = source;
+    incoming->tag = tag;
+    incoming->has_large_count = sizeof(Count) > sizeof(int);
+    Side &side = incoming->side;
+    Status ready = Side::of(buf, count, datatype, source, &side);
+    if (ready.is_ok() && side.is_staged()) ready = side.open<Count>();
     if (!ready.is_ok()) return raise(comm, ready);
-    const Side &side = staged->recv_side;
     const int result =
         (wire::host().*function)(side.buffer(), side.count<Count>(), side.type(), source, tag, comm, request);
-    return track(std::move(staged), request, result);
+    if (result == MPI_SUCCESS && (side.is_staged() || side.may_meet_descriptor())) {
+      progress::TrackedRequests::process().add(*request, std::move(incoming));
+    }
+    return result;
   });
 }
 

@@ -2,7 +2,10 @@
 // MPI_Send, MPI_Bsend, MPI_Ssend, MPI_Rsend and their large-count forms.
 #include "generated/operations.hpp"
 #include "ops/env/errors.hpp"
+#include "ops/p2p/incoming.hpp"
+#include "ops/p2p/outgoing.hpp"
 #include "ops/p2p/side.hpp"
+#include "ops/request/turns.hpp"
 
 namespace sluice::ops {
 namespace {
@@ -11,22 +14,61 @@ template <typename Count>
 using SendFunction = int (*wire::Host::*)(const void *, Count, MPI_Datatype, int, int, MPI_Comm);
 
 template <typename Count>
-int send_through(Operation operation, SendFunction<Count> function, const void *buf, Count count, MPI_Datatype datatype,
-                 int dest, int tag, MPI_Comm comm) {
-  if (is_plain_host_traffic()) return (wire::host().*function)(buf, count, datatype, dest, tag, comm);
+using IsendFunction = int (*wire::Host::*)(const void *, Count, MPI_Datatype, int, int, MPI_Comm, MPI_Request *);
+
+// A send and the non-blocking form that stands in for it where this process must not block. A buffered send never
+// blocks and has none; neither may it wait for a receiver, so that its messages are always plain.
+template <typename Count>
+struct SendForms {
+  Operation operation;
+  SendFunction<Count> blocking;
+  IsendFunction<Count> nonblocking;  // null: buffered
+};
+
+// Sends the descriptor of `side` and waits for the receiver. *is_possible is false when the message has to be plain.
+int send_described(Operation operation, Side *side, int dest, int tag, MPI_Comm comm, bool *is_possible) {
+  const auto outgoing = std::make_shared<Outgoing>(operation, comm, false);
+  if (Status status = outgoing->open(side, dest, tag, is_possible); !status.is_ok()) return raise(comm, status);
+  if (!*is_possible) return MPI_SUCCESS;
+  const int result = outgoing->start(false);
+  if (result != MPI_SUCCESS) return result;
+  MPI_Status status;
+  return complete_in_turns(outgoing.get(), outgoing->request(), &status);
+}
+
+template <typename Count>
+int send_through(const SendForms<Count> &forms, const void *buf, Count count, MPI_Datatype datatype, int dest, int tag,
+                 MPI_Comm comm) {
+  const wire::Host &host = wire::host();
+  if (is_plain_host_traffic()) return (host.*forms.blocking)(buf, count, datatype, dest, tag, comm);
   return guarded(comm, [&]() -> int {
     const statistics::Stopwatch watch;
     // classify and plan
     Side side;
-    if (Status status = Side::of_outgoing(buf, count, datatype, dest, &side); !status.is_ok())
+    const bool is_buffered = forms.nonblocking == nullptr;
+    if (Status status = Side::of_outgoing(buf, count, datatype, dest, is_buffered ? MPI_COMM_NULL : comm, &side);
+        !status.is_ok()) {
       return raise(comm, status);
+    }
     // execute
+    if (side.is_described()) {
+      bool is_possible = true;
+      const int result = send_described(forms.operation, &side, dest, tag, comm, &is_possible);
+      if (is_possible) return result;
+    }
     if (side.is_staged()) {
       if (Status status = side.open_and_copy_down<Count>(); !status.is_ok()) return raise(comm, status);
     }
-    const int result = (wire::host().*function)(side.buffer(), side.count<Count>(), side.type(), dest, tag, comm);
+    int result = MPI_SUCCESS;
+    if (is_buffered || !progress::Engine::process().is_busy()) {
+      result = (host.*forms.blocking)(side.buffer(), side.count<Count>(), side.type(), dest, tag, comm);
+    } else {
+      MPI_Request request = MPI_REQUEST_NULL;
+      result = (host.*forms.nonblocking)(side.buffer(), side.count<Count>(), side.type(), dest, tag, comm, &request);
+      if (result == MPI_SUCCESS) result = wait_in_turns(&request, MPI_STATUS_IGNORE);
+    }
     // complete: a blocking send leaves the staging memory free, in buffered mode too
-    if (result == MPI_SUCCESS) side.record(operation, side.size_bytes(), watch.elapsed());
+    if (result == MPI_SUCCESS) side.record(forms.operation, side.size_bytes(), watch.elapsed());
     return result;
   });
 }
@@ -34,35 +76,42 @@ int send_through(Operation operation, SendFunction<Count> function, const void *
 }  // namespace
 
 int send(const void *buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm) {
-  return send_through(Operation::kSend, &wire::Host::MPI_Send, buf, count, datatype, dest, tag, comm);
+  return send_through<int>({Operation::kSend, &wire::Host::MPI_Send, &wire::Host::MPI_Isend}, buf, count, datatype,
+                           dest, tag, comm);
 }
 
 int send_c(const void *buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm) {
-  return send_through(Operation::kSend, &wire::Host::MPI_Send_c, buf, count, datatype, dest, tag, comm);
+  return send_through<MPI_Count>({Operation::kSend, &wire::Host::MPI_Send_c, &wire::Host::MPI_Isend_c}, buf, count,
+                                 datatype, dest, tag, comm);
 }
 
 int bsend(const void *buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm) {
-  return send_through(Operation::kBsend, &wire::Host::MPI_Bsend, buf, count, datatype, dest, tag, comm);
+  return send_through<int>({Operation::kBsend, &wire::Host::MPI_Bsend, nullptr}, buf, count, datatype, dest, tag, comm);
 }
 
 int bsend_c(const void *buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm) {
-  return send_through(Operation::kBsend, &wire::Host::MPI_Bsend_c, buf, count, datatype, dest, tag, comm);
+  return send_through<MPI_Count>({Operation::kBsend, &wire::Host::MPI_Bsend_c, nullptr}, buf, count, datatype, dest,
+                                 tag, comm);
 }
 
 int ssend(const void *buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm) {
-  return send_through(Operation::kSsend, &wire::Host::MPI_Ssend, buf, count, datatype, dest, tag, comm);
+  return send_through<int>({Operation::kSsend, &wire::Host::MPI_Ssend, &wire::Host::MPI_Issend}, buf, count, datatype,
+                           dest, tag, comm);
 }
 
 int ssend_c(const void *buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm) {
-  return send_through(Operation::kSsend, &wire::Host::MPI_Ssend_c, buf, count, datatype, dest, tag, comm);
+  return send_through<MPI_Count>({Operation::kSsend, &wire::Host::MPI_Ssend_c, &wire::Host::MPI_Issend_c}, buf, count,
+                                 datatype, dest, tag, comm);
 }
 
 int rsend(const void *buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm) {
-  return send_through(Operation::kRsend, &wire::Host::MPI_Rsend, buf, count, datatype, dest, tag, comm);
+  return send_through<int>({Operation::kRsend, &wire::Host::MPI_Rsend, &wire::Host::MPI_Irsend}, buf, count, datatype,
+                           dest, tag, comm);
 }
 
 int rsend_c(const void *buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm) {
-  return send_through(Operation::kRsend, &wire::Host::MPI_Rsend_c, buf, count, datatype, dest, tag, comm);
+  return send_through<MPI_Count>({Operation::kRsend, &wire::Host::MPI_Rsend_c, &wire::Host::MPI_Irsend_c}, buf, count,
+                                 datatype, dest, tag, comm);
 }
 
 }  // namespace sluice::ops

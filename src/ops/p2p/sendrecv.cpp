@@ -2,7 +2,8 @@
 // MPI_Sendrecv, MPI_Sendrecv_replace and their large-count forms.
 #include "generated/operations.hpp"
 #include "ops/env/errors.hpp"
-#include "ops/p2p/side.hpp"
+#include "ops/p2p/exchange.hpp"
+#include "ops/p2p/incoming.hpp"
 
 namespace sluice::ops {
 namespace {
@@ -26,20 +27,27 @@ int sendrecv_through(SendrecvFunction<Count> function, const void *sendbuf, Coun
     // classify and plan
     Side send_side;
     Side recv_side;
-    Status ready = Side::of_outgoing(sendbuf, sendcount, sendtype, dest, &send_side);
+    Status ready = Side::of_outgoing(sendbuf, sendcount, sendtype, dest, comm, &send_side);
     if (ready.is_ok()) ready = Side::of(recvbuf, recvcount, recvtype, source, &recv_side);
-    // execute
-    if (ready.is_ok() && send_side.is_staged()) ready = send_side.open_and_copy_down<Count>();
-    if (ready.is_ok() && recv_side.is_staged()) ready = recv_side.open<Count>();
     if (!ready.is_ok()) return raise(comm, ready);
     MPI_Status own;
     MPI_Status *received = status == MPI_STATUS_IGNORE ? &own : status;
+    // execute
+    if (send_side.is_described() || !may_block(comm)) {
+      Exchange exchange(Operation::kSendrecv, comm);
+      exchange.send_side = std::move(send_side);
+      exchange.recv_side = std::move(recv_side);
+      return exchange.run<Count>({dest, sendtag}, {source, recvtag}, received);
+    }
+    if (send_side.is_staged()) ready = send_side.open_and_copy_down<Count>();
+    if (ready.is_ok() && recv_side.is_staged()) ready = recv_side.open<Count>();
+    if (!ready.is_ok()) return raise(comm, ready);
     const int result = (wire::host().*function)(send_side.buffer(), send_side.count<Count>(), send_side.type(), dest,
                                                 sendtag, recv_side.buffer(), recv_side.count<Count>(), recv_side.type(),
                                                 source, recvtag, comm, received);
     // complete
     if (result == MPI_SUCCESS) send_side.record(Operation::kSendrecv, send_side.size_bytes(), {});
-    return finish_receive(Operation::kSendrecv, comm, recv_side, *received, result, watch.elapsed());
+    return finish_receive(Operation::kSendrecv, comm, recv_side, received, result, watch.elapsed());
   });
 }
 
@@ -54,16 +62,22 @@ int replace_through(ReplaceFunction<Count> function, void *buf, Count count, MPI
     // classify and plan; one buffer for both directions, so nothing is staged only if both peers are MPI_PROC_NULL
     Side side;
     const int peer = dest == MPI_PROC_NULL ? source : dest;
-    Status ready = Side::of(buf, count, datatype, peer, &side);
-    // execute
-    if (ready.is_ok() && side.is_staged()) ready = side.open_and_copy_down<Count>();
-    if (!ready.is_ok()) return raise(comm, ready);
+    if (Status ready = Side::of(buf, count, datatype, peer, &side); !ready.is_ok()) return raise(comm, ready);
     MPI_Status own;
     MPI_Status *received = status == MPI_STATUS_IGNORE ? &own : status;
+    // execute
+    if (!may_block(comm) && side.size_bytes() > 0) {
+      Exchange exchange(Operation::kSendrecvReplace, comm);
+      exchange.recv_side = std::move(side);
+      return exchange.run_replacing<Count>({dest, sendtag}, {source, recvtag}, received);
+    }
+    if (side.is_staged()) {
+      if (Status ready = side.open_and_copy_down<Count>(); !ready.is_ok()) return raise(comm, ready);
+    }
     const int result = (wire::host().*function)(side.buffer(), side.count<Count>(), side.type(), dest, sendtag, source,
                                                 recvtag, comm, received);
     // complete
-    return finish_receive(Operation::kSendrecvReplace, comm, side, *received, result, watch.elapsed());
+    return finish_receive(Operation::kSendrecvReplace, comm, side, received, result, watch.elapsed());
   });
 }
 

@@ -2,9 +2,9 @@
 #include "ops/p2p/side.hpp"
 
 #include "ops/datatype/layout_of.hpp"
-#include "ops/env/errors.hpp"
+#include "ops/p2p/comm_state.hpp"
 #include "plan/policy.hpp"
-#include "progress/tracked_requests.hpp"
+#include "transfer/host_layout.hpp"
 #include "wire/status.hpp"
 
 namespace sluice::ops {
@@ -28,25 +28,32 @@ Status classify_payload(const void *buffer, const transfer::Layout &layout, devi
 
 }  // namespace
 
-Status Side::of(const void *buffer, MPI_Count count, MPI_Datatype type, int peer, Side *side) {
+void Side::name_buffer(const void *buffer, MPI_Count count, MPI_Datatype type) {
   // Sending does not change the buffer; one pointer serves both directions.
-  side->buffer_ = const_cast<void *>(buffer);  // NOLINT(cppcoreguidelines-pro-type-const-cast)
-  side->message_count_ = count;
-  side->message_type_ = type;
-  return peer == MPI_PROC_NULL ? Status() : side->classify(count, false);
+  buffer_ = const_cast<void *>(buffer);  // NOLINT(cppcoreguidelines-pro-type-const-cast)
+  message_count_ = count;
+  message_type_ = type;
 }
 
-Status Side::of_outgoing(const void *buffer, MPI_Count count, MPI_Datatype type, int peer, Side *side) {
-  if (Status status = of(buffer, count, type, MPI_PROC_NULL, side); !status.is_ok()) return status;
-  return peer == MPI_PROC_NULL ? Status() : side->classify(count, true);
+Status Side::of(const void *buffer, MPI_Count count, MPI_Datatype type, int peer, Side *side) {
+  side->name_buffer(buffer, count, type);
+  return peer == MPI_PROC_NULL ? Status() : side->classify(count, false, peer, MPI_COMM_NULL);
+}
+
+Status Side::of_outgoing(const void *buffer, MPI_Count count, MPI_Datatype type, int peer, MPI_Comm comm, Side *side) {
+  side->name_buffer(buffer, count, type);
+  return peer == MPI_PROC_NULL ? Status() : side->classify(count, true, peer, comm);
 }
 
 Status Side::of_matched(const void *buffer, MPI_Count count, MPI_Datatype type, MPI_Message message, Side *side) {
   return of(buffer, count, type, message == MPI_MESSAGE_NO_PROC ? MPI_PROC_NULL : 0, side);
 }
 
-Status Side::classify(MPI_Count count, bool is_outgoing) {
-  if (count <= 0 || !device::has_backends()) return {};
+Status Side::classify(MPI_Count count, bool is_outgoing, int peer, MPI_Comm comm) {
+  const bool has_backends = device::has_backends();
+  // A host-only rank may be sent descriptors by ranks that are not.
+  const bool may_be_described = !is_outgoing && wire::Channel::process().is_open();
+  if (count <= 0 || (!has_backends && !may_be_described)) return {};
   transfer::LayoutPtr layout;
   const bool is_named = named_layout(message_type_, &layout);
   if (!is_named) {
@@ -54,15 +61,55 @@ Status Side::classify(MPI_Count count, bool is_outgoing) {
     if (Status status = layout_of(message_type_, &layout); !status.is_ok()) return status;
   }
   device::Place place;
-  if (Status status = classify_payload(buffer_, *layout, &place); !status.is_ok()) return status;
+  if (has_backends) {
+    if (Status status = classify_payload(buffer_, *layout, &place); !status.is_ok()) return status;
+  }
   region_ = {static_cast<std::byte *>(buffer_), count, std::move(layout), place};
   kind_ = place.kind;
+  may_meet_descriptor_ = may_be_described && region_.size_bytes() >= kDescriptorBytes;
   const bool is_contiguous = region_.layout->is_contiguous;
   // Absolute addresses may lead to several allocations, on devices and on the host: no image of those.
   const std::uint64_t span_bytes = is_contiguous || buffer_ == MPI_BOTTOM ? 0 : region_.span_bytes();
-  plan_ = plan::choose({place.kind, region_.size_bytes(), is_contiguous, is_outgoing, span_bytes},
-                       plan::policy_of(place.backend, place.device));
+  query_ = {place.kind, region_.size_bytes(), is_contiguous, is_outgoing, span_bytes};
+  const bool is_device = place.kind == MemoryKind::kDevice || place.kind == MemoryKind::kShared;
+  if (is_outgoing && is_device && is_contiguous && comm != MPI_COMM_NULL && query_.size_bytes >= kDescriptorBytes) {
+    query_.peer = peer_of(comm, peer, &world_peer_);
+  }
+  plan_ = plan::choose(query_, plan::policy_of(place.backend, place.device));
   return {};
+}
+
+Side Side::unopened_copy() const {
+  Side copy;
+  copy.buffer_ = buffer_;
+  copy.message_count_ = message_count_;
+  copy.message_type_ = message_type_;
+  copy.kind_ = kind_;
+  copy.may_meet_descriptor_ = may_meet_descriptor_;
+  copy.world_peer_ = world_peer_;
+  copy.query_ = query_;
+  copy.plan_ = plan_;
+  copy.region_ = region_;
+  return copy;
+}
+
+void Side::plan_without_ipc() {
+  plan::Policy policy = plan::policy_of(region_.place.backend, region_.place.device);
+  policy.allows_ipc = false;
+  plan_ = plan::choose(query_, policy);
+}
+
+bool Side::read_descriptor(Descriptor *descriptor) const {
+  DescriptorMessage message;
+  if (is_staged()) {
+    return ops::read_descriptor(staged_.data(), descriptor);
+  }
+  transfer::gather(region_, message.bytes, sizeof message.bytes);
+  return ops::read_descriptor(message.bytes, descriptor);
+}
+
+Landing Side::landing() const noexcept {
+  return {region_, is_staged() ? staged_.data() : nullptr, is_staged() ? &staged_ : nullptr, plan_.staging_memory};
 }
 
 Status Side::open(std::uint64_t largest_count) {
@@ -100,15 +147,6 @@ std::uint64_t Side::size_bytes() const noexcept {
     return 0;
   }
   return static_cast<std::uint64_t>(size * message_count_);
-}
-
-int finish_receive(Operation operation, MPI_Comm communicator, const Side &side, const MPI_Status &status, int result,
-                   std::chrono::nanoseconds time) {
-  progress::TrackedRequests::process().reap(false);
-  if (result != MPI_SUCCESS) return result;
-  const Status copied = side.copy_up(status);
-  if (statistics::is_enabled()) side.record(operation, wire::received_bytes(status), time);
-  return copied.is_ok() ? MPI_SUCCESS : raise(communicator, copied);
 }
 
 }  // namespace sluice::ops

@@ -8,16 +8,20 @@
 
 #include "base/statistics.hpp"
 #include "device/place.hpp"
+#include "ops/p2p/descriptor.hpp"
+#include "ops/p2p/pull.hpp"
 #include "plan/plan.hpp"
 #include "transfer/staged.hpp"
+#include "wire/channel.hpp"
 #include "wire/host.hpp"
 
 namespace sluice::ops {
 
-// True when nothing that Sluice does can be needed: no backend is loaded and nothing is counted. Hot: the whole cost of
+// True when nothing that Sluice does can be needed: no backend is loaded here, no other rank sends descriptors, and
+// nothing is counted. Hot: the whole cost of
 // host traffic.
 [[nodiscard]] inline bool is_plain_host_traffic() noexcept {
-  return !statistics::is_enabled() && !device::has_backends();
+  return !statistics::is_enabled() && !device::has_backends() && !wire::Channel::process().is_open();
 }
 
 class Side {
@@ -27,14 +31,34 @@ class Side {
   // other side: nothing is staged for MPI_PROC_NULL.
   [[nodiscard]] static Status of(const void *buffer, MPI_Count count, MPI_Datatype type, int peer, Side *side);
 
-  // As above for a side that nothing is received into.
-  [[nodiscard]] static Status of_outgoing(const void *buffer, MPI_Count count, MPI_Datatype type, int peer, Side *side);
+  // As above for a side that nothing is received into. `comm`: where `peer` is, if the message may travel as a
+  // descriptor; else MPI_COMM_NULL.
+  [[nodiscard]] static Status of_outgoing(const void *buffer, MPI_Count count, MPI_Datatype type, int peer,
+                                          MPI_Comm comm, Side *side);
 
   // As `of` for a matched message, whose peer is known to exist.
   [[nodiscard]] static Status of_matched(const void *buffer, MPI_Count count, MPI_Datatype type, MPI_Message message,
                                          Side *side);
 
   [[nodiscard]] bool is_staged() const noexcept { return plan_.route == Route::kStaged; }
+  // Sent as a descriptor (Outgoing).
+  [[nodiscard]] bool is_described() const noexcept {
+    return plan_.route == Route::kIpc || plan_.route == Route::kPipelined;
+  }
+  // Received into, and long enough that a descriptor may come (Incoming).
+  [[nodiscard]] bool may_meet_descriptor() const noexcept { return may_meet_descriptor_; }
+  // The receiving end of a side that is described, as a rank in MPI_COMM_WORLD.
+  [[nodiscard]] int world_peer() const noexcept { return world_peer_; }
+  [[nodiscard]] const transfer::Region &region() const noexcept { return region_; }
+  [[nodiscard]] StagingMemory staging_memory() const noexcept { return plan_.staging_memory; }
+  // The same side without staging memory.
+  [[nodiscard]] Side unopened_copy() const;
+  // Plans again for memory that turned out not to be exportable.
+  void plan_without_ipc();
+  // After the host MPI's part of a receive that came to kDescriptorBytes: whether it is a descriptor.
+  [[nodiscard]] bool read_descriptor(Descriptor *descriptor) const;
+  // Where what the descriptor describes is to go. Valid as long as this side stays where it is.
+  [[nodiscard]] Landing landing() const noexcept;
   [[nodiscard]] MemoryKind kind() const noexcept { return kind_; }
   [[nodiscard]] Route route() const noexcept { return plan_.route; }
 
@@ -75,21 +99,20 @@ class Side {
   [[nodiscard]] std::uint64_t size_bytes() const noexcept;
 
  private:
-  [[nodiscard]] Status classify(MPI_Count count, bool is_outgoing);
+  [[nodiscard]] Status classify(MPI_Count count, bool is_outgoing, int peer, MPI_Comm comm);
+  void name_buffer(const void *buffer, MPI_Count count, MPI_Datatype type);
   [[nodiscard]] Status open(std::uint64_t largest_count);
 
   void *buffer_ = nullptr;
   MPI_Count message_count_ = 0;
   MPI_Datatype message_type_{};
   MemoryKind kind_ = MemoryKind::kHost;
+  bool may_meet_descriptor_ = false;
+  int world_peer_ = -1;
+  plan::Query query_;
   plan::Plan plan_;
   transfer::Region region_;
   transfer::Staged staged_;
 };
-
-// Brings what was received up and counts the call; the common end of the blocking receives. `result` is what the host
-// MPI said, and is returned unless the copy fails.
-int finish_receive(Operation operation, MPI_Comm communicator, const Side &side, const MPI_Status &status, int result,
-                   std::chrono::nanoseconds time);
 
 }  // namespace sluice::ops

@@ -40,7 +40,7 @@ class StagedRequest final : public progress::Tracked {
   // Outgoing data down. Counts the call.
   [[nodiscard]] Status prepare() override;
   // Incoming data up.
-  [[nodiscard]] Status finish(const MPI_Status &status) override;
+  [[nodiscard]] Status finish(MPI_Status *status) override;
 
  private:
   const Operation operation_;

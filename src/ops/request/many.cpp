@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // MPI_Waitall, MPI_Testall, MPI_Waitsome, MPI_Testsome, MPI_Request_get_status_all, MPI_Request_get_status_some:
 // several requests complete.
+#include <algorithm>
+#include <vector>
+
 #include "generated/operations.hpp"
 #include "ops/env/errors.hpp"
 #include "ops/request/watched.hpp"
@@ -8,8 +11,6 @@
 
 namespace sluice::ops {
 namespace {
-
-using progress::TrackedRequests;
 
 // Finishes requests after the host MPI's call returned `result`. Status k belongs to request indices[k], or to request
 // k when `indices` is null.
@@ -30,7 +31,7 @@ int settle(Watched *watched, int result, int n_done, const int *indices, MPI_Sta
       watched->abandon(index);
       continue;
     }
-    const int error = watched->finish(index, statuses[k], retires);
+    const int error = watched->finish(index, &statuses[k], retires);
     if (error == MPI_SUCCESS) continue;
     if (worst == MPI_SUCCESS) {
       // From here on the statuses' error fields are what the program looks at.
@@ -42,44 +43,101 @@ int settle(Watched *watched, int result, int n_done, const int *indices, MPI_Sta
   return worst;
 }
 
+// MPI_Testall when nothing is hidden; a turn first.
+int test_all(Watched *watched, int count, MPI_Request *requests, int *flag, MPI_Status *statuses) {
+  progress::Engine::process().turn();
+  static_cast<void>(watched->visible(requests));
+  if (watched->is_any_hidden()) {
+    *flag = 0;
+    return MPI_SUCCESS;
+  }
+  return wire::host().MPI_Testall(count, requests, flag, statuses);
+}
+
+// MPI_Waitall in turns. One request after the other: in MPICH 5 and Intel MPI an MPI_Testall that completes nothing may
+// use up the status of a persistent receive.
+int wait_all(Watched *watched, int count, MPI_Request *requests, MPI_Status *statuses) {
+  std::vector<bool> is_done(static_cast<std::size_t>(std::max(count, 0)));
+  std::vector<int> errors(is_done.size(), MPI_SUCCESS);
+  int n_left = count;
+  progress::turn_until([&] {
+    static_cast<void>(watched->visible(requests));
+    for (int i = 0; i < count; ++i) {
+      const auto at = static_cast<std::size_t>(i);
+      if (is_done[at] || watched->is_hidden(i)) continue;
+      int flag = 0;
+      errors[at] = wire::host().MPI_Test(&requests[i], &flag, &statuses[i]);
+      is_done[at] = flag != 0 || errors[at] != MPI_SUCCESS;
+      if (is_done[at]) --n_left;
+    }
+    return n_left <= 0;
+  });
+  if (std::all_of(errors.begin(), errors.end(), [](int error) { return error == MPI_SUCCESS; })) return MPI_SUCCESS;
+  for (int i = 0; i < count; ++i) statuses[i].MPI_ERROR = errors[static_cast<std::size_t>(i)];
+  return MPI_ERR_IN_STATUS;
+}
+
+// MPI_Testsome past what is hidden; a turn first.
+int test_some(Watched *watched, int count, MPI_Request *requests, int *n_done, int *indices, MPI_Status *statuses) {
+  progress::Engine::process().turn();
+  if (const int apart = watched->find_apart(); apart >= 0) {
+    *n_done = 1;
+    indices[0] = apart;
+    return MPI_SUCCESS;
+  }
+  const int result = wire::host().MPI_Testsome(count, watched->visible(requests), n_done, indices, statuses);
+  watched->write_back(requests);
+  // Nothing among the visible ones can complete; a hidden one will.
+  if (result == MPI_SUCCESS && *n_done == MPI_UNDEFINED && watched->is_any_hidden()) *n_done = 0;
+  return result;
+}
+
 }  // namespace
 
 int waitall(int count, MPI_Request array_of_requests[], MPI_Status array_of_statuses[]) {
-  if (TrackedRequests::process().is_empty()) {
-    return wire::host().MPI_Waitall(count, array_of_requests, array_of_statuses);
-  }
+  if (is_plain_completion()) return wire::host().MPI_Waitall(count, array_of_requests, array_of_statuses);
   return guarded(MPI_COMM_SELF, [&]() -> int {
     Watched watched(count, array_of_requests);
-    if (watched.is_empty()) return wire::host().MPI_Waitall(count, array_of_requests, array_of_statuses);
+    if (watched.is_empty() && watched.may_block()) {
+      return wire::host().MPI_Waitall(count, array_of_requests, array_of_statuses);
+    }
     MPI_Status *statuses = watched.statuses(array_of_statuses);
-    const int result = wire::host().MPI_Waitall(count, array_of_requests, statuses);
-    return settle(&watched, result, count, nullptr, statuses, true);
+    const int result = watched.may_block() || array_of_requests == nullptr
+                           ? wire::host().MPI_Waitall(count, array_of_requests, statuses)
+                           : wait_all(&watched, count, array_of_requests, statuses);
+    return watched.is_empty() ? result : settle(&watched, result, count, nullptr, statuses, true);
   });
 }
 
 int testall(int count, MPI_Request array_of_requests[], int *flag, MPI_Status array_of_statuses[]) {
-  if (TrackedRequests::process().is_empty()) {
-    return wire::host().MPI_Testall(count, array_of_requests, flag, array_of_statuses);
-  }
+  if (is_plain_completion()) return wire::host().MPI_Testall(count, array_of_requests, flag, array_of_statuses);
   return guarded(MPI_COMM_SELF, [&]() -> int {
     Watched watched(count, array_of_requests);
-    if (watched.is_empty()) return wire::host().MPI_Testall(count, array_of_requests, flag, array_of_statuses);
-    MPI_Status *statuses = watched.statuses(array_of_statuses);
-    const int result = wire::host().MPI_Testall(count, array_of_requests, flag, statuses);
+    MPI_Status *statuses = watched.is_empty() ? array_of_statuses : watched.statuses(array_of_statuses);
+    const int result = test_all(&watched, count, array_of_requests, flag, statuses);
     const bool is_done = result != MPI_SUCCESS || *flag != 0;
-    return settle(&watched, result, is_done ? count : 0, nullptr, statuses, true);
+    return watched.is_empty() ? result : settle(&watched, result, is_done ? count : 0, nullptr, statuses, true);
   });
 }
 
 int waitsome(int incount, MPI_Request array_of_requests[], int *outcount, int array_of_indices[],
              MPI_Status array_of_statuses[]) {
-  if (TrackedRequests::process().is_empty()) {
+  if (is_plain_completion()) {
     return wire::host().MPI_Waitsome(incount, array_of_requests, outcount, array_of_indices, array_of_statuses);
   }
   return guarded(MPI_COMM_SELF, [&]() -> int {
     Watched watched(incount, array_of_requests);
     MPI_Status *statuses = watched.is_empty() ? array_of_statuses : watched.statuses(array_of_statuses);
-    const int result = wire::host().MPI_Waitsome(incount, array_of_requests, outcount, array_of_indices, statuses);
+    int result = MPI_SUCCESS;
+    if (watched.may_block()) {
+      result = wire::host().MPI_Waitsome(incount, array_of_requests, outcount, array_of_indices, statuses);
+    } else {
+      progress::Patience patience;
+      do {
+        result = test_some(&watched, incount, array_of_requests, outcount, array_of_indices, statuses);
+        patience.pause();
+      } while (result == MPI_SUCCESS && *outcount == 0);
+    }
     if (watched.is_empty() || *outcount == MPI_UNDEFINED) return result;
     return settle(&watched, result, *outcount, array_of_indices, statuses, true);
   });
@@ -87,13 +145,13 @@ int waitsome(int incount, MPI_Request array_of_requests[], int *outcount, int ar
 
 int testsome(int incount, MPI_Request array_of_requests[], int *outcount, int array_of_indices[],
              MPI_Status array_of_statuses[]) {
-  if (TrackedRequests::process().is_empty()) {
+  if (is_plain_completion()) {
     return wire::host().MPI_Testsome(incount, array_of_requests, outcount, array_of_indices, array_of_statuses);
   }
   return guarded(MPI_COMM_SELF, [&]() -> int {
     Watched watched(incount, array_of_requests);
     MPI_Status *statuses = watched.is_empty() ? array_of_statuses : watched.statuses(array_of_statuses);
-    const int result = wire::host().MPI_Testsome(incount, array_of_requests, outcount, array_of_indices, statuses);
+    const int result = test_some(&watched, incount, array_of_requests, outcount, array_of_indices, statuses);
     if (watched.is_empty() || *outcount == MPI_UNDEFINED) return result;
     return settle(&watched, result, *outcount, array_of_indices, statuses, true);
   });
@@ -101,11 +159,18 @@ int testsome(int incount, MPI_Request array_of_requests[], int *outcount, int ar
 
 int request_get_status_all(int count, const MPI_Request array_of_requests[], int *flag,
                            MPI_Status array_of_statuses[]) {
-  if (TrackedRequests::process().is_empty()) {
+  if (is_plain_completion()) {
     return wire::host().MPI_Request_get_status_all(count, array_of_requests, flag, array_of_statuses);
   }
   return guarded(MPI_COMM_SELF, [&]() -> int {
+    progress::Engine::process().turn();
     Watched watched(count, array_of_requests);
+    std::vector<MPI_Request> requests = copy_of(count, array_of_requests);
+    static_cast<void>(watched.visible(requests.data()));
+    if (watched.is_any_hidden()) {
+      *flag = 0;
+      return MPI_SUCCESS;
+    }
     MPI_Status *statuses = watched.is_empty() ? array_of_statuses : watched.statuses(array_of_statuses);
     const int result = wire::host().MPI_Request_get_status_all(count, array_of_requests, flag, statuses);
     if (watched.is_empty() || result != MPI_SUCCESS || *flag == 0) return result;
@@ -115,15 +180,18 @@ int request_get_status_all(int count, const MPI_Request array_of_requests[], int
 
 int request_get_status_some(int incount, const MPI_Request array_of_requests[], int *outcount, int array_of_indices[],
                             MPI_Status array_of_statuses[]) {
-  if (TrackedRequests::process().is_empty()) {
+  if (is_plain_completion()) {
     return wire::host().MPI_Request_get_status_some(incount, array_of_requests, outcount, array_of_indices,
                                                     array_of_statuses);
   }
   return guarded(MPI_COMM_SELF, [&]() -> int {
+    progress::Engine::process().turn();
     Watched watched(incount, array_of_requests);
+    std::vector<MPI_Request> requests = copy_of(incount, array_of_requests);
     MPI_Status *statuses = watched.is_empty() ? array_of_statuses : watched.statuses(array_of_statuses);
-    const int result =
-        wire::host().MPI_Request_get_status_some(incount, array_of_requests, outcount, array_of_indices, statuses);
+    const int result = wire::host().MPI_Request_get_status_some(incount, watched.visible(requests.data()), outcount,
+                                                                array_of_indices, statuses);
+    if (result == MPI_SUCCESS && *outcount == MPI_UNDEFINED && watched.is_any_hidden()) *outcount = 0;
     if (watched.is_empty() || result != MPI_SUCCESS || *outcount == MPI_UNDEFINED) return result;
     return settle(&watched, result, *outcount, array_of_indices, statuses, false);
   });

@@ -9,10 +9,8 @@
 namespace sluice::ops {
 namespace {
 
-using progress::TrackedRequests;
-
 // The end of each: `index` of the completed request (MPI_UNDEFINED: none).
-int settle(Watched *watched, int result, bool is_done, int index, const MPI_Status &status, bool retires) {
+int settle(Watched *watched, int result, bool is_done, int index, MPI_Status *status, bool retires) {
   if (!is_done || index == MPI_UNDEFINED) return result;
   if (result != MPI_SUCCESS) {
     watched->abandon(index);
@@ -21,75 +19,124 @@ int settle(Watched *watched, int result, bool is_done, int index, const MPI_Stat
   return watched->finish(index, status, retires);
 }
 
+// MPI_Testany past what is hidden; a turn first.
+int test_any(Watched *watched, int count, MPI_Request *requests, int *index, int *flag, MPI_Status *status) {
+  progress::Engine::process().turn();
+  if (const int apart = watched->find_apart(); apart >= 0) {
+    *index = apart;
+    *flag = 1;
+    return MPI_SUCCESS;
+  }
+  const int result = wire::host().MPI_Testany(count, watched->visible(requests), index, flag, status);
+  watched->write_back(requests);
+  // Nothing among the visible ones can complete; a hidden one will.
+  if (result == MPI_SUCCESS && *flag != 0 && *index == MPI_UNDEFINED && watched->is_any_hidden()) *flag = 0;
+  return result;
+}
+
+// MPI_Test past what is hidden; a turn first.
+int test_one(Watched *watched, MPI_Request *request, int *flag, MPI_Status *status) {
+  progress::Engine::process().turn();
+  static_cast<void>(watched->visible(request));
+  if (watched->is_any_hidden()) {
+    *flag = 0;
+    return MPI_SUCCESS;
+  }
+  return wire::host().MPI_Test(request, flag, status);
+}
+
 }  // namespace
 
 int wait(MPI_Request *request, MPI_Status *status) {
-  if (TrackedRequests::process().is_empty()) return wire::host().MPI_Wait(request, status);
+  if (is_plain_completion()) return wire::host().MPI_Wait(request, status);
   return guarded(MPI_COMM_SELF, [&]() -> int {
     Watched watched(1, request);
-    if (watched.is_empty()) return wire::host().MPI_Wait(request, status);
+    if (watched.is_empty() && watched.may_block()) return wire::host().MPI_Wait(request, status);
     MPI_Status *completed = watched.status(status);
-    const int result = wire::host().MPI_Wait(request, completed);
-    return settle(&watched, result, true, 0, *completed, true);
+    int result = MPI_SUCCESS;
+    if (watched.may_block()) {
+      result = wire::host().MPI_Wait(request, completed);
+    } else {
+      progress::Patience patience;
+      for (int flag = 0; result == MPI_SUCCESS && flag == 0; patience.pause()) {
+        result = test_one(&watched, request, &flag, completed);
+      }
+    }
+    return settle(&watched, result, true, 0, completed, true);
   });
 }
 
 int test(MPI_Request *request, int *flag, MPI_Status *status) {
-  if (TrackedRequests::process().is_empty()) return wire::host().MPI_Test(request, flag, status);
+  if (is_plain_completion()) return wire::host().MPI_Test(request, flag, status);
   return guarded(MPI_COMM_SELF, [&]() -> int {
     Watched watched(1, request);
-    if (watched.is_empty()) return wire::host().MPI_Test(request, flag, status);
-    MPI_Status *completed = watched.status(status);
-    const int result = wire::host().MPI_Test(request, flag, completed);
-    return settle(&watched, result, result != MPI_SUCCESS || *flag != 0, 0, *completed, true);
+    MPI_Status *completed = watched.is_empty() ? status : watched.status(status);
+    const int result = test_one(&watched, request, flag, completed);
+    return settle(&watched, result, result != MPI_SUCCESS || *flag != 0, 0, completed, true);
   });
 }
 
 int waitany(int count, MPI_Request array_of_requests[], int *indx, MPI_Status *status) {
-  if (TrackedRequests::process().is_empty()) return wire::host().MPI_Waitany(count, array_of_requests, indx, status);
+  if (is_plain_completion()) return wire::host().MPI_Waitany(count, array_of_requests, indx, status);
   return guarded(MPI_COMM_SELF, [&]() -> int {
     Watched watched(count, array_of_requests);
-    if (watched.is_empty()) return wire::host().MPI_Waitany(count, array_of_requests, indx, status);
+    if (watched.is_empty() && watched.may_block()) {
+      return wire::host().MPI_Waitany(count, array_of_requests, indx, status);
+    }
     MPI_Status *completed = watched.status(status);
-    const int result = wire::host().MPI_Waitany(count, array_of_requests, indx, completed);
-    return settle(&watched, result, true, *indx, *completed, true);
+    int result = MPI_SUCCESS;
+    if (watched.may_block()) {
+      result = wire::host().MPI_Waitany(count, array_of_requests, indx, completed);
+    } else {
+      progress::Patience patience;
+      for (int flag = 0; result == MPI_SUCCESS && flag == 0; patience.pause()) {
+        result = test_any(&watched, count, array_of_requests, indx, &flag, completed);
+      }
+    }
+    return settle(&watched, result, true, *indx, completed, true);
   });
 }
 
 int testany(int count, MPI_Request array_of_requests[], int *indx, int *flag, MPI_Status *status) {
-  if (TrackedRequests::process().is_empty()) {
-    return wire::host().MPI_Testany(count, array_of_requests, indx, flag, status);
-  }
+  if (is_plain_completion()) return wire::host().MPI_Testany(count, array_of_requests, indx, flag, status);
   return guarded(MPI_COMM_SELF, [&]() -> int {
     Watched watched(count, array_of_requests);
-    if (watched.is_empty()) return wire::host().MPI_Testany(count, array_of_requests, indx, flag, status);
-    MPI_Status *completed = watched.status(status);
-    const int result = wire::host().MPI_Testany(count, array_of_requests, indx, flag, completed);
-    return settle(&watched, result, result != MPI_SUCCESS || *flag != 0, *indx, *completed, true);
+    MPI_Status *completed = watched.is_empty() ? status : watched.status(status);
+    const int result = test_any(&watched, count, array_of_requests, indx, flag, completed);
+    return settle(&watched, result, result != MPI_SUCCESS || *flag != 0, *indx, completed, true);
   });
 }
 
 int request_get_status(MPI_Request request, int *flag, MPI_Status *status) {
-  if (TrackedRequests::process().is_empty()) return wire::host().MPI_Request_get_status(request, flag, status);
+  if (is_plain_completion()) return wire::host().MPI_Request_get_status(request, flag, status);
   return guarded(MPI_COMM_SELF, [&]() -> int {
+    progress::Engine::process().turn();
     Watched watched(1, &request);
-    if (watched.is_empty()) return wire::host().MPI_Request_get_status(request, flag, status);
-    MPI_Status *completed = watched.status(status);
+    static_cast<void>(watched.visible(&request));
+    if (watched.is_any_hidden()) {
+      *flag = 0;
+      return MPI_SUCCESS;
+    }
+    MPI_Status *completed = watched.is_empty() ? status : watched.status(status);
     const int result = wire::host().MPI_Request_get_status(request, flag, completed);
     // The request stays, but the program may read what was received from now on.
-    return settle(&watched, result, result == MPI_SUCCESS && *flag != 0, 0, *completed, false);
+    return settle(&watched, result, result == MPI_SUCCESS && *flag != 0, 0, completed, false);
   });
 }
 
 int request_get_status_any(int count, const MPI_Request array_of_requests[], int *indx, int *flag, MPI_Status *status) {
-  if (TrackedRequests::process().is_empty()) {
+  if (is_plain_completion()) {
     return wire::host().MPI_Request_get_status_any(count, array_of_requests, indx, flag, status);
   }
   return guarded(MPI_COMM_SELF, [&]() -> int {
+    progress::Engine::process().turn();
     Watched watched(count, array_of_requests);
-    MPI_Status *completed = watched.status(status);
-    const int result = wire::host().MPI_Request_get_status_any(count, array_of_requests, indx, flag, completed);
-    return settle(&watched, result, result == MPI_SUCCESS && *flag != 0, *indx, *completed, false);
+    std::vector<MPI_Request> requests = copy_of(count, array_of_requests);
+    MPI_Status *completed = watched.is_empty() ? status : watched.status(status);
+    const int result =
+        wire::host().MPI_Request_get_status_any(count, watched.visible(requests.data()), indx, flag, completed);
+    if (result == MPI_SUCCESS && *flag != 0 && *indx == MPI_UNDEFINED && watched.is_any_hidden()) *flag = 0;
+    return settle(&watched, result, result == MPI_SUCCESS && *flag != 0, *indx, completed, false);
   });
 }
 

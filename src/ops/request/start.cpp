@@ -34,19 +34,25 @@ int startall(int count, MPI_Request array_of_requests[]) {
   }
   return guarded(MPI_COMM_SELF, [&]() -> int {
     std::vector<TrackedPtr> startable;
+    startable.reserve(static_cast<std::size_t>(count));
     for (int i = 0; i < count; ++i) {
       TrackedPtr tracked = find_startable(array_of_requests[i]);
-      if (tracked == nullptr) continue;
       // An error here starts none of the requests, so that the program knows where it stands.
-      if (Status status = tracked->prepare(); !status.is_ok()) return raise(tracked->communicator(), status);
+      if (tracked != nullptr) {
+        if (Status status = tracked->prepare(); !status.is_ok()) return raise(tracked->communicator(), status);
+      }
       startable.push_back(std::move(tracked));
     }
-    const int result =
-        count == 1 ? wire::host().MPI_Start(array_of_requests) : wire::host().MPI_Startall(count, array_of_requests);
-    if (result == MPI_SUCCESS) {
-      for (const TrackedPtr &tracked : startable) mark_started(tracked);
+    for (int i = 0; i < count; ++i) {
+      const TrackedPtr &tracked = startable[static_cast<std::size_t>(i)];
+      if (tracked != nullptr) mark_started(tracked);
+      MPI_Request *request = &array_of_requests[i];
+      const int result = tracked != nullptr ? tracked->start_again(tracked, request) : wire::host().MPI_Start(request);
+      if (result == MPI_SUCCESS) continue;
+      if (tracked != nullptr) tracked->set_active(false);
+      return result;
     }
-    return result;
+    return MPI_SUCCESS;
   });
 }
 

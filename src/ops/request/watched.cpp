@@ -1,26 +1,64 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "ops/request/watched.hpp"
 
+#include <algorithm>
+#include <new>
+
+#include "base/log.hpp"
 #include "ops/env/errors.hpp"
 
 namespace sluice::ops {
 
 Watched::Watched(int count, const MPI_Request *requests) : count_(count) {
-  const auto &table = progress::TrackedRequests::process();
+  auto &table = progress::TrackedRequests::process();
   if (table.is_empty() || count < 1 || requests == nullptr) return;
   bool is_any_tracked = false;
   entries_.reserve(static_cast<std::size_t>(count));
   for (int i = 0; i < count; ++i) {
-    progress::TrackedPtr tracked = requests[i] == MPI_REQUEST_NULL ? nullptr : table.find(requests[i]);
+    progress::TrackedPtr tracked = requests[i] == MPI_REQUEST_NULL ? nullptr : table.take(requests[i]);
     is_any_tracked |= tracked != nullptr;
-    entries_.push_back({requests[i], std::move(tracked)});
+    entries_.push_back({requests[i], std::move(tracked), false});
   }
   if (!is_any_tracked) entries_.clear();
 }
 
+bool Watched::may_block() const noexcept {
+  if (progress::Engine::process().is_busy() || find_apart() >= 0) return false;
+  return std::none_of(entries_.begin(), entries_.end(),
+                      [](const Entry &entry) { return entry.tracked != nullptr && entry.tracked->is_hidden(); });
+}
+
+int Watched::find_apart() const noexcept {
+  const auto found = std::find_if(entries_.begin(), entries_.end(), [](const Entry &entry) {
+    return entry.tracked != nullptr && entry.tracked->is_active() && entry.tracked->is_apart();
+  });
+  return found == entries_.end() ? -1 : static_cast<int>(found - entries_.begin());
+}
+
+MPI_Request *Watched::visible(MPI_Request *requests) {
+  is_any_hidden_ = false;
+  for (Entry &entry : entries_) {
+    entry.is_hidden = entry.tracked != nullptr && entry.tracked->is_active() && entry.tracked->is_hidden();
+    is_any_hidden_ |= entry.is_hidden;
+  }
+  if (!is_any_hidden_) return requests;
+  visible_.assign(requests, requests + count_);
+  for (std::size_t i = 0; i < entries_.size(); ++i) {
+    if (entries_[i].is_hidden) visible_[i] = MPI_REQUEST_NULL;
+  }
+  return visible_.data();
+}
+
+void Watched::write_back(MPI_Request *requests) const noexcept {
+  if (!is_any_hidden_) return;
+  for (std::size_t i = 0; i < entries_.size(); ++i) {
+    if (!entries_[i].is_hidden) requests[i] = visible_[i];
+  }
+}
+
 MPI_Status *Watched::statuses(MPI_Status *given) {
   if (given != MPI_STATUSES_IGNORE) return given;
-  own_statuses_.resize(static_cast<std::size_t>(count_));
+  own_statuses_.resize(static_cast<std::size_t>(std::max(count_, 1)));
   return own_statuses_.data();
 }
 
@@ -30,29 +68,44 @@ MPI_Status *Watched::status(MPI_Status *given) {
   return own_statuses_.data();
 }
 
-void Watched::retire(const Entry &entry) {
-  if (entry.tracked->is_persistent()) {
-    entry.tracked->set_active(false);
-  } else {
-    progress::TrackedRequests::process().remove(entry.request, entry.tracked.get());
+Watched::~Watched() {
+  try {
+    for (Entry &entry : entries_) {
+      if (entry.tracked != nullptr) progress::TrackedRequests::process().add(entry.request, std::move(entry.tracked));
+    }
+  } catch (const std::bad_alloc &) {
+    log::error("ops", "out of memory: requests of this completion call are lost; lower the program's use of memory");
   }
 }
 
-int Watched::finish(int index, const MPI_Status &status, bool retires) {
+void Watched::retire(Entry *entry) {
+  if (entry->tracked->is_persistent()) {
+    entry->tracked->set_active(false);
+  } else {
+    entry->tracked.reset();
+  }
+}
+
+int Watched::finish(int index, MPI_Status *status, bool retires) {
   progress::TrackedRequests::process().reap(false);
   if (entries_.empty() || index < 0 || index >= count_) return MPI_SUCCESS;
-  const Entry &entry = entries_[static_cast<std::size_t>(index)];
+  Entry &entry = entries_[static_cast<std::size_t>(index)];
   if (entry.tracked == nullptr || !entry.tracked->is_active()) return MPI_SUCCESS;
+  const MPI_Comm communicator = entry.tracked->communicator();
   Status finished;
-  if (entry.tracked->begin_finish()) finished = entry.tracked->finish(status);
-  if (retires) retire(entry);
-  return finished.is_ok() ? MPI_SUCCESS : raise(entry.tracked->communicator(), finished);
+  if (entry.tracked->begin_finish()) {
+    finished = entry.tracked->finish(status);
+  } else {
+    finished = entry.tracked->recall(status);
+  }
+  if (retires) retire(&entry);
+  return finished.is_ok() ? MPI_SUCCESS : raise(communicator, finished);
 }
 
 void Watched::abandon(int index) {
   if (entries_.empty() || index < 0 || index >= count_) return;
-  const Entry &entry = entries_[static_cast<std::size_t>(index)];
-  if (entry.tracked != nullptr) retire(entry);
+  Entry &entry = entries_[static_cast<std::size_t>(index)];
+  if (entry.tracked != nullptr) retire(&entry);
 }
 
 }  // namespace sluice::ops

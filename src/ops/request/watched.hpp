@@ -1,30 +1,63 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Watched: the tracked ones among the requests of one completion call, looked up before the host MPI completes (and so
-// clears) them, and finished after.
+// Watched: the tracked ones among the requests of one completion call, taken out of the table before the host MPI
+// completes (and so clears) them, and finished after. Those that the engine still owes something are hidden from the
+// host MPI meanwhile.
 #pragma once
 
 #include <cstddef>
 #include <vector>
 
+#include "progress/engine.hpp"
 #include "progress/tracked_requests.hpp"
 
 namespace sluice::ops {
+
+// Nothing that Sluice has to do for or during a completion call: the host MPI's own is called. Hot.
+[[nodiscard]] inline bool is_plain_completion() noexcept {
+  return progress::TrackedRequests::process().is_empty() && !progress::Engine::process().is_busy();
+}
+
+// For calls that may not change the program's array.
+[[nodiscard]] inline std::vector<MPI_Request> copy_of(int count, const MPI_Request *requests) {
+  if (count < 1 || requests == nullptr) return {};
+  return {requests, requests + count};
+}
 
 class Watched {
  public:
   // `requests`: `count` of them; a null array or a count below 1 is for the host MPI to judge.
   Watched(int count, const MPI_Request *requests);
+  // Puts back into the table what was not completed.
+  ~Watched();
+  Watched(const Watched &) = delete;
+  Watched &operator=(const Watched &) = delete;
+  Watched(Watched &&) = delete;
+  Watched &operator=(Watched &&) = delete;
 
   // None of the requests is tracked: the host MPI's answer is the answer.
   [[nodiscard]] bool is_empty() const noexcept { return entries_.empty(); }
+  // The host MPI's blocking call may be used: nothing is hidden, and nothing else needs turns.
+  [[nodiscard]] bool may_block() const noexcept;
 
   // Where the host MPI puts its statuses: the program's array, or one of our own when the program ignores them.
   [[nodiscard]] MPI_Status *statuses(MPI_Status *given);
   [[nodiscard]] MPI_Status *status(MPI_Status *given);
 
-  // Finishes request `index`, which the host MPI has completed with `status`. `retires`: the completion call also ended
+  // What the host MPI is given in place of `requests`: the same with MPI_REQUEST_NULL for those that are hidden now.
+  // The array itself when none is. Valid until the next call.
+  [[nodiscard]] MPI_Request *visible(MPI_Request *requests);
+  [[nodiscard]] bool is_any_hidden() const noexcept { return is_any_hidden_; }
+  [[nodiscard]] bool is_hidden(int index) const noexcept {
+    return !entries_.empty() && entries_[static_cast<std::size_t>(index)].is_hidden;
+  }
+  // A request that is complete and that the host MPI takes for inactive; -1: none.
+  [[nodiscard]] int find_apart() const noexcept;
+  // Brings what the host MPI did to visible() back into `requests`.
+  void write_back(MPI_Request *requests) const noexcept;
+
+  // Finishes request `index`, which the host MPI has completed with *status. `retires`: the completion call also ended
   // the request (MPI_Request_get_status does not). Returns MPI_SUCCESS or the code of an error that was raised.
-  int finish(int index, const MPI_Status &status, bool retires = true);
+  int finish(int index, MPI_Status *status, bool retires = true);
 
   // As above for a request that the host MPI completed with an error: nothing is copied.
   void abandon(int index);
@@ -33,12 +66,15 @@ class Watched {
   struct Entry {
     MPI_Request request;
     progress::TrackedPtr tracked;
+    bool is_hidden = false;  // in the last visible()
   };
-  void retire(const Entry &entry);
+  static void retire(Entry *entry);
 
   int count_;
   std::vector<Entry> entries_;  // one for each request when any is tracked, else none
   std::vector<MPI_Status> own_statuses_;
+  std::vector<MPI_Request> visible_;
+  bool is_any_hidden_ = false;
 };
 
 }  // namespace sluice::ops

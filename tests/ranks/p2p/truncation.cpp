@@ -90,7 +90,9 @@ TEST_F(Truncation, WaitallReturnsTruncateInTheStatus_OfTheReceiveThatWasTooShort
     EXPECT_EQ(class_of(MPI_Waitall(3, requests, statuses)), MPI_ERR_IN_STATUS);
     run.note("class of the good receive", class_of(statuses[0].MPI_ERROR));
     run.note("class of the short receive", class_of(statuses[1].MPI_ERROR));
-    run.note("class of the send", class_of(statuses[2].MPI_ERROR));
+    // MPI lets Waitall leave what neither failed nor completed.
+    const bool is_pending = class_of(statuses[2].MPI_ERROR) == MPI_ERR_PENDING;
+    run.call("the send", is_pending ? MPI_Wait(&requests[2], MPI_STATUS_IGNORE) : statuses[2].MPI_ERROR);
     EXPECT_EQ(class_of(statuses[1].MPI_ERROR), MPI_ERR_TRUNCATE);
     run.expect_pattern(good, session.partner(), 1, c.size_bytes);
     expect_guard_untouched(small);

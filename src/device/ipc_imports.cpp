@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "device/ipc_imports.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+#include "base/knobs.hpp"
+#include "base/log.hpp"
+
+namespace sluice::device {
+
+Imported::~Imported() {
+  const Status status = backend_->check(backend_->table().ipc_close(device_, base_), "unmap another process's memory");
+  if (!status.is_ok()) log::warn_once("ipc_close", "device", status.message());
+}
+
+IpcImports &IpcImports::process() {
+  static auto *imports = new IpcImports(Knobs::process().bytes("SLUICE_P2P_IPC_HANDLES"));
+  return *imports;
+}
+
+Status IpcImports::open(const Backend *backend, std::int32_t device, const sluice_ipc_handle_t &handle,
+                        const ExportOrigin &origin, ImportedPtr *imported) {
+  std::list<Entry> closing;  // unmapped when the lock is gone
+  const std::scoped_lock lock(mutex_);
+  const auto is_same = [&](const Entry &entry) {
+    return entry.backend == backend && entry.device == device &&
+           std::memcmp(entry.handle.bytes, handle.bytes, sizeof handle.bytes) == 0;
+  };
+  const auto found = std::find_if(entries_.begin(), entries_.end(), is_same);
+  if (found != entries_.end()) {
+    entries_.splice(entries_.begin(), entries_, found);
+    *imported = entries_.front().imported;
+    return {};
+  }
+  // Before the new one is mapped: some runtimes refuse a second mapping of one address of the exporter.
+  entries_.remove_if([&](const Entry &entry) {
+    return entry.origin.process == origin.process && entry.origin.base_address == origin.base_address &&
+           entry.backend == backend && entry.device == device && entry.imported.use_count() == 1;
+  });
+  void *base = nullptr;
+  Status status =
+      backend->check(backend->table().ipc_open(device, &handle, &base), "map another process's device memory");
+  if (!status.is_ok()) return status;
+  entries_.push_front({backend, device, handle, origin, std::make_shared<const Imported>(backend, device, base)});
+  *imported = entries_.front().imported;
+  for (auto entry = entries_.end(); entries_.size() > most_ && entry != entries_.begin();) {
+    --entry;
+    if (entry->imported.use_count() > 1) continue;
+    const auto next = std::next(entry);
+    closing.splice(closing.end(), entries_, entry);
+    entry = next;
+  }
+  return {};
+}
+
+void IpcImports::clear() noexcept {
+  const std::scoped_lock lock(mutex_);
+  entries_.remove_if([](const Entry &entry) { return entry.imported.use_count() == 1; });
+}
+
+std::size_t IpcImports::size() const {
+  const std::scoped_lock lock(mutex_);
+  return entries_.size();
+}
+
+}  // namespace sluice::device

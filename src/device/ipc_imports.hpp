@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// IpcImports: device memory of other processes, mapped here and kept for the next message.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <list>
+#include <memory>
+#include <mutex>
+
+#include "base/status.hpp"
+#include "device/place.hpp"
+#include "sluice/backend.h"
+
+namespace sluice::device {
+
+// A mapping in use. While one of these is held the mapping stays.
+class Imported {
+ public:
+  Imported(const Backend *backend, std::int32_t device, void *base) noexcept
+      : backend_(backend), device_(device), base_(static_cast<std::byte *>(base)) {}
+  ~Imported();
+  Imported(const Imported &) = delete;
+  Imported &operator=(const Imported &) = delete;
+  Imported(Imported &&) = delete;
+  Imported &operator=(Imported &&) = delete;
+
+  // The first byte of the other process's allocation, for queues of the device it was mapped for; no CPU access.
+  [[nodiscard]] std::byte *base() const noexcept { return base_; }
+
+ private:
+  const Backend *backend_;
+  std::int32_t device_;
+  std::byte *base_;
+};
+
+using ImportedPtr = std::shared_ptr<const Imported>;
+
+// Who exported: allocations of one process at one address follow each other, so that a new one tells that the old one
+// is gone, and its mapping, which keeps the memory from being given back, can go too.
+struct ExportOrigin {
+  std::uint64_t process = 0;       // world rank
+  std::uint64_t base_address = 0;  // in that process
+};
+
+class IpcImports {
+ public:
+  // Keeps at most `most` mappings that are not in use.
+  explicit IpcImports(std::size_t most) noexcept : most_(most) {}
+  IpcImports(const IpcImports &) = delete;
+  IpcImports &operator=(const IpcImports &) = delete;
+
+  // The process's, bounded by SLUICE_P2P_IPC_HANDLES. Never destroyed.
+  static IpcImports &process();
+
+  // Maps what `handle` names for `device` of `backend`, or finds the mapping. The least recently used mapping beyond
+  // the bound is closed, never one in use. Any thread; the lock is held while the runtime maps.
+  [[nodiscard]] Status open(const Backend *backend, std::int32_t device, const sluice_ipc_handle_t &handle,
+                            const ExportOrigin &origin, ImportedPtr *imported);
+
+  // Closes all that is not in use.
+  void clear() noexcept;
+  [[nodiscard]] std::size_t size() const;
+
+ private:
+  struct Entry {
+    const Backend *backend;
+    std::int32_t device;
+    sluice_ipc_handle_t handle;
+    ExportOrigin origin;
+    ImportedPtr imported;
+  };
+
+  mutable std::mutex mutex_;
+  std::list<Entry> entries_;  // most recently used first
+  const std::size_t most_;
+};
+
+}  // namespace sluice::device

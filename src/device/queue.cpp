@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "device/queue.hpp"
+
+#include <algorithm>
+#include <mutex>
+#include <utility>
+#include <vector>
+
+#include "base/log.hpp"
+
+namespace sluice::device {
+namespace {
+
+// A queue that is not in use. Queues are few (as many as copied at the same moment), so a list will do.
+struct IdleQueue {
+  const Backend *backend;
+  std::int32_t device;
+  sluice_queue_t *queue;
+};
+
+std::mutex mutex;
+std::vector<IdleQueue> &idle_queues() {
+  static auto *queues = new std::vector<IdleQueue>();
+  return *queues;
+}
+
+void destroy(const IdleQueue &idle) noexcept {
+  const Status status = idle.backend->check(idle.backend->table().queue_destroy(idle.queue), "destroy a queue");
+  if (!status.is_ok()) log::warn_once("queue_destroy", "device", status.message());
+}
+
+}  // namespace
+
+Queue::Queue(Queue &&other) noexcept
+    : backend_(other.backend_), device_(other.device_), queue_(std::exchange(other.queue_, nullptr)) {}
+
+Queue &Queue::operator=(Queue &&other) noexcept {
+  if (this == &other) return *this;
+  release();
+  backend_ = other.backend_;
+  device_ = other.device_;
+  queue_ = std::exchange(other.queue_, nullptr);
+  return *this;
+}
+
+Status Queue::acquire(const Place &place) {
+  release();
+  backend_ = place.backend;
+  device_ = std::max(place.device, 0);
+  {
+    const std::scoped_lock lock(mutex);
+    auto &queues = idle_queues();
+    const auto found = std::find_if(queues.rbegin(), queues.rend(), [&](const IdleQueue &idle) {
+      return idle.backend == backend_ && idle.device == device_;
+    });
+    if (found != queues.rend()) {
+      queue_ = found->queue;
+      queues.erase(std::next(found).base());
+      return {};
+    }
+  }
+  return backend_->check(backend_->table().queue_create(device_, &queue_), "create a queue");
+}
+
+void Queue::discard() noexcept {
+  if (queue_ == nullptr) return;
+  destroy({backend_, device_, queue_});
+  queue_ = nullptr;
+}
+
+void Queue::release() noexcept {
+  if (queue_ == nullptr) return;
+  try {
+    const std::scoped_lock lock(mutex);
+    idle_queues().push_back({backend_, device_, queue_});
+  } catch (...) {
+    destroy({backend_, device_, queue_});
+  }
+  queue_ = nullptr;
+}
+
+PendingCopy::PendingCopy(PendingCopy &&other) noexcept
+    : queue_(std::exchange(other.queue_, nullptr)), ticket_(other.ticket_) {}
+
+PendingCopy &PendingCopy::operator=(PendingCopy &&other) noexcept {
+  std::swap(queue_, other.queue_);
+  std::swap(ticket_, other.ticket_);
+  return *this;
+}
+
+PendingCopy::~PendingCopy() {
+  if (queue_ == nullptr || queue_->is_empty()) return;
+  const sluice_result_t result = queue_->backend().table().wait_ticket(queue_->get(), ticket_);
+  if (result != SLUICE_SUCCESS) queue_->discard();
+}
+
+Status PendingCopy::begin(Queue *queue, std::span<const sluice_copy_t> pieces) {
+  const sluice_backend_t &table = queue->backend().table();
+  sluice_result_t result = table.enqueue_copies(queue->get(), pieces.data(), pieces.size());
+  if (result == SLUICE_SUCCESS) result = table.enqueue_ticket(queue->get(), &ticket_);
+  if (result == SLUICE_SUCCESS) {
+    queue_ = queue;
+    return {};
+  }
+  Status status = queue->backend().check(result, "begin a copy");
+  queue->discard();
+  return status;
+}
+
+Status PendingCopy::poll(bool *is_done) {
+  *is_done = true;
+  if (queue_ == nullptr) return {};
+  const sluice_result_t result = queue_->backend().table().test_ticket(queue_->get(), ticket_);
+  if (result == SLUICE_NOT_READY) {
+    *is_done = false;
+    return {};
+  }
+  Queue *queue = std::exchange(queue_, nullptr);
+  if (result == SLUICE_SUCCESS) return {};
+  Status status = queue->backend().check(result, "copy");
+  queue->discard();
+  return status;
+}
+
+void release_queues() noexcept {
+  const std::scoped_lock lock(mutex);
+  for (const IdleQueue &idle : idle_queues()) destroy(idle);
+  idle_queues().clear();
+}
+
+}  // namespace sluice::device

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Queue: one of Sluice's own command queues, leased for a copy or for a row of them.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+#include "base/status.hpp"
+#include "device/place.hpp"
+#include "sluice/backend.h"
+
+namespace sluice::device {
+
+// A queue on the device of a place; idle queues are kept and used again. Movable. One thread at a time. Given back when
+// destroyed; what was enqueued must be done by then.
+class Queue {
+ public:
+  Queue() noexcept = default;
+  Queue(Queue &&other) noexcept;
+  Queue &operator=(Queue &&other) noexcept;
+  Queue(const Queue &) = delete;
+  Queue &operator=(const Queue &) = delete;
+  ~Queue() { release(); }
+
+  // Takes an idle queue, or makes one. `place` has a backend. Any thread.
+  [[nodiscard]] Status acquire(const Place &place);
+  [[nodiscard]] bool is_empty() const noexcept { return queue_ == nullptr; }
+  [[nodiscard]] const Backend &backend() const noexcept { return *backend_; }
+  [[nodiscard]] std::int32_t device() const noexcept { return device_; }
+  [[nodiscard]] sluice_queue_t *get() const noexcept { return queue_; }
+
+  // After a failed copy the queue's state is unknown: it is given up rather than used again. Waits for what it holds.
+  void discard() noexcept;
+
+ private:
+  void release() noexcept;
+
+  const Backend *backend_ = nullptr;
+  std::int32_t device_ = 0;
+  sluice_queue_t *queue_ = nullptr;
+};
+
+// Copies that run on their own: begun, asked after, done. Not thread-safe. When destroyed before they are done, waits.
+class PendingCopy {
+ public:
+  PendingCopy() noexcept = default;
+  PendingCopy(PendingCopy &&other) noexcept;
+  PendingCopy &operator=(PendingCopy &&other) noexcept;
+  PendingCopy(const PendingCopy &) = delete;
+  PendingCopy &operator=(const PendingCopy &) = delete;
+  ~PendingCopy();
+
+  // Enqueues `pieces` on `queue`, which outlives this. Sources and destinations stay valid until poll() says done.
+  [[nodiscard]] Status begin(Queue *queue, std::span<const sluice_copy_t> pieces);
+  [[nodiscard]] bool is_running() const noexcept { return queue_ != nullptr; }
+  // Sets *is_done when the copies have ended, well or not; never blocks. Hot.
+  [[nodiscard]] Status poll(bool *is_done);
+
+ private:
+  Queue *queue_ = nullptr;  // null: nothing is running
+  std::uint64_t ticket_ = 0;
+};
+
+// Destroys the idle queues. Before the backends are shut down, and in tests.
+void release_queues() noexcept;
+
+}  // namespace sluice::device

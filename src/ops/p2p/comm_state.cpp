@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "ops/p2p/comm_state.hpp"
+
+#include <algorithm>
+#include <mutex>
+#include <numeric>
+
+#include "wire/channel.hpp"
+#include "wire/host.hpp"
+
+namespace sluice::ops {
+namespace {
+
+std::mutex mutex;
+int keyval = MPI_KEYVAL_INVALID;
+
+int delete_state(MPI_Comm /*comm*/, int /*keyval*/, void *value, void * /*extra*/) {
+  delete static_cast<CommStatePtr *>(value);
+  return MPI_SUCCESS;
+}
+
+// A duplicate of a communicator starts with nothing claimed. (The host MPI's own function for this is a symbol of a
+// library that may not be there yet.)
+int copy_no_state(MPI_Comm /*comm*/, int /*keyval*/, void * /*extra*/, void * /*value*/, void * /*copy*/, int *flag) {
+  *flag = 0;
+  return MPI_SUCCESS;
+}
+
+bool make_keyval() {
+  if (keyval != MPI_KEYVAL_INVALID) return true;
+  return wire::host().MPI_Comm_create_keyval(&copy_no_state, &delete_state, &keyval, nullptr) == MPI_SUCCESS;
+}
+
+// The ranks of the processes that messages on `comm` go to, seen from MPI_COMM_WORLD.
+bool find_world_ranks(MPI_Comm comm, std::vector<int> *world_ranks) {
+  const wire::Host &host = wire::host();
+  int is_inter = 0;
+  if (host.MPI_Comm_test_inter(comm, &is_inter) != MPI_SUCCESS) return false;
+  MPI_Group group = MPI_GROUP_NULL;
+  MPI_Group world = MPI_GROUP_NULL;
+  int size = 0;
+  bool is_found =
+      (is_inter != 0 ? host.MPI_Comm_remote_group(comm, &group) : host.MPI_Comm_group(comm, &group)) == MPI_SUCCESS &&
+      host.MPI_Comm_group(wire::Channel::process().comm(), &world) == MPI_SUCCESS &&
+      host.MPI_Group_size(group, &size) == MPI_SUCCESS;
+  if (is_found) {
+    std::vector<int> ranks(static_cast<std::size_t>(size));
+    std::iota(ranks.begin(), ranks.end(), 0);
+    world_ranks->resize(ranks.size());
+    is_found = host.MPI_Group_translate_ranks(group, size, ranks.data(), world, world_ranks->data()) == MPI_SUCCESS;
+  }
+  for (int &rank : *world_ranks) {
+    if (rank == MPI_UNDEFINED) rank = -1;
+  }
+  if (group != MPI_GROUP_NULL && host.MPI_Group_free(&group) != MPI_SUCCESS) return false;
+  return (world == MPI_GROUP_NULL || host.MPI_Group_free(&world) == MPI_SUCCESS) && is_found;
+}
+
+// Whether the processes of `comm`'s own group are all in MPI_COMM_WORLD.
+bool is_local_group_within(MPI_Comm comm, bool *is_within) {
+  const wire::Host &host = wire::host();
+  MPI_Group group = MPI_GROUP_NULL;
+  MPI_Group world = MPI_GROUP_NULL;
+  MPI_Group common = MPI_GROUP_NULL;
+  int size = 0;
+  int n_common = 0;
+  bool is_found = host.MPI_Comm_group(comm, &group) == MPI_SUCCESS &&
+                  host.MPI_Comm_group(wire::Channel::process().comm(), &world) == MPI_SUCCESS &&
+                  host.MPI_Group_intersection(group, world, &common) == MPI_SUCCESS &&
+                  host.MPI_Group_size(group, &size) == MPI_SUCCESS &&
+                  host.MPI_Group_size(common, &n_common) == MPI_SUCCESS;
+  *is_within = size == n_common;
+  for (MPI_Group *made : {&group, &world, &common}) {
+    if (*made != MPI_GROUP_NULL && *made != MPI_GROUP_EMPTY) is_found &= host.MPI_Group_free(made) == MPI_SUCCESS;
+  }
+  return is_found;
+}
+
+CommState *find_state(MPI_Comm comm, CommStatePtr **holder) {
+  void *value = nullptr;
+  int is_set = 0;
+  if (wire::host().MPI_Comm_get_attr(comm, keyval, static_cast<void *>(&value), &is_set) != MPI_SUCCESS ||
+      is_set == 0) {
+    return nullptr;
+  }
+  *holder = static_cast<CommStatePtr *>(value);
+  return (*holder)->get();
+}
+
+}  // namespace
+
+CommStatePtr state_of(MPI_Comm comm) {
+  if (!wire::Channel::process().is_open() || comm == MPI_COMM_NULL) return nullptr;
+  const std::scoped_lock lock(mutex);
+  if (!make_keyval()) return nullptr;
+  CommStatePtr *holder = nullptr;
+  if (find_state(comm, &holder) != nullptr) return *holder;
+  auto made = std::make_unique<CommStatePtr>(std::make_shared<CommState>());
+  CommState &state = **made;
+  if (!find_world_ranks(comm, &state.world_ranks) || !is_local_group_within(comm, &state.is_within_world)) {
+    return nullptr;
+  }
+  state.is_within_world &=
+      std::none_of(state.world_ranks.begin(), state.world_ranks.end(), [](int world_rank) { return world_rank < 0; });
+  if (wire::host().MPI_Comm_set_attr(comm, keyval, made.get()) != MPI_SUCCESS) return nullptr;
+  return *made.release();  // the communicator owns it now
+}
+
+plan::Peer peer_of(MPI_Comm comm, int rank, int *world_rank) {
+  const wire::Channel &channel = wire::Channel::process();
+  *world_rank = -1;
+  if (!channel.is_open() || rank < 0) return plan::Peer::kUnknown;
+  if (comm == MPI_COMM_WORLD) {
+    if (rank < channel.size()) *world_rank = rank;
+  } else {
+    const CommStatePtr state = state_of(comm);
+    if (state != nullptr && static_cast<std::size_t>(rank) < state->world_ranks.size()) {
+      *world_rank = state->world_ranks[static_cast<std::size_t>(rank)];
+    }
+  }
+  if (*world_rank < 0) return plan::Peer::kUnknown;
+  return channel.is_local(*world_rank) ? plan::Peer::kLocal : plan::Peer::kRemote;
+}
+
+bool is_within_channel(MPI_Comm comm) {
+  if (!wire::Channel::process().is_open()) return false;
+  if (comm == MPI_COMM_WORLD) return true;
+  const CommStatePtr state = state_of(comm);
+  return state != nullptr && state->is_within_world;
+}
+
+void release_comm_states() noexcept {
+  const std::scoped_lock lock(mutex);
+  // The host MPI is about to end and reports what it minds itself.
+  if (keyval != MPI_KEYVAL_INVALID) [[maybe_unused]]
+    const int freed = wire::host().MPI_Comm_free_keyval(&keyval);
+  keyval = MPI_KEYVAL_INVALID;
+}
+
+}  // namespace sluice::ops

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// CommState: what Sluice knows of one of the program's communicators; hangs on it as an attribute.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "ops/p2p/claims.hpp"
+#include "plan/plan.hpp"
+#include "wire/mpi.hpp"
+
+namespace sluice::ops {
+
+struct CommState {
+  // The rank in MPI_COMM_WORLD of each rank of the (remote) group; -1 for a process outside of it.
+  std::vector<int> world_ranks;
+  // All of its processes, in both groups, are in MPI_COMM_WORLD: they agreed on the channel.
+  bool is_within_world = false;
+  // Messages that a probe has taken off the host MPI's queue.
+  Claims claims;
+};
+
+using CommStatePtr = std::shared_ptr<CommState>;
+
+// The state of `comm`, made by the first call; null when there is none to be had (an invalid communicator, the channel
+// is closed, no memory): messages are plain then. Held by the caller, so that MPI_Comm_free takes nothing away from an
+// operation under way. Any thread. Warm: one attribute look-up.
+[[nodiscard]] CommStatePtr state_of(MPI_Comm comm);
+
+// What `rank` of `comm` can do, and its rank in MPI_COMM_WORLD (-1: unknown).
+[[nodiscard]] plan::Peer peer_of(MPI_Comm comm, int rank, int *world_rank);
+
+// The members of `comm` have the channel open between them, so that each knows what the others do. Hot for
+// MPI_COMM_WORLD.
+[[nodiscard]] bool is_within_channel(MPI_Comm comm);
+
+// Gives the attribute key back. Call before MPI_Finalize.
+void release_comm_states() noexcept;
+
+}  // namespace sluice::ops

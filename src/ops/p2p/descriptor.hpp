@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Descriptor: what travels on the user's communicator and tag in place of a large device message, and the private
+// messages about it (docs/protocol.md, "Messages").
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <type_traits>
+
+#include "base/types.hpp"
+#include "sluice/backend.h"
+#include "transfer/blocks.hpp"
+#include "wire/channel.hpp"
+
+namespace sluice::ops {
+
+// Plain bytes between processes of one job; never trusted before is_sound().
+struct Descriptor {
+  static constexpr std::uint64_t kMagic = 0x3165636975'6c53ULL;  // "Sluice1", and a number that is no text
+
+  std::uint64_t magic = kMagic;
+  std::uint64_t nonce = 0;             // of the job
+  std::uint64_t operation = 0;         // counts up at the sender
+  std::int32_t sender = 0;             // rank in MPI_COMM_WORLD
+  std::int32_t number = 0;             // in the tags of its private messages
+  transfer::BlockPlan blocks;          // true size, and the cut for a payload that is sent
+  std::uint64_t address = 0;           // of the payload in the sender
+  std::uint64_t offset_bytes = 0;      // of the payload in its allocation
+  std::uint64_t allocation_bytes = 0;  // of that allocation
+  Route route = Route::kPipelined;     // kIpc: `handle` is good
+  char backend[15] = {};               // whose handle it is
+  sluice_ipc_handle_t handle{};
+
+  [[nodiscard]] std::uint64_t size_bytes() const noexcept { return blocks.size_bytes; }
+
+  // What comes from a peer makes sense as far as can be seen here.
+  [[nodiscard]] bool is_sound(std::uint64_t job_nonce, int world_size) const noexcept {
+    return magic == kMagic && nonce == job_nonce && sender >= 0 && sender < world_size && number > 0 &&
+           blocks.is_sound() && (route == Route::kIpc || route == Route::kPipelined) &&
+           (route != Route::kIpc ||
+            (offset_bytes <= allocation_bytes && size_bytes() <= allocation_bytes - offset_bytes)) &&
+           std::memchr(backend, 0, sizeof backend) != nullptr;
+  }
+};
+
+// D of docs/protocol.md: a message of exactly this length may be a descriptor, and every receive that a descriptor may
+// meet has room for one.
+inline constexpr std::size_t kDescriptorBytes = 256;
+
+// The bytes as they are sent.
+struct DescriptorMessage {
+  std::byte bytes[kDescriptorBytes] = {};
+};
+
+static_assert(std::is_trivially_copyable_v<Descriptor> && sizeof(Descriptor) <= kDescriptorBytes);
+
+// Whether these kDescriptorBytes are a descriptor of this job that can be believed.
+[[nodiscard]] inline bool read_descriptor(const std::byte *bytes, Descriptor *descriptor) noexcept {
+  std::memcpy(descriptor, bytes, sizeof *descriptor);
+  const wire::Channel &channel = wire::Channel::process();
+  return channel.is_open() && descriptor->is_sound(channel.nonce(), channel.size());
+}
+
+inline void write(const Descriptor &descriptor, DescriptorMessage *message) noexcept {
+  std::memcpy(message->bytes, &descriptor, sizeof descriptor);
+}
+
+// The end of an operation, from the receiver to the sender.
+struct Acknowledgement {
+  std::uint64_t operation = 0;
+};
+
+// What a receiver asks of a sender.
+struct Control {
+  enum class Kind : std::uint32_t {
+    kGo,  // send the first `n_blocks` blocks
+  };
+  Kind kind = Kind::kGo;
+  std::int32_t number = 0;
+  std::uint64_t operation = 0;
+  std::uint32_t n_blocks = 0;
+  std::uint32_t zero = 0;
+};
+static_assert(std::is_trivially_copyable_v<Control>);
+
+}  // namespace sluice::ops

@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Exchange: a send and a receive that are one operation of MPI's, as two requests that the engine completes.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "ops/env/errors.hpp"
+#include "ops/p2p/incoming.hpp"
+#include "ops/p2p/outgoing.hpp"
+#include "ops/p2p/post_receive.hpp"
+#include "transfer/host_layout.hpp"
+
+namespace sluice::ops {
+
+// The host MPI's non-blocking functions for a count type.
+template <typename Count>
+struct ExchangeForms;
+template <>
+struct ExchangeForms<int> {
+  static constexpr auto isend = &wire::Host::MPI_Isend;
+  static constexpr auto irecv = &wire::Host::MPI_Irecv;
+  static constexpr auto imrecv = &wire::Host::MPI_Imrecv;
+};
+template <>
+struct ExchangeForms<MPI_Count> {
+  static constexpr auto isend = &wire::Host::MPI_Isend_c;
+  static constexpr auto irecv = &wire::Host::MPI_Irecv_c;
+  static constexpr auto imrecv = &wire::Host::MPI_Imrecv_c;
+};
+
+class Exchange {
+ public:
+  // The other end of one direction.
+  struct Peer {
+    int rank;
+    int tag;
+  };
+
+  Exchange(Operation operation, MPI_Comm comm) : operation_(operation), comm_(comm) {}
+
+  // Classified and planned, not open.
+  Side send_side;
+  Side recv_side;
+
+  // Begins both; after an error nothing is under way. Returns an error code, raised already.
+  template <typename Count>
+  [[nodiscard]] int start(Peer to, Peer from);
+  // The same for a buffer, recv_side, whose contents are sent before what is received replaces them.
+  template <typename Count>
+  [[nodiscard]] int start_replacing(Peer to, Peer from);
+
+  // True when both are complete; what came is in *status. Never blocks but for copies.
+  [[nodiscard]] bool poll(MPI_Status *status);
+  // Then: the host MPI's error code, which it has raised; or an error of Sluice's, which nobody has.
+  [[nodiscard]] int host_result() const noexcept { return host_result_; }
+  [[nodiscard]] const Status &problem() const noexcept { return problem_; }
+
+  // Begins both and completes them, in turns.
+  template <typename Count>
+  int run(Peer to, Peer from, MPI_Status *status) {
+    const int result = start<Count>(to, from);
+    return result == MPI_SUCCESS ? complete(status) : result;
+  }
+  template <typename Count>
+  int run_replacing(Peer to, Peer from, MPI_Status *status) {
+    const int result = start_replacing<Count>(to, from);
+    return result == MPI_SUCCESS ? complete(status) : result;
+  }
+
+ private:
+  template <typename Count>
+  [[nodiscard]] int post(Peer from);
+  template <typename Count>
+  [[nodiscard]] int send(Peer to);
+  int complete(MPI_Status *status);
+  void withdraw_receive() noexcept;
+
+  const Operation operation_;
+  const MPI_Comm comm_;
+  std::shared_ptr<Incoming> incoming_;
+  MPI_Request receive_ = MPI_REQUEST_NULL;
+  std::shared_ptr<Outgoing> outgoing_;  // null: the send is plain
+  MPI_Request send_ = MPI_REQUEST_NULL;
+  Side replaced_;                 // what is sent of a buffer that is replaced
+  std::vector<std::byte> image_;  // the same of a host buffer: its payload, packed
+  bool is_received_ = false;
+  bool is_sent_ = false;
+  int host_result_ = MPI_SUCCESS;
+  Status problem_;
+};
+
+template <typename Count>
+int Exchange::post(Peer from) {
+  incoming_ = std::make_shared<Incoming>(operation_, comm_, false);
+  incoming_->side = std::move(recv_side);
+  Side &target = incoming_->side;
+  if (target.is_staged()) {
+    if (Status status = target.open<Count>(); !status.is_ok()) return raise(comm_, status);
+  }
+  std::optional<Envelope> envelope;
+  const int result =
+      post_receive<Count>(ExchangeForms<Count>::irecv, ExchangeForms<Count>::imrecv, target.buffer(),
+                          target.count<Count>(), target.type(), from.rank, from.tag, comm_, &receive_, &envelope);
+  if (result == MPI_SUCCESS && target.may_meet_descriptor()) incoming_->serve(incoming_, receive_, envelope);
+  return result;
+}
+
+template <typename Count>
+int Exchange::send(Peer to) {
+  if (send_side.is_described()) {
+    bool is_possible = true;
+    outgoing_ = std::make_shared<Outgoing>(operation_, comm_, false);
+    if (Status status = outgoing_->open(&send_side, to.rank, to.tag, &is_possible); !status.is_ok()) {
+      return raise(comm_, status);
+    }
+    if (is_possible) return outgoing_->start(false);
+    outgoing_.reset();
+  }
+  if (send_side.is_staged()) {
+    if (Status status = send_side.open_and_copy_down<Count>(); !status.is_ok()) return raise(comm_, status);
+  }
+  const int result = (wire::host().*ExchangeForms<Count>::isend)(send_side.buffer(), send_side.count<Count>(),
+                                                                 send_side.type(), to.rank, to.tag, comm_, &send_);
+  if (result == MPI_SUCCESS) send_side.record(operation_, send_side.size_bytes(), {});
+  return result;
+}
+
+template <typename Count>
+int Exchange::start(Peer to, Peer from) {
+  int result = post<Count>(from);
+  if (result != MPI_SUCCESS) return result;
+  result = send<Count>(to);
+  if (result != MPI_SUCCESS) withdraw_receive();
+  return result;
+}
+
+template <typename Count>
+int Exchange::start_replacing(Peer to, Peer from) {
+  // What is sent is copied first: the receive may be met at once.
+  replaced_ = recv_side.unopened_copy();
+  Side &source = replaced_;
+  const bool is_host = !source.is_staged();
+  if (is_host) {
+    image_.resize(source.size_bytes());
+    transfer::gather(source.region(), image_.data(), image_.size());
+  } else if (Status status = source.open_and_copy_down<Count>(); !status.is_ok()) {
+    return raise(comm_, status);
+  }
+  int result = post<Count>(from);
+  if (result != MPI_SUCCESS) return result;
+  const bool is_plain = is_host && source.region().layout->is_contiguous;
+  void *const buffer = is_host ? image_.data() : source.buffer();
+  const Count count = is_host && !is_plain ? static_cast<Count>(image_.size()) : source.count<Count>();
+  const MPI_Datatype type = is_host && !is_plain ? MPI_PACKED : source.type();
+  result = (wire::host().*ExchangeForms<Count>::isend)(buffer, count, type, to.rank, to.tag, comm_, &send_);
+  if (result != MPI_SUCCESS) withdraw_receive();
+  return result;
+}
+
+}  // namespace sluice::ops

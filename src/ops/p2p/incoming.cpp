@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "ops/p2p/incoming.hpp"
+
+#include <utility>
+
+#include "ops/env/errors.hpp"
+#include "wire/channel.hpp"
+#include "wire/host.hpp"
+#include "wire/status.hpp"
+
+namespace sluice::ops {
+namespace {
+
+// A copy of what the host MPI says, but for the error field, which belongs to calls that complete several requests.
+void copy_status(const MPI_Status &from, MPI_Status *to) noexcept {
+  const int error = to->MPI_ERROR;
+  *to = from;
+  to->MPI_ERROR = error;
+}
+
+}  // namespace
+
+void Incoming::serve(std::shared_ptr<Incoming> self, MPI_Request request, const std::optional<Envelope> &envelope) {
+  request_ = request;
+  envelope_ = envelope;
+  is_completed_ = false;
+  pull_.reset();
+  is_hidden_.store(true, std::memory_order_release);
+  progress::Engine::process().watch(std::move(self));
+}
+
+bool Incoming::advance() {
+  if (pull_ == nullptr) {
+    int is_done = 0;
+    const int result = wire::host().MPI_Request_get_status(request_, &is_done, &completed_);
+    if (result == MPI_SUCCESS && is_done == 0) return false;
+    is_completed_ = result == MPI_SUCCESS;
+    Descriptor descriptor;
+    if (!is_completed_ || !side.may_meet_descriptor() || wire::received_bytes(completed_) != kDescriptorBytes ||
+        !side.read_descriptor(&descriptor)) {
+      settle();  // a plain message, a cancelled receive, or an error that the completion call is to see
+      return true;
+    }
+    pull_ = std::make_shared<Pull>(descriptor, side.landing());
+  }
+  const bool is_done = pull_->advance();
+  if (!pull_->is_settled()) return false;
+  // What is left is to see the acknowledgement off. The program may start this receive again as soon as it is settled.
+  if (!is_done) progress::Engine::process().watch(pull_);
+  settle();
+  return true;
+}
+
+int Incoming::start_again(const std::shared_ptr<Tracked> &self, MPI_Request *request) {
+  const auto incoming = std::static_pointer_cast<Incoming>(self);
+  Posting posting = look_at_claims(communicator(), source, tag);
+  if (!posting.claim.has_value()) {
+    const int result = wire::host().MPI_Start(request);
+    // A short one is looked after for its status alone: MPICH 5 and Intel MPI tell it once, perhaps to an MPI_Testall
+    // that completes nothing.
+    if (result == MPI_SUCCESS && wire::Channel::process().is_open()) serve(incoming, *request, std::nullopt);
+    return result;
+  }
+  // The host MPI cannot give a matched message to a persistent request: a receive of our own takes it.
+  MPI_Request own = MPI_REQUEST_NULL;
+  MPI_Message *message = &posting.claim->message;
+  const int result = has_large_count
+                         ? wire::host().MPI_Imrecv_c(side.buffer(), side.count<MPI_Count>(), side.type(), message, &own)
+                         : wire::host().MPI_Imrecv(side.buffer(), side.count<int>(), side.type(), message, &own);
+  if (result != MPI_SUCCESS) return result;
+  serve(incoming, own, posting.claim->envelope);
+  return MPI_SUCCESS;
+}
+
+Status Incoming::finish(MPI_Status *status) {
+  const statistics::Stopwatch watch;
+  if (is_persistent() && request_ != MPI_REQUEST_NULL) {
+    // It may not have been the host MPI that was asked to complete this (is_apart): now it is inactive there too.
+    MPI_Request request = request_;
+    if (wire::host().MPI_Wait(&request, MPI_STATUS_IGNORE) != MPI_SUCCESS) {
+      return Status::error(ErrorKind::kBackend, "the host MPI could not complete a persistent receive");
+    }
+  }
+  Status outcome = recall(status);
+  if (pull_ != nullptr) {
+    statistics::record(operation_, side.kind(), pull_->route(), 1, pull_->received_bytes(), watch.elapsed());
+    return outcome;
+  }
+  outcome = side.copy_up(*status);
+  if (statistics::is_enabled()) side.record(operation_, wire::received_bytes(*status), watch.elapsed());
+  return outcome;
+}
+
+Status Incoming::recall(MPI_Status *status) {
+  if (is_completed_) copy_status(completed_, status);
+  if (envelope_.has_value()) {
+    status->MPI_SOURCE = envelope_->source;
+    status->MPI_TAG = envelope_->tag;
+  }
+  if (pull_ == nullptr) return {};
+  wire::set_received_bytes(status, pull_->received_bytes());
+  return pull_->outcome();
+}
+
+namespace {
+// Any probe anywhere in the process: until then no receive pays more than this load.
+std::atomic<bool> is_any_probed{false};
+}  // namespace
+
+void note_probe() noexcept {
+  is_any_probed.store(true, std::memory_order_release);
+}
+
+bool has_claims(MPI_Comm comm) {
+  if (!is_any_probed.load(std::memory_order_acquire)) return false;
+  const CommStatePtr state = state_of(comm);
+  return state != nullptr && state->claims.was_probed();
+}
+
+bool may_block(MPI_Comm comm) {
+  return !progress::Engine::process().is_busy() && !has_claims(comm);
+}
+
+Posting look_at_claims(MPI_Comm comm, int source, int tag) {
+  if (!is_any_probed.load(std::memory_order_acquire)) return {};
+  Posting posting;
+  posting.state = state_of(comm);
+  if (posting.state == nullptr || !posting.state->claims.was_probed()) return {};
+  posting.lock = posting.state->claims.lock();
+  posting.claim = posting.state->claims.take(source, tag);
+  return posting;
+}
+
+int finish_receive(Operation operation, MPI_Comm comm, const Side &side, MPI_Status *status, int result,
+                   std::chrono::nanoseconds time) {
+  progress::TrackedRequests::process().reap(false);
+  if (result != MPI_SUCCESS) return result;
+  Descriptor descriptor;
+  if (!side.may_meet_descriptor() || wire::received_bytes(*status) != kDescriptorBytes ||
+      !side.read_descriptor(&descriptor)) {
+    const Status copied = side.copy_up(*status);
+    if (statistics::is_enabled()) side.record(operation, wire::received_bytes(*status), time);
+    return copied.is_ok() ? MPI_SUCCESS : raise(comm, copied);
+  }
+  const statistics::Stopwatch watch;
+  const auto pull = std::make_shared<Pull>(descriptor, side.landing());
+  progress::Engine::process().watch(pull);
+  progress::turn_until([&] { return pull->is_settled(); });
+  wire::set_received_bytes(status, pull->received_bytes());
+  statistics::record(operation, side.kind(), pull->route(), 1, pull->received_bytes(), time + watch.elapsed());
+  return pull->outcome().is_ok() ? MPI_SUCCESS : raise(comm, pull->outcome());
+}
+
+int complete_in_turns(progress::Tracked *tracked, MPI_Request *request, MPI_Status *status) {
+  int result = MPI_SUCCESS;
+  progress::turn_until([&] {
+    if (tracked->is_hidden()) return false;
+    int is_done = 0;
+    result = wire::host().MPI_Test(request, &is_done, status);
+    return result != MPI_SUCCESS || is_done != 0;
+  });
+  progress::TrackedRequests::process().reap(false);
+  if (result != MPI_SUCCESS) return result;
+  const Status finished = tracked->finish(status);
+  return finished.is_ok() ? MPI_SUCCESS : raise(tracked->communicator(), finished);
+}
+
+}  // namespace sluice::ops

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Incoming: a receive that may meet a descriptor (docs/protocol.md, "Receiver"). The request that the program holds is
+// the host MPI's own receive; the engine looks at it and hides it until the payload is in place.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <optional>
+
+#include "ops/p2p/claims.hpp"
+#include "ops/p2p/comm_state.hpp"
+#include "ops/p2p/side.hpp"
+#include "progress/engine.hpp"
+#include "progress/tracked_requests.hpp"
+
+namespace sluice::ops {
+
+class Incoming final : public progress::Tracked, public progress::Task {
+ public:
+  Incoming(Operation operation, MPI_Comm comm, bool is_persistent)
+      : Tracked(comm, is_persistent), operation_(operation) {}
+
+  // Classified, planned and open when it is staged.
+  Side side;
+  // Of a persistent receive: what it takes, and the function that takes a claimed message.
+  int source = MPI_ANY_SOURCE;
+  int tag = MPI_ANY_TAG;
+  bool has_large_count = false;
+
+  // The host MPI has started the receive `request`; `envelope` is what the program is to be told of a claimed message,
+  // whose own is another. From now on the engine looks after it.
+  void serve(std::shared_ptr<Incoming> self, MPI_Request request, const std::optional<Envelope> &envelope);
+
+  // progress::Tracked
+  [[nodiscard]] Status prepare() override { return {}; }
+  [[nodiscard]] Status finish(MPI_Status *status) override;
+  [[nodiscard]] Status recall(MPI_Status *status) override;
+  [[nodiscard]] bool is_hidden() const noexcept override { return is_hidden_.load(std::memory_order_acquire); }
+
+  int start_again(const std::shared_ptr<Tracked> &self, MPI_Request *request) override;
+  [[nodiscard]] bool is_apart() const noexcept override {
+    return is_persistent() && request_ != MPI_REQUEST_NULL && !is_hidden();
+  }
+
+  // progress::Task
+  [[nodiscard]] bool advance() override;
+
+ private:
+  void settle() noexcept { is_hidden_.store(false, std::memory_order_release); }
+
+  const Operation operation_;
+  MPI_Request request_ = MPI_REQUEST_NULL;
+  std::optional<Envelope> envelope_;
+  std::atomic<bool> is_hidden_{false};
+  // What the host MPI said when it had completed the receive. Kept, because MPICH 5 and Intel MPI tell the status of a
+  // persistent receive only once, and take the request for inactive from then on.
+  MPI_Status completed_{};
+  bool is_completed_ = false;
+  std::shared_ptr<Pull> pull_;  // of a message that came as a descriptor
+};
+
+// What a receive finds before it posts: a claimed message that it has to take, and the lock that keeps a probe from
+// claiming another meanwhile. Held until the receive is posted.
+struct Posting {
+  CommStatePtr state;
+  std::unique_lock<std::mutex> lock;
+  std::optional<Claim> claim;
+};
+
+// Looks at the claimed messages of `comm`. Cost without probes: one load.
+[[nodiscard]] Posting look_at_claims(MPI_Comm comm, int source, int tag);
+// A probe is made: from now on receives look.
+void note_probe() noexcept;
+// Something may be claimed on `comm`, so that a receive has to look_at_claims().
+[[nodiscard]] bool has_claims(MPI_Comm comm);
+
+// A blocking receive whose host MPI function is to be called as it is would hold up the engine, or miss a claim.
+[[nodiscard]] bool may_block(MPI_Comm comm);
+
+// The end of a receive that the host MPI has completed with `result` and *status: pulls what a descriptor describes,
+// or brings up what was staged; makes the status right and counts the call. Blocks, in turns. Returns an error code,
+// raised already.
+int finish_receive(Operation operation, MPI_Comm comm, const Side &side, MPI_Status *status, int result,
+                   std::chrono::nanoseconds time);
+
+// Completes `request`, which belongs to `tracked`, in turns. Returns an error code, raised already.
+int complete_in_turns(progress::Tracked *tracked, MPI_Request *request, MPI_Status *status);
+
+}  // namespace sluice::ops

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "ops/p2p/outgoing.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "device/ipc_exports.hpp"
+#include "ops/env/errors.hpp"
+#include "ops/p2p/comm_state.hpp"
+#include "ops/p2p/control.hpp"
+#include "plan/policy.hpp"
+#include "wire/channel.hpp"
+#include "wire/host.hpp"
+#include "wire/status.hpp"
+
+namespace sluice::ops {
+namespace {
+
+std::uint64_t next_operation() noexcept {
+  static std::atomic<std::uint64_t> last{0};
+  return last.fetch_add(1, std::memory_order_relaxed) + 1;
+}
+
+}  // namespace
+
+Outgoing::~Outgoing() {
+  if (descriptor_.number != 0) wire::Channel::process().give_number(descriptor_.number);
+}
+
+Status Outgoing::open(Side *side, int dest, int tag, bool *is_possible) {
+  *is_possible = true;
+  if (Status status = fill(side, is_possible); !status.is_ok() || !*is_possible) return status;
+  side_ = std::move(*side);
+  dest_ = dest;
+  tag_ = tag;
+  wire::Channel &channel = wire::Channel::process();
+  if (Status status = channel.take_number(&descriptor_.number); !status.is_ok()) return status;
+  const int private_tag = wire::Channel::tag(wire::PrivateKind::kAcknowledgement, descriptor_.number);
+  auto *const receive = is_persistent() ? wire::host().MPI_Recv_init : wire::host().MPI_Irecv;
+  if (receive(&acknowledgement_, sizeof acknowledgement_, MPI_BYTE, peer_, private_tag, channel.comm(), &request_) !=
+      MPI_SUCCESS) {
+    return Status::error(ErrorKind::kBackend, "the host MPI could not post the receive of an acknowledgement");
+  }
+  return {};
+}
+
+Status Outgoing::fill(Side *side, bool *is_possible) {
+  const transfer::Region &region = side->region();
+  peer_ = side->world_peer();
+  if (side->route() == Route::kIpc && peer_ != wire::Channel::process().rank()) {
+    device::Exported exported;
+    if (device::IpcExports::process().find(region.place, region.origin, &exported).is_ok()) {
+      descriptor_.handle = exported.handle;
+      descriptor_.offset_bytes = exported.offset_bytes;
+      descriptor_.allocation_bytes = exported.allocation_bytes;
+    } else {
+      side->plan_without_ipc();
+    }
+  } else {
+    descriptor_.allocation_bytes = region.size_bytes();
+  }
+  *is_possible = side->route() != Route::kStaged;
+  if (!*is_possible) return {};
+  const wire::Channel &channel = wire::Channel::process();
+  const plan::Policy policy = plan::policy_of(region.place.backend, region.place.device);
+  const bool is_cut = region.size_bytes() >= policy.pipeline_threshold_bytes;
+  descriptor_.nonce = channel.nonce();
+  descriptor_.sender = channel.rank();
+  descriptor_.blocks =
+      transfer::cut(is_cut ? policy.pipeline : Pipeline::kNone, region.size_bytes(), policy.pipeline_blocks);
+  descriptor_.address = reinterpret_cast<std::uintptr_t>(region.origin);
+  descriptor_.route = side->route();
+  const std::size_t length = std::min(std::strlen(region.place.backend->name()), sizeof descriptor_.backend - 1);
+  std::memcpy(descriptor_.backend, region.place.backend->name(), length);
+  return {};
+}
+
+int Outgoing::start(bool starts_request) {
+  // The start before this one was acknowledged; what the engine still does for it needs nobody's help.
+  if (is_served_.load(std::memory_order_acquire)) {
+    progress::turn_until([&] { return !is_served_.load(std::memory_order_acquire); });
+  }
+  descriptor_.operation = next_operation();
+  write(descriptor_, &message_);
+  is_acknowledged_.store(false, std::memory_order_relaxed);
+  stream_outcome_ = {};
+  const wire::Host &host = wire::host();
+  int result = starts_request ? host.MPI_Start(&request_) : MPI_SUCCESS;
+  if (result != MPI_SUCCESS) return result;
+  result =
+      host.MPI_Isend(message_.bytes, sizeof message_.bytes, MPI_BYTE, dest_, tag_, communicator(), &message_request_);
+  if (result != MPI_SUCCESS) {  // the host MPI has raised it; the acknowledgement will not come
+    if (host.MPI_Cancel(&request_) == MPI_SUCCESS) {
+      [[maybe_unused]] const int waited = host.MPI_Wait(&request_, MPI_STATUS_IGNORE);
+    }
+    return result;
+  }
+  side_.record(operation_, side_.size_bytes(), {});
+  is_served_.store(true, std::memory_order_release);
+  ControlListener::process().add(descriptor_.number, shared_from_this());
+  progress::Engine::process().watch(shared_from_this());
+  return MPI_SUCCESS;
+}
+
+bool Outgoing::advance() {
+  if (is_hidden() && blocks_.advance()) {
+    stream_outcome_ = blocks_.outcome();
+    is_streaming_.store(false, std::memory_order_release);
+  }
+  if (message_request_ != MPI_REQUEST_NULL) {
+    int is_done = 0;
+    if (wire::host().MPI_Test(&message_request_, &is_done, MPI_STATUS_IGNORE) == MPI_SUCCESS && is_done == 0) {
+      return false;
+    }
+    message_request_ = MPI_REQUEST_NULL;
+  }
+  if (is_hidden() || !is_acknowledged_.load(std::memory_order_acquire)) return false;
+  ControlListener::process().remove(descriptor_.number);
+  is_served_.store(false, std::memory_order_release);
+  return true;
+}
+
+void Outgoing::go(const Control &control) {
+  if (control.operation != descriptor_.operation || is_hidden()) return;
+  const transfer::Region &region = side_.region();
+  blocks_.begin(region.place, region.origin, side_.staging_memory(), descriptor_.blocks, control.n_blocks,
+                {peer_, descriptor_.number});
+  is_streaming_.store(true, std::memory_order_release);
+}
+
+Status Outgoing::finish(MPI_Status *status) {
+  is_acknowledged_.store(true, std::memory_order_release);
+  return recall(status);
+}
+
+Status Outgoing::recall(MPI_Status *status) {
+  // As the host MPIs leave the statuses of sends; what they hold now is the acknowledgement's.
+  status->MPI_SOURCE = MPI_ANY_SOURCE;
+  status->MPI_TAG = MPI_ANY_TAG;
+  wire::set_received_bytes(status, 0);
+  // Blocks that could not be copied down were announced by an empty one: the receiver has an error too.
+  return stream_outcome_;
+}
+
+}  // namespace sluice::ops

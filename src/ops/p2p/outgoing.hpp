@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Outgoing: the sender's part of a message that travels as a descriptor (docs/protocol.md, "Sender").
+#pragma once
+
+#include <atomic>
+#include <memory>
+
+#include "ops/p2p/block_stream.hpp"
+#include "ops/p2p/descriptor.hpp"
+#include "ops/p2p/side.hpp"
+#include "progress/engine.hpp"
+#include "progress/tracked_requests.hpp"
+
+namespace sluice::ops {
+
+// One send, or one persistent send with all its starts. The request that the program holds is the receive of the
+// acknowledgement, a request of the host MPI.
+class Outgoing final : public progress::Tracked, public progress::Task, public std::enable_shared_from_this<Outgoing> {
+ public:
+  Outgoing(Operation operation, MPI_Comm comm, bool is_persistent)
+      : Tracked(comm, is_persistent), operation_(operation) {}
+  ~Outgoing() override;
+
+  // Makes the descriptor of `side`, whose route is kIpc or kPipelined, and the request for its acknowledgement. Sends
+  // nothing yet. When `side` turns out to be no memory that can be exported and too short for blocks, *is_possible is
+  // false and nothing was done.
+  [[nodiscard]] Status open(Side *side, int dest, int tag, bool *is_possible);
+  // Sends the descriptor; from now on the engine serves the receiver. `starts_request`: also starts the persistent
+  // request. Returns an error code of the host MPI, raised already.
+  [[nodiscard]] int start(bool starts_request);
+
+  // The acknowledgement's request; the program's.
+  [[nodiscard]] MPI_Request *request() noexcept { return &request_; }
+
+  // progress::Tracked
+  [[nodiscard]] Status prepare() override { return {}; }
+  int start_again(const std::shared_ptr<Tracked> & /*self*/, MPI_Request * /*request*/) override { return start(true); }
+  [[nodiscard]] Status finish(MPI_Status *status) override;
+  [[nodiscard]] Status recall(MPI_Status *status) override;
+  // Until the host MPI has done with the last block, which is about when the acknowledgement comes.
+  [[nodiscard]] bool is_hidden() const noexcept override { return is_streaming_.load(std::memory_order_acquire); }
+  [[nodiscard]] bool ignores_cancel() const noexcept override { return true; }
+
+  // progress::Task: the descriptor's send, and the blocks that the receiver asks for.
+  [[nodiscard]] bool advance() override;
+
+  // The receiver asks for blocks. Within a turn.
+  void go(const Control &control);
+
+ private:
+  [[nodiscard]] Status fill(Side *side, bool *is_possible);
+
+  const Operation operation_;
+  Side side_;
+  int dest_ = 0;
+  int tag_ = 0;
+  int peer_ = -1;  // in MPI_COMM_WORLD
+  Descriptor descriptor_;
+  DescriptorMessage message_;
+  MPI_Request message_request_ = MPI_REQUEST_NULL;
+  Acknowledgement acknowledgement_;
+  MPI_Request request_ = MPI_REQUEST_NULL;
+  OutgoingBlocks blocks_;
+  std::atomic<bool> is_streaming_{false};
+  Status stream_outcome_;
+  // A start may follow before the engine has seen the end of the one before: it counts what is under way.
+  std::atomic<bool> is_acknowledged_{false};
+  std::atomic<bool> is_served_{false};  // the engine has it
+};
+
+}  // namespace sluice::ops

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "ops/p2p/pull.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "base/log.hpp"
+#include "base/statistics.hpp"
+#include "device/registry.hpp"
+#include "transfer/host_layout.hpp"
+#include "wire/channel.hpp"
+#include "wire/host.hpp"
+
+namespace sluice::ops {
+
+Pull::Pull(const Descriptor &descriptor, const Landing &landing)
+    : descriptor_(descriptor),
+      landing_(landing),
+      wanted_bytes_(std::min(descriptor.size_bytes(), landing.region.size_bytes())) {}
+
+Pull::~Pull() = default;
+
+bool Pull::advance() {
+  if (state_ == State::kNew) begin();
+  if (state_ == State::kCopying) {
+    bool is_done = false;
+    Status status = copy_.poll(&is_done);
+    if (is_done) acknowledge(std::move(status));
+  } else if (state_ == State::kStreaming) {
+    if (blocks_.advance()) finish_stream();
+  }
+  return state_ == State::kAcknowledging && is_sent();
+}
+
+void Pull::begin() {
+  if (descriptor_.route == Route::kIpc && begin_copy()) {
+    route_ = Route::kIpc;
+    state_ = State::kCopying;
+    return;
+  }
+  state_ = State::kStreaming;
+  if (Status status = begin_stream(); !status.is_ok()) acknowledge(std::move(status));
+}
+
+// Pulls straight into the program's device memory. False when that cannot be done here: then the sender is asked for
+// blocks.
+bool Pull::begin_copy() {
+  const transfer::Region &region = landing_.region;
+  const device::Place &place = region.place;
+  if (place.backend == nullptr || place.kind != MemoryKind::kDevice || !region.layout->is_contiguous ||
+      std::strcmp(place.backend->name(), descriptor_.backend) != 0 || place.backend->table().ipc_open == nullptr) {
+    return false;
+  }
+  const std::byte *source = nullptr;
+  Status status;
+  if (descriptor_.sender == wire::Channel::process().rank()) {
+    source = reinterpret_cast<const std::byte *>(static_cast<std::uintptr_t>(descriptor_.address));
+  } else {
+    const device::ExportOrigin origin{static_cast<std::uint64_t>(descriptor_.sender),
+                                      descriptor_.address - descriptor_.offset_bytes};
+    status = device::IpcImports::process().open(place.backend, std::max(place.device, 0), descriptor_.handle, origin,
+                                                &imported_);
+    if (status.is_ok()) source = imported_->base() + descriptor_.offset_bytes;
+  }
+  if (status.is_ok()) status = queue_.acquire(place);
+  const sluice_copy_t piece{region.origin, source, wanted_bytes_};
+  if (status.is_ok()) status = copy_.begin(&queue_, {&piece, 1});
+  if (status.is_ok()) return true;
+  log::warn_once("ipc_open", "p2p", status.message() + "; such messages come in blocks instead");
+  statistics::record_fallback("ipc_open");
+  return false;
+}
+
+Status Pull::begin_stream() {
+  IncomingBlocks::Target target{landing_.region.place, landing_.region.origin, wanted_bytes_, landing_.staging_memory};
+  const bool is_host = landing_.staged == nullptr;
+  if (is_host) target.place.kind = MemoryKind::kHost;
+  if (!landing_.region.layout->is_contiguous) {
+    target.place.kind = MemoryKind::kHost;
+    if (is_host) scratch_ = std::make_unique_for_overwrite<std::byte[]>(wanted_bytes_);
+    target.memory = is_host ? scratch_.get() : landing_.staging;
+  }
+  if (Status status = blocks_.begin(target, descriptor_.blocks, {descriptor_.sender, descriptor_.number});
+      !status.is_ok()) {
+    return status;
+  }
+  return send_go();
+}
+
+Status Pull::send_go() {
+  const wire::Channel &channel = wire::Channel::process();
+  go_ = {Control::Kind::kGo, descriptor_.number, descriptor_.operation, blocks_.n_blocks(), 0};
+  const int code =
+      wire::host().MPI_Isend(&go_, sizeof go_, MPI_BYTE, descriptor_.sender,
+                             wire::Channel::tag(wire::PrivateKind::kControl, 0), channel.comm(), &go_request_);
+  return code == MPI_SUCCESS ? Status()
+                             : Status::error(ErrorKind::kBackend, "the host MPI could not ask a sender for its blocks");
+}
+
+void Pull::finish_stream() {
+  Status status = blocks_.outcome();
+  if (status.is_ok() && !landing_.region.layout->is_contiguous) {
+    if (landing_.staged != nullptr) {
+      status = landing_.staged->copy_up(wanted_bytes_);
+    } else {
+      transfer::scatter(landing_.region, scratch_.get(), wanted_bytes_);
+    }
+  }
+  acknowledge(std::move(status));
+}
+
+// The sender's buffer is its own again; nothing of this operation reads it any more.
+void Pull::acknowledge(Status outcome) {
+  state_ = State::kAcknowledging;
+  imported_.reset();
+  outcome_ = std::move(outcome);
+  if (outcome_.is_ok() && descriptor_.size_bytes() > wanted_bytes_) {
+    outcome_ =
+        Status::error(ErrorKind::kTruncated,
+                      fmt::format("message truncated: {} bytes came and the receive has room for {}; make it longer",
+                                  descriptor_.size_bytes(), landing_.region.size_bytes()));
+  }
+  const wire::Channel &channel = wire::Channel::process();
+  acknowledgement_.operation = descriptor_.operation;
+  const int code = wire::host().MPI_Isend(&acknowledgement_, sizeof acknowledgement_, MPI_BYTE, descriptor_.sender,
+                                          wire::Channel::tag(wire::PrivateKind::kAcknowledgement, descriptor_.number),
+                                          channel.comm(), &acknowledgement_request_);
+  if (code != MPI_SUCCESS && outcome_.is_ok()) {
+    outcome_ = Status::error(ErrorKind::kBackend, "the host MPI could not acknowledge a message");
+  }
+  is_settled_.store(true, std::memory_order_release);
+}
+
+bool Pull::is_sent() {
+  for (MPI_Request *request : {&go_request_, &acknowledgement_request_}) {
+    if (*request == MPI_REQUEST_NULL) continue;
+    int is_done = 0;
+    if (wire::host().MPI_Test(request, &is_done, MPI_STATUS_IGNORE) == MPI_SUCCESS && is_done == 0) return false;
+  }
+  return true;
+}
+
+}  // namespace sluice::ops

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Pull: the receiver's part of a message that came as a descriptor: brings the payload to where the program wants it,
+// then tells the sender.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+
+#include "device/ipc_imports.hpp"
+#include "ops/p2p/block_stream.hpp"
+#include "ops/p2p/descriptor.hpp"
+#include "progress/engine.hpp"
+#include "transfer/staged.hpp"
+
+namespace sluice::ops {
+
+// Where a receive wants its payload.
+struct Landing {
+  transfer::Region region;                   // the program's buffer
+  std::byte *staging = nullptr;              // room for the packed payload; null where there is none
+  const transfer::Staged *staged = nullptr;  // what brings `staging` up into a device region; null for host memory
+  StagingMemory staging_memory = StagingMemory::kMalloc;
+};
+
+class Pull final : public progress::Task {
+ public:
+  // `landing` stays valid until is_settled(). `descriptor` is sound.
+  Pull(const Descriptor &descriptor, const Landing &landing);
+  ~Pull() override;
+
+  // Done when the host MPI has the acknowledgement, too.
+  [[nodiscard]] bool advance() override;
+
+  // The payload is in place, or an error is known; the sender has been told. Any thread.
+  [[nodiscard]] bool is_settled() const noexcept { return is_settled_.load(std::memory_order_acquire); }
+  // Once settled: what happened (kTruncated when the message was longer than the receive), how much came, by which way.
+  [[nodiscard]] const Status &outcome() const noexcept { return outcome_; }
+  [[nodiscard]] std::uint64_t received_bytes() const noexcept { return wanted_bytes_; }
+  [[nodiscard]] Route route() const noexcept { return route_; }
+
+ private:
+  enum class State : std::uint8_t { kNew, kCopying, kStreaming, kAcknowledging };
+  void begin();
+  [[nodiscard]] bool begin_copy();
+  [[nodiscard]] Status begin_stream();
+  [[nodiscard]] Status send_go();
+  void finish_stream();
+  void acknowledge(Status outcome);
+  [[nodiscard]] bool is_sent();
+
+  const Descriptor descriptor_;
+  const Landing landing_;
+  std::uint64_t wanted_bytes_ = 0;  // what fits
+  State state_ = State::kNew;
+  Route route_ = Route::kPipelined;
+  // route ipc
+  device::ImportedPtr imported_;
+  device::Queue queue_;
+  device::PendingCopy copy_;
+  // route pipelined
+  IncomingBlocks blocks_;
+  std::unique_ptr<std::byte[]> scratch_;  // packed payload of a host region with gaps
+  Control go_;
+  MPI_Request go_request_ = MPI_REQUEST_NULL;
+  Acknowledgement acknowledgement_;
+  MPI_Request acknowledgement_request_ = MPI_REQUEST_NULL;
+  Status outcome_;
+  std::atomic<bool> is_settled_{false};
+};
+
+}  // namespace sluice::ops

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Blocking collective calls in turns: a process that waits for the others must go on serving its peers, or a blocking
+// send of device memory to it, made before its sender comes to the same call, would never end (docs/protocol.md,
+// "Progress").
+//
+// MPI does not let a blocking collective match a non-blocking one. So the choice between them hangs on nothing but what
+// all members know: that they have the channel open.
+#pragma once
+
+#include "ops/env/errors.hpp"
+#include "ops/p2p/comm_state.hpp"
+#include "ops/request/turns.hpp"
+#include "progress/tracked_requests.hpp"
+#include "wire/host.hpp"
+
+namespace sluice::ops {
+
+// A program that freed an active receive may learn from a collective call that its message has come; what Sluice owes
+// on such requests is done here.
+inline int reap(int result) {
+  progress::TrackedRequests::process().reap(false);
+  return result;
+}
+
+// `blocking` calls the host MPI's function, `start` its non-blocking form with a request. Returns an error code, raised
+// already.
+template <typename Blocking, typename Start>
+int in_turns(MPI_Comm comm, Blocking blocking, Start start) {
+  return guarded(comm, [&]() -> int {
+    if (!is_within_channel(comm)) return reap(blocking());
+    MPI_Request request = MPI_REQUEST_NULL;
+    const int result = start(&request);
+    return result == MPI_SUCCESS ? reap(wait_in_turns(&request, MPI_STATUS_IGNORE)) : result;
+  });
+}
+
+// The same for a call without a non-blocking form: once all members are in it, it depends on nobody outside.
+template <typename Blocking>
+int after_barrier(MPI_Comm comm, Blocking blocking) {
+  return guarded(comm, [&]() -> int {
+    if (is_within_channel(comm)) {
+      MPI_Request request = MPI_REQUEST_NULL;
+      int result = wire::host().MPI_Ibarrier(comm, &request);
+      if (result == MPI_SUCCESS) result = wait_in_turns(&request, MPI_STATUS_IGNORE);
+      if (result != MPI_SUCCESS) return result;
+    }
+    return reap(blocking());
+  });
+}
+
+}  // namespace sluice::ops

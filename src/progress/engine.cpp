@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "progress/engine.hpp"
+
+#include <sched.h>
+
+#include <utility>
+
+namespace sluice::progress {
+
+Engine &Engine::process() {
+  static auto *engine = new Engine();
+  return *engine;
+}
+
+void Engine::watch(std::shared_ptr<Task> task) {
+  const std::scoped_lock lock(inbox_mutex_);
+  inbox_.push_back(std::move(task));
+  n_tasks_.fetch_add(1, std::memory_order_acq_rel);
+  has_new_.store(true, std::memory_order_release);
+}
+
+void Engine::turn() {
+  // No mutex: an error handler of the program, called within a turn, may come here again.
+  if (is_turning_.exchange(true, std::memory_order_acquire)) return;
+  struct End {
+    std::atomic<bool> *is_turning;
+    ~End() { is_turning->store(false, std::memory_order_release); }
+  } const end{&is_turning_};
+  if (has_new_.load(std::memory_order_acquire)) {
+    const std::scoped_lock inbox_lock(inbox_mutex_);
+    tasks_.insert(tasks_.end(), inbox_.begin(), inbox_.end());
+    inbox_.clear();
+    has_new_.store(false, std::memory_order_release);
+  }
+  for (std::shared_ptr<Task> &task : tasks_) {
+    if (task != nullptr && task->advance()) task.reset();  // null: left by a turn that an exception ended
+  }
+  const std::size_t n_done = std::erase(tasks_, nullptr);
+  if (n_done != 0) n_tasks_.fetch_sub(n_done, std::memory_order_acq_rel);
+}
+
+void Patience::pause() noexcept {
+  constexpr unsigned kImpatient = 2000;
+  if (++n_pauses_ < kImpatient) return;
+  // Ranks may outnumber the cores. The result says nothing: there is always this thread to go on with.
+  [[maybe_unused]] const int yielded = sched_yield();
+}
+
+}  // namespace sluice::progress

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Engine: what this process still has to do for messages under way, done in turns by whoever is inside an MPI call.
+//
+// Turns never block and are never nested: a call that finds another thread at it goes on without. There is no thread of
+// its own, so a process serves its peers while it is in MPI, as with a host MPI that has no progress thread.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+namespace sluice::progress {
+
+// Something that goes on in steps.
+class Task {
+ public:
+  Task() noexcept = default;
+  virtual ~Task() = default;
+  Task(const Task &) = delete;
+  Task &operator=(const Task &) = delete;
+  Task(Task &&) = delete;
+  Task &operator=(Task &&) = delete;
+
+  // Goes as far as is possible without blocking. True when there is nothing left to do; it is not called again then.
+  // One thread at a time. May watch() further tasks.
+  [[nodiscard]] virtual bool advance() = 0;
+};
+
+// Waits a moment between two turns of a loop that found nothing done: not at all at first, later by letting others run.
+class Patience {
+ public:
+  void pause() noexcept;
+
+ private:
+  unsigned n_pauses_ = 0;
+};
+
+class Engine {
+ public:
+  // The process's. Never destroyed.
+  static Engine &process();
+
+  // Has `task` advanced in every turn until it is done. Any thread, from within a turn too.
+  void watch(std::shared_ptr<Task> task);
+
+  // Anything to do: then no call may block in the host MPI. Hot.
+  [[nodiscard]] bool is_busy() const noexcept { return n_tasks_.load(std::memory_order_acquire) != 0; }
+
+  // Advances all tasks once. Returns at once when another thread is at it. Any thread; throws std::bad_alloc.
+  void turn();
+
+ private:
+  std::atomic<bool> is_turning_{false};
+  std::vector<std::shared_ptr<Task>> tasks_;  // belongs to the turn
+  std::mutex inbox_mutex_;
+  std::vector<std::shared_ptr<Task>> inbox_;
+  std::atomic<bool> has_new_{false};
+  std::atomic<std::size_t> n_tasks_{0};
+};
+
+// Turns until `is_done` says so; it is asked after each turn, at least once.
+template <typename Condition>
+void turn_until(Condition is_done) {
+  Patience patience;
+  for (;;) {
+    Engine::process().turn();
+    if (is_done()) return;
+    patience.pause();
+  }
+}
+
+}  // namespace sluice::progress

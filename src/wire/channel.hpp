@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Channel: Sluice's own communicator over MPI_COMM_WORLD, and what the ranks agreed on when it was made.
+#pragma once
+
+#include <cstdint>
+#include <mutex>
+#include <vector>
+
+#include "base/status.hpp"
+#include "wire/mpi.hpp"
+
+namespace sluice::wire {
+
+// What a private message is; part of its tag (docs/protocol.md, "Messages").
+enum class PrivateKind : std::uint8_t { kAcknowledgement = 0, kBlock = 1, kControl = 2, kClaim = 3 };
+
+class Channel {
+ public:
+  // The process's. Never destroyed.
+  static Channel &process();
+
+  // Collective over MPI_COMM_WORLD, in MPI_Init: opens the channel when every rank allows it and any rank wants it.
+  // Blocks. An error of the host MPI leaves it closed, and all messages are staged.
+  [[nodiscard]] Status open(bool allows, bool wants);
+  // Gives the communicator back. Nothing may be in flight on it. In MPI_Finalize; local.
+  void close() noexcept;
+
+  // Hot; between MPI_Init and MPI_Finalize it does not change.
+  [[nodiscard]] bool is_open() const noexcept { return is_open_; }
+  [[nodiscard]] MPI_Comm comm() const noexcept { return comm_; }
+  [[nodiscard]] int rank() const noexcept { return rank_; }
+  [[nodiscard]] int size() const noexcept { return static_cast<int>(nodes_.size()); }
+  // A number that only this job knows: marks its descriptors.
+  [[nodiscard]] std::uint64_t nonce() const noexcept { return nonce_; }
+  // Whether `rank` of MPI_COMM_WORLD runs on this node.
+  [[nodiscard]] bool is_local(int rank) const noexcept {
+    return nodes_[static_cast<std::size_t>(rank)] == nodes_[static_cast<std::size_t>(rank_)];
+  }
+  // Several threads may call MPI at once.
+  [[nodiscard]] bool has_threads() const noexcept { return has_threads_; }
+
+  // A number for one operation's private messages, unique among this process's unfinished ones. Any thread.
+  [[nodiscard]] Status take_number(int *number);
+  void give_number(int number) noexcept;
+  // The tag of a private message about operation `number` (control messages have the number 0).
+  [[nodiscard]] static constexpr int tag(PrivateKind kind, int number) noexcept {
+    return number * 4 + static_cast<int>(kind);
+  }
+
+ private:
+  [[nodiscard]] Status agree();
+
+  bool is_open_ = false;
+  bool has_threads_ = false;
+  MPI_Comm comm_{};
+  int rank_ = 0;
+  std::uint64_t nonce_ = 0;
+  std::vector<std::uint64_t> nodes_;  // by rank, equal on one node
+  std::mutex mutex_;
+  std::vector<int> free_numbers_;
+  int next_number_ = 0;
+  int n_numbers_ = 0;
+};
+
+}  // namespace sluice::wire
