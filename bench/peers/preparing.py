@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Makes the bundle that travels to the measuring machine, which reaches no network: the peers' wheels from PyPI, unpacked and
-thinned out, our programs, and the scripts. Nothing of a peer is kept in the repository."""
+"""Makes the bundle that travels to the measuring machine, which reaches no network: the peers' wheels from PyPI,
+unpacked and thinned out, our programs, and the scripts. Nothing of a peer is kept in the repository."""
 
 import pathlib
 import shlex
@@ -29,8 +29,10 @@ class PrepareError(Exception):
 
 def add_runtime_options(parser, root):
     """Options about the runtime under the second backend."""
-    parser.add_argument("--oneapi", type=pathlib.Path, default=root / ".venv/oneapi", help="the oneAPI runtime (.venv/oneapi)")
-    parser.add_argument("--adapter", type=pathlib.Path, help="its adapter for the GPUs there; without it its side is left out")
+    parser.add_argument("--oneapi", type=pathlib.Path, default=root / ".venv/oneapi",
+                        help="the oneAPI runtime (default .venv/oneapi)")
+    parser.add_argument("--adapter", type=pathlib.Path,
+                        help="its adapter for the GPUs there; without it its side is left out")
 
 
 class Shell:
@@ -113,7 +115,7 @@ def copy_ours(shell, build, stage, flavour):
 def copy_oneapi(shell, oneapi, adapter, stage):
     """The oneAPI runtime's libraries, with the adapter for the measuring machine's GPUs, which PyPI does not have."""
     if adapter is None:
-        print("compare_peers: no --adapter: the bundle has no oneAPI runtime, and the sycl side will be left out", flush=True)
+        print("compare_peers: no --adapter: no oneAPI runtime in the bundle, the sycl side will be left out", flush=True)
         return
     for name in ONEAPI:
         shell.run(["install", "-D", oneapi / "lib" / name, stage / "oneapi/lib" / name])
@@ -133,8 +135,8 @@ def build_ours(shell, build, flavour, jobs):
     root = HERE.parent.parent
     targets = [f"sluice_{flavour}", f"sluice-bench_{flavour}", "sluice-bench_ompi", "sluice", "sluice_backend_emu"]
     if not (build / "build.ninja").exists():
-        shell.run(["cmake", "-S", root, "-B", build, "-G", "Ninja", "-DCMAKE_BUILD_TYPE=Release", "-DSLUICE_WERROR=OFF",
-                   "-DBUILD_TESTING=OFF"])
+        shell.run(["cmake", "-S", root, "-B", build, "-G", "Ninja", "-DCMAKE_BUILD_TYPE=Release",
+                   "-DSLUICE_WERROR=OFF", "-DBUILD_TESTING=OFF"])
     shell.run(["nice", "-n", "10", "ninja", "-C", build, f"-j{jobs}", *targets, "sluice_backend_cuda", "sluice_backend_sycl"])
 
 
@@ -168,6 +170,6 @@ def prepare(arguments):
 
 def report_size(bundle):
     total = sum(path.stat().st_size for path in bundle.rglob("*") if path.is_file())
-    print(f"compare_peers: {bundle}: {total / 1e6:.1f} MB; at most {LIMIT_BYTES / 1e6:.1f} MB travel, the repository included")
+    print(f"compare_peers: {bundle}: {total / 1e6:.1f} MB of the {LIMIT_BYTES / 1e6:.1f} MB that travel with the repository")
     if total > LIMIT_BYTES:
         raise PrepareError("the bundle is too large to travel")

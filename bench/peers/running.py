@@ -4,6 +4,7 @@
 import json
 import os
 import pathlib
+import re
 import signal
 import statistics
 import subprocess
@@ -17,6 +18,10 @@ GIVE_UP_AFTER = 2
 
 class RunError(Exception):
     """A run that gave nothing; the text says why."""
+
+
+class OutOfTime(Exception):
+    """A run that was ended because the time of the whole measurement is used up: nobody's failure."""
 
 
 class Results:
@@ -140,6 +145,7 @@ class Session:
         self.limit_s = limit_s
         self.deadline = time.monotonic() + budget_s
         self.results = Results()
+        self.routes = {}  # side -> what its statistics said in the probe
         self.failed = {}  # (program, backend, knobs) or (test, side) -> number of failures
 
     def left_s(self):
@@ -156,8 +162,10 @@ class Session:
             where = side_key(run.side)
             begin = time.monotonic()
             try:
-                run_limited(with_statistics(command_of(self.site, run)), self.limit_s, self.log)
-                print(f"compare_peers: {describe(run.side)}: works, data right ({time.monotonic() - begin:.1f} s)", flush=True)
+                output = run_limited(with_statistics(command_of(self.site, run)), self.limit_s, self.log)
+                self.routes[describe(run.side)] = routes = routes_in(output)
+                took = f"{time.monotonic() - begin:.1f} s" + (f"; routes: {', '.join(routes)}" if routes else "")
+                print(f"compare_peers: {describe(run.side)}: works, data right ({took})", flush=True)
             except (RunError, Unavailable) as error:
                 self.failed[where] = GIVE_UP_AFTER
                 self.note_failure(f"{describe(run.side)} left out", str(error))
@@ -165,11 +173,20 @@ class Session:
     def is_given_up(self, test, run):
         return max(self.failed.get(side_key(run.side), 0), self.failed.get((test.name, run.side.name), 0)) >= GIVE_UP_AFTER
 
+    def run_in_time(self, words):
+        left_s = max(self.left_s(), 0.1)
+        try:
+            run_limited(words, min(self.limit_s, left_s), self.log)
+        except RunError as error:
+            if left_s < self.limit_s and self.left_s() <= 0:
+                raise OutOfTime from error
+            raise
+
     def measure_run(self, test, run):
         with tempfile.TemporaryDirectory() as folder:
             path = folder + "/run.json"
             try:
-                run_limited([*command_of(self.site, run), "--json", path], min(self.limit_s, max(self.left_s(), 1)), self.log)
+                self.run_in_time([*command_of(self.site, run), "--json", path])
                 metric, rows = read_document(path)
                 for size, series in rows.items():
                     for column, value in columns_of(run, metric, series):
@@ -193,7 +210,10 @@ class Session:
                     continue
                 if self.left_s() <= 0:
                     return False
-                self.measure_run(test, run)
+                try:
+                    self.measure_run(test, run)
+                except OutOfTime:
+                    return False
         return self.left_s() > 0
 
 
@@ -204,6 +224,12 @@ def side_key(side):
 def describe(side):
     knobs = "".join(f" {name}={value}" for name, value in side.knobs)
     return side.name + (f" ({side.backend})" if side.backend not in side.name else "") + knobs
+
+
+def routes_in(output):
+    """The routes that the statistics in a program's output name, such as "MPI_Send device staged"."""
+    found = re.findall(r"^(MPI_\w+)\s+(device)\s+(\S+)\s+\d+", output, flags=re.MULTILINE)
+    return sorted({" ".join(words) for words in found})
 
 
 def with_statistics(words):

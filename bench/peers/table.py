@@ -49,7 +49,8 @@ def section_lines(results, section):
     title = TITLES.get(section, section)
     yield f"-- {title}, {unit_text(section, results.units[section]['unit'])}"
     for row in rows:
-        yield "  ".join([row[0].ljust(max(widths[0], 8)), *(text.rjust(width) for text, width in zip(row[1:], widths[1:]))])
+        cells = [text.rjust(width) for text, width in zip(row[1:], widths[1:])]
+        yield "  ".join([row[0].ljust(max(widths[0], 8)), *cells])
 
 
 def verdict_lines(verdicts):
@@ -58,7 +59,8 @@ def verdict_lines(verdicts):
         target = verdict.target
         sign = ">=" if target.is_at_least else "<="
         ratio = "-" if verdict.ratio is None else f"{verdict.ratio:.3f} [{verdict.low:.3f}..{verdict.high:.3f}]"
-        yield f"{verdict.word:<6}  {target.text.ljust(width)}  {size_text(verdict.size):>8}  {ratio:>24}  wanted {sign} {target.limit:g}"
+        subject = f"{target.text.ljust(width)}  {size_text(verdict.size):>8}"
+        yield f"{verdict.word:<6}  {subject}  {ratio:>22}  {sign} {target.limit:g}"
 
 
 def lines(results, verdicts):
@@ -87,8 +89,8 @@ def document(results, verdicts, about):
                   "median": results.median(section, column, size), "by_round": results.by_round(section, column, size)}
                  for section, column, size in results.cells],
         "failures": results.failures,
-        "targets": [{"target": verdict.target.text, "size_bytes": verdict.size, "ratio": verdict.ratio, "min": verdict.low,
-                     "max": verdict.high, "limit": verdict.target.limit,
+        "targets": [{"target": verdict.target.text, "size_bytes": verdict.size, "ratio": verdict.ratio,
+                     "min": verdict.low, "max": verdict.high, "limit": verdict.target.limit,
                      "wanted": "at least" if verdict.target.is_at_least else "at most", "verdict": verdict.word}
                     for verdict in verdicts],
     }

@@ -42,20 +42,20 @@ class Verdict:
 
 
 def device_to_device(first):
-    ours = ("one way", first)
-    targets = []
-    for peer, limit in ((plan.UCX, 0.5), (plan.NAIVE, 0.65), (plan.NCCL, 0.75)):
-        targets.append(Target(f"D-D time, {first} / {peer}", ours, (("one way", peer),), plan.SMALL, limit))
-    targets.append(Target(f"D-D time, {first} / {plan.UCX}", ours, (("one way", plan.UCX),), plan.MEDIUM, 0.9))
-    targets.append(Target(f"D-D time, {first} / {plan.UCX}", ours, (("one way", plan.UCX),), plan.LARGE, 0.95))
-    targets.append(Target(f"D-D bandwidth one by one, {first} / {plan.RAW}", ours, (("one way", plan.RAW),), (128 * MI,), 0.97,
-                          is_at_least=True, is_inverted=True))
-    targets.append(Target(f"D-D bandwidth in windows, {first} / {plan.RAW}", ("streamed", first), (("streamed", plan.RAW),),
-                          (128 * MI,), 0.97, is_at_least=True))
-    targets.append(Target(f"window of 64, time a message, {first} / {plan.UCX}", ("window", first), (("window", plan.UCX),),
-                          plan.SMALL, 0.2, is_inverted=True))
-    targets.append(Target(f"both ways / one way, {first}", ("both ways", first), (("streamed", first),), plan.STREAMED, 1.9,
-                          is_at_least=True))
+    ours, peer = ("one way", first), ("one way", plan.UCX)
+    time = "D-D time, " + first
+    targets = [Target(f"{time} / {column}", ours, (("one way", column),), plan.SMALL, limit)
+               for column, limit in ((plan.UCX, 0.5), (plan.NAIVE, 0.65), (plan.NCCL, 0.75))]
+    targets += [Target(f"{time} / {plan.UCX}", ours, (peer,), sizes, limit)
+                for sizes, limit in ((plan.MEDIUM, 0.9), (plan.LARGE, 0.95))]
+    targets.append(Target(f"D-D bandwidth one by one, {first} / {plan.RAW}", ours, (("one way", plan.RAW),), (128 * MI,),
+                          0.97, is_at_least=True, is_inverted=True))
+    targets.append(Target(f"D-D bandwidth in windows, {first} / {plan.RAW}", ("streamed", first),
+                          (("streamed", plan.RAW),), (128 * MI,), 0.97, is_at_least=True))
+    targets.append(Target(f"window of 64, time a message, {first} / {plan.UCX}", ("window", first),
+                          (("window", plan.UCX),), plan.SMALL, 0.2, is_inverted=True))
+    targets.append(Target(f"both ways / one way, {first}", ("both ways", first), (("streamed", first),), plan.STREAMED,
+                          1.9, is_at_least=True))
     return targets
 
 
@@ -72,8 +72,8 @@ def staged(backend):
                for a, b in (("even", "none"), ("advanced", "even"))]
     stages = (("stages", "pinned D2H"), ("stages", "pinned H2D"))
     wire = (("stages", "host MPI H-H"), ("stages", "host MPI P-P"))
-    targets.append(Target(f"{section}: bandwidth, advanced / slowest stage", (section, "advanced"), stages, (64 * MI,), 0.85,
-                          is_at_least=True, is_inverted=True, fastest=wire))
+    targets.append(Target(f"{section}: bandwidth, advanced / slowest stage", (section, "advanced"), stages, (64 * MI,),
+                          0.85, is_at_least=True, is_inverted=True, fastest=wire))
     return targets
 
 
@@ -94,7 +94,7 @@ def all_targets(backends, pipeline_backends):
 
 
 def reference_by_round(results, target, size):
-    """What the subject is compared with, a value a round. Bounds of figures that are times: the longest is the slowest."""
+    """What the subject is compared with, a value a round. Several references are times: the longest counts."""
     lists = [results.by_round(section, column, size) for section, column in target.references]
     if target.fastest:
         ways = [results.by_round(section, column, size) for section, column in target.fastest]
