@@ -177,6 +177,10 @@ bool has_function(const char *name) noexcept {
   return find(name) != nullptr;
 }
 
+void *extension(const char *name) noexcept {
+  return find(name);
+}
+
 #ifdef OMPI_PREDEFINED_GLOBAL
 void *host_object(const char *symbol) noexcept {
   // Not RTLD_NEXT: a program may hold the copy of a variable that all libraries use instead of their own.

@@ -45,4 +45,8 @@ inline const Host &profiling_host() noexcept {
 // True when the host MPI defines `name` ("MPI_Isendrecv").
 [[nodiscard]] bool has_function(const char *name) noexcept;
 
+// The host MPI's definition of a function that is none of MPI's own ("MPIX_..."); null when it has none. Looks through
+// the libraries of the process: not for hot paths. Any thread.
+[[nodiscard]] void *extension(const char *name) noexcept;
+
 }  // namespace sluice::wire
