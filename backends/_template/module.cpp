@@ -70,6 +70,9 @@ constexpr sluice_backend_t kTable = {
     .ipc_export = nullptr,
     .ipc_open = nullptr,
     .ipc_close = nullptr,
+    // Both of words.cpp, once programs have a name for this memory: .support_words = support_words, and so on.
+    .support_words = nullptr,
+    .memory_kind_words = nullptr,
 };
 
 }  // namespace

@@ -44,6 +44,10 @@ sluice_result_t ipc_export(const void *address, sluice_ipc_handle_t *handle, uin
 sluice_result_t ipc_open(int32_t device, const sluice_ipc_handle_t *handle, void **base);
 sluice_result_t ipc_close(int32_t device, void *base);
 
+// words.cpp
+const char *const *support_words();
+const char *const *memory_kind_words();
+
 // program.cpp
 sluice_result_t program_set_device(int32_t device);
 sluice_result_t program_alloc(sluice_memory_kind_t kind, size_t size_bytes, void **memory);

@@ -107,6 +107,8 @@ constexpr sluice_backend_t kTable = {
     .ipc_export = ipc_export,
     .ipc_open = ipc_open,
     .ipc_close = ipc_close,
+    .support_words = support_words,
+    .memory_kind_words = memory_kind_words,
 };
 
 }  // namespace

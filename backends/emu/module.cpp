@@ -3,6 +3,7 @@
 #include "module.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cstring>
 
 namespace sluice::backends::emu {
@@ -18,8 +19,13 @@ constexpr sluice_backend_knob_t kKnobs[] = {
 #undef EMU_KNOB
 };
 
-// The runtime reads its knobs itself, because programs use it without Sluice too; the services are not needed.
-sluice_result_t init(const sluice_host_services_t * /*services*/) {
+std::atomic<const sluice_host_services_t *> g_services{nullptr};
+
+// The runtime reads its knobs itself, because programs use it without Sluice too; the services are needed for the one
+// that only the module acts on.
+sluice_result_t init(const sluice_host_services_t *services) {
+  g_services.store(services);
+  if (const sluice_result_t words = check_words(); words != SLUICE_SUCCESS) return words;
   int32_t count = 0;
   const sluice_result_t result = translate(emu_device_count(&count));
   if (result != SLUICE_SUCCESS) return result;
@@ -28,7 +34,9 @@ sluice_result_t init(const sluice_host_services_t * /*services*/) {
 }
 
 // Queues and memory belong to their users; the module itself holds nothing.
-void fini() {}
+void fini() {
+  g_services.store(nullptr);
+}
 
 const char *last_error() {
   return t_last_error;
@@ -65,6 +73,8 @@ constexpr sluice_backend_t kTable = {
     .ipc_export = ipc_export,
     .ipc_open = ipc_open,
     .ipc_close = ipc_close,
+    .support_words = support_words,
+    .memory_kind_words = memory_kind_words,
 };
 
 }  // namespace
@@ -72,6 +82,16 @@ constexpr sluice_backend_t kTable = {
 sluice_result_t fail(sluice_result_t result, std::string_view text) {
   t_last_error[text.copy(t_last_error, kMaxText)] = '\0';
   return result;
+}
+
+std::string_view knob_text(const char *name) {
+  const sluice_host_services_t *services = g_services.load();
+  const char *text = services != nullptr && services->knob != nullptr ? services->knob(name) : nullptr;
+  if (text != nullptr) return text;
+  for (const sluice_backend_knob_t &knob : kKnobs) {
+    if (std::strcmp(knob.name, name) == 0) return knob.default_value;
+  }
+  return "";
 }
 
 sluice_result_t translate(emu_result_t native) {

@@ -15,6 +15,9 @@ sluice_result_t translate(emu_result_t native);
 // Keeps a text of the module's own for last_error() and returns `result`.
 sluice_result_t fail(sluice_result_t result, std::string_view text);
 
+// The text of one of the module's knobs.
+std::string_view knob_text(const char *name);
+
 // Makes a device current for a scope and restores the thread's own afterwards.
 class DeviceScope {
  public:
@@ -58,6 +61,11 @@ sluice_result_t ipc_export(const void *address, sluice_ipc_handle_t *handle, uin
                            uint64_t *size_bytes);
 sluice_result_t ipc_open(int32_t device, const sluice_ipc_handle_t *handle, void **base);
 sluice_result_t ipc_close(int32_t device, void *base);
+
+// words.cpp. check_words: whether the knob of the words can be understood.
+sluice_result_t check_words();
+const char *const *support_words();
+const char *const *memory_kind_words();
 
 // program.cpp
 sluice_result_t program_set_device(int32_t device);

@@ -1,3 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # The emulated device fails on purpose when this knob says so; the fault tests and the checker proof use it.
 set(SLUICE_TEST_FAULT_KNOB SLUICE_EMU_FAULT)
+# The words that it answers when it plays these vendors, for the test of capabilities.
+set(SLUICE_TEST_WORDS_ENVIRONMENT SLUICE_EMU_PLAYS=cuda,hip)
+set(SLUICE_TEST_SUPPORT_WORDS cuda hip rocm)
+set(SLUICE_TEST_MEMORY_KIND_WORDS emu emu:device cuda cuda:host cuda:device cuda:managed rocm rocm:device)

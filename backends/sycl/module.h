@@ -73,4 +73,8 @@ sluice_result_t ipc_export(const void *address, sluice_ipc_handle_t *handle, uin
 sluice_result_t ipc_open(int32_t device, const sluice_ipc_handle_t *handle, void **base);
 sluice_result_t ipc_close(int32_t device, void *base);
 
+// words.cpp
+const char *const *support_words();
+const char *const *memory_kind_words();
+
 }  // namespace sluice::backends::sycl

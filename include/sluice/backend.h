@@ -25,7 +25,7 @@ extern "C" {
 
 /* Raised by one whenever the layout or the meaning of a member changes. Members are only ever appended; a module
  * whose api_version differs is refused with a message that names both numbers. */
-#define SLUICE_BACKEND_API_VERSION 2u
+#define SLUICE_BACKEND_API_VERSION 3u
 
 /* The one symbol that a module exports, of type sluice_backend_table_fn. */
 #define SLUICE_BACKEND_TABLE_SYMBOL "sluice_backend_table"
@@ -205,6 +205,18 @@ typedef struct sluice_backend {
   sluice_result_t (*ipc_open)(int32_t device, const sluice_ipc_handle_t *handle, void **base);
   /* Unmaps what ipc_open gave; all copies on it are done. */
   sluice_result_t (*ipc_close)(int32_t device, void *base);
+
+  /* ---- optional group `words`: both or none -------------------------------------------------------------------- */
+  /* Under which names programs ask an MPI whether it takes this runtime's memory. Each answers with a list that ends
+   * with NULL, of words in lower case; list and words belong to the module and stay as they are as long as it is
+   * loaded. Asked rarely, and only when the program asked. An empty list: nothing at this moment; a later call may say
+   * more. */
+
+  /* The words W for which MPIX_Query_<W>_support says yes; data/support_queries.txt lists those that there are. */
+  const char *const *(*support_words)(void);
+  /* Memory allocation kinds as in MPI-4.1, section 11.4.3, and its side document: `kind`, and each `kind:restrictor`.
+   */
+  const char *const *(*memory_kind_words)(void);
 } sluice_backend_t;
 
 typedef const sluice_backend_t *(*sluice_backend_table_fn)(void);

@@ -76,7 +76,8 @@ std::string check_groups(const sluice_backend_t &table) {
                           table.program_synchronize)) {
     return "program";
   }
-  return is_whole_or_absent(table.ipc_export, table.ipc_open, table.ipc_close) ? "" : "ipc";
+  if (!is_whole_or_absent(table.ipc_export, table.ipc_open, table.ipc_close)) return "ipc";
+  return is_whole_or_absent(table.support_words, table.memory_kind_words) ? "" : "words";
 }
 
 Status check_table(const sluice_backend_t *table, std::string_view path) {

@@ -8,7 +8,11 @@
 
 #define SLUICE_SHELL extern "C" __attribute__((visibility("default")))
 
+// Called by the dynamic linker when it binds the name, perhaps before this library's own addresses are in place.
+#define SLUICE_RESOLVER extern "C" __attribute__((visibility("hidden"), no_sanitize("address", "thread", "undefined")))
+
 using sluice::is_enabled;
+using sluice::wire::bound;
 using sluice::wire::host;
 using sluice::wire::is_inside_host;
 using sluice::wire::profiling_host;

@@ -28,27 +28,29 @@ thread_local int inside_host = 0;
 
 // The library that defines MPI, for programs that loaded it out of RTLD_NEXT's sight (mpi4py opens it privately).
 void *mpi_library() noexcept {
-  static void *const library = [] {
-    void *found = nullptr;
-    dl_iterate_phdr(
-        [](dl_phdr_info *info, size_t /*size*/, void *data) {
-          const char *path = info->dlpi_name;
-          const char *slash = path != nullptr ? std::strrchr(path, '/') : nullptr;
-          const char *file = slash != nullptr ? slash + 1 : path;
-          if (file == nullptr ||
-              (std::strncmp(file, "libmpi.so", 9) != 0 && std::strncmp(file, "libmpich.so", 11) != 0 &&
-               std::strncmp(file, "libmpi_abi.so", 13) != 0)) {
-            return 0;
-          }
-          void *handle = dlopen(path, RTLD_NOW | RTLD_NOLOAD);
-          if (handle == nullptr || dlsym(handle, "PMPI_Init") == nullptr) return 0;
-          *static_cast<void **>(data) = handle;
-          return 1;
-        },
-        &found);
-    return found;
-  }();
-  return library;
+  static std::atomic<void *> library{nullptr};
+  if (library.load() == nullptr)
+    library.store([] {
+      void *found = nullptr;
+      dl_iterate_phdr(
+          [](dl_phdr_info *info, size_t /*size*/, void *data) {
+            const char *path = info->dlpi_name;
+            const char *slash = path != nullptr ? std::strrchr(path, '/') : nullptr;
+            const char *file = slash != nullptr ? slash + 1 : path;
+            if (file == nullptr ||
+                (std::strncmp(file, "libmpi.so", 9) != 0 && std::strncmp(file, "libmpich.so", 11) != 0 &&
+                 std::strncmp(file, "libmpi_abi.so", 13) != 0)) {
+              return 0;
+            }
+            void *handle = dlopen(path, RTLD_NOW | RTLD_NOLOAD);
+            if (handle == nullptr || dlsym(handle, "PMPI_Init") == nullptr) return 0;
+            *static_cast<void **>(data) = handle;
+            return 1;
+          },
+          &found);
+      return found;
+    }());
+  return library.load();
 }
 
 void *find(const char *name) noexcept {
@@ -175,6 +177,27 @@ bool is_inside_host() noexcept {
 
 bool has_function(const char *name) noexcept {
   return find(name) != nullptr;
+}
+
+void *extension(const char *name) noexcept {
+  return find(name);
+}
+
+namespace {
+
+// Names may be bound before this library's own addresses are in place (those of libraries that a program is linked to);
+// then nothing can be asked, and the shell is the answer. From here on they are.
+std::atomic<bool> is_relocated{false};
+__attribute__((constructor)) void note_relocation() {
+  is_relocated.store(true);
+}
+
+}  // namespace
+
+__attribute__((no_sanitize("address", "thread", "undefined"))) void *bound(const char *name, void *shell) noexcept {
+  if (!is_relocated.load(std::memory_order_relaxed)) return shell;
+  const bool is_host_there = find("PMPI_Init") != nullptr;
+  return is_host_there && find(name) == nullptr ? nullptr : shell;
 }
 
 #ifdef OMPI_PREDEFINED_GLOBAL

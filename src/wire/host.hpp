@@ -45,4 +45,13 @@ inline const Host &profiling_host() noexcept {
 // True when the host MPI defines `name` ("MPI_Isendrecv").
 [[nodiscard]] bool has_function(const char *name) noexcept;
 
+// What a reference to `name`, a function that a host MPI may lack, is to be bound to: `shell`, or null when the host
+// MPI is there and has no such function, so that a program which asks first is told the truth. For the dynamic linker
+// alone.
+[[nodiscard]] void *bound(const char *name, void *shell) noexcept;
+
+// The host MPI's definition of a function that is none of MPI's own ("MPIX_..."); null when it has none. Looks through
+// the libraries of the process: not for hot paths. Any thread.
+[[nodiscard]] void *extension(const char *name) noexcept;
+
 }  // namespace sluice::wire

@@ -74,3 +74,24 @@ TEST(Contract, RegisterContext_TakesWhateverItIsGivenWithoutHarm) {
     EXPECT_STRNE(table().last_error(), "");
   }
 }
+
+TEST(Contract, WordsGroup_IsWholeOrAbsent) {
+  const sluice_backend_t &t = table();
+  EXPECT_EQ(t.support_words != nullptr, t.memory_kind_words != nullptr);
+}
+
+TEST(Contract, Words_AreLowerCaseAndStay) {
+  for (const auto list : {table().support_words, table().memory_kind_words}) {
+    if (list == nullptr) continue;
+    const char *const *words = list();
+    ASSERT_NE(words, nullptr);
+    EXPECT_EQ(list(), words) << "another list at the second call";
+    for (; *words != nullptr; ++words) {
+      const std::string word = *words;
+      EXPECT_FALSE(word.empty());
+      EXPECT_TRUE(std::ranges::all_of(word, [](unsigned char c) {
+        return std::islower(c) != 0 || std::isdigit(c) != 0 || c == '_' || c == ':';
+      })) << word;
+    }
+  }
+}

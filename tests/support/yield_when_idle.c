@@ -21,6 +21,13 @@ __attribute__((visibility("default"))) unsigned ucp_worker_progress(void *worker
     /* The pedantic way from an object pointer to a function pointer. */
     *(void **)&call = dlsym(RTLD_NEXT, "ucp_worker_progress");
     if (call == NULL) {
+      /* Out of RTLD_NEXT's sight in a program that opened its MPI privately (mpi4py). */
+      void *library = dlopen("libucp.so.0", RTLD_NOW | RTLD_NOLOAD);
+      if (library != NULL) {
+        *(void **)&call = dlsym(library, "ucp_worker_progress");
+      }
+    }
+    if (call == NULL) {
       return 0;
     }
     __atomic_store_n(&next, call, __ATOMIC_RELEASE);

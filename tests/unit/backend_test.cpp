@@ -146,6 +146,8 @@ TEST(Backend_OverTable, IsRefused_WhenAnOptionalGroupIsNotWhole) {
   whole.ipc_export = [](const void *, sluice_ipc_handle_t *, uint64_t *, uint64_t *) { return SLUICE_SUCCESS; };
   whole.ipc_open = [](int32_t, const sluice_ipc_handle_t *, void **) { return SLUICE_SUCCESS; };
   whole.ipc_close = [](int32_t, void *) { return SLUICE_SUCCESS; };
+  whole.support_words = []() -> const char *const * { return nullptr; };
+  whole.memory_kind_words = []() -> const char *const * { return nullptr; };
   const std::vector<std::pair<const char *, std::function<void(Table &)>>> holes = {
       {"`program`", [](Table &t) { t.program_set_device = nullptr; }},
       {"`program`", [](Table &t) { t.program_alloc = nullptr; }},
@@ -155,6 +157,8 @@ TEST(Backend_OverTable, IsRefused_WhenAnOptionalGroupIsNotWhole) {
       {"`ipc`", [](Table &t) { t.ipc_export = nullptr; }},
       {"`ipc`", [](Table &t) { t.ipc_open = nullptr; }},
       {"`ipc`", [](Table &t) { t.ipc_close = nullptr; }},
+      {"`words`", [](Table &t) { t.support_words = nullptr; }},
+      {"`words`", [](Table &t) { t.memory_kind_words = nullptr; }},
   };
   for (const auto &[group, dig] : holes) {
     Table table = whole;

@@ -104,4 +104,11 @@ void end() noexcept {
   }
 }
 
+bool is_world_alive() noexcept {
+  int is_begun = 0;
+  int is_ended = 0;
+  return wire::host().MPI_Initialized(&is_begun) == MPI_SUCCESS && is_begun != 0 &&
+         wire::host().MPI_Finalized(&is_ended) == MPI_SUCCESS && is_ended == 0;
+}
+
 }  // namespace sluice::ops

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "device/words.hpp"
+
+#include <algorithm>
+#include <cctype>
+#include <span>
+
+#include "device/registry.hpp"
+
+namespace sluice::device {
+namespace {
+
+using WordList = const char *const *;
+
+// MPI compares the kinds without regard to case.
+std::string lower(std::string_view text) {
+  std::string result(text);
+  std::ranges::transform(result, result.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return result;
+}
+
+std::vector<std::string> split(std::string_view list) {
+  std::vector<std::string> result;
+  while (!list.empty()) {
+    const std::size_t comma = list.find(',');
+    std::string_view word = list.substr(0, comma);
+    while (!word.empty() && word.front() == ' ') word.remove_prefix(1);
+    while (!word.empty() && word.back() == ' ') word.remove_suffix(1);
+    if (!word.empty()) result.push_back(lower(word));
+    list = comma == std::string_view::npos ? std::string_view{} : list.substr(comma + 1);
+  }
+  return result;
+}
+
+bool contains(const std::vector<std::string> &words, std::string_view word) {
+  return std::ranges::find(words, word) != words.end();
+}
+
+// The same word, or the kind without a restrictor, which stands for all of its memory.
+bool is_covered(const std::vector<std::string> &words, std::string_view kind) {
+  return contains(words, kind) || contains(words, kind.substr(0, kind.find(':')));
+}
+
+}  // namespace
+
+bool is_supported(std::string_view word) noexcept {
+  for (const Backend *backend : Registry::process().backends()) {
+    const auto list = backend->table().support_words;
+    if (list == nullptr) continue;
+    for (WordList words = list(); words != nullptr && *words != nullptr; ++words) {
+      if (word == *words) return true;
+    }
+  }
+  return false;
+}
+
+std::vector<std::string> memory_kinds() {
+  std::vector<std::string> result;
+  for (const Backend *backend : Registry::process().backends()) {
+    const auto list = backend->table().memory_kind_words;
+    if (list == nullptr) continue;
+    for (WordList words = list(); words != nullptr && *words != nullptr; ++words) {
+      if (!contains(result, *words)) result.emplace_back(*words);
+    }
+  }
+  return result;
+}
+
+std::string with_memory_kinds(std::string_view provided, const std::vector<std::string> &kinds,
+                              const std::optional<std::string> &asserted, std::size_t max_bytes) {
+  std::string result(provided.empty() ? "mpi,system" : provided);
+  const std::vector<std::string> there = split(result);
+  const std::vector<std::string> wanted = split(asserted.value_or(""));
+  for (const std::string &kind : kinds) {
+    if (contains(there, kind) || (asserted.has_value() && !is_covered(wanted, kind))) continue;
+    if (result.size() + 1 + kind.size() <= max_bytes) result += "," + kind;
+  }
+  return result;
+}
+
+}  // namespace sluice::device

@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The info key mpi_memory_alloc_kinds (MPI-4.1, section 11.4.3): what the host MPI provides, and what Sluice adds.
+#pragma once
+
+#include "wire/mpi.hpp"
+
+namespace sluice::ops {
+
+// Appends the kinds of the loaded backends to the key's value in `info`, which is the program's own copy. Without a
+// backend the info stays as the host MPI made it; so it does, with one warning, when the host refuses the change.
+void add_memory_kinds(MPI_Info info) noexcept;
+
+}  // namespace sluice::ops

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A program that asks whether a newer function of MPI is there hears of it only when the host MPI has it (ADR 0008).
+#include <dlfcn.h>
+#include <gtest/gtest.h>
+#include <link.h>
+#include <mpi.h>
+
+#include <cstring>
+#include <string>
+
+namespace sluice::tests {
+namespace {
+
+// The host MPI's library, past Sluice.
+void *host_library() {
+  std::string path;
+  dl_iterate_phdr(
+      [](dl_phdr_info *library, size_t /*size*/, void *found) {
+        const char *name = library->dlpi_name != nullptr ? library->dlpi_name : "";
+        for (const char *known : {"/libmpich.so", "/libmpi.so", "/libmpi_abi.so"}) {
+          if (std::strstr(name, known) != nullptr) *static_cast<std::string *>(found) = name;
+        }
+        return 0;
+      },
+      &path);
+  return dlopen(path.c_str(), RTLD_NOW | RTLD_NOLOAD);
+}
+
+TEST(RecentFunctions, AreThere_ExactlyWhenTheHostMpiHasThem) {
+  void *host = host_library();
+  ASSERT_NE(host, nullptr) << dlerror();
+  ASSERT_NE(dlsym(host, "MPI_Send"), nullptr);
+  for (const char *name : {"MPI_Send_c", "MPI_Status_get_source", "MPI_Request_get_status_all", "MPI_Session_init",
+                           "MPI_Comm_toint", "PMPI_Send_c", "PMPI_Status_get_source"}) {
+    EXPECT_EQ(dlsym(RTLD_DEFAULT, name) != nullptr, dlsym(host, name) != nullptr) << name;
+  }
+  EXPECT_EQ(dlclose(host), 0);
+}
+
+}  // namespace
+}  // namespace sluice::tests
