@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Pipeline: two processes send each other one large message in CHUNKS chunks at the same time, each with a staging pool of
- * a few slots. The receiver posts a chunk receive for every slot that it gets and grants the sender one chunk for it.
+ * a few slots. The receiver posts a chunk receive for every slot that it gets, asks for all chunks that it wants when the
+ * first of them are posted (GO), and posts again as slots come back; a chunk that comes early waits in the host MPI.
  * Checks chunk order, back-pressure, the reuse of the sender's buffer, that both ends get done with any pool of one slot or
  * more for each direction, that a truncated receive completes the sender, and that all slots come back.
  *
  * -DSLOTS=n: slots for each direction. Mutations: BUG_SHARED_POOL (one pool for both directions), BUG_NO_BACKPRESSURE
- * (the sender does not wait for grants), BUG_SLOT_LEAK (a receiver that wants fewer chunks keeps a slot),
+ * (the sender sends all chunks, whatever was asked for), BUG_SLOT_LEAK (a receiver that wants fewer chunks keeps a slot),
  * BUG_TAG_SHARED_WITH_ACK (chunks and acknowledgements of the two directions can have the same tag), BUG_FREED_FORGOTTEN
- * (a freed send is not served), BUG_ACK_BEFORE_COPY (the receiver acknowledges when it grants the last chunk),
+ * (a freed send is not served), BUG_ACK_BEFORE_COPY (the receiver acknowledges when it posts the last chunk's receive),
  * BUG_TRUNCATED_NOT_ACKED, BUG_FINALIZE_ON_ACK (an operation is forgotten at its acknowledgement, while the host's sends of
  * its chunks are still open).
  */
@@ -20,7 +21,7 @@
 mtype = { CHUNK, ACK };
 chan chunks[2] = [CHUNKS] of { mtype, byte }; /* index: the process that receives */
 chan acks[2] = [1] of { mtype };
-byte grants[2];                               /* clear-to-sends on their way to process p */
+byte goes[2];                                 /* a GO on its way to process p: 1 + the number of chunks asked for */
 
 /* As the sender of its message. */
 byte granted[2], chunks_out[2], chunks_sent[2];
@@ -74,7 +75,7 @@ proctype Program(byte p) {
 #else
     assert(send_slots[p] == SLOTS && recv_slots[p] == SLOTS);
 #endif
-    assert(empty(chunks[p]) && empty(acks[p]) && grants[p] == 0);
+    assert(empty(chunks[p]) && empty(acks[p]) && goes[p] == 0);
     assert(chunks_in[p] == wanted[p])
   }
 }
@@ -82,23 +83,25 @@ proctype Program(byte p) {
 /* What process p does inside MPI. `peer` sends to it. */
 proctype Progress(byte p) {
   byte peer = 1 - p, n;
-  bool copying, sending, acked;
+  bool copying, sending, acked, asked;
 end:
   do
-  /* Receiver: a slot, a posted receive, a grant. */
+  /* Receiver: a slot, a posted receive; GO with the first ones. */
   :: atomic {
        in_mpi[p] && started[peer] && RECV_SLOTS(p) > 0 && chunks_posted[p] < wanted[p] ->
-       RECV_SLOTS(p)--; chunks_posted[p]++; grants[peer]++;
+       RECV_SLOTS(p)--; chunks_posted[p]++;
+       if :: chunks_posted[p] == wanted[p] || chunks_posted[p] == SLOTS ->
+               if :: !asked -> goes[peer] = 1 + wanted[p]; asked = true :: else fi
+          :: else fi;
 #ifdef BUG_ACK_BEFORE_COPY
        if :: chunks_posted[p] == wanted[p] -> acks[peer] ! ACK; acked = true :: else fi
 #endif
      }
   /* Receiver: a chunk is there; its copy up takes time; then the slot is free again. */
   :: atomic {
-       in_mpi[p] && !copying && nempty(chunks[p]) ->
+       in_mpi[p] && !copying && nempty(chunks[p]) && chunks_in[p] < chunks_posted[p] ->
        chunks[p] ? _, n;
        assert(n == chunks_in[p]);            /* order */
-       assert(chunks_in[p] < chunks_posted[p]); /* a posted receive was waiting for it */
        copying = true; n = 0
      }
   :: atomic { in_mpi[p] && copying -> copying = false; chunks_in[p]++; RECV_SLOTS(p)++ }
@@ -113,8 +116,8 @@ end:
        if :: !acked -> acks[peer] ! ACK; acked = true :: else fi;
        recv_done[p] = true
      }
-  /* Sender: grants, then a slot and a copy down for each chunk, then the host MPI's send, whose end frees the slot. */
-  :: atomic { in_mpi[p] && SERVED(p) && grants[p] > 0 -> grants[p]--; granted[p]++ }
+  /* Sender: GO, then a slot and a copy down for each chunk, then the host MPI's send, whose end frees the slot. */
+  :: atomic { in_mpi[p] && SERVED(p) && goes[p] > 0 -> granted[p] = goes[p] - 1; goes[p] = 0 }
   :: atomic {
        in_mpi[p] && SERVED(p) && !sending && SEND_SLOTS(p) > 0 && MAY_SEND(p) ->
        SEND_SLOTS(p)--; sending = true

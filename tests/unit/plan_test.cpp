@@ -50,6 +50,52 @@ TEST(Plan_Choose, TakesTheRoute_ForEveryKindAndPolicy) {
   }
 }
 
+// What may be described: sent from, one run of bytes, to a peer that carries Sluice.
+Query sent_to(Peer peer, std::uint64_t size_bytes, MemoryKind kind = MemoryKind::kDevice) {
+  Query query{kind, size_bytes, true};
+  query.is_outgoing = true;
+  query.peer = peer;
+  return query;
+}
+
+Policy all_routes() {
+  Policy policy;
+  policy.allows_ipc = true;
+  policy.pipeline = Pipeline::kEven;
+  return policy;
+}
+
+TEST(Plan_Choose, LetsALocalPeerPull_FromTheThresholdOn) {
+  EXPECT_EQ(choose(sent_to(Peer::kLocal, 255), all_routes()).route, Route::kStaged);
+  EXPECT_EQ(choose(sent_to(Peer::kLocal, 256), all_routes()).route, Route::kIpc);
+  EXPECT_EQ(choose(sent_to(Peer::kLocal, 1 << 20), all_routes()).route, Route::kIpc);
+  EXPECT_EQ(choose(sent_to(Peer::kLocal, 1 << 20, MemoryKind::kShared), all_routes()).route, Route::kPipelined);
+}
+
+TEST(Plan_Choose, CutsIntoBlocks_WhereNobodyCanPull) {
+  EXPECT_EQ(choose(sent_to(Peer::kRemote, 65535), all_routes()).route, Route::kStaged);
+  EXPECT_EQ(choose(sent_to(Peer::kRemote, 65536), all_routes()).route, Route::kPipelined);
+  Policy no_ipc = all_routes();
+  no_ipc.allows_ipc = false;
+  EXPECT_EQ(choose(sent_to(Peer::kLocal, 65536), no_ipc).route, Route::kPipelined);
+  no_ipc.pipeline = Pipeline::kNone;
+  EXPECT_EQ(choose(sent_to(Peer::kLocal, 65536), no_ipc).route, Route::kStaged);
+}
+
+TEST(Plan_Choose, StagesWhatCannotBeDescribed) {
+  EXPECT_EQ(choose(sent_to(Peer::kUnknown, 1 << 20), all_routes()).route, Route::kStaged);
+  Query received = sent_to(Peer::kLocal, 1 << 20);
+  received.is_outgoing = false;
+  EXPECT_EQ(choose(received, all_routes()).route, Route::kStaged);
+  Query gapped = sent_to(Peer::kLocal, 1 << 20);
+  gapped.is_contiguous = false;
+  EXPECT_EQ(choose(gapped, all_routes()).route, Route::kStaged);
+  EXPECT_EQ(choose(sent_to(Peer::kLocal, 1 << 20, MemoryKind::kFreed), all_routes()).route, Route::kStaged);
+  for (const MemoryKind kind : {MemoryKind::kHost, MemoryKind::kPinned}) {
+    EXPECT_EQ(choose(sent_to(Peer::kLocal, 1 << 20, kind), all_routes()).route, Route::kHost);
+  }
+}
+
 TEST(Plan_Choose, SendsDensePiecesAsAnImage) {
   const auto form = [](bool is_outgoing, std::uint64_t span_bytes) {
     Query query{MemoryKind::kDevice, 100, false};
