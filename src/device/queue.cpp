@@ -110,6 +110,10 @@ Status PendingCopy::begin(Queue *queue, std::span<const sluice_copy_t> pieces) {
 Status PendingCopy::poll(bool *is_done) {
   *is_done = true;
   if (queue_ == nullptr) return {};
+  if (queue_->is_empty()) {  // given up after another copy's error, which waits for all
+    queue_ = nullptr;
+    return Status::error(ErrorKind::kBackend, "a copy before this one failed");
+  }
   const sluice_result_t result = queue_->backend().table().test_ticket(queue_->get(), ticket_);
   if (result == SLUICE_NOT_READY) {
     *is_done = false;

@@ -130,6 +130,18 @@ TEST_F(Fault, WaitReturnsAnError_WhenTheCopyOfItsReceiveFails) {
   expect_messages_work();
 }
 
+// In force on rank 0, where messages travel in blocks: a copy down fails while others are under way.
+TEST_F(Fault, BothEndsReturnAnError_WhenABlockCannotBeSent) {
+  const Memory memory(session_.module(), Kind::device, kBytes);
+  if (session_.begins()) {
+    expect_error(MPI_Send(memory.data(), kBytes, MPI_BYTE, session_.partner(), kTag, comm_), "fault injected");
+  } else {
+    expect_error(MPI_Recv(memory.data(), kBytes, MPI_BYTE, session_.partner(), kTag, comm_, MPI_STATUS_IGNORE),
+                 "the sender");
+  }
+  expect_messages_work();
+}
+
 // No fault in force: the pointer itself is bad.
 TEST_F(Fault, SendReturnsAnError_WhenThePointerWasFreed) {
   void *freed = nullptr;

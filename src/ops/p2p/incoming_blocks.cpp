@@ -91,9 +91,8 @@ void IncomingBlocks::take(Slot *slot) {
     if (!is_direct(slot->block)) std::memcpy(target_.memory + offset, slot->lease.data(), bytes);
     return;
   }
-  if (queue_.is_empty()) outcome_ = queue_.acquire(target_.place);  // given up after an error
   const sluice_copy_t piece{target_.memory + offset, slot->lease.data(), bytes};
-  if (outcome_.is_ok()) outcome_ = slot->copy.begin(&queue_, {&piece, 1});
+  outcome_ = slot->copy.begin(&queue_, {&piece, 1});
 }
 
 void IncomingBlocks::settle(Slot *slot) {

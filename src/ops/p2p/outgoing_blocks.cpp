@@ -54,9 +54,6 @@ Status OutgoingBlocks::start_copy(Slot *slot, std::uint32_t block) {
                                                            plan_.largest_bytes(), &slot->lease);
     if (!status.is_ok()) return status;
   }
-  if (queue_.is_empty()) {
-    if (Status status = queue_.acquire(place_); !status.is_ok()) return status;
-  }
   const sluice_copy_t piece{slot->lease.data(), data_ + plan_.offset_bytes(block), plan_.block_bytes(block)};
   if (Status status = slot->copy.begin(&queue_, {&piece, 1}); !status.is_ok()) return status;
   slot->block = block;
@@ -73,17 +70,14 @@ void OutgoingBlocks::send_copied() {
     bool is_done = false;
     Status status = slot.copy.poll(&is_done);
     if (!is_done) return;
-    if (!status.is_ok()) {
-      slot.is_used = false;
-      return fail(status);
-    }
-    if (!outcome_.is_ok()) {  // an earlier block failed; the receiver waits for no more
-      slot.is_used = false;
-      ++n_sent_;
-      continue;
-    }
-    send(&slot, plan_.block_bytes(slot.block));
     ++n_sent_;
+    if (!status.is_ok()) fail(status);
+    // After a block that failed the receiver waits for no more.
+    if (outcome_.is_ok()) {
+      send(&slot, plan_.block_bytes(slot.block));
+    } else {
+      slot.is_used = false;
+    }
   }
 }
 

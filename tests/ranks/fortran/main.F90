@@ -1,12 +1,12 @@
 ! SPDX-License-Identifier: BSD-3-Clause
 ! A Fortran program through one of the interfaces of MPI (the build says which): every exchange between devices for each
 ! size, and between device and host. An even number of ranks. Usage: <program> --backend <name>; `none` is host memory alone.
-#include "mpi_types.h"
+#include "mpi_types.inc"
 
 program fortran_program
   use point_to_point
   use sentinels
-#include "mpi_interface.h"
+#include "mpi_interface.inc"
   integer, parameter :: sizes(4) = [1, 777, 70000, 1024 * 1024 + 3]
   integer, parameter :: attached_bytes = 4 * (sizes(4) + 4096)
   character(len=1), allocatable :: attached(:)

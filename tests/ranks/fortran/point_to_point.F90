@@ -1,7 +1,7 @@
 ! SPDX-License-Identifier: BSD-3-Clause
 ! Point to point: each procedure exchanges messages of `n` bytes with the partner, from memory of one kind into memory
 ! of another, and checks every byte and every status.
-#include "mpi_types.h"
+#include "mpi_types.inc"
 
 module point_to_point
   use, intrinsic :: iso_c_binding, only: c_int8_t
@@ -20,7 +20,7 @@ contains
 
   ! Asks the host MPI, with a message of host memory to this rank itself.
   subroutine find_first_index()
-#include "mpi_interface.h"
+#include "mpi_interface.inc"
     REQUEST :: request(1)
     integer :: code
     logical :: is_there
@@ -40,14 +40,14 @@ contains
   end function
 
   subroutine check_code(code, what)
-#include "mpi_interface.h"
+#include "mpi_interface.inc"
     integer, intent(in) :: code
     character(len=*), intent(in) :: what
     call check_equal(code, MPI_SUCCESS, what//': the error code')
   end subroutine
 
   subroutine check_status(status, source, expected_tag, n)
-#include "mpi_interface.h"
+#include "mpi_interface.inc"
     STATUS(status)
     integer, intent(in) :: source, expected_tag, n
     integer :: count, code
@@ -59,7 +59,7 @@ contains
   end subroutine
 
   subroutine send_in_mode(mode, in, n, code)
-#include "mpi_interface.h"
+#include "mpi_interface.inc"
     character(len=*), intent(in) :: mode
     integer(c_int8_t), pointer, contiguous, intent(in) :: in(:)
     integer, intent(in) :: n
@@ -77,7 +77,7 @@ contains
 
   ! Into buffers larger than the message; once with a status, once with MPI_STATUS_IGNORE.
   subroutine blocking(mode, send_kind, recv_kind, n)
-#include "mpi_interface.h"
+#include "mpi_interface.inc"
     character(len=*), intent(in) :: mode
     integer, intent(in) :: send_kind, recv_kind, n
     integer(c_int8_t), pointer, contiguous :: in(:), out(:), ignored(:)
@@ -107,7 +107,7 @@ contains
 
   ! Four messages each way: Isend, Issend, Ibsend, Irsend. Once with statuses, once with MPI_STATUSES_IGNORE.
   subroutine nonblocking(send_kind, recv_kind, n)
-#include "mpi_interface.h"
+#include "mpi_interface.inc"
     integer, intent(in) :: send_kind, recv_kind, n
     integer, parameter :: n_messages = 4
     integer(c_int8_t), pointer, contiguous :: in(:), out_1(:), out_2(:), out_3(:), out_4(:)
@@ -157,7 +157,7 @@ contains
   end subroutine
 
   logical function all_null(requests)
-#include "mpi_interface.h"
+#include "mpi_interface.inc"
     REQUEST, intent(in) :: requests(:)
     integer :: i
     all_null = .true.
@@ -168,7 +168,7 @@ contains
 
   ! Waitany, Testany, Waitsome, Testsome, Wait, Test, Testall and Request_get_status find what has come.
   subroutine some_at_a_time(send_kind, recv_kind, n)
-#include "mpi_interface.h"
+#include "mpi_interface.inc"
     integer, intent(in) :: send_kind, recv_kind, n
     integer(c_int8_t), pointer, contiguous :: in(:), out(:)
     REQUEST :: requests(2)
@@ -240,7 +240,7 @@ contains
 
   ! Each mode of persistent sends, started three times with new data.
   subroutine persistent(send_kind, recv_kind, n)
-#include "mpi_interface.h"
+#include "mpi_interface.inc"
     integer, intent(in) :: send_kind, recv_kind, n
     integer(c_int8_t), pointer, contiguous :: in(:), out(:)
     REQUEST :: requests(2)
@@ -287,7 +287,7 @@ contains
 
   ! MPI_Sendrecv and MPI_Sendrecv_replace.
   subroutine combined(send_kind, recv_kind, n)
-#include "mpi_interface.h"
+#include "mpi_interface.inc"
     integer, intent(in) :: send_kind, recv_kind, n
     integer(c_int8_t), pointer, contiguous :: in(:), out(:)
     integer :: code, sent
@@ -313,7 +313,7 @@ contains
 
   ! Probe and Mprobe with wildcards tell the true size; Recv and Mrecv bring the message.
   subroutine probed(send_kind, recv_kind, n)
-#include "mpi_interface.h"
+#include "mpi_interface.inc"
     integer, intent(in) :: send_kind, recv_kind, n
     integer(c_int8_t), pointer, contiguous :: in(:), out(:), matched(:)
     REQUEST :: requests(2), receive
@@ -361,7 +361,7 @@ contains
 
   ! A request that is freed while it is active still delivers; MPI_PROC_NULL and zero bytes move nothing.
   subroutine freed(send_kind, recv_kind, n)
-#include "mpi_interface.h"
+#include "mpi_interface.inc"
     integer, intent(in) :: send_kind, recv_kind, n
     integer(c_int8_t), pointer, contiguous :: in(:), out(:)
     REQUEST :: request

@@ -1,7 +1,7 @@
 ! SPDX-License-Identifier: BSD-3-Clause
 ! What only Fortran has: its own MPI_BOTTOM, MPI_IN_PLACE and MPI_UNWEIGHTED, array sections, integer handles that C
 ! completes; and derived types made in Fortran.
-#include "mpi_types.h"
+#include "mpi_types.inc"
 
 module sentinels
   use, intrinsic :: iso_c_binding, only: c_int8_t, c_int
@@ -13,14 +13,14 @@ contains
 
   ! Three bytes of every eight.
   subroutine gapped_types(send_kind, recv_kind, n)
-#include "mpi_interface.h"
+#include "mpi_interface.inc"
     integer, intent(in) :: send_kind, recv_kind, n
     call exchange_vectors(send_kind, recv_kind, max(1, n / 8))
   end subroutine
 
   subroutine exchange_vectors(send_kind, recv_kind, n_runs)
     use point_to_point
-#include "mpi_interface.h"
+#include "mpi_interface.inc"
     integer, intent(in) :: send_kind, recv_kind, n_runs
     integer(c_int8_t), pointer, contiguous :: in(:), out(:)
     DATATYPE :: gapped
@@ -44,7 +44,7 @@ contains
   ! MPI_BOTTOM with absolute addresses.
   subroutine bottom(send_kind, recv_kind, n)
     use point_to_point
-#include "mpi_interface.h"
+#include "mpi_interface.inc"
     integer, intent(in) :: send_kind, recv_kind, n
     integer(c_int8_t), pointer, contiguous :: in(:), out(:)
     integer(kind=MPI_ADDRESS_KIND) :: addresses(1)
@@ -78,7 +78,7 @@ contains
   ! Sentinels of operations that Sluice hands on, on host memory.
   subroutine in_place()
     use point_to_point
-#include "mpi_interface.h"
+#include "mpi_interface.inc"
     integer :: value, n_ranks, code
     call begin_test('MPI_IN_PLACE')
     call MPI_Comm_size(MPI_COMM_WORLD, n_ranks, code)
@@ -90,7 +90,7 @@ contains
 
   subroutine unweighted()
     use point_to_point
-#include "mpi_interface.h"
+#include "mpi_interface.inc"
     COMMUNICATOR :: graph
     integer :: code, n_in, n_out, peers(1)
     logical :: is_weighted
@@ -107,7 +107,7 @@ contains
   ! The request is made in Fortran and completed in C, with MPI_Request_f2c.
   subroutine completed_in_c(send_kind, recv_kind, n)
     use point_to_point
-#include "mpi_interface.h"
+#include "mpi_interface.inc"
     interface
       function wait_in_c(request, envelope) bind(c, name='test_wait_in_c')
         import :: c_int
@@ -149,7 +149,7 @@ contains
   ! and the error argument may be left out.
   subroutine sections(send_kind, recv_kind, n)
     use point_to_point
-#include "mpi_interface.h"
+#include "mpi_interface.inc"
     integer, intent(in) :: send_kind, recv_kind, n
 #if defined(INTERFACE_MPI_F08)
     integer(c_int8_t), pointer, contiguous :: in(:), out(:)
@@ -177,7 +177,7 @@ contains
   ! MPI_Isendrecv and its replacing form, where the host MPI has them.
   subroutine combined_later(send_kind, recv_kind, n)
     use point_to_point
-#include "mpi_interface.h"
+#include "mpi_interface.inc"
     integer, intent(in) :: send_kind, recv_kind, n
 #if defined(HAS_MPI_4)
     integer(c_int8_t), pointer, contiguous :: in(:), out(:)
@@ -206,7 +206,7 @@ contains
   ! Counts of kind MPI_COUNT_KIND, which mpi_f08 alone has, where the host MPI has them.
   subroutine large_counts(send_kind, recv_kind, n)
     use point_to_point
-#include "mpi_interface.h"
+#include "mpi_interface.inc"
     integer, intent(in) :: send_kind, recv_kind, n
 #if defined(HAS_MPI_4) && defined(INTERFACE_MPI_F08)
     integer(c_int8_t), pointer, contiguous :: in(:), out(:)
