@@ -24,14 +24,12 @@ Pull::Pull(const Descriptor &descriptor, const Landing &landing)
 Pull::~Pull() = default;
 
 bool Pull::advance() {
-  if (state_ == State::kNew) begin();
-  if (state_ == State::kCopying) {
-    bool is_done = false;
-    Status status = copy_.poll(&is_done);
-    if (is_done) acknowledge(std::move(status));
-  } else if (state_ == State::kStreaming) {
-    if (blocks_.advance()) finish_stream();
+  if (state_ == State::kNew) {
+    begin();  // a copy is not asked after in the turn in which it was begun: others of the same turn may join
+  } else if (state_ == State::kCopying) {
+    poll_copy();
   }
+  if (state_ == State::kStreaming && blocks_.advance()) finish_stream();
   return state_ == State::kAcknowledging && is_sent();
 }
 
@@ -43,6 +41,28 @@ void Pull::begin() {
   }
   state_ = State::kStreaming;
   if (Status status = begin_stream(); !status.is_ok()) acknowledge(std::move(status));
+}
+
+void Pull::poll_copy() {
+  bool is_done = false;
+  Status status = batch_->poll(&is_done);
+  if (!is_done) return;
+  if (status.is_ok()) return acknowledge({});
+  if (batch_->size() > 1) {  // whose error it is shows when each is copied alone
+    batch_ = device::CopyBatch::alone(landing_.region.place, piece_);
+    return;
+  }
+  if (batch_->has_begun()) return acknowledge(std::move(status));
+  fall_back(status);
+  route_ = Route::kPipelined;
+  state_ = State::kStreaming;
+  if (Status begun = begin_stream(); !begun.is_ok()) acknowledge(std::move(begun));
+}
+
+// Slower, and said once.
+void Pull::fall_back(const Status &why) {
+  log::warn_once("ipc_open", "p2p", why.message() + "; such messages come in blocks instead");
+  statistics::record_fallback("ipc_open");
 }
 
 // Pulls straight into the program's device memory. False when that cannot be done here: then the sender is asked for
@@ -65,13 +85,13 @@ bool Pull::begin_copy() {
                                                 &imported_);
     if (status.is_ok()) source = imported_->base() + descriptor_.offset_bytes;
   }
-  if (status.is_ok()) status = queue_.acquire(place);
-  const sluice_copy_t piece{region.origin, source, wanted_bytes_};
-  if (status.is_ok()) status = copy_.begin(&queue_, {&piece, 1});
-  if (status.is_ok()) return true;
-  log::warn_once("ipc_open", "p2p", status.message() + "; such messages come in blocks instead");
-  statistics::record_fallback("ipc_open");
-  return false;
+  if (!status.is_ok()) {
+    fall_back(status);
+    return false;
+  }
+  piece_ = {region.origin, source, wanted_bytes_};
+  batch_ = device::CopyBatch::join(place, piece_);
+  return true;
 }
 
 Status Pull::begin_stream() {
@@ -115,6 +135,7 @@ void Pull::finish_stream() {
 // The sender's buffer is its own again; nothing of this operation reads it any more.
 void Pull::acknowledge(Status outcome) {
   state_ = State::kAcknowledging;
+  batch_.reset();
   imported_.reset();
   outcome_ = std::move(outcome);
   if (outcome_.is_ok() && descriptor_.size_bytes() > wanted_bytes_) {

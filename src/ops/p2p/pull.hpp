@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <memory>
 
+#include "device/copy_batch.hpp"
 #include "device/ipc_imports.hpp"
 #include "ops/p2p/block_stream.hpp"
 #include "ops/p2p/descriptor.hpp"
@@ -43,6 +44,8 @@ class Pull final : public progress::Task {
   enum class State : std::uint8_t { kNew, kCopying, kStreaming, kAcknowledging };
   void begin();
   [[nodiscard]] bool begin_copy();
+  void poll_copy();
+  void fall_back(const Status &why);
   [[nodiscard]] Status begin_stream();
   [[nodiscard]] Status send_go();
   void finish_stream();
@@ -56,8 +59,8 @@ class Pull final : public progress::Task {
   Route route_ = Route::kPipelined;
   // route ipc
   device::ImportedPtr imported_;
-  device::Queue queue_;
-  device::PendingCopy copy_;
+  sluice_copy_t piece_{};
+  std::shared_ptr<device::CopyBatch> batch_;
   // route pipelined
   IncomingBlocks blocks_;
   std::unique_ptr<std::byte[]> scratch_;  // packed payload of a host region with gaps
