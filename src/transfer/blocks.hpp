@@ -31,8 +31,8 @@ struct BlockPlan {
   }
   // Every block has bytes, and they add up: what a plan from elsewhere must be.
   [[nodiscard]] constexpr bool is_sound() const noexcept {
-    constexpr std::uint64_t most_bytes = std::uint64_t{1} << 62;
-    if (n_blocks == 0 || size_bytes == 0 || size_bytes > most_bytes) return false;
+    constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 62;
+    if (n_blocks == 0 || size_bytes == 0 || size_bytes > kMostBytes) return false;
     if (n_blocks == 1) return true;
     if (first_bytes == 0 || first_bytes >= size_bytes) return false;
     if (n_blocks == 2) return true;

@@ -20,15 +20,15 @@ template <typename Count>
 struct ExchangeForms;
 template <>
 struct ExchangeForms<int> {
-  static constexpr auto isend = &wire::Host::MPI_Isend;
-  static constexpr auto irecv = &wire::Host::MPI_Irecv;
-  static constexpr auto imrecv = &wire::Host::MPI_Imrecv;
+  static constexpr auto kIsend = &wire::Host::MPI_Isend;
+  static constexpr auto kIrecv = &wire::Host::MPI_Irecv;
+  static constexpr auto kImrecv = &wire::Host::MPI_Imrecv;
 };
 template <>
 struct ExchangeForms<MPI_Count> {
-  static constexpr auto isend = &wire::Host::MPI_Isend_c;
-  static constexpr auto irecv = &wire::Host::MPI_Irecv_c;
-  static constexpr auto imrecv = &wire::Host::MPI_Imrecv_c;
+  static constexpr auto kIsend = &wire::Host::MPI_Isend_c;
+  static constexpr auto kIrecv = &wire::Host::MPI_Irecv_c;
+  static constexpr auto kImrecv = &wire::Host::MPI_Imrecv_c;
 };
 
 class Exchange {
@@ -102,7 +102,7 @@ int Exchange::post(Peer from) {
   }
   std::optional<Envelope> envelope;
   const int result =
-      post_receive<Count>(ExchangeForms<Count>::irecv, ExchangeForms<Count>::imrecv, target.buffer(),
+      post_receive<Count>(ExchangeForms<Count>::kIrecv, ExchangeForms<Count>::kImrecv, target.buffer(),
                           target.count<Count>(), target.type(), from.rank, from.tag, comm_, &receive_, &envelope);
   if (result == MPI_SUCCESS && target.may_meet_descriptor()) incoming_->serve(incoming_, receive_, envelope);
   return result;
@@ -122,8 +122,8 @@ int Exchange::send(Peer to) {
   if (send_side.is_staged()) {
     if (Status status = send_side.open_and_copy_down<Count>(); !status.is_ok()) return raise(comm_, status);
   }
-  const int result = (wire::host().*ExchangeForms<Count>::isend)(send_side.buffer(), send_side.count<Count>(),
-                                                                 send_side.type(), to.rank, to.tag, comm_, &send_);
+  const int result = (wire::host().*ExchangeForms<Count>::kIsend)(send_side.buffer(), send_side.count<Count>(),
+                                                                  send_side.type(), to.rank, to.tag, comm_, &send_);
   if (result == MPI_SUCCESS) send_side.record(operation_, send_side.size_bytes(), {});
   return result;
 }
@@ -155,7 +155,7 @@ int Exchange::start_replacing(Peer to, Peer from) {
   void *const buffer = is_host ? image_.data() : source.buffer();
   const Count count = is_host && !is_plain ? static_cast<Count>(image_.size()) : source.count<Count>();
   const MPI_Datatype type = is_host && !is_plain ? MPI_PACKED : source.type();
-  result = (wire::host().*ExchangeForms<Count>::isend)(buffer, count, type, to.rank, to.tag, comm_, &send_);
+  result = (wire::host().*ExchangeForms<Count>::kIsend)(buffer, count, type, to.rank, to.tag, comm_, &send_);
   if (result != MPI_SUCCESS) withdraw_receive();
   return result;
 }

@@ -15,6 +15,15 @@ namespace {
 constexpr int kTag = 17;
 constexpr std::size_t kBytes = 50'000;
 
+// Device memory at both ends, where there is any.
+Kind device_or_host() {
+  return Session::get().has_kind(Kind::device) ? Kind::device : Kind::host;
+}
+
+Case between_devices() {
+  return {device_or_host(), device_or_host(), kBytes};
+}
+
 // A blocking call of `partner` while this rank's blocking send to it is not received yet.
 struct BusyReceiver {
   const char *name;
@@ -52,7 +61,7 @@ std::vector<BusyReceiver> busy_receivers() {
 TEST(Progress, EndsASend_WhenItsReceiverWaitsInACollective) {
   for (const BusyReceiver &busy : busy_receivers()) {
     SCOPED_TRACE(busy.name);
-    compare_with_host({Kind::device, Kind::device, kBytes}, [&](Trial &run) {
+    compare_with_host(between_devices(), [&](Trial &run) {
       const Session &session = Session::get();
       const int count = static_cast<int>(kBytes);
       if (session.begins()) {
@@ -73,7 +82,7 @@ TEST(Progress, EndsASend_WhenItsReceiverWaitsInACollective) {
 }
 
 TEST(Progress, EndsASend_WhenItsReceiverWaitsForAnotherMessage) {
-  compare_with_host({Kind::device, Kind::device, kBytes}, [&](Trial &run) {
+  compare_with_host(between_devices(), [&](Trial &run) {
     const Session &session = Session::get();
     const int count = static_cast<int>(kBytes);
     int word = 5;
@@ -103,7 +112,7 @@ TEST(Progress, EndsASend_WhenItsReceiverWaitsForAnotherMessage) {
 // A probe for the second message claims the first one with it: a receive for both takes them in their order.
 TEST(Claims, KeepTheOrder_WhenTheProbeWasForALaterMessage) {
   for (const std::size_t first_bytes : {std::size_t{40}, std::size_t{256}, kBytes}) {
-    compare_with_host({Kind::device, Kind::device, kBytes}, [&](Trial &run) {
+    compare_with_host(between_devices(), [&](Trial &run) {
       const Session &session = Session::get();
       const int n_first = static_cast<int>(first_bytes);
       const int n_second = static_cast<int>(kBytes);
@@ -134,7 +143,7 @@ TEST(Claims, KeepTheOrder_WhenTheProbeWasForALaterMessage) {
 TEST(Claims, AreTakenByAPersistentReceive_ForEveryCompletion) {
   for (int way = 0; way < 4; ++way) {
     SCOPED_TRACE(way);
-    compare_with_host({Kind::device, Kind::device, kBytes}, [&](Trial &run) {
+    compare_with_host(between_devices(), [&](Trial &run) {
       const Session &session = Session::get();
       const int count = static_cast<int>(kBytes);
       if (session.begins()) {
@@ -183,7 +192,7 @@ TEST(Mappings, AreNotTakenAwayInUse_WhenTooManyAreNeeded) {
   constexpr int kSlices = 6;
   for (const std::size_t slice_bytes : {std::size_t{512}, std::size_t{4096}, std::size_t{300'000}}) {
     const Session &session = Session::get();
-    const Kind kind = session.has_kind(Kind::device) ? Kind::device : Kind::host;
+    const Kind kind = device_or_host();
     std::vector<std::unique_ptr<Memory>> in;
     std::vector<std::unique_ptr<Memory>> out;
     std::vector<MPI_Request> requests;
@@ -224,7 +233,7 @@ std::size_t mappings() {
 
 TEST(Mappings, StayAsMany_WhileMemoryComesAndGoes) {
   const Session &session = Session::get();
-  const Kind kind = session.has_kind(Kind::device) ? Kind::device : Kind::host;
+  const Kind kind = device_or_host();
   const int n_cycles = session.options().is_full ? 10'000 : 600;
   std::size_t files_before = 0;
   std::size_t mappings_before = 0;
