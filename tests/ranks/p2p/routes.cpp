@@ -224,7 +224,7 @@ std::size_t open_files() {
   return n;
 }
 
-std::size_t mappings() {
+[[maybe_unused]] std::size_t mappings() {
   std::ifstream maps("/proc/self/maps");
   std::size_t n = 0;
   for (std::string line; std::getline(maps, line);) ++n;
@@ -236,7 +236,7 @@ TEST(Mappings, StayAsMany_WhileMemoryComesAndGoes) {
   const Kind kind = device_or_host();
   const int n_cycles = session.options().is_full ? 10'000 : 600;
   std::size_t files_before = 0;
-  std::size_t mappings_before = 0;
+  [[maybe_unused]] std::size_t mappings_before = 0;
   for (int cycle = 0; cycle < n_cycles; ++cycle) {
     // Growing, and again from the beginning: freed addresses are used for other sizes.
     const std::size_t size_bytes = 512 + static_cast<std::size_t>(cycle % 200) * 997;
@@ -254,8 +254,10 @@ TEST(Mappings, StayAsMany_WhileMemoryComesAndGoes) {
     }
   }
   EXPECT_LE(open_files(), files_before + 2);
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)  // those map memory of their own as they go
   // The heap's arenas come and go a little.
   EXPECT_LE(mappings(), mappings_before + 16);
+#endif
 }
 
 }  // namespace
