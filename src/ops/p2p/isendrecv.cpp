@@ -30,10 +30,12 @@ class ExchangeTask final : public progress::Task {
   // `self`: this. The exchange was started.
   static int serve(const std::shared_ptr<ExchangeTask> &self, MPI_Request *request) {
     // The request holds on to the task until the program has completed or freed it.
-    auto holder = std::make_unique<std::shared_ptr<ExchangeTask>>(self);
-    const int result = wire::host().MPI_Grequest_start(&query, &release, &cancel, holder.get(), &self->request_);
-    if (result != MPI_SUCCESS) return result;
-    static_cast<void>(holder.release());  // the request owns it now
+    auto *holder = new std::shared_ptr<ExchangeTask>(self);  // the request's; release() deletes it
+    const int result = wire::host().MPI_Grequest_start(&query, &release, &cancel, holder, &self->request_);
+    if (result != MPI_SUCCESS) {
+      delete holder;
+      return result;
+    }
     *request = self->request_;
     progress::TrackedRequests::process().add(*request, std::make_shared<Marker>(self));
     progress::Engine::process().watch(self);

@@ -31,7 +31,8 @@ int look(CommState *state, int source, int tag, MPI_Comm comm, int *flag, MPI_Me
   *flag = 1;
   set_envelope(found->envelope, status);
   if (message == nullptr) return MPI_SUCCESS;
-  const Claim claim = *claims.take(found->envelope.source, found->envelope.tag);
+  const Claim claim = *found;
+  claims.take(claim.envelope.source, claim.envelope.tag);  // it is the oldest that matches its own envelope
   if (claim.is_copy) remember_envelope(claim.message, claim.envelope);
   *message = claim.message;
   return MPI_SUCCESS;
