@@ -27,6 +27,9 @@ void *host_library() {
 }
 
 TEST(RecentFunctions, AreThere_ExactlyWhenTheHostMpiHasThem) {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  GTEST_SKIP() << "under a sanitizer every function is there (docs/adr/0008)";
+#endif
   void *host = host_library();
   ASSERT_NE(host, nullptr) << dlerror();
   ASSERT_NE(dlsym(host, "MPI_Send"), nullptr);
