@@ -7,11 +7,6 @@
 namespace sluice::transfer {
 namespace {
 
-std::byte *at(std::byte *origin, std::int64_t offset) noexcept {
-  // MPI_BOTTOM is a null pointer, to which the language allows nothing to be added.
-  return reinterpret_cast<std::byte *>(reinterpret_cast<std::intptr_t>(origin) + offset);
-}
-
 // Calls `copy(memory, position, bytes)` for each run of the first `size_bytes` of the payload.
 template <typename Copy>
 void for_each_run(const Region &region, std::uint64_t size_bytes, Copy copy) noexcept {

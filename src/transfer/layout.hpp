@@ -31,6 +31,12 @@ struct Layout {
   }
 };
 
+// The address that lies `offset_bytes` from `origin`. MPI_BOTTOM is a null pointer, to which the language allows
+// nothing to be added.
+[[nodiscard]] inline std::byte *at(std::byte *origin, std::int64_t offset_bytes) noexcept {
+  return reinterpret_cast<std::byte *>(reinterpret_cast<std::intptr_t>(origin) + offset_bytes);
+}
+
 using LayoutPtr = std::shared_ptr<const Layout>;
 
 }  // namespace sluice::transfer

@@ -11,15 +11,6 @@
 #include "device/copy.hpp"
 
 namespace sluice::transfer {
-namespace {
-
-std::byte *at(std::byte *origin, std::int64_t offset) noexcept {
-  // MPI_BOTTOM is a null pointer, to which the language allows nothing to be added.
-  return reinterpret_cast<std::byte *>(reinterpret_cast<std::intptr_t>(origin) + offset);
-}
-
-}  // namespace
-
 std::int64_t Region::first_byte() const noexcept {
   // Elements may run backwards: then the last one is the lowest.
   return layout->first_byte + std::min<std::int64_t>(0, (count - 1) * layout->extent_bytes);

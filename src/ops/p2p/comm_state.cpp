@@ -76,15 +76,15 @@ bool is_local_group_within(MPI_Comm comm, bool *is_within) {
   return is_found;
 }
 
-CommState *find_state(MPI_Comm comm, CommStatePtr **holder) {
+// What hangs on `comm`; null when nothing does yet.
+CommStatePtr find_state(MPI_Comm comm) {
   void *value = nullptr;
   int is_set = 0;
   if (wire::host().MPI_Comm_get_attr(comm, keyval, static_cast<void *>(&value), &is_set) != MPI_SUCCESS ||
       is_set == 0) {
     return nullptr;
   }
-  *holder = static_cast<CommStatePtr *>(value);
-  return (*holder)->get();
+  return *static_cast<CommStatePtr *>(value);
 }
 
 }  // namespace
@@ -93,8 +93,7 @@ CommStatePtr state_of(MPI_Comm comm) {
   if (!wire::Channel::process().is_open() || comm == MPI_COMM_NULL) return nullptr;
   const std::scoped_lock lock(mutex);
   if (!make_keyval()) return nullptr;
-  CommStatePtr *holder = nullptr;
-  if (find_state(comm, &holder) != nullptr) return *holder;
+  if (CommStatePtr found = find_state(comm); found != nullptr) return found;
   auto made = std::make_unique<CommStatePtr>(std::make_shared<CommState>());
   CommState &state = **made;
   if (!find_world_ranks(comm, &state.world_ranks) || !is_local_group_within(comm, &state.is_within_world)) {

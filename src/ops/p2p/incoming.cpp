@@ -36,8 +36,7 @@ bool Incoming::advance() {
     if (result == MPI_SUCCESS && is_done == 0) return false;
     is_completed_ = result == MPI_SUCCESS;
     Descriptor descriptor;
-    if (!is_completed_ || !side.may_meet_descriptor() || wire::received_bytes(completed_) != kDescriptorBytes ||
-        !side.read_descriptor(&descriptor)) {
+    if (!is_completed_ || !side.read_descriptor(completed_, &descriptor)) {
       settle();  // a plain message, a cancelled receive, or an error that the completion call is to see
       return true;
     }
@@ -136,8 +135,7 @@ int finish_receive(Operation operation, MPI_Comm comm, const Side &side, MPI_Sta
   progress::TrackedRequests::process().reap(false);
   if (result != MPI_SUCCESS) return result;
   Descriptor descriptor;
-  if (!side.may_meet_descriptor() || wire::received_bytes(*status) != kDescriptorBytes ||
-      !side.read_descriptor(&descriptor)) {
+  if (!side.read_descriptor(*status, &descriptor)) {
     const Status copied = side.copy_up(*status);
     if (statistics::is_enabled()) side.record(operation, wire::received_bytes(*status), time);
     return copied.is_ok() ? MPI_SUCCESS : raise(comm, copied);

@@ -99,7 +99,8 @@ void Side::plan_without_ipc() {
   plan_ = plan::choose(query_, policy);
 }
 
-bool Side::read_descriptor(Descriptor *descriptor) const {
+bool Side::read_descriptor(const MPI_Status &status, Descriptor *descriptor) const {
+  if (!may_meet_descriptor_ || wire::received_bytes(status) != kDescriptorBytes) return false;
   DescriptorMessage message;
   if (is_staged()) {
     return ops::read_descriptor(staged_.data(), descriptor);

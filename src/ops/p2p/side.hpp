@@ -55,8 +55,8 @@ class Side {
   [[nodiscard]] Side unopened_copy() const;
   // Plans again for memory that turned out not to be exportable.
   void plan_without_ipc();
-  // After the host MPI's part of a receive that came to kDescriptorBytes: whether it is a descriptor.
-  [[nodiscard]] bool read_descriptor(Descriptor *descriptor) const;
+  // After the host MPI's part of a receive, which ended with `status`: whether what came is a descriptor.
+  [[nodiscard]] bool read_descriptor(const MPI_Status &status, Descriptor *descriptor) const;
   // Where what the descriptor describes is to go. Valid as long as this side stays where it is.
   [[nodiscard]] Landing landing() const noexcept;
   [[nodiscard]] MemoryKind kind() const noexcept { return kind_; }
