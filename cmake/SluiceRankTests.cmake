@@ -5,9 +5,9 @@
 #   NAME <name>            first part of the test's name (default: the program)
 #   RANKS <n> ...          numbers of ranks (default 2)
 #   MPIS <mpi> ...         host MPIs (default: all of tests/launch --list whose flavour has programs)
-#   BACKENDS all|none|faulty|<list>
+#   BACKENDS all|none|faulty|real|<list>
 #                          all: each backend of the build; none: host memory only; faulty: the backends that can fail
-#                          on purpose (default all)
+#                          on purpose; real: the others (default all)
 #   ARGS <arg> ...         arguments of the program; --backend <name> is added unless NO_BACKEND_ARGUMENT is given
 #   LAUNCH <arg> ...       further arguments of tests/launch
 #   ENV <K=V> ...          environment of the ranks
@@ -65,15 +65,18 @@ function(_sluice_test_backends out wanted)
   list(REMOVE_ITEM built _template template)
   if(wanted STREQUAL "all")
     set(${out} ${built} PARENT_SCOPE)
-  elseif(wanted STREQUAL "faulty")
+  elseif(wanted STREQUAL "faulty" OR wanted STREQUAL "real")
     set(faulty "")
+    set(real "")
     foreach(backend IN LISTS built)
       _sluice_test_environment(${backend} env fault_knob startup)
       if(fault_knob)
         list(APPEND faulty ${backend})
+      else()
+        list(APPEND real ${backend})
       endif()
     endforeach()
-    set(${out} ${faulty} PARENT_SCOPE)
+    set(${out} ${${wanted}} PARENT_SCOPE)
   else()
     set(${out} ${wanted} PARENT_SCOPE)
   endif()
