@@ -59,28 +59,32 @@ void TrackedRequests::remove(MPI_Request request, const Tracked *tracked) {
   n_tracked_.store(table_.size(), std::memory_order_release);
 }
 
+namespace {
+
+// Until all adopted requests are complete no call may block: their senders may wait for what Sluice owes on them.
+class Reaper final : public Task {
+ public:
+  bool advance() override { return TrackedRequests::process().reap(); }
+};
+
+}  // namespace
+
 void TrackedRequests::adopt(MPI_Request request, TrackedPtr tracked) {
-  const std::scoped_lock lock(adopted_mutex_);
-  adopted_.emplace_back(request, std::move(tracked));
-  n_adopted_.store(adopted_.size(), std::memory_order_release);
+  {
+    const std::scoped_lock lock(adopted_mutex_);
+    adopted_.emplace_back(request, std::move(tracked));
+    n_adopted_.store(adopted_.size(), std::memory_order_release);
+    if (adopted_.size() > 1) return;
+  }
+  Engine::process().watch(std::make_shared<Reaper>());
 }
 
-bool TrackedRequests::try_complete(Adopted *adopted, bool waits) {
+bool TrackedRequests::try_complete(Adopted *adopted) {
   auto &[request, tracked] = *adopted;
-  if (tracked->is_hidden()) {
-    if (!waits) return false;
-    turn_until([&] { return !tracked->is_hidden(); });
-  }
-  // Waiting is done in turns: the peer may need something of this process first.
+  if (tracked->is_hidden()) return false;
   MPI_Status status;
   int is_done = 0;
-  int result = wire::host().MPI_Test(&request, &is_done, &status);
-  if (waits && result == MPI_SUCCESS && is_done == 0) {
-    turn_until([&] {
-      result = wire::host().MPI_Test(&request, &is_done, &status);
-      return result != MPI_SUCCESS || is_done != 0;
-    });
-  }
+  const int result = wire::host().MPI_Test(&request, &is_done, &status);
   if (result == MPI_SUCCESS && is_done == 0) return false;
   Status finished;
   if (result == MPI_SUCCESS && tracked->begin_finish()) finished = tracked->finish(&status);
@@ -91,11 +95,16 @@ bool TrackedRequests::try_complete(Adopted *adopted, bool waits) {
   return true;
 }
 
-void TrackedRequests::reap(bool waits) {
-  if (n_adopted_.load(std::memory_order_acquire) == 0) return;
+bool TrackedRequests::reap() {
+  if (n_adopted_.load(std::memory_order_acquire) == 0) return true;
   const std::scoped_lock lock(adopted_mutex_);
-  std::erase_if(adopted_, [&](Adopted &adopted) { return try_complete(&adopted, waits); });
+  std::erase_if(adopted_, [&](Adopted &adopted) { return try_complete(&adopted); });
   n_adopted_.store(adopted_.size(), std::memory_order_release);
+  return adopted_.empty();
+}
+
+void TrackedRequests::wait_for_adopted() {
+  turn_until([&] { return reap(); });
 }
 
 }  // namespace sluice::progress

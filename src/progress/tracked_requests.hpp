@@ -107,16 +107,19 @@ class TrackedRequests {
   // Keeps a request that the program has freed while it was active, until the host MPI completes it. Any thread.
   void adopt(MPI_Request request, TrackedPtr tracked);
 
-  // Completes adopted requests that the host MPI has completed; with `waits`, waits for all. Errors are logged: nobody
-  // is left to raise them to. Cost without adopted requests: one load.
-  void reap(bool waits);
+  // Completes adopted requests that the host MPI has completed; true when none is left. Errors are logged: nobody is
+  // left to raise them to. Cost without adopted requests: one load. Any thread.
+  bool reap();
+
+  // Waits for all of them, in turns.
+  void wait_for_adopted();
 
  private:
   struct Hash {
     std::size_t operator()(MPI_Request request) const noexcept;
   };
   using Adopted = std::pair<MPI_Request, TrackedPtr>;
-  [[nodiscard]] static bool try_complete(Adopted *adopted, bool waits);
+  [[nodiscard]] static bool try_complete(Adopted *adopted);
 
   mutable std::mutex mutex_;
   std::unordered_map<MPI_Request, TrackedPtr, Hash> table_;

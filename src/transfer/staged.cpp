@@ -29,9 +29,9 @@ std::uint64_t Region::span_bytes() const noexcept {
   return static_cast<std::uint64_t>(span);
 }
 
-Status Staged::open(const Region &region, StagingMemory memory) {
+Status Staged::open(const Region &region, StagingMemory memory, std::uint64_t least_bytes) {
   is_image_ = false;
-  return acquire(region, memory, region.size_bytes());
+  return acquire(region, memory, std::max(region.size_bytes(), least_bytes));
 }
 
 Status Staged::open_image(const Region &region, StagingMemory memory) {

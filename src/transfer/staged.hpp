@@ -36,8 +36,9 @@ class Staged {
  public:
   Staged() noexcept = default;
 
-  // Takes staging memory of the kind `memory` for the whole of `region`. Copies nothing. Errors: no memory.
-  [[nodiscard]] Status open(const Region &region, StagingMemory memory);
+  // Takes staging memory of the kind `memory` for the whole of `region`, `least_bytes` at least. Copies nothing.
+  // Errors: no memory.
+  [[nodiscard]] Status open(const Region &region, StagingMemory memory, std::uint64_t least_bytes = 0);
   // The same for an image; the region's span is known (not 0).
   [[nodiscard]] Status open_image(const Region &region, StagingMemory memory);
 

@@ -2,18 +2,15 @@
  * Rendezvous: process 0 sends OPS messages on one communicator and tag, plain ones and descriptors as it pleases; process 1
  * receives them with buffers of every capacity, waits in any order or frees its requests, and either side may sit in a
  * barrier first. Checks that every message arrives once and whole, that a send completes when its buffer has been read or
- * its receive was truncated and not before, and that nobody waits for ever.
+ * its receive was too short and not before, and that nobody waits for ever.
  *
- * The host MPI matches the i-th message with the i-th receive. A matched receive is complete at once (assumption A1 of
- * docs/protocol.md); with -DLATE some time later. -DOPS=n: 2 or 3 operations.
+ * The host MPI matches the i-th message with the i-th receive; a matched receive is complete some time later. -DOPS=n: 2 or
+ * 3 operations.
  *
- * Mutations: BUG_NO_PROGRESS_IN_BARRIER, BUG_ACK_BEFORE_COPY, BUG_NAK_LOST, BUG_NAK_BY_COUNT (the refusal says how many
- * descriptors were seen, and the sender completes the first open operation behind them), BUG_TRACK_FROM_THRESHOLD
- * (receives between the descriptor's size and the threshold are not tracked), BUG_QUERY_BEFORE_MATCH (the sender does not
- * know what was matched: descriptors go out by Isend, not Issend), BUG_ACKED_FORGOTTEN (the receiver does not remember
- * what it has acknowledged), BUG_SERVE_WHILE_BUSY_ONLY (after a refusal the receiver serves questions only while it has
- * tracked receives), BUG_FREED_SMALL_FORGOTTEN (a freed untracked request is not adopted), BUG_NO_DRAIN (MPI_Finalize
- * leaves control messages behind), BUG_LATE_COPY (with LATE: a descriptor that was given up is pulled all the same).
+ * Mutations: BUG_NO_PROGRESS_IN_BARRIER, BUG_ACK_BEFORE_COPY, BUG_TRACK_FROM_THRESHOLD (receives between the descriptor's
+ * size and the threshold are not tracked), BUG_SHORT_BY_HOST (receives below the descriptor's size have no room for one, so
+ * that the host MPI truncates what comes and its sender is not known), BUG_FREED_SHORT_FORGOTTEN (a freed short request is
+ * not adopted), BUG_FREED_BLOCKS (an adopted request does not keep this process from blocking in the host MPI).
  */
 #ifndef OPS
 #define OPS 3
@@ -23,7 +20,7 @@
 #define SMALL 0
 #define MEDIUM 1
 #define LARGE 2 /* a descriptor */
-/* Capacities: SMALL is below the descriptor's size (untracked), MEDIUM everything from there on (tracked). */
+/* Capacities: SMALL is below the descriptor's size (short: the host MPI is given room of ours), MEDIUM everything else. */
 
 byte size[OPS], capacity[OPS];
 bool sent[OPS], posted[OPS];
@@ -39,17 +36,12 @@ bool host_done[OPS];            /* the host MPI shows the receive as complete */
 
 /* Sender. */
 bool done[OPS];                 /* the program may use the buffer again, and does: what is read from now on is wrong */
-bool suspect[OPS], asked[OPS];
 byte acks[OPS];                 /* acknowledgements on their way, one tag for each operation */
 
 /* Receiver. */
-bool seen[OPS], pulled[OPS], given_up[OPS], failed[OPS];
+bool seen[OPS], pulled[OPS];
 bool finished[OPS];             /* the program's request is complete, or was freed and needs nothing any more */
 bool freed[OPS];                /* by MPI_Request_free, while active */
-bool noted[OPS];                /* a truncated receive was looked at */
-
-chan naks = [OPS] of { byte };
-chan queries = [OPS] of { byte };
 
 /* Where the two programs are. */
 #define COMPUTING 0
@@ -67,7 +59,7 @@ byte entered[2];                /* barriers entered */
 #else
 #define TRACKED(i) (capacity[i] >= MEDIUM)
 #endif
-#define TRUNCATED_BY_HOST(i) (capacity[i] == SMALL && size[i] > SMALL)
+#define IS_SHORT(i) (capacity[i] == SMALL)
 #ifdef BUG_NO_PROGRESS_IN_BARRIER
 #define IN_MPI(p) (at[p] == IN_WAIT || at[p] == IN_FINALIZE)
 #else
@@ -82,11 +74,7 @@ inline barrier(me, where) {
 /* What a completed send must satisfy. */
 inline complete_send(i) {
   assert(!done[i]);
-#ifdef LATE
-  assert(size[i] < LARGE || pulled[i] || given_up[i]);
-#else
-  assert(size[i] < LARGE || pulled[i] || (TRUNCATED_BY_HOST(i) && MATCHED(i)));
-#endif
+  assert(size[i] < LARGE || pulled[i] || (IS_SHORT(i) && MATCHED(i)));
   done[i] = true
 }
 
@@ -97,9 +85,6 @@ inline wait_send(i) {
     if
     :: size[i] < LARGE && !done[i] -> complete_send(i) /* a plain message: the host MPI buffers it */
     :: acks[i] > 0 -> acks[i]--; complete_send(i)
-#ifdef BUG_NAK_BY_COUNT
-    :: done[i]
-#endif
     fi;
     at[0] = COMPUTING
   }
@@ -112,71 +97,18 @@ proctype Sender() {
   for (i : 0 .. OPS - 1) { wait_send(i) };
   if :: sender_barrier == LATE_ONE -> barrier(0, IN_BARRIER) :: else fi;
   barrier(0, IN_FINALIZE);
-  atomic { at[0] = IN_FINALIZE };
-#ifndef BUG_NO_DRAIN
-  atomic { empty(naks) -> at[0] = GONE };
-#else
-  at[0] = GONE;
-#endif
-  assert(empty(naks));
+  atomic { at[0] = GONE };
   d_step { for (i : 0 .. OPS - 1) { assert(done[i] && acks[i] == 0) } } /* a stray acknowledgement would end a later operation */
 }
 
-#ifdef BUG_QUERY_BEFORE_MATCH
-#define ASKABLE(i) (suspect[i] && !asked[i] && !done[i])
-#else
-#define ASKABLE(i) (suspect[i] && !asked[i] && !done[i] && MATCHED(i))
-#endif
-
-/* Progress in whatever call the sender sits. No option is open without something to do: spin sees a deadlock only where
-   nothing can move. */
-proctype SenderProgress() {
-  byte i, n;
-end:
-  do
-  :: atomic {
-       IN_MPI(0) && nempty(naks) -> naks ? n;
-#ifdef BUG_NAK_BY_COUNT
-       i = 0;
-       do
-       :: i < OPS && (size[i] < LARGE || n > 0 || done[i] || acks[i]) ->
-          if :: size[i] == LARGE && n > 0 -> n-- :: else fi; i++
-       :: else -> break
-       od;
-       if :: i < OPS && sent[i] -> complete_send(i) :: else fi;
-#else
-       for (i : 0 .. OPS - 1) {
-         if :: sent[i] && size[i] == LARGE && !done[i] -> suspect[i] = true :: else fi
-       };
-#endif
-       i = 0; n = 0
-     }
-  /* Ask, once, about an open operation that the host MPI reports as matched. */
-  :: atomic { IN_MPI(0) && ASKABLE(0) -> asked[0] = true; queries ! 0 }
-  :: atomic { IN_MPI(0) && ASKABLE(1) -> asked[1] = true; queries ! 1 }
-#if OPS > 2
-  :: atomic { IN_MPI(0) && ASKABLE(2) -> asked[2] = true; queries ! 2 }
-#endif
-  od
-}
-
 /* --- Receiver -------------------------------------------------------------------------------------------------------- */
-inline refuse(i) {
-  noted[i] = true; 
-#ifndef BUG_NAK_LOST
-#ifdef BUG_NAK_BY_COUNT
-  n = 0;
-  for (j : 0 .. OPS - 1) {
-    if :: size[j] == LARGE && (seen[j] || (noted[j] && j != i)) -> n++ :: else fi
-  };
-#endif
-  naks ! n; n = 0; j = 0;
-#endif
-}
+/* The program, or MPI_Finalize for what was freed, looks at a receive that is not tracked. */
 inline look_at_untracked(i) {
-  assert(size[i] == SMALL || TRUNCATED_BY_HOST(i)); /* else the program reads a descriptor */
-  finished[i] = true;
-  if :: TRUNCATED_BY_HOST(i) -> refuse(i) :: else fi
+  assert(IS_SHORT(i) || size[i] < LARGE); /* else the program reads a descriptor */
+#ifndef BUG_SHORT_BY_HOST
+  if :: size[i] == LARGE -> acks[i]++ /* MPI_ERR_TRUNCATE; the descriptor says whose send it was */ :: else fi;
+#endif
+  finished[i] = true
 }
 inline wait_receive(i) {
   atomic { at[1] = IN_WAIT };
@@ -190,7 +122,7 @@ inline wait_receive(i) {
 }
 
 proctype Receiver() {
-  byte i, j, n;
+  byte i;
   if :: receiver_barrier == EARLY -> barrier(1, IN_BARRIER) :: else fi;
   for (i : 0 .. OPS - 1) {
     posted[i] = true;
@@ -203,55 +135,31 @@ proctype Receiver() {
     if :: !stepwise && i != first && !freed[i] -> wait_receive(i) :: else fi
   };
   if :: receiver_barrier == LATE_ONE -> barrier(1, IN_BARRIER) :: else fi;
-#ifndef BUG_FREED_SMALL_FORGOTTEN
+#ifndef BUG_FREED_SHORT_FORGOTTEN
   for (i : 0 .. OPS - 1) { /* MPI_Finalize ends what was freed */
     if :: freed[i] -> at[1] = IN_FINALIZE; finished[i] :: else fi
   };
 #endif
   barrier(1, IN_FINALIZE);
-  atomic { at[1] = IN_FINALIZE };
-#ifndef BUG_NO_DRAIN
-  atomic { empty(queries) -> at[1] = GONE };
-#else
   at[1] = GONE;
-#endif
-  assert(empty(queries));
-  d_step { for (i : 0 .. OPS - 1) {
-    /* Nothing lost: every message that fits has come, and was read before its buffer was used again. */
-#ifdef LATE
-    assert(size[i] < LARGE || capacity[i] == SMALL || pulled[i] || failed[i])
-#else
-    assert(size[i] < LARGE || capacity[i] == SMALL || pulled[i]);
-    assert(!failed[i])
-#endif
+  d_step { for (i : 0 .. OPS - 1) { /* Nothing lost: every message that fits has come. */
+    assert(size[i] < LARGE || IS_SHORT(i) || pulled[i])
   } }
 }
 
-/* Whether the receiver has met the operation's descriptor. */
-#ifdef BUG_ACKED_FORGOTTEN
-#define KNOWN(i) (seen[i] && !pulled[i])
+/* Whether an adopted request is served where this process is. */
+#ifdef BUG_FREED_BLOCKS
+#define SERVES_FREED (at[1] == IN_WAIT || at[1] == IN_FINALIZE)
 #else
-#define KNOWN(i) seen[i]
-#endif
-#ifdef BUG_SERVE_WHILE_BUSY_ONLY
-#define BUSY(i) (posted[i] && TRACKED(i) && !finished[i])
-#define SERVES (at[1] != IN_BARRIER || BUSY(0) || BUSY(1) || BUSY(OPS - 1))
-#else
-#define SERVES true
+#define SERVES_FREED IN_MPI(1)
 #endif
 #define ARRIVED(i) (TRACKED(i) && COMPLETE(i) && !seen[i])
-#ifdef BUG_LATE_COPY
-#define DEAD(i) false
-#else
-#define DEAD(i) given_up[i]
-#endif
 
 /* A tracked receive is complete in the host MPI. */
 inline look(i) {
   seen[i] = true;
   if
   :: size[i] < LARGE -> finished[i] = true
-  :: size[i] == LARGE && DEAD(i) -> failed[i] = true; finished[i] = true
   :: else ->
      pulling = i;
 #ifdef BUG_ACK_BEFORE_COPY
@@ -260,9 +168,10 @@ inline look(i) {
   fi
 }
 
-/* Progress in whatever call the receiver sits. */
+/* Progress in whatever call the receiver sits. No option is open without something to do: spin sees a deadlock only where
+   nothing can move. */
 proctype ReceiverProgress() {
-  byte i, j, n, pulling = OPS;
+  byte pulling = OPS;
 end:
   do
   :: atomic { IN_MPI(1) && pulling == OPS && ARRIVED(0) -> look(0) }
@@ -270,8 +179,8 @@ end:
 #if OPS > 2
   :: atomic { IN_MPI(1) && pulling == OPS && ARRIVED(2) -> look(2) }
 #endif
-#ifndef BUG_FREED_SMALL_FORGOTTEN
-  :: atomic { IN_MPI(1) && freed[0] && !TRACKED(0) && COMPLETE(0) && !finished[0] -> look_at_untracked(0) }
+#ifndef BUG_FREED_SHORT_FORGOTTEN
+  :: atomic { SERVES_FREED && freed[0] && !TRACKED(0) && COMPLETE(0) && !finished[0] -> look_at_untracked(0) }
 #endif
   :: atomic { /* the copy, then the acknowledgement */
        pulling < OPS ->
@@ -282,16 +191,6 @@ end:
 #endif
        finished[pulling] = true;
        pulling = OPS
-     }
-  :: atomic { /* a question: is this operation known? */
-       IN_MPI(1) && nempty(queries) && SERVES ->
-       queries ? i;
-       if
-       :: KNOWN(i)
-       :: TRACKED(i) && COMPLETE(i) && !seen[i] /* it is looked at next */
-       :: else -> assert(!given_up[i]); given_up[i] = true; acks[i]++
-       fi;
-       i = 0
      }
   od
 }
@@ -324,7 +223,7 @@ init {
     if :: sender_barrier = EARLY :: sender_barrier = LATE_ONE fi;
     if :: receiver_barrier = EARLY :: receiver_barrier = BETWEEN :: receiver_barrier = LATE_ONE fi;
     legal = !(sender_barrier == LATE_ONE && (receiver_barrier == EARLY || (stepwise && receiver_barrier == BETWEEN)));
-    if /* limit L1: a truncated small receive that nobody looks at before the sender has to go on */
+    if /* limit L1: a short receive of a long message that nobody looks at before the sender has to go on */
     :: receiver_barrier == BETWEEN && sender_barrier == LATE_ONE ->
        for (i : 0 .. OPS - 1) { legal = legal && !(size[i] == LARGE && capacity[i] == SMALL && !freed[i]) }
     :: else
@@ -332,12 +231,7 @@ init {
     x = 0; i = 0;
     if
     :: legal ->
-#ifdef LATE
-       run Host();
-#else
-       for (i : 0 .. OPS - 1) { host_done[i] = true };
-#endif
-       run Sender(); run SenderProgress(); run Receiver(); run ReceiverProgress()
+       run Host(); run Sender(); run Receiver(); run ReceiverProgress()
     :: else
     fi
   }

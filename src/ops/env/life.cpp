@@ -91,7 +91,7 @@ void begin(bool has_world) noexcept {
 
 void end() noexcept {
   try {
-    progress::TrackedRequests::process().reap(true);
+    progress::TrackedRequests::process().wait_for_adopted();
     close_channel();
     print_statistics();
     release_datatypes();

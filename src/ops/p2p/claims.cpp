@@ -27,7 +27,9 @@ Status host_error(const char *what) {
 // A message to this process itself, kept until the host MPI has done with its bytes.
 class SelfSend final : public progress::Task {
  public:
-  ~SelfSend() override { wire::Channel::process().give_number(number_); }
+  ~SelfSend() override {
+    if (number_ != 0) wire::Channel::process().give_number(number_);
+  }
 
   [[nodiscard]] Status begin(MPI_Message *message) {
     wire::Channel &channel = wire::Channel::process();

@@ -50,7 +50,8 @@ inline constexpr std::size_t kDescriptorBytes = 256;
 
 // The bytes as they are sent.
 struct DescriptorMessage {
-  std::byte bytes[kDescriptorBytes] = {};
+  DescriptorMessage() noexcept {}  // NOLINT(modernize-use-equals-default): most are overwritten, or never used
+  std::byte bytes[kDescriptorBytes];
 };
 
 static_assert(std::is_trivially_copyable_v<Descriptor> && sizeof(Descriptor) <= kDescriptorBytes);
@@ -64,6 +65,7 @@ static_assert(std::is_trivially_copyable_v<Descriptor> && sizeof(Descriptor) <= 
 
 inline void write(const Descriptor &descriptor, DescriptorMessage *message) noexcept {
   std::memcpy(message->bytes, &descriptor, sizeof descriptor);
+  std::memset(message->bytes + sizeof descriptor, 0, sizeof message->bytes - sizeof descriptor);
 }
 
 // The end of an operation, from the receiver to the sender.

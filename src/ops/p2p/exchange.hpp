@@ -140,7 +140,7 @@ int Exchange::start(Peer to, Peer from) {
 template <typename Count>
 int Exchange::start_replacing(Peer to, Peer from) {
   // What is sent is copied first: the receive may be met at once.
-  replaced_ = recv_side.unopened_copy();
+  replaced_ = recv_side.outgoing_copy();
   Side &source = replaced_;
   const bool is_host = !source.is_staged();
   if (is_host) {

@@ -57,6 +57,7 @@ class Incoming final : public progress::Tracked, public progress::Task {
   // persistent receive only once, and take the request for inactive from then on.
   MPI_Status completed_{};
   bool is_completed_ = false;
+  Status outcome_;              // of a plain message
   std::shared_ptr<Pull> pull_;  // of a message that came as a descriptor
 };
 

@@ -16,10 +16,19 @@
 
 namespace sluice::ops {
 
+Status truncated(std::uint64_t came_bytes, std::uint64_t room_bytes) {
+  return Status::error(ErrorKind::kTruncated,
+                       fmt::format("message truncated: {} bytes came and the receive has room for {}; make it longer",
+                                   came_bytes, room_bytes));
+}
+
 Pull::Pull(const Descriptor &descriptor, const Landing &landing)
     : descriptor_(descriptor),
       landing_(landing),
-      wanted_bytes_(std::min(descriptor.size_bytes(), landing.region.size_bytes())) {}
+      // A receive with no room for a descriptor gets an error and nothing else: that needs no answer from the sender.
+      wanted_bytes_(landing.region.size_bytes() < kDescriptorBytes
+                        ? 0
+                        : std::min(descriptor.size_bytes(), landing.region.size_bytes())) {}
 
 Pull::~Pull() = default;
 
@@ -34,6 +43,7 @@ bool Pull::advance() {
 }
 
 void Pull::begin() {
+  if (wanted_bytes_ == 0) return acknowledge({});
   if (descriptor_.route == Route::kIpc && begin_copy()) {
     route_ = Route::kIpc;
     state_ = State::kCopying;
@@ -139,10 +149,7 @@ void Pull::acknowledge(Status outcome) {
   imported_.reset();
   outcome_ = std::move(outcome);
   if (outcome_.is_ok() && descriptor_.size_bytes() > wanted_bytes_) {
-    outcome_ =
-        Status::error(ErrorKind::kTruncated,
-                      fmt::format("message truncated: {} bytes came and the receive has room for {}; make it longer",
-                                  descriptor_.size_bytes(), landing_.region.size_bytes()));
+    outcome_ = truncated(descriptor_.size_bytes(), landing_.region.size_bytes());
   }
   const wire::Channel &channel = wire::Channel::process();
   acknowledgement_.operation = descriptor_.operation;

@@ -24,6 +24,9 @@ struct Landing {
   StagingMemory staging_memory = StagingMemory::kMalloc;
 };
 
+// What a receive ends with that has room for `room_bytes`, when `came_bytes` came.
+[[nodiscard]] Status truncated(std::uint64_t came_bytes, std::uint64_t room_bytes);
+
 class Pull final : public progress::Task {
  public:
   // `landing` stays valid until is_settled(). `descriptor` is sound.

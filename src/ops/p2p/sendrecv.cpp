@@ -66,7 +66,7 @@ int replace_through(ReplaceFunction<Count> function, void *buf, Count count, MPI
     MPI_Status own;
     MPI_Status *received = status == MPI_STATUS_IGNORE ? &own : status;
     // execute
-    if (!may_block(comm) && side.size_bytes() > 0) {
+    if (side.is_short() || (!may_block(comm) && side.size_bytes() > 0)) {
       Exchange exchange(Operation::kSendrecvReplace, comm);
       exchange.recv_side = std::move(side);
       return exchange.run_replacing<Count>({dest, sendtag}, {source, recvtag}, received);

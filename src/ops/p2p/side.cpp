@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "ops/p2p/side.hpp"
 
+#include <algorithm>
+
 #include "ops/datatype/layout_of.hpp"
 #include "ops/p2p/comm_state.hpp"
 #include "plan/policy.hpp"
@@ -53,7 +55,7 @@ Status Side::classify(MPI_Count count, bool is_outgoing, int peer, MPI_Comm comm
   const bool has_backends = device::has_backends();
   // A host-only rank may be sent descriptors by ranks that are not.
   const bool may_be_described = !is_outgoing && wire::Channel::process().is_open();
-  if (count <= 0 || (!has_backends && !may_be_described)) return {};
+  if (count < 0 || (count == 0 && !may_be_described) || (!has_backends && !may_be_described)) return {};
   transfer::LayoutPtr layout;
   const bool is_named = named_layout(message_type_, &layout);
   if (!is_named) {
@@ -61,12 +63,13 @@ Status Side::classify(MPI_Count count, bool is_outgoing, int peer, MPI_Comm comm
     if (Status status = layout_of(message_type_, &layout); !status.is_ok()) return status;
   }
   device::Place place;
-  if (has_backends) {
+  if (has_backends && count > 0) {
     if (Status status = classify_payload(buffer_, *layout, &place); !status.is_ok()) return status;
   }
   region_ = {static_cast<std::byte *>(buffer_), count, std::move(layout), place};
   kind_ = place.kind;
-  may_meet_descriptor_ = may_be_described && region_.size_bytes() >= kDescriptorBytes;
+  may_meet_descriptor_ = may_be_described && !is_wrong_null();
+  is_short_ = may_meet_descriptor_ && region_.size_bytes() < kDescriptorBytes;
   const bool is_contiguous = region_.layout->is_contiguous;
   // Absolute addresses may lead to several allocations, on devices and on the host: no image of those.
   const std::uint64_t span_bytes = is_contiguous || buffer_ == MPI_BOTTOM ? 0 : region_.span_bytes();
@@ -79,13 +82,17 @@ Status Side::classify(MPI_Count count, bool is_outgoing, int peer, MPI_Comm comm
   return {};
 }
 
-Side Side::unopened_copy() const {
+// A null pointer that the host MPI will refuse; or, by its own rules, not.
+bool Side::is_wrong_null() const noexcept {
+  return buffer_ == nullptr && region_.size_bytes() > 0 && region_.layout->first_byte == 0;
+}
+
+Side Side::outgoing_copy() const {
   Side copy;
   copy.buffer_ = buffer_;
   copy.message_count_ = message_count_;
   copy.message_type_ = message_type_;
   copy.kind_ = kind_;
-  copy.may_meet_descriptor_ = may_meet_descriptor_;
   copy.world_peer_ = world_peer_;
   copy.query_ = query_;
   copy.plan_ = plan_;
@@ -102,9 +109,8 @@ void Side::plan_without_ipc() {
 bool Side::read_descriptor(const MPI_Status &status, Descriptor *descriptor) const {
   if (!may_meet_descriptor_ || wire::received_bytes(status) != kDescriptorBytes) return false;
   DescriptorMessage message;
-  if (is_staged()) {
-    return ops::read_descriptor(staged_.data(), descriptor);
-  }
+  if (is_staged()) return ops::read_descriptor(staged_.data(), descriptor);
+  if (is_short_) return ops::read_descriptor(landing_.bytes, descriptor);
   transfer::gather(region_, message.bytes, sizeof message.bytes);
   return ops::read_descriptor(message.bytes, descriptor);
 }
@@ -115,6 +121,7 @@ Landing Side::landing() const noexcept {
 
 Status Side::open(std::uint64_t largest_count) {
   if (plan_.form == plan::Form::kImage) return staged_.open_image(region_, plan_.staging_memory);
+  if (is_short_) return staged_.open(region_, plan_.staging_memory, kDescriptorBytes);
   if (plan_.form == plan::Form::kPacked) {
     const std::uint64_t bytes = region_.size_bytes();
     if (bytes > largest_count) {
@@ -128,8 +135,19 @@ Status Side::open(std::uint64_t largest_count) {
   return staged_.open(region_, plan_.staging_memory);
 }
 
-Status Side::copy_up(const MPI_Status &status) const {
-  return is_staged() ? staged_.copy_up(wire::received_bytes(status)) : Status();
+Status Side::copy_up(MPI_Status *status) const {
+  if (!is_staged() && !is_short_) return {};
+  const std::uint64_t came_bytes = wire::received_bytes(*status);
+  const std::uint64_t bytes = std::min(came_bytes, region_.size_bytes());
+  Status copied;
+  if (is_staged()) {
+    copied = staged_.copy_up(bytes);
+  } else {
+    transfer::scatter(region_, landing_.bytes, bytes);
+  }
+  if (came_bytes == bytes) return copied;
+  wire::set_received_bytes(status, bytes);
+  return copied.is_ok() ? truncated(came_bytes, region_.size_bytes()) : copied;
 }
 
 Status Side::copy_up_whole(const MPI_Status &status) const {

@@ -45,14 +45,17 @@ class Side {
   [[nodiscard]] bool is_described() const noexcept {
     return plan_.route == Route::kIpc || plan_.route == Route::kPipelined;
   }
-  // Received into, and long enough that a descriptor may come (Incoming).
+  // Received into, and a descriptor may come (Incoming).
   [[nodiscard]] bool may_meet_descriptor() const noexcept { return may_meet_descriptor_; }
+  // Such a side that is shorter than a descriptor: the host MPI receives into room of ours, and a descriptor that comes
+  // is a message too long.
+  [[nodiscard]] bool is_short() const noexcept { return is_short_; }
   // The receiving end of a side that is described, as a rank in MPI_COMM_WORLD.
   [[nodiscard]] int world_peer() const noexcept { return world_peer_; }
   [[nodiscard]] const transfer::Region &region() const noexcept { return region_; }
   [[nodiscard]] StagingMemory staging_memory() const noexcept { return plan_.staging_memory; }
-  // The same side without staging memory.
-  [[nodiscard]] Side unopened_copy() const;
+  // The same buffer to be sent from; without staging memory.
+  [[nodiscard]] Side outgoing_copy() const;
   // Plans again for memory that turned out not to be exportable.
   void plan_without_ipc();
   // After the host MPI's part of a receive, which ended with `status`: whether what came is a descriptor.
@@ -74,23 +77,24 @@ class Side {
     Status status = open<Count>();
     return status.is_ok() ? copy_down() : status;
   }
-  // The part after it: brings what was received up into the program's buffer. Nothing for a side that is not staged.
-  [[nodiscard]] Status copy_up(const MPI_Status &status) const;
+  // The part after it: brings what was received up into the program's buffer. Nothing for a side that is not staged nor
+  // short. kTruncated, and the status says how much fitted, when a short one was sent more.
+  [[nodiscard]] Status copy_up(MPI_Status *status) const;
   // The same for a staging memory that holds what is to be in the buffer to its last byte, unless it was cancelled.
   [[nodiscard]] Status copy_up_whole(const MPI_Status &status) const;
 
-  // What the host MPI is given: the program's own arguments, or the staging memory. A packed payload travels as
-  // MPI_PACKED, which matches every type; an image by the program's own type. `Count` is int or MPI_Count, as the MPI
-  // function has it.
+  // What the host MPI is given: the program's own arguments, or memory of ours. A packed payload, and what comes into a
+  // short side, travels as MPI_PACKED, which matches every type; an image by the program's own type. `Count` is int or
+  // MPI_Count, as the MPI function has it.
   [[nodiscard]] void *buffer() const noexcept {
-    if (!is_staged()) return buffer_;
+    if (!is_staged()) return is_short_ ? landing_.bytes : buffer_;
     return plan_.form == plan::Form::kImage ? staged_.image_origin() : staged_.data();
   }
   template <typename Count>
   [[nodiscard]] Count count() const noexcept {
-    return static_cast<Count>(message_count_);
+    return static_cast<Count>(is_short_ ? static_cast<MPI_Count>(kDescriptorBytes) : message_count_);
   }
-  [[nodiscard]] MPI_Datatype type() const noexcept { return message_type_; }
+  [[nodiscard]] MPI_Datatype type() const noexcept { return is_short_ ? MPI_PACKED : message_type_; }
 
   // Counts one call in the statistics; `bytes` of payload, or the whole side's.
   void record(Operation operation, std::uint64_t bytes, std::chrono::nanoseconds time) const noexcept {
@@ -101,6 +105,7 @@ class Side {
  private:
   [[nodiscard]] Status classify(MPI_Count count, bool is_outgoing, int peer, MPI_Comm comm);
   void name_buffer(const void *buffer, MPI_Count count, MPI_Datatype type);
+  [[nodiscard]] bool is_wrong_null() const noexcept;
   [[nodiscard]] Status open(std::uint64_t largest_count);
 
   void *buffer_ = nullptr;
@@ -108,11 +113,13 @@ class Side {
   MPI_Datatype message_type_{};
   MemoryKind kind_ = MemoryKind::kHost;
   bool may_meet_descriptor_ = false;
+  bool is_short_ = false;
   int world_peer_ = -1;
   plan::Query query_;
   plan::Plan plan_;
   transfer::Region region_;
   transfer::Staged staged_;
+  mutable DescriptorMessage landing_;  // of a short side of host memory: the host MPI writes here
 };
 
 }  // namespace sluice::ops

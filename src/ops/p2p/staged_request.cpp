@@ -20,7 +20,7 @@ Status StagedRequest::prepare() {
 Status StagedRequest::finish(MPI_Status *status) {
   const statistics::Stopwatch watch;
   if (!recv_side.is_staged()) return {};
-  Status copied = is_length_unknown ? recv_side.copy_up_whole(*status) : recv_side.copy_up(*status);
+  Status copied = is_length_unknown ? recv_side.copy_up_whole(*status) : recv_side.copy_up(status);
   if (statistics::is_enabled()) recv_side.record(operation_, wire::received_bytes(*status), watch.elapsed());
   return copied;
 }

@@ -18,7 +18,7 @@ namespace sluice::ops {
 // A program that freed an active receive may learn from a collective call that its message has come; what Sluice owes
 // on such requests is done here.
 inline int reap(int result) {
-  progress::TrackedRequests::process().reap(false);
+  progress::TrackedRequests::process().reap();
   return result;
 }
 

@@ -11,7 +11,7 @@ int request_free(MPI_Request *request) {
   auto &table = progress::TrackedRequests::process();
   if (table.is_empty()) return wire::host().MPI_Request_free(request);
   return guarded(MPI_COMM_SELF, [&]() -> int {
-    table.reap(false);
+    table.reap();
     const progress::TrackedPtr tracked =
         request == nullptr || *request == MPI_REQUEST_NULL ? nullptr : table.find(*request);
     if (tracked == nullptr) return wire::host().MPI_Request_free(request);

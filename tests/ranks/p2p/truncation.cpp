@@ -26,11 +26,12 @@ void expect_guard_untouched(const Memory &memory) {
   memory.fill(kPoison);
 }
 
-void send_too_much(Trial &run, std::size_t size_bytes) {
+void send_too_much(Trial &run, std::size_t size_bytes, std::size_t missing_bytes = kMissing) {
   const Session &session = Session::get();
-  const Memory &in = run.input(size_bytes + kMissing);
-  run.call("MPI_Send", MPI_Send(in.data(), static_cast<int>(size_bytes + kMissing), MPI_BYTE, session.partner(), kTag,
-                                session.comm()));
+  const std::size_t sent_bytes = size_bytes + missing_bytes;
+  const Memory &in = run.input(sent_bytes);
+  run.call("MPI_Send",
+           MPI_Send(in.data(), static_cast<int>(sent_bytes), MPI_BYTE, session.partner(), kTag, session.comm()));
 }
 
 // A message after the failed one shows that the communicator still works.
@@ -112,6 +113,94 @@ TEST_F(Truncation, WaitReturnsTruncate_WhenTheMessageIsLonger) {
     EXPECT_EQ(class_of(MPI_Wait(&request, MPI_STATUS_IGNORE)), MPI_ERR_TRUNCATE);
     expect_guard_untouched(out);
     exchange_one_more(run, c.size_bytes);
+  });
+}
+
+// Far more than a receive that has not even room for a descriptor: the sender is told all the same.
+constexpr std::size_t kMuchMore[] = {300, 4096, 70'000};
+const std::vector<std::size_t> kShort = {0, 1, 8, 255};
+
+// Receives `count` bytes into `out` in one of the ways of MPI. Returns the error code of what completes it.
+using Receive = int (*)(void *out, int count);
+
+int receive_blocking(void *out, int count) {
+  const Session &session = Session::get();
+  return MPI_Recv(out, count, MPI_BYTE, session.partner(), kTag, session.comm(), MPI_STATUS_IGNORE);
+}
+
+int receive_nonblocking(void *out, int count) {
+  const Session &session = Session::get();
+  MPI_Request request = MPI_REQUEST_NULL;
+  MPI_Irecv(out, count, MPI_BYTE, session.partner(), kTag, session.comm(), &request);
+  return MPI_Wait(&request, MPI_STATUS_IGNORE);
+}
+
+int receive_persistent(void *out, int count) {
+  const Session &session = Session::get();
+  MPI_Request request = MPI_REQUEST_NULL;
+  MPI_Recv_init(out, count, MPI_BYTE, session.partner(), kTag, session.comm(), &request);
+  MPI_Start(&request);
+  const int code = MPI_Wait(&request, MPI_STATUS_IGNORE);
+  if (request != MPI_REQUEST_NULL) MPI_Request_free(&request);
+  return code;
+}
+
+int receive_probed(void *out, int count) {
+  const Session &session = Session::get();
+  MPI_Probe(session.partner(), kTag, session.comm(), MPI_STATUS_IGNORE);
+  return receive_blocking(out, count);
+}
+
+int receive_matched(void *out, int count) {
+  const Session &session = Session::get();
+  MPI_Message message = MPI_MESSAGE_NULL;
+  MPI_Mprobe(session.partner(), kTag, session.comm(), &message, MPI_STATUS_IGNORE);
+  return MPI_Mrecv(out, count, MPI_BYTE, &message, MPI_STATUS_IGNORE);
+}
+
+int receive_in_sendrecv(void *out, int count) {
+  const Session &session = Session::get();
+  return MPI_Sendrecv(nullptr, 0, MPI_BYTE, MPI_PROC_NULL, 0, out, count, MPI_BYTE, session.partner(), kTag,
+                      session.comm(), MPI_STATUS_IGNORE);
+}
+
+int receive_replacing(void *out, int count) {
+  const Session &session = Session::get();
+  return MPI_Sendrecv_replace(out, count, MPI_BYTE, MPI_PROC_NULL, 0, session.partner(), kTag, session.comm(),
+                              MPI_STATUS_IGNORE);
+}
+
+TEST_F(Truncation, SenderOfALongMessageIsReleased_WhenTheReceiveIsShort) {
+  for (const Receive receive : {receive_blocking, receive_nonblocking, receive_persistent, receive_probed,
+                                receive_matched, receive_in_sendrecv, receive_replacing}) {
+    for (const std::size_t missing_bytes : kMuchMore) {
+      compare_each_case(Breadth::narrow, kShort, [&](Trial &run, const Case &c) {
+        in_turn([&] { send_too_much(run, c.size_bytes, missing_bytes); },
+                [&] {
+                  const Memory &out = run.output(c.size_bytes);
+                  EXPECT_EQ(class_of(receive(out.data(), static_cast<int>(c.size_bytes))), MPI_ERR_TRUNCATE);
+                  expect_guard_untouched(out);
+                });
+        exchange_one_more(run, c.size_bytes);
+      });
+    }
+  }
+}
+
+// The receiver has freed the short receive and goes on with other messages: those serve the sender.
+TEST_F(Truncation, SenderOfALongMessageIsReleased_WhenTheShortReceiveWasFreed) {
+  compare_each_case(Breadth::narrow, {0, 8, 255}, [](Trial &run, const Case &c) {
+    const Session &session = Session::get();
+    in_turn([&] { send_too_much(run, c.size_bytes, 4096); },
+            [&] {
+              const Memory &out = run.output(c.size_bytes);
+              MPI_Request request = MPI_REQUEST_NULL;
+              run.call("MPI_Irecv", MPI_Irecv(out.data(), static_cast<int>(c.size_bytes), MPI_BYTE, session.partner(),
+                                              kTag, session.comm(), &request));
+              run.call("MPI_Request_free", MPI_Request_free(&request));
+            });
+    exchange_one_more(run, c.size_bytes);
+    MPI_Barrier(session.comm());
   });
 }
 
