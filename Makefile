@@ -19,7 +19,8 @@ help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 14
 
 .PHONY: demo
-demo: build ## an unmodified MPI program exchanges device memory, with the naive way beside it
+demo: setup ## an unmodified MPI program exchanges device memory, with the naive way beside it
+	@JOBS=$(JOBS) tools/build dev runtime
 	@tools/demo
 
 .PHONY: check
