@@ -17,6 +17,17 @@ void Engine::watch(std::shared_ptr<Task> task) {
   inbox_.push_back(std::move(task));
   n_tasks_.fetch_add(1, std::memory_order_acq_rel);
   has_new_.store(true, std::memory_order_release);
+  work_came_.notify_one();  // costs nothing while nobody sleeps
+}
+
+void Engine::wait_until_busy(const std::atomic<bool> &is_ending) {
+  std::unique_lock lock(inbox_mutex_);
+  work_came_.wait(lock, [&] { return is_busy() || is_ending.load(); });
+}
+
+void Engine::wake() noexcept {
+  const std::scoped_lock lock(inbox_mutex_);  // or the sleeper looks before, and sleeps after
+  work_came_.notify_all();
 }
 
 void Engine::turn() {

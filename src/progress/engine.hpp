@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Engine: what this process still has to do for messages under way, done in turns by whoever is inside an MPI call.
 //
-// Turns never block and are never nested: a call that finds another thread at it goes on without. There is no thread of
-// its own, so a process serves its peers while it is in MPI, as with a host MPI that has no progress thread.
+// Turns never block and are never nested: a call that finds another thread at it goes on without. A process serves its
+// peers while it is in MPI, as with a host MPI that has no progress thread; unless it has one of ours (thread.hpp).
 #pragma once
 
 #include <atomic>
+#include <condition_variable>
 #include <cstddef>
 #include <memory>
 #include <mutex>
@@ -51,6 +52,10 @@ class Engine {
   // Advances all tasks once. Returns at once when another thread is at it. Any thread; throws std::bad_alloc.
   void turn();
 
+  // Sleeps until there is something to do, or `is_ending` is set and wake() called. For the progress thread.
+  void wait_until_busy(const std::atomic<bool> &is_ending);
+  void wake() noexcept;
+
  private:
   std::atomic<bool> is_turning_{false};
   std::vector<std::shared_ptr<Task>> tasks_;  // belongs to the turn
@@ -58,6 +63,7 @@ class Engine {
   std::vector<std::shared_ptr<Task>> inbox_;
   std::atomic<bool> has_new_{false};
   std::atomic<std::size_t> n_tasks_{0};
+  std::condition_variable work_came_;  // with inbox_mutex_
 };
 
 // Turns until `is_done` says so; it is asked after each turn, at least once.

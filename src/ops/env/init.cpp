@@ -25,13 +25,16 @@ void leave() {
 }  // namespace
 
 int init(int *argc, char ***argv) {
-  const int result = wire::host().MPI_Init(argc, argv);
+  int provided = 0;
+  const int result = wants_progress_thread() ? wire::host().MPI_Init_thread(argc, argv, MPI_THREAD_MULTIPLE, &provided)
+                                             : wire::host().MPI_Init(argc, argv);
   enter(result, true);
   return result;
 }
 
 int init_thread(int *argc, char ***argv, int required, int *provided) {
-  const int result = wire::host().MPI_Init_thread(argc, argv, required, provided);
+  const int needed = wants_progress_thread() ? MPI_THREAD_MULTIPLE : required;
+  const int result = wire::host().MPI_Init_thread(argc, argv, needed, provided);
   enter(result, true);
   return result;
 }

@@ -21,6 +21,7 @@
 #include "ops/p2p/control.hpp"
 #include "ops/request/turns.hpp"
 #include "progress/engine.hpp"
+#include "progress/thread.hpp"
 #include "progress/tracked_requests.hpp"
 #include "wire/channel.hpp"
 #include "wire/host.hpp"
@@ -70,7 +71,28 @@ void close_channel() {
   channel.close();
 }
 
+// After the channel: without one there is never anything to do.
+void start_progress_thread() {
+  if (!wants_progress_thread() || !wire::Channel::process().is_open()) return;
+  int provided = MPI_THREAD_SINGLE;
+  if (wire::host().MPI_Query_thread(&provided) != MPI_SUCCESS || provided != MPI_THREAD_MULTIPLE) {
+    log::warn("ops",
+              "no progress thread: this host MPI does not give MPI_THREAD_MULTIPLE; unset SLUICE_PROGRESS_THREAD");
+    return;
+  }
+  const Status status = progress::ProgressThread::process().start();
+  if (!status.is_ok()) log::error("ops", status.message());
+}
+
 }  // namespace
+
+bool wants_progress_thread() noexcept {
+  try {
+    return Knobs::process().is_on("SLUICE_PROGRESS_THREAD");
+  } catch (const std::exception &) {
+    return false;  // no memory for the knobs: begin() says so
+  }
+}
 
 void begin(bool has_world) noexcept {
   try {
@@ -83,7 +105,10 @@ void begin(bool has_world) noexcept {
     const std::string &mode = knobs.text("SLUICE_STATS");
     if ((mode != "off" && mode != "0") || !knobs.text("SLUICE_STATS_FILE").empty()) statistics::enable();
     device::Registry::process().refresh();
-    if (has_world) open_channel();
+    if (has_world) {
+      open_channel();
+      start_progress_thread();
+    }
   } catch (const std::exception &error) {
     log::error("ops", std::string("start: ") + error.what());
   }
@@ -91,6 +116,7 @@ void begin(bool has_world) noexcept {
 
 void end() noexcept {
   try {
+    progress::ProgressThread::process().stop();
     progress::TrackedRequests::process().wait_for_adopted();
     close_channel();
     print_statistics();

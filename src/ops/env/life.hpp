@@ -11,6 +11,9 @@ void begin(bool has_world) noexcept;
 // Completes what the program left behind, prints the statistics, gives back what is pooled. Before the host MPI ends.
 void end() noexcept;
 
+// SLUICE_PROGRESS_THREAD: the host MPI is to be initialised with MPI_THREAD_MULTIPLE.
+[[nodiscard]] bool wants_progress_thread() noexcept;
+
 // True from MPI_Init to MPI_Finalize, when MPI_COMM_WORLD and its error handlers can be used. Asks the host MPI.
 [[nodiscard]] bool is_world_alive() noexcept;
 

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "progress/thread.hpp"
+
+#include <pthread.h>
+
+#include <csignal>
+#include <exception>
+#include <string>
+#include <system_error>
+
+#include "base/log.hpp"
+#include "progress/engine.hpp"
+
+namespace sluice::progress {
+namespace {
+
+// While it lives, a thread that is made inherits that no signal is for it: the program's handlers run on its own
+// threads.
+class SignalsBlocked {
+ public:
+  SignalsBlocked() noexcept {
+    sigset_t all;
+    sigfillset(&all);
+    is_changed_ = pthread_sigmask(SIG_SETMASK, &all, &before_) == 0;
+  }
+  ~SignalsBlocked() {
+    if (is_changed_ && pthread_sigmask(SIG_SETMASK, &before_, nullptr) != 0) {
+      log::warn("progress", "the signal mask could not be restored");
+    }
+  }
+  SignalsBlocked(const SignalsBlocked &) = delete;
+  SignalsBlocked &operator=(const SignalsBlocked &) = delete;
+  SignalsBlocked(SignalsBlocked &&) = delete;
+  SignalsBlocked &operator=(SignalsBlocked &&) = delete;
+
+ private:
+  sigset_t before_{};
+  bool is_changed_ = false;
+};
+
+}  // namespace
+
+ProgressThread &ProgressThread::process() {
+  static auto *thread = new ProgressThread();
+  return *thread;
+}
+
+Status ProgressThread::start() {
+  if (thread_.joinable()) return {};
+  is_ending_.store(false);
+  try {
+    const SignalsBlocked blocked;
+    thread_ = std::thread([this] { run(); });
+  } catch (const std::system_error &error) {
+    return Status::error(ErrorKind::kOutOfMemory, std::string("the progress thread could not be made: ") +
+                                                      error.what() + "; raise the limit of threads (ulimit -u)");
+  }
+  return {};
+}
+
+void ProgressThread::stop() noexcept {
+  if (!thread_.joinable()) return;
+  is_ending_.store(true);
+  Engine::process().wake();
+  try {
+    thread_.join();
+  } catch (const std::system_error &error) {
+    log::error("progress", std::string("the progress thread did not end: ") + error.what());
+  }
+}
+
+void ProgressThread::run() noexcept {
+  Engine &engine = Engine::process();
+  while (!is_ending_.load()) {
+    engine.wait_until_busy(is_ending_);
+    try {
+      Patience patience;
+      while (engine.is_busy() && !is_ending_.load()) {
+        engine.turn();
+        patience.pause();
+      }
+    } catch (const std::exception &error) {
+      log::warn_once("progress_thread", "progress",
+                     std::string("a turn of the progress thread failed: ") + error.what());
+    }
+  }
+}
+
+}  // namespace sluice::progress
