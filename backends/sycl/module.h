@@ -45,6 +45,7 @@ sluice_result_t guarded(const char *call, const Body &body) {
 sluice_result_t check_device(int32_t device);
 int32_t device_count();
 sluice_result_t device_info(int32_t device, sluice_device_info_t *info);
+uint32_t device_traits(int32_t device);
 
 sluice_result_t query_pointer(const void *address, sluice_pointer_info_t *info);
 // context: a ::sycl::queue *. Its context's memory is known from now on; the context is kept alive.
