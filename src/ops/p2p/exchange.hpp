@@ -110,18 +110,11 @@ int Exchange::post(Peer from) {
 
 template <typename Count>
 int Exchange::send(Peer to) {
-  if (send_side.is_described()) {
-    bool is_possible = true;
-    outgoing_ = std::make_shared<Outgoing>(operation_, comm_, false);
-    if (Status status = outgoing_->open(&send_side, to.rank, to.tag, &is_possible); !status.is_ok()) {
-      return raise(comm_, status);
-    }
-    if (is_possible) return outgoing_->start(false);
-    outgoing_.reset();
-  }
-  if (send_side.is_staged()) {
-    if (Status status = send_side.open_and_copy_down<Count>(); !status.is_ok()) return raise(comm_, status);
-  }
+  Status status;
+  outgoing_ = Outgoing::make(operation_, false, &send_side, to.rank, to.tag, comm_, &status);
+  if (outgoing_ != nullptr) return outgoing_->start(false);
+  if (status.is_ok() && send_side.is_staged()) status = send_side.open_and_copy_down<Count>();
+  if (!status.is_ok()) return raise(comm_, status);
   const int result = (wire::host().*ExchangeForms<Count>::kIsend)(send_side.buffer(), send_side.count<Count>(),
                                                                   send_side.type(), to.rank, to.tag, comm_, &send_);
   if (result == MPI_SUCCESS) send_side.record(operation_, send_side.size_bytes(), {});

@@ -28,6 +28,15 @@ Outgoing::~Outgoing() {
   if (descriptor_.number != 0) wire::Channel::process().give_number(descriptor_.number);
 }
 
+std::shared_ptr<Outgoing> Outgoing::make(Operation operation, bool is_persistent, Side *side, int dest, int tag,
+                                         MPI_Comm comm, Status *status) {
+  if (!side->is_described()) return nullptr;
+  auto made = std::make_shared<Outgoing>(operation, comm, is_persistent);
+  bool is_possible = true;
+  *status = made->open(side, dest, tag, &is_possible);
+  return status->is_ok() && is_possible ? made : nullptr;
+}
+
 Status Outgoing::open(Side *side, int dest, int tag, bool *is_possible) {
   *is_possible = true;
   if (Status status = fill(side, is_possible); !status.is_ok() || !*is_possible) return status;
