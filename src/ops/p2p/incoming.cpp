@@ -18,6 +18,16 @@ void copy_status(const MPI_Status &from, MPI_Status *to) noexcept {
   to->MPI_ERROR = error;
 }
 
+// MPICH 5 and Intel MPI tell the error of a persistent receive, too, only once.
+Status error_of_host(int code) {
+  int error_class = MPI_ERR_OTHER;
+  const bool is_truncated =
+      wire::host().MPI_Error_class(code, &error_class) == MPI_SUCCESS && error_class == MPI_ERR_TRUNCATE;
+  return Status::error(is_truncated ? ErrorKind::kTruncated : ErrorKind::kBackend,
+                       is_truncated ? "message truncated: the receive is shorter; make it longer"
+                                    : "the host MPI could not complete a persistent receive");
+}
+
 }  // namespace
 
 void Incoming::serve(std::shared_ptr<Incoming> self, MPI_Request request, const std::optional<Envelope> &envelope) {
@@ -39,6 +49,7 @@ bool Incoming::advance() {
     const int result = wire::host().MPI_Request_get_status(request_, &is_done, &completed_);
     if (result == MPI_SUCCESS && is_done == 0) return false;
     is_completed_ = result == MPI_SUCCESS;
+    if (result != MPI_SUCCESS && is_persistent()) outcome_ = error_of_host(result);
     Descriptor descriptor;
     if (!is_completed_ || !side.read_descriptor(completed_, &descriptor)) {
       settle();  // a plain message, a cancelled receive, or an error that the completion call is to see
@@ -93,7 +104,7 @@ Status Incoming::finish(MPI_Status *status) {
     statistics::record(operation_, side.kind(), pull_->route(), 1, pull_->received_bytes(), watch.elapsed());
     return recalled;
   }
-  outcome_ = side.copy_up(status);
+  if (outcome_.is_ok()) outcome_ = side.copy_up(status);
   completed_ = *status;
   is_completed_ = true;
   if (statistics::is_enabled()) side.record(operation_, wire::received_bytes(*status), watch.elapsed());
