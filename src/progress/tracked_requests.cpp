@@ -28,6 +28,7 @@ TrackedRequests &TrackedRequests::process() {
 }
 
 void TrackedRequests::add(MPI_Request request, TrackedPtr tracked) {
+  if (request == MPI_REQUEST_NULL) return;  // MPICH 5 returns success after some bad arguments, without a request
   const std::scoped_lock lock(mutex_);
   table_[request].swap(tracked);
   n_tracked_.store(table_.size(), std::memory_order_release);

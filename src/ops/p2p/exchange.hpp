@@ -77,6 +77,11 @@ class Exchange {
   [[nodiscard]] int send(Peer to);
   int complete(MPI_Status *status);
   void withdraw_receive() noexcept;
+  // MPICH 5 calls the error handler for some bad arguments and then returns success, without a request.
+  [[nodiscard]] bool was_refused(MPI_Request request, Peer peer) noexcept {
+    is_refused_ |= request == MPI_REQUEST_NULL && peer.rank != MPI_PROC_NULL;
+    return is_refused_;
+  }
 
   const Operation operation_;
   const MPI_Comm comm_;
@@ -86,6 +91,7 @@ class Exchange {
   MPI_Request send_ = MPI_REQUEST_NULL;
   Side replaced_;                 // what is sent of a buffer that is replaced
   std::vector<std::byte> image_;  // the same of a host buffer: its payload, packed
+  bool is_refused_ = false;       // nothing is under way, and the program has been told
   bool is_received_ = false;
   bool is_sent_ = false;
   int host_result_ = MPI_SUCCESS;
@@ -124,9 +130,9 @@ int Exchange::send(Peer to) {
 template <typename Count>
 int Exchange::start(Peer to, Peer from) {
   int result = post<Count>(from);
-  if (result != MPI_SUCCESS) return result;
+  if (result != MPI_SUCCESS || was_refused(receive_, from)) return result;
   result = send<Count>(to);
-  if (result != MPI_SUCCESS) withdraw_receive();
+  if (result != MPI_SUCCESS || (outgoing_ == nullptr && was_refused(send_, to))) withdraw_receive();
   return result;
 }
 
@@ -143,13 +149,13 @@ int Exchange::start_replacing(Peer to, Peer from) {
     return raise(comm_, status);
   }
   int result = post<Count>(from);
-  if (result != MPI_SUCCESS) return result;
+  if (result != MPI_SUCCESS || was_refused(receive_, from)) return result;
   const bool is_plain = is_host && source.region().layout->is_contiguous;
   void *const buffer = is_host ? image_.data() : source.buffer();
   const Count count = is_host && !is_plain ? static_cast<Count>(image_.size()) : source.count<Count>();
   const MPI_Datatype type = is_host && !is_plain ? MPI_PACKED : source.type();
   result = (wire::host().*ExchangeForms<Count>::kIsend)(buffer, count, type, to.rank, to.tag, comm_, &send_);
-  if (result != MPI_SUCCESS) withdraw_receive();
+  if (result != MPI_SUCCESS || was_refused(send_, to)) withdraw_receive();
   return result;
 }
 

@@ -4,6 +4,7 @@
 #include "ops/env/errors.hpp"
 #include "ops/p2p/exchange.hpp"
 #include "ops/p2p/incoming.hpp"
+#include "wire/status.hpp"
 
 namespace sluice::ops {
 namespace {
@@ -30,8 +31,9 @@ int sendrecv_through(SendrecvFunction<Count> function, const void *sendbuf, Coun
     Status ready = Side::of_outgoing(sendbuf, sendcount, sendtype, dest, comm, &send_side);
     if (ready.is_ok()) ready = Side::of(recvbuf, recvcount, recvtype, source, &recv_side);
     if (!ready.is_ok()) return raise(comm, ready);
-    MPI_Status own;
+    MPI_Status own{};
     MPI_Status *received = status == MPI_STATUS_IGNORE ? &own : status;
+    wire::clear(received);
     // execute
     if (send_side.is_described() || !may_block(comm)) {
       Exchange exchange(Operation::kSendrecv, comm);
@@ -63,8 +65,9 @@ int replace_through(ReplaceFunction<Count> function, void *buf, Count count, MPI
     Side side;
     const int peer = dest == MPI_PROC_NULL ? source : dest;
     if (Status ready = Side::of(buf, count, datatype, peer, &side); !ready.is_ok()) return raise(comm, ready);
-    MPI_Status own;
+    MPI_Status own{};
     MPI_Status *received = status == MPI_STATUS_IGNORE ? &own : status;
+    wire::clear(received);
     // execute
     if (side.is_short() || (!may_block(comm) && side.size_bytes() > 0)) {
       Exchange exchange(Operation::kSendrecvReplace, comm);
