@@ -49,6 +49,7 @@ int isend_through(Operation operation, IsendFunction<Count> function, const void
     // execute
     auto staged = std::make_shared<StagedRequest>(operation, comm, false);
     staged->send_side = std::move(side);
+    staged->send_side.name_message(operation, dest, tag);
     Status status = staged->open<Count>();
     if (status.is_ok()) status = staged->prepare();
     if (!status.is_ok()) return raise(comm, status);
