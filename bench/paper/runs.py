@@ -87,11 +87,20 @@ def slowed(profile, factor, is_duplex=None):
     return result
 
 
+def wire_alone():
+    """The host MPI's own time at the largest size: what the paced wire adds to."""
+    return Run("wire", ("latency", "H", "H"), None, {"MPI": None}, sizes=(4 * MI,))
+
+
 def command(run, site):
-    """The words that start a run. `site`: launch (words), build (folder), profile, link_file, largest, iterations."""
-    sizes = [size for size in run.sizes if not site.largest or size <= site.largest]
+    """The words that start a run.
+
+    `site`: launch (words), build (folder), flavour, profile, link_file, wire_ns_per_byte, largest, iterations.
+    """
+    sizes = [size for size in run.sizes if not site.largest or size <= site.largest] or [min(run.sizes)]
     settings = {"SLUICE_EMU_PROFILE": site.profile, "SLUICE_EMU_DEVICES": "1", "SLUICE_EMU_LINK_FILE": site.link_file}
-    words = [*site.launch, "-n", str(run.n_ranks)]
+    words = [*site.launch, "-n", str(run.n_ranks), "--preload-below", f"{site.build}/lib/bench/paced_wire_{site.flavour}.so",
+             "--env", f"PACED_WIRE_NS_PER_BYTE={site.wire_ns_per_byte:.6f}"]
     if run.knobs is not None:
         words += ["--sluice", f"{site.build}/lib"]
         settings |= {"SLUICE_BACKENDS": "emu", **run.knobs}
