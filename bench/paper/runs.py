@@ -27,7 +27,7 @@ class Run:
     columns: dict
     n_ranks: int = 2
     sizes: tuple = ALL_SIZES
-    iterations: int = 20
+    iterations: int = 10
 
 
 def cut(plan, blocks):
@@ -60,7 +60,7 @@ def figure_6():
 def figure_7(window):
     """The proposed library beside the naive way."""
     runs = []
-    for test, options, iterations in (("latency", (), 20), ("bw", ("-W", str(window)), 2), ("bibw", ("-W", str(window)), 2)):
+    for test, options, iterations in (("latency", (), 10), ("bw", ("-W", str(window)), 2), ("bibw", ("-W", str(window)), 2)):
         for column, knobs, more in (("proposed", PROPOSED, ()), ("naive", None, ("--naive",))):
             runs.append(Run("7 " + test, (test, "D", "D", *options, *more), knobs, {column: None}, iterations=iterations))
     return runs
