@@ -67,7 +67,8 @@ static void wait_until(int64_t moment_ns) {
 
 static int start_due(void) {
   for (int i = 0; i < n_pending; ++i) {
-    if (pending[i].is_started || now_ns() < pending[i].due_ns) continue;
+    if (pending[i].is_started) continue;
+    if (now_ns() < pending[i].due_ns) break; /* those behind it must not overtake it, though they may be due by now */
     const int result = PMPI_Start(&pending[i].request);
     if (result != MPI_SUCCESS) return result;
     pending[i].is_started = 1;

@@ -26,7 +26,7 @@ if test == FAILING:
 sizes = [int(size) for size in program[program.index("--sizes") + 1].split(",")]
 names = ["h2d.runtime_aligned", "d2h.runtime_aligned"] if test == "memcpy" else ["direct"]
 pace = 2.0 if "--naive" in program else 1.0
-rows = [{"size_bytes": size, "series": [{"name": name, "medians": {"median": pace * (100 + size / 1000)}} for name in names]}
+rows = [{"size_bytes": size, "series": [{"name": name, "blocks": [dict.fromkeys(("min", "max"), pace * (100 + size / 1000))]} for name in names]}
         for size in sizes]
 metric = {"unit": "MB/s", "better": "higher"} if "bw" in test else {"unit": "us", "better": "lower"}
 json.dump({"metric": metric, "rows": rows}, open(program[program.index("--json") + 1], "w"))
