@@ -10,6 +10,7 @@
 #                          on purpose; real: the others (default all)
 #   ARGS <arg> ...         arguments of the program; --backend <name> is added unless NO_BACKEND_ARGUMENT is given
 #   LAUNCH <arg> ...       further arguments of tests/launch
+#   WRAP <word> ...        a command that is given the whole command line of tests/launch
 #   ENV <K=V> ...          environment of the ranks
 #   LABELS <label> ...     besides ranks-<n>, backend-<name>, mpi-<name>
 #   TIMEOUT <s>            default 120
@@ -84,7 +85,7 @@ endfunction()
 
 function(sluice_add_rank_test program)
   cmake_parse_arguments(arg "NO_SLUICE;NO_BACKEND_ARGUMENT;NO_BACKENDS_NONE" "NAME;TIMEOUT;FAULT;FAULT_RANK"
-                        "RANKS;MPIS;BACKENDS;ARGS;LAUNCH;ENV;LABELS" ${ARGN})
+                        "RANKS;MPIS;BACKENDS;ARGS;LAUNCH;ENV;LABELS;WRAP" ${ARGN})
   if(arg_UNPARSED_ARGUMENTS)
     message(FATAL_ERROR "sluice_add_rank_test(${program}): unknown ${arg_UNPARSED_ARGUMENTS}")
   endif()
@@ -142,7 +143,7 @@ function(_sluice_add_one_rank_test)
     set(backend_args "")
   endif()
   set(name ${arg_NAME}.${mpi}.${backend}.n${n})
-  add_test(NAME ${name} COMMAND ${launch} ${arg_LAUNCH} -- ${CMAKE_RUNTIME_OUTPUT_DIRECTORY}/${program}.${flavour}
+  add_test(NAME ${name} COMMAND ${arg_WRAP} ${launch} ${arg_LAUNCH} -- ${CMAKE_RUNTIME_OUTPUT_DIRECTORY}/${program}.${flavour}
                                 ${backend_args} ${arg_ARGS})
   set(labels ${arg_LABELS} ranks-${n} backend-${backend} mpi-${mpi})
   list(GET SLUICE_HOST_MPIS 0 first_mpi)

@@ -10,6 +10,7 @@
 #include "base/knobs.hpp"
 #include "base/log.hpp"
 #include "base/statistics.hpp"
+#include "base/trace.hpp"
 #include "device/copy.hpp"
 #include "device/ipc_exports.hpp"
 #include "device/ipc_imports.hpp"
@@ -47,6 +48,13 @@ void print_statistics() {
   std::ofstream file(path);
   file << statistics::to_json(rank) << std::flush;
   if (!file) log::error("ops", "the statistics could not be written to " + path + "; check SLUICE_STATS_FILE");
+}
+
+void write_trace() {
+  if (!trace::is_enabled()) return;
+  const int rank = world_rank.load(std::memory_order_relaxed);
+  const Status status = trace::write(trace::file_of(Knobs::process().text("SLUICE_TRACE"), rank), rank);
+  if (!status.is_ok()) log::error("ops", status.message());
 }
 
 // Collective. Ranks on which no device memory can turn up need no channel; one on which it can is enough for all.
@@ -104,6 +112,7 @@ void begin(bool has_world) noexcept {
     }
     const std::string &mode = knobs.text("SLUICE_STATS");
     if ((mode != "off" && mode != "0") || !knobs.text("SLUICE_STATS_FILE").empty()) statistics::enable();
+    if (!knobs.text("SLUICE_TRACE").empty()) trace::enable();
     device::Registry::process().refresh();
     if (has_world) {
       open_channel();
@@ -120,6 +129,7 @@ void end() noexcept {
     progress::TrackedRequests::process().wait_for_adopted();
     close_channel();
     print_statistics();
+    write_trace();
     release_datatypes();
     device::IpcImports::process().clear();
     device::IpcExports::process().clear();

@@ -20,6 +20,7 @@ bool Exchange::poll(MPI_Status *status) {
     const int code = host.MPI_Test(request, &is_done, &sent);
     is_sent_ = code != MPI_SUCCESS || is_done != 0;
     if (code != MPI_SUCCESS) host_result_ = code;
+    if (is_sent_ && code == MPI_SUCCESS) end_sent();
     if (is_sent_ && code == MPI_SUCCESS && outgoing_ != nullptr) problem_ = outgoing_->finish(&sent);
   }
   if (!is_received_ && !incoming_->is_hidden()) {
@@ -31,6 +32,12 @@ bool Exchange::poll(MPI_Status *status) {
     }
   }
   return is_sent_ && is_received_;
+}
+
+// At most one of the two was sent from staging memory.
+void Exchange::end_sent() noexcept {
+  send_side.end_sent();
+  replaced_.end_sent();
 }
 
 int Exchange::complete(MPI_Status *status) {

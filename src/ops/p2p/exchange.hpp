@@ -76,6 +76,7 @@ class Exchange {
   template <typename Count>
   [[nodiscard]] int send(Peer to);
   int complete(MPI_Status *status);
+  void end_sent() noexcept;
   void withdraw_receive() noexcept;
   // MPICH 5 calls the error handler for some bad arguments and then returns success, without a request.
   [[nodiscard]] bool was_refused(MPI_Request request, Peer peer) noexcept {
@@ -106,6 +107,7 @@ int Exchange::post(Peer from) {
   if (target.is_staged()) {
     if (Status status = target.open<Count>(); !status.is_ok()) return raise(comm_, status);
   }
+  target.begin_wire();
   std::optional<Envelope> envelope;
   const int result =
       post_receive<Count>(ExchangeForms<Count>::kIrecv, ExchangeForms<Count>::kImrecv, target.buffer(),
@@ -119,8 +121,10 @@ int Exchange::send(Peer to) {
   Status status;
   outgoing_ = Outgoing::make(operation_, false, &send_side, to.rank, to.tag, comm_, &status);
   if (outgoing_ != nullptr) return outgoing_->start(false);
+  send_side.name_message(operation_, to.rank, to.tag);
   if (status.is_ok() && send_side.is_staged()) status = send_side.open_and_copy_down<Count>();
   if (!status.is_ok()) return raise(comm_, status);
+  send_side.begin_wire();
   const int result = (wire::host().*ExchangeForms<Count>::kIsend)(send_side.buffer(), send_side.count<Count>(),
                                                                   send_side.type(), to.rank, to.tag, comm_, &send_);
   if (result == MPI_SUCCESS) send_side.record(operation_, send_side.size_bytes(), {});
@@ -141,6 +145,7 @@ int Exchange::start_replacing(Peer to, Peer from) {
   // What is sent is copied first: the receive may be met at once.
   replaced_ = recv_side.outgoing_copy();
   Side &source = replaced_;
+  source.name_message(operation_, to.rank, to.tag);
   const bool is_host = !source.is_staged();
   if (is_host) {
     image_.resize(source.size_bytes());
@@ -154,6 +159,7 @@ int Exchange::start_replacing(Peer to, Peer from) {
   void *const buffer = is_host ? image_.data() : source.buffer();
   const Count count = is_host && !is_plain ? static_cast<Count>(image_.size()) : source.count<Count>();
   const MPI_Datatype type = is_host && !is_plain ? MPI_PACKED : source.type();
+  source.begin_wire();
   result = (wire::host().*ExchangeForms<Count>::kIsend)(buffer, count, type, to.rank, to.tag, comm_, &send_);
   if (result != MPI_SUCCESS || was_refused(send_, to)) withdraw_receive();
   return result;

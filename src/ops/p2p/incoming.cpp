@@ -52,10 +52,14 @@ bool Incoming::advance() {
     if (result != MPI_SUCCESS && is_persistent()) outcome_ = error_of_host(result);
     Descriptor descriptor;
     if (!is_completed_ || !side.read_descriptor(completed_, &descriptor)) {
+      if (is_completed_) side.end_received(operation_, completed_);
       settle();  // a plain message, a cancelled receive, or an error that the completion call is to see
       return true;
     }
-    pull_ = std::make_shared<Pull>(descriptor, side.landing());
+    side.abandon_wire();
+    const int from = envelope_.has_value() ? envelope_->source : completed_.MPI_SOURCE;
+    const int with = envelope_.has_value() ? envelope_->tag : completed_.MPI_TAG;
+    pull_ = std::make_shared<Pull>(descriptor, side.landing(), operation_, from, with);
   }
   const bool is_done = pull_->advance();
   if (!pull_->is_settled()) return false;
@@ -68,6 +72,7 @@ bool Incoming::advance() {
 int Incoming::start_again(const std::shared_ptr<Tracked> &self, MPI_Request *request) {
   const auto incoming = std::static_pointer_cast<Incoming>(self);
   Posting posting = look_at_claims(communicator(), source, tag);
+  side.begin_wire();
   if (!posting.claim.has_value()) {
     const int result = wire::host().MPI_Start(request);
     if (result == MPI_SUCCESS && wire::Channel::process().is_open()) serve(incoming, *request, std::nullopt);
@@ -96,7 +101,7 @@ Status Incoming::finish(MPI_Status *status) {
   Status recalled = recall(status);
   Descriptor descriptor;
   if (side.is_short() && pull_ == nullptr && side.read_descriptor(*status, &descriptor)) {
-    pull_ = std::make_shared<Pull>(descriptor, side.landing());
+    pull_ = std::make_shared<Pull>(descriptor, side.landing(), operation_, status->MPI_SOURCE, status->MPI_TAG);
     if (!pull_->advance()) progress::Engine::process().watch(pull_);
     recalled = recall(status);
   }
@@ -104,7 +109,8 @@ Status Incoming::finish(MPI_Status *status) {
     statistics::record(operation_, side.kind(), pull_->route(), 1, pull_->received_bytes(), watch.elapsed());
     return recalled;
   }
-  if (outcome_.is_ok()) outcome_ = side.copy_up(status);
+  side.end_received(operation_, *status);  // of one that the engine does not look after
+  if (outcome_.is_ok()) outcome_ = side.copy_up(operation_, status);
   completed_ = *status;
   is_completed_ = true;
   if (statistics::is_enabled()) side.record(operation_, wire::received_bytes(*status), watch.elapsed());
@@ -151,22 +157,23 @@ Posting look_at_claims(MPI_Comm comm, int source, int tag) {
   return posting;
 }
 
-int finish_receive(Operation operation, MPI_Comm comm, const Side &side, MPI_Status *status, int result,
+int finish_receive(Operation operation, MPI_Comm comm, Side *side, MPI_Status *status, int result,
                    std::chrono::nanoseconds time) {
   progress::TrackedRequests::process().reap();
   if (result != MPI_SUCCESS) return result;
   Descriptor descriptor;
-  if (!side.read_descriptor(*status, &descriptor)) {
-    const Status copied = side.copy_up(status);
-    if (statistics::is_enabled()) side.record(operation, wire::received_bytes(*status), time);
+  if (!side->read_descriptor(*status, &descriptor)) {
+    side->end_received(operation, *status);
+    const Status copied = side->copy_up(operation, status);
+    if (statistics::is_enabled()) side->record(operation, wire::received_bytes(*status), time);
     return copied.is_ok() ? MPI_SUCCESS : raise(comm, copied);
   }
   const statistics::Stopwatch watch;
-  const auto pull = std::make_shared<Pull>(descriptor, side.landing());
+  const auto pull = std::make_shared<Pull>(descriptor, side->landing(), operation, status->MPI_SOURCE, status->MPI_TAG);
   progress::Engine::process().watch(pull);
   progress::turn_until([&] { return pull->is_settled(); });
   wire::set_received_bytes(status, pull->received_bytes());
-  statistics::record(operation, side.kind(), pull->route(), 1, pull->received_bytes(), time + watch.elapsed());
+  statistics::record(operation, side->kind(), pull->route(), 1, pull->received_bytes(), time + watch.elapsed());
   return pull->outcome().is_ok() ? MPI_SUCCESS : raise(comm, pull->outcome());
 }
 

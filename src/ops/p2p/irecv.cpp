@@ -23,6 +23,7 @@ int start_receive(Operation operation, MPI_Comm comm, Side side, MPI_Request *re
   if (target.is_staged()) {
     if (Status status = target.open<Count>(); !status.is_ok()) return raise(comm, status);
   }
+  target.begin_wire();
   const int result = start(target.buffer(), target.count<Count>(), target.type(), &envelope);
   if (result != MPI_SUCCESS) return result;
   progress::TrackedRequests::process().add(*request, incoming);

@@ -42,6 +42,7 @@ int isend_through(Operation operation, IsendFunction<Count> function, const void
     }
     auto staged = std::make_shared<StagedRequest>(operation, comm, false);
     staged->send_side = std::move(side);
+    staged->send_side.name_message(operation, dest, tag);
     status = staged->open<Count>();
     if (status.is_ok()) status = staged->prepare();
     if (!status.is_ok()) return raise(comm, status);

@@ -134,7 +134,7 @@ void Outgoing::go(const Control &control) {
   if (control.operation != descriptor_.operation || is_hidden()) return;
   const transfer::Region &region = side_.region();
   blocks_.begin(region.place, region.origin, side_.staging_memory(), descriptor_.blocks, control.n_blocks,
-                {peer_, descriptor_.number});
+                {peer_, descriptor_.number, {operation_, dest_, tag_, descriptor_.sender, descriptor_.operation}});
   is_streaming_.store(true, std::memory_order_release);
 }
 

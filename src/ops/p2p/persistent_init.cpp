@@ -30,6 +30,7 @@ int send_init_through(Operation operation, SendInitFunction<Count> function, con
       progress::TrackedRequests::process().add(*request, outgoing);
       return MPI_SUCCESS;
     }
+    staged->send_side.name_message(operation, dest, tag);
     if (ready.is_ok()) ready = staged->open<Count>();
     if (!ready.is_ok()) return raise(comm, ready);
     const Side &side = staged->send_side;

@@ -35,9 +35,10 @@ int receive_through(Operation operation, MPI_Comm comm, Side side, bool may_bloc
   MPI_Status own{};
   MPI_Status *received = status == MPI_STATUS_IGNORE ? &own : status;
   wire::clear(received);
+  side.begin_wire();
   if (may_block) {
     const int result = receive(side.buffer(), side.count<Count>(), side.type(), received);
-    return finish_receive(operation, comm, side, received, result, watch.elapsed());
+    return finish_receive(operation, comm, &side, received, result, watch.elapsed());
   }
   const auto incoming = std::make_shared<Incoming>(operation, comm, false);
   incoming->side = std::move(side);

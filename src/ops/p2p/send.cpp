@@ -48,9 +48,11 @@ int send_through(const SendForms<Count> &forms, const void *buf, Count count, MP
     // execute
     const auto outgoing = Outgoing::make(forms.operation, false, &side, dest, tag, comm, &status);
     if (outgoing != nullptr) return run(outgoing.get());
+    side.name_message(forms.operation, dest, tag);
     if (status.is_ok() && side.is_staged()) status = side.open_and_copy_down<Count>();
     if (!status.is_ok()) return raise(comm, status);
     int result = MPI_SUCCESS;
+    side.begin_wire();
     if (is_buffered || !progress::Engine::process().is_busy()) {
       result = (host.*forms.blocking)(side.buffer(), side.count<Count>(), side.type(), dest, tag, comm);
     } else {
@@ -59,7 +61,10 @@ int send_through(const SendForms<Count> &forms, const void *buf, Count count, MP
       if (result == MPI_SUCCESS) result = wait_in_turns(&request, MPI_STATUS_IGNORE);
     }
     // complete: a blocking send leaves the staging memory free, in buffered mode too
-    if (result == MPI_SUCCESS) side.record(forms.operation, side.size_bytes(), watch.elapsed());
+    if (result == MPI_SUCCESS) {
+      side.end_sent();
+      side.record(forms.operation, side.size_bytes(), watch.elapsed());
+    }
     return result;
   });
 }

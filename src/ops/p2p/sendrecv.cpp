@@ -41,15 +41,21 @@ int sendrecv_through(SendrecvFunction<Count> function, const void *sendbuf, Coun
       exchange.recv_side = std::move(recv_side);
       return exchange.run<Count>({dest, sendtag}, {source, recvtag}, received);
     }
+    send_side.name_message(Operation::kSendrecv, dest, sendtag);
     if (send_side.is_staged()) ready = send_side.open_and_copy_down<Count>();
     if (ready.is_ok() && recv_side.is_staged()) ready = recv_side.open<Count>();
     if (!ready.is_ok()) return raise(comm, ready);
+    send_side.begin_wire();
+    recv_side.begin_wire();
     const int result = (wire::host().*function)(send_side.buffer(), send_side.count<Count>(), send_side.type(), dest,
                                                 sendtag, recv_side.buffer(), recv_side.count<Count>(), recv_side.type(),
                                                 source, recvtag, comm, received);
     // complete
-    if (result == MPI_SUCCESS) send_side.record(Operation::kSendrecv, send_side.size_bytes(), {});
-    return finish_receive(Operation::kSendrecv, comm, recv_side, received, result, watch.elapsed());
+    if (result == MPI_SUCCESS) {
+      send_side.end_sent();
+      send_side.record(Operation::kSendrecv, send_side.size_bytes(), {});
+    }
+    return finish_receive(Operation::kSendrecv, comm, &recv_side, received, result, watch.elapsed());
   });
 }
 
@@ -75,12 +81,14 @@ int replace_through(ReplaceFunction<Count> function, void *buf, Count count, MPI
       return exchange.run_replacing<Count>({dest, sendtag}, {source, recvtag}, received);
     }
     if (side.is_staged()) {
+      side.name_message(Operation::kSendrecvReplace, dest, sendtag);
       if (Status ready = side.open_and_copy_down<Count>(); !ready.is_ok()) return raise(comm, ready);
     }
+    side.begin_wire();
     const int result = (wire::host().*function)(side.buffer(), side.count<Count>(), side.type(), dest, sendtag, source,
                                                 recvtag, comm, received);
     // complete
-    return finish_receive(Operation::kSendrecvReplace, comm, side, received, result, watch.elapsed());
+    return finish_receive(Operation::kSendrecvReplace, comm, &side, received, result, watch.elapsed());
   });
 }
 

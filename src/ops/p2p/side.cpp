@@ -135,13 +135,21 @@ Status Side::open(std::uint64_t largest_count) {
   return staged_.open(region_, plan_.staging_memory);
 }
 
-Status Side::copy_up(MPI_Status *status) const {
+Status Side::copy_down() const {
+  trace::Span span;
+  span.begin();
+  Status copied = staged_.copy_down();
+  if (copied.is_ok()) span.end(trace::Lane::kD2h, message_, {region_.size_bytes()});
+  return copied;
+}
+
+Status Side::copy_up(Operation operation, MPI_Status *status) const {
   if (!is_staged() && !is_short_) return {};
   const std::uint64_t came_bytes = wire::received_bytes(*status);
   const std::uint64_t bytes = std::min(came_bytes, region_.size_bytes());
   Status copied;
   if (is_staged()) {
-    copied = staged_.copy_up(bytes);
+    copied = copy_up_bytes(operation, *status, bytes);
   } else {
     transfer::scatter(region_, landing_.bytes, bytes);
   }
@@ -150,12 +158,29 @@ Status Side::copy_up(MPI_Status *status) const {
   return copied.is_ok() ? truncated(came_bytes, region_.size_bytes()) : copied;
 }
 
-Status Side::copy_up_whole(const MPI_Status &status) const {
+Status Side::copy_up_whole(Operation operation, const MPI_Status &status) const {
   int is_cancelled = 0;
   if (!is_staged() || (wire::host().MPI_Test_cancelled(&status, &is_cancelled) == MPI_SUCCESS && is_cancelled != 0)) {
     return {};
   }
-  return staged_.copy_up(region_.size_bytes());
+  return copy_up_bytes(operation, status, region_.size_bytes());
+}
+
+Status Side::copy_up_bytes(Operation operation, const MPI_Status &status, std::uint64_t size_bytes) const {
+  trace::Span span;
+  span.begin();
+  Status copied = staged_.copy_up(size_bytes);
+  if (copied.is_ok()) span.end(trace::Lane::kH2d, {operation, status.MPI_SOURCE, status.MPI_TAG}, {size_bytes});
+  return copied;
+}
+
+void Side::end_received(Operation operation, const MPI_Status &status) noexcept {
+  if (!wire_.is_begun()) return;
+  int is_cancelled = 0;
+  if (wire::host().MPI_Test_cancelled(&status, &is_cancelled) != MPI_SUCCESS || is_cancelled != 0) {
+    return wire_.abandon();
+  }
+  wire_.end(trace::Lane::kWire, {operation, status.MPI_SOURCE, status.MPI_TAG}, {wire::received_bytes(status)});
 }
 
 std::uint64_t Side::size_bytes() const noexcept {

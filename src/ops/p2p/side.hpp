@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "base/statistics.hpp"
+#include "base/trace.hpp"
 #include "device/place.hpp"
 #include "ops/p2p/descriptor.hpp"
 #include "ops/p2p/pull.hpp"
@@ -71,17 +72,29 @@ class Side {
   [[nodiscard]] Status open() {
     return open(static_cast<std::uint64_t>(std::numeric_limits<Count>::max()));
   }
-  [[nodiscard]] Status copy_down() const { return staged_.copy_down(); }
+  [[nodiscard]] Status copy_down() const;
   template <typename Count>
   [[nodiscard]] Status open_and_copy_down() {
     Status status = open<Count>();
     return status.is_ok() ? copy_down() : status;
   }
-  // The part after it: brings what was received up into the program's buffer. Nothing for a side that is not staged nor
-  // short. kTruncated, and the status says how much fitted, when a short one was sent more.
-  [[nodiscard]] Status copy_up(MPI_Status *status) const;
+  // The part after it: brings what `operation` received up into the program's buffer. Nothing for a side that is not
+  // staged nor short. kTruncated, and the status says how much fitted, when a short one was sent more.
+  [[nodiscard]] Status copy_up(Operation operation, MPI_Status *status) const;
   // The same for a staging memory that holds what is to be in the buffer to its last byte, unless it was cancelled.
-  [[nodiscard]] Status copy_up_whole(const MPI_Status &status) const;
+  [[nodiscard]] Status copy_up_whole(Operation operation, const MPI_Status &status) const;
+
+  // For the trace. What a side is sent as; before copy_down().
+  void name_message(Operation operation, int dest, int tag) noexcept { message_ = {operation, dest, tag}; }
+  // A staged payload is with the host MPI, from now on; it is no more; or it was another's descriptor after all.
+  void begin_wire() noexcept {
+    if (is_staged()) wire_.begin();
+  }
+  void end_sent() noexcept {
+    if (wire_.is_begun()) wire_.end(trace::Lane::kWire, message_, {size_bytes()});
+  }
+  void end_received(Operation operation, const MPI_Status &status) noexcept;
+  void abandon_wire() noexcept { wire_.abandon(); }
 
   // What the host MPI is given: the program's own arguments, or memory of ours. A packed payload, and what comes into a
   // short side, travels as MPI_PACKED, which matches every type; an image by the program's own type. `Count` is int or
@@ -104,6 +117,7 @@ class Side {
 
  private:
   [[nodiscard]] Status classify(MPI_Count count, bool is_outgoing, int peer, MPI_Comm comm);
+  [[nodiscard]] Status copy_up_bytes(Operation operation, const MPI_Status &status, std::uint64_t size_bytes) const;
   void name_buffer(const void *buffer, MPI_Count count, MPI_Datatype type);
   [[nodiscard]] bool is_wrong_null() const noexcept;
   [[nodiscard]] Status open(std::uint64_t largest_count);
@@ -120,6 +134,8 @@ class Side {
   transfer::Region region_;
   transfer::Staged staged_;
   mutable DescriptorMessage landing_;  // of a short side of host memory: the host MPI writes here
+  trace::Message message_;
+  trace::Span wire_;
 };
 
 }  // namespace sluice::ops
