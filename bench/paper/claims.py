@@ -17,6 +17,8 @@ PUBLISHED = {
 }
 # The same for Intel MPI 2021.6, which cannot be run here: that needs the vendor's device.
 PUBLISHED_INTEL_MPI = {("7 latency", 16): 91.5, ("7 latency", 4 * MI): 2688}
+# Figures of two rounds that differ by more are noise.
+REPEATS_WITHIN = 1.25
 
 
 @dataclasses.dataclass(frozen=True)
@@ -42,6 +44,7 @@ class Verdict:
     ours: float | None = None
     low: float | None = None
     high: float | None = None
+    profile: float | None = None  # what an ideal machine with the profile's links gives
 
 
 def cell(results, figure, column, size, turn):
@@ -178,10 +181,33 @@ def word_of(claim, ours, low, high):
     return "direction seen, not the size" if is_same_side else "NOT seen"
 
 
-def judge(results, claim):
-    values = [claim.value(results, turn) for turn in range(results.rounds)]
+class Watched:
+    """Results that remember what was read of them."""
+
+    def __init__(self, results):
+        self.results, self.rounds, self.read = results, results.rounds, set()
+
+    def by_round(self, *where):
+        self.read.add(where)
+        return self.results.by_round(*where)
+
+    def spread(self):
+        """The largest factor between two rounds of the same figure, among those that were read."""
+        lists = [[value for value in self.results.by_round(*where) if value] for where in self.read]
+        return max((max(values) / min(values) for values in lists if values), default=1.0)
+
+
+def judge(results, claim, modelled):
+    """`modelled`: the figures of model.results()."""
+    of_profile = claim.value(modelled, 0)
+    watched = Watched(results)
+    values = [claim.value(watched, turn) for turn in range(results.rounds)]
     values = [value for value in values if value is not None]
     if not values:
-        return Verdict(claim, "not measured")
+        return Verdict(claim, "not measured", profile=of_profile)
     ours, low, high = statistics.median(values), min(values), max(values)
-    return Verdict(claim, word_of(claim, ours, low, high), ours, low, high)
+    word, spread = word_of(claim, ours, low, high), watched.spread()
+    # Figures that do not repeat say nothing against a claim, and little for it.
+    if word != "seen" and spread > REPEATS_WITHIN:
+        word = f"hidden by noise: the same figure differs by up to {spread:.1f} times"
+    return Verdict(claim, word, ours, low, high, of_profile)

@@ -7,6 +7,9 @@ reader can tell a shape that the profile does not have from one that this machin
 
 import heapq
 
+from paper.runs import ALL_SIZES, BLOCKS, CUT_SIZES
+from peers.running import Results
+
 # The wire between the paper's ranks: what is left of 2406.5 us (section V.C, 4 MB, pinned memory) without its two copies,
 # 773 and 1140 us (section V.B).
 WIRE_GB_S = 4194304 / (2406.5 - 773 - 1140) / 1e3
@@ -25,8 +28,8 @@ def cut(plan, size, n_blocks):
 class Link:
     """The device's link: directions that take turns, or one for each."""
 
-    def __init__(self, profile):
-        self.figures = {"down": profile["links"]["device_to_host"]["pinned"], "up": profile["links"]["host_to_device"]["pinned"]}
+    def __init__(self, profile, memory):
+        self.figures = {"down": profile["links"]["device_to_host"][memory], "up": profile["links"]["host_to_device"][memory]}
         self.is_duplex = profile["duplex"]
         self.free_us = {"down": 0.0, "up": 0.0}
 
@@ -39,9 +42,9 @@ class Link:
         return self.free_us[key]
 
 
-def latency_us(profile, plan, size, n_blocks):
+def latency_us(profile, plan, size, n_blocks, memory="pinned"):
     """From the first copy down to the end of the last copy up."""
-    blocks, link = cut(plan, size, n_blocks), Link(profile)
+    blocks, link = cut(plan, size, n_blocks), Link(profile, memory)
     n_down, wire_free, sent, waiting, is_up_busy, now = 0, 0.0, set(), [], False, 0.0
     events = [(0.0, 0, "begin", -1)]  # (time, order of two at the same time, what has ended, block)
     while events:
@@ -66,3 +69,24 @@ def latency_us(profile, plan, size, n_blocks):
         for moment, kind, which in made:
             heapq.heappush(events, (moment, which * 3 + ("down", "wire", "up").index(kind), kind, which))
     return now
+
+
+def results(profile):
+    """The figures of one round on the ideal machine, but for the bandwidths of figure 7."""
+    made = Results()
+    made.begin_round()
+    for size in ALL_SIZES:
+        for column, way in (("D2H", "down"), ("H2D", "up")):
+            made.add("3", column, size, Link(profile, "pinned").done_us(way, 0.0, size))
+        made.add("3", "MPI", size, size / (WIRE_GB_S * 1e3))
+        for column, memory in (("malloc", "pageable"), ("aligned", "pageable"), ("runtime", "pinned"), ("runtime_aligned", "pinned")):
+            made.add("5", column, size, latency_us(profile, "none", size, 1, memory))
+        is_cut = size >= 65536
+        made.add("7 latency", "proposed", size, latency_us(profile, "advanced", size, 2 if is_cut else 1))
+        made.add("7 latency", "naive", size, latency_us(profile, "none", size, 1, "pageable"))
+    for size in CUT_SIZES:
+        made.add("6", "1", size, latency_us(profile, "none", size, 1))
+        for blocks in BLOCKS:
+            made.add("6", f"{blocks}", size, latency_us(profile, "advanced", size, blocks))
+            made.add("6", f"{blocks} even", size, latency_us(profile, "even", size, blocks))
+    return made

@@ -10,7 +10,6 @@
 #include <sched.h>
 #include <stdint.h>
 #include <stdlib.h>
-#include <string.h>
 #include <time.h>
 
 #define EXPORTED __attribute__((visibility("default")))
@@ -19,13 +18,13 @@ enum { kSmallestBytes = 32768, kMostPending = 1024, kSpinNs = 100000 };
 
 /* A send that waits for its turn, or was begun after it: a persistent request of the host MPI, freed when complete.
  * They stand in the order in which they were submitted, which is MPI's order of messages between two ranks. */
-struct pending {
-  MPI_Request request;
+struct PacedSend {
   int64_t due_ns;
+  MPI_Request request;
   int is_started;
 };
 
-static struct pending pending[kMostPending];
+static struct PacedSend pending[kMostPending];
 static int n_pending;
 static int64_t wire_free_ns;
 
@@ -56,7 +55,7 @@ static int64_t reserve(int64_t bytes) {
 }
 
 static void wait_until(int64_t moment_ns) {
-  if (moment_ns - now_ns() > 2 * kSpinNs) {
+  if (moment_ns - now_ns() > 2 * (int64_t)kSpinNs) {
     const int64_t wake_ns = moment_ns - kSpinNs;
     const struct timespec wake = {wake_ns / 1000000000, wake_ns % 1000000000};
     while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &wake, NULL) == EINTR) {
@@ -112,7 +111,7 @@ EXPORTED int MPI_Test(MPI_Request *request, int *flag, MPI_Status *status) {
   result = PMPI_Test(request, flag, status);
   if (result != MPI_SUCCESS || !*flag) return result;
   --n_pending;
-  memmove(&pending[i], &pending[i + 1], (size_t)(n_pending - i) * sizeof pending[0]);
+  for (int k = i; k < n_pending; ++k) pending[k] = pending[k + 1];
   return PMPI_Request_free(request);
 }
 

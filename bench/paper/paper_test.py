@@ -44,8 +44,11 @@ def results_of(cells, rounds=1):
     return results
 
 
+NOTHING = results_of({})  # in place of the model's figures
+
+
 def verdict(results, figure, part):
-    found = [claims.judge(results, claim) for claim in claims.all_claims([figure]) if part in claim.text]
+    found = [claims.judge(results, claim, NOTHING) for claim in claims.all_claims([figure]) if part in claim.text]
     assert len(found) == 1, (part, len(found))
     return found[0]
 
@@ -76,6 +79,12 @@ class ModelTest(unittest.TestCase):
         self.assertEqual(model.cut("advanced", 1000, 3), [166, 333, 501])
         self.assertEqual(model.cut("advanced", 1000, 1), [1000])
 
+    def test_says_what_the_profile_has_of_the_claims(self):
+        of_profile = {claim.text: claim.value(model.results(self.profile), 0) for claim in claims.all_claims("3567")}
+        self.assertAlmostEqual(of_profile["C malloc / runtime at 16 B"], 2.05, delta=0.02)
+        self.assertAlmostEqual(of_profile["2 blocks gain at 4 MiB"], 0.155, delta=0.002)
+        self.assertIsNone(of_profile["both ways: the same"])
+
     def test_no_link_carries_more_than_it_can(self):
         links = self.profile["links"]
         down, up = (4 * MI / (links[name]["pinned"]["bandwidth_gb_s"] * 1e3) for name in ("device_to_host", "host_to_device"))
@@ -88,13 +97,13 @@ class ModelTest(unittest.TestCase):
 
 class ClaimTest(unittest.TestCase):
     def words(self, claim, *values):
-        return claims.judge(results_of({("x", "x", 1): list(values)}, len(values)), claim).word
+        return claims.judge(results_of({("x", "x", 1): list(values)}, len(values)), claim, NOTHING).word
 
     def test_limit(self):
         claim = claims.Claim("x", "", lambda r, t: claims.cell(r, "x", "x", 1, t), at_most=1.0)
         self.assertEqual(self.words(claim, 1.0, 0.5, 0.9), "seen")
-        self.assertEqual(self.words(claim, 1.1, 0.5, 0.9), "seen, not in every round")
-        self.assertEqual(self.words(claim, 1.1, 1.2, 0.9), "hidden by noise")
+        self.assertEqual(self.words(claim, 1.1, 0.95, 0.99), "seen, not in every round")
+        self.assertIn("hidden by noise", self.words(claim, 1.1, 1.2, 0.9))
         self.assertEqual(self.words(claim, 1.1, 1.2, 1.3), "NOT seen")
 
     def test_published_number(self):
@@ -103,6 +112,12 @@ class ClaimTest(unittest.TestCase):
         self.assertEqual(self.words(claim, 0.1), "direction seen, not the size")
         self.assertEqual(self.words(claim, -0.1), "NOT seen")
         self.assertEqual(self.words(claim, -0.1, 0.1, 0.05), "hidden by noise")
+
+    def test_figures_that_do_not_repeat_say_nothing_against_a_claim(self):
+        results = results_of({("6", "2", 4 * MI): [20.0, 60.0], ("6", "1", 4 * MI): [10.0, 30.0]}, 2)
+        found = verdict(results, "6", "2 blocks gain at 4 MiB")
+        self.assertEqual((found.low, found.high), (-1, -1))
+        self.assertIn("differs by up to 3.0 times", found.word)
 
     def test_nothing_measured(self):
         self.assertEqual(verdict(results_of({("6", "2", 4 * MI): [1.0]}), "6", "2 blocks gain at 4 MiB").word, "not measured")

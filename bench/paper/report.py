@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The page and the JSON file."""
 
-from paper import model
 from paper.claims import PUBLISHED, PUBLISHED_INTEL_MPI
 from peers.targets import size_text
 
@@ -28,13 +27,10 @@ def figure(value):
     return f"{value:.0f}" if value >= 1000 else f"{value:.1f}" if value >= 100 else f"{value:.3g}"
 
 
-def modelled(profile, column, size):
-    """What the profile alone says of a cell of figure 6."""
-    blocks, _, plan = column.partition(" ")
-    if blocks == "1":
-        return ""
-    one, cut = (model.latency_us(profile, plan or "advanced", size, n) for n in (1, int(blocks)))
-    return f" (profile {cut / one:.3g})"
+def modelled(results, column, size):
+    """What the profile alone says of a cell of figure 6; `results` are the model's."""
+    one, cut = (results.median("6", name, size) for name in ("1", column))
+    return f" (profile {cut / one:.3g})" if column != "1" and one and cut else ""
 
 
 def published(where, column, size):
@@ -50,7 +46,7 @@ def cell(results, where, column, size, about):
         return "-"
     shown = sorted(in_paper_unit(results, where, column, size, value, about["slow"]) for value in values)
     middle = in_paper_unit(results, where, column, size, results.median(where, column, size), about["slow"])
-    beside = modelled(about["profile"], column, size) if where == "6" else published(where, column, size)
+    beside = modelled(about["modelled"], column, size) if where == "6" else published(where, column, size)
     return f"{figure(middle)} [{figure(shown[0])}..{figure(shown[-1])}]{beside}"
 
 
@@ -73,7 +69,8 @@ def verdict_row(verdict):
     claim = verdict.claim
     said = f"at most {claim.at_most:g}" if claim.published is None else f"{claim.published:.3g}"
     ours = "-" if verdict.ours is None else f"{verdict.ours:.3g} [{verdict.low:.3g}..{verdict.high:.3g}]"
-    return f"| {claim.figure} | {claim.text} | {said} | {ours} | {verdict.word} |"
+    profile = "-" if verdict.profile is None else f"{verdict.profile:.3g}"
+    return f"| {claim.figure} | {claim.text} | {said} | {profile} | {ours} | {verdict.word} |"
 
 
 def page(results, verdicts, about):
@@ -85,8 +82,8 @@ def page(results, verdicts, about):
     yield f"Medians of {results.rounds} rounds' best iterations, all columns in turn, [smallest..largest]; commit {about['commit']};"
     yield f"load of the machine ({about['cpus']} cores) before each round {about['load']}. Times are divided by {about['slow']:g}, bandwidths multiplied."
     yield ""
-    yield "| figure | the paper says | wanted | ours | shape |"
-    yield "| --- | --- | --- | --- | --- |"
+    yield "| figure | the paper says | wanted | profile alone | ours | shape |"
+    yield "| --- | --- | --- | --- | --- | --- |"
     yield from map(verdict_row, verdicts)
     yield ""
     for where in results.sections():
@@ -100,13 +97,13 @@ def document(results, verdicts, about):
     return {
         "schema": "sluice-paper-ccgrid23",
         "schema_version": 1,
-        **{key: value for key, value in about.items() if key != "profile"},
+        **{key: value for key, value in about.items() if key != "modelled"},
         "rounds": results.rounds,
         "rows": [{"figure": where, "column": column, "size_bytes": size, "unit": results.units[where]["unit"],
                   "published": PUBLISHED.get((where, column, size)), "median": results.median(where, column, size),
                   "by_round": results.by_round(where, column, size)} for where, column, size in results.cells],
         "failures": results.failures,
         "claims": [{"figure": verdict.claim.figure, "text": verdict.claim.text, "published": verdict.claim.published,
-                    "at_most": verdict.claim.at_most, "ours": verdict.ours, "min": verdict.low, "max": verdict.high,
+                    "at_most": verdict.claim.at_most, "ours": verdict.ours, "min": verdict.low, "max": verdict.high, "profile": verdict.profile,
                     "verdict": verdict.word} for verdict in verdicts],
     }

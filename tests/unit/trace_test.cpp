@@ -20,7 +20,7 @@ namespace {
 using nlohmann::json;
 using ::testing::HasSubstr;
 
-const Message kMessage{Operation::kIsend, 3, 42, 5, 17};
+constexpr Message kMessage{Operation::kIsend, 3, 42, 5, 17};
 
 std::vector<json> spans_of(const json &document) {
   std::vector<json> spans;
