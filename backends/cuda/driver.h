@@ -27,7 +27,11 @@
 #endif
 #define SLUICE_CUDA_OPTIONAL(X) \
   SLUICE_CUDA_BATCH(X) X(cuStreamWriteValue64) X(cuStreamBatchMemOp) \
-  X(cuIpcGetMemHandle) X(cuIpcOpenMemHandle) X(cuIpcCloseMemHandle) X(cuDeviceGetUuid) X(cuDeviceCanAccessPeer)
+  X(cuIpcGetMemHandle) X(cuIpcOpenMemHandle) X(cuIpcCloseMemHandle) X(cuDeviceGetUuid) X(cuDeviceCanAccessPeer) \
+  X(cuMemGetAddressRange) X(cuMemRetainAllocationHandle) X(cuMemRelease) \
+  X(cuMemExportToShareableHandle) X(cuMemImportFromShareableHandle) \
+  X(cuMemAddressReserve) X(cuMemAddressFree) X(cuMemMap) X(cuMemUnmap) X(cuMemSetAccess) \
+  X(cuMemCreate) X(cuMemGetAllocationGranularity) X(cuMemAllocAsync) X(cuMemFreeAsync)
 // What only the benchmarks of this folder compare.
 #define SLUICE_CUDA_COMPARED(X) \
   X(cuMemcpyDtoH) X(cuMemcpyHtoD) X(cuModuleLoadData) X(cuModuleGetFunction) X(cuLaunchKernel) \

@@ -45,7 +45,7 @@ sluice_result_t query_pointer(const void *address, sluice_pointer_info_t *info) 
   } else if (type == CU_MEMORYTYPE_DEVICE) {
     *info = {SLUICE_MEMORY_DEVICE, device, buffer_id};
     if (!is_context_known(device)) note_context(device, reinterpret_cast<CUdeviceptr>(address));
-    settle(address, buffer_id);
+    if (settle(address, buffer_id)) info->allocation_id = 0;
   } else if (type == CU_MEMORYTYPE_HOST) {
     *info = {SLUICE_MEMORY_PINNED, device, buffer_id};
   } else {

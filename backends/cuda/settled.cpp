@@ -12,6 +12,7 @@
 #include <array>
 #include <atomic>
 #include <chrono>
+#include <iterator>
 
 #include "module.h"
 
@@ -23,8 +24,8 @@ namespace {
 // a kernel of the program that waits for this very message.
 constexpr std::chrono::microseconds kPatience{300};
 
-// Allocations whose copies are finished on return, by a hash of their number, which the driver uses only once. An entry
-// that is replaced by another is found out anew.
+// Allocations whose copies are finished on return, by a hash of their number, which the driver uses only once: twice
+// the number, plus one for pieces. An entry that is replaced by another is found out anew.
 constexpr size_t kEntries = 4096;
 std::array<std::atomic<unsigned long long>, kEntries> g_settled;
 
@@ -41,27 +42,45 @@ void wait_for(CUstream stream) {
   }
 }
 
+// Memory of cuMemCreate: of no context, or made to be exported otherwise than by the driver's own handles.
+bool is_piece(CUdeviceptr address) {
+  CUcontext context = nullptr;
+  CUmemoryPool pool = nullptr;
+  unsigned has_driver_handle = 1;
+  unsigned long long handle_types = 0;
+  CUpointer_attribute attributes[] = {CU_POINTER_ATTRIBUTE_CONTEXT, CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE,
+                                      CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE,
+                                      CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES};
+  void *values[] = {&context, &pool, &has_driver_handle, &handle_types};
+  const CUresult native = g_driver.cuPointerGetAttributes(std::size(attributes), attributes, values, address);
+  return native == CUDA_SUCCESS && pool == nullptr && has_driver_handle == 0 &&
+         (context == nullptr || handle_types != 0);
+}
+
 }  // namespace
 
-void settle(const void *address, unsigned long long buffer_id) {
+bool settle(const void *address, unsigned long long buffer_id) {
   std::atomic<unsigned long long> &entry = entry_of(buffer_id);
-  if (entry.load(std::memory_order_acquire) == buffer_id) return;
+  const unsigned long long known = entry.load(std::memory_order_acquire);
+  if (known >> 1U == buffer_id && known != 0) return (known & 1U) != 0;
   const auto pointer = reinterpret_cast<CUdeviceptr>(address);
+  const bool is_of_pieces = is_piece(pointer);
   // Memory that belongs to no context (of cuMemCreate) was copied to in the thread's current one.
   CUcontext context = nullptr;
   if (g_driver.cuPointerGetAttribute(&context, CU_POINTER_ATTRIBUTE_CONTEXT, pointer) != CUDA_SUCCESS ||
       context == nullptr) {
-    if (g_driver.cuCtxGetCurrent(&context) != CUDA_SUCCESS || context == nullptr) return;
+    if (g_driver.cuCtxGetCurrent(&context) != CUDA_SUCCESS || context == nullptr) return is_of_pieces;
   }
   const ContextScope scope(context);
-  if (scope.result() != SLUICE_SUCCESS) return;
+  if (scope.result() != SLUICE_SUCCESS) return is_of_pieces;
   unsigned is_on = 1;
   const bool is_told =
       g_driver.cuPointerSetAttribute(&is_on, CU_POINTER_ATTRIBUTE_SYNC_MEMOPS, pointer) == CUDA_SUCCESS;
   wait_for(CU_STREAM_LEGACY);
   wait_for(CU_STREAM_PER_THREAD);
   // Memory that cannot be told (of stream-ordered pools) is waited for each time.
-  if (is_told) entry.store(buffer_id, std::memory_order_release);
+  if (is_told) entry.store(buffer_id << 1U | (is_of_pieces ? 1U : 0U), std::memory_order_release);
+  return is_of_pieces;
 }
 
 }  // namespace sluice::backends::cuda
