@@ -28,6 +28,7 @@
 #   SLUICE_TEST_STARTUP_S     seconds that its runtime takes to start, added to the time limit
 #   SLUICE_TEST_MEMORIES      list of name:K=V, each of which makes another sort of device memory
 #   SLUICE_TEST_PRIVATE_MEMORIES  the same for memory that no other process can reach
+#   SLUICE_TEST_FEWER_DEVICES     K=V that shows a rank one device less
 
 # A test with the label `sanitize` runs under the sanitizers too; the target `sanitized_tests` builds what those need.
 

@@ -203,13 +203,14 @@ sluice_result_t check_reach(int32_t device, int32_t owner) {
 sluice_result_t translate_open(CUresult native, int32_t owner) {
   if (native == CUDA_SUCCESS) return SLUICE_SUCCESS;
   const std::string text = native_text(g_driver, "cuIpcOpenMemHandle", native);
+  if (native == CUDA_ERROR_ALREADY_MAPPED) {
+    return fail(SLUICE_ERROR_UNSUPPORTED, text + "; the program has opened this memory itself");
+  }
   if (owner < 0) {
     return fail(SLUICE_ERROR_UNSUPPORTED,
                 text + "; the exporter's device is not visible in this process (CUDA_VISIBLE_DEVICES)");
   }
   switch (native) {
-    case CUDA_ERROR_ALREADY_MAPPED:
-      return fail(SLUICE_ERROR_UNSUPPORTED, text + "; the program has opened this memory itself");
     case CUDA_ERROR_PEER_ACCESS_UNSUPPORTED:
     case CUDA_ERROR_TOO_MANY_PEERS:
     case CUDA_ERROR_NOT_SUPPORTED:

@@ -15,6 +15,7 @@ namespace sluice::backends::cuda {
 Driver g_driver;
 CopyMode g_copy_mode = CopyMode::kAuto;
 IpcChoice g_ipc_choice;
+SyncMode g_sync_mode = SyncMode::kNone;
 ProgramMemory g_program_memory = ProgramMemory::kPlain;
 
 namespace {
@@ -82,6 +83,8 @@ sluice_result_t read_ipc_choice() {
 sluice_result_t read_knobs() {
   static constexpr std::pair<std::string_view, CopyMode> kModes[] = {
       {"auto", CopyMode::kAuto}, {"flag", CopyMode::kFlag}, {"event", CopyMode::kEvent}, {"sync", CopyMode::kSync}};
+  static constexpr std::pair<std::string_view, SyncMode> kSyncs[] = {
+      {"none", SyncMode::kNone}, {"default", SyncMode::kDefault}, {"device", SyncMode::kDevice}};
   static constexpr std::pair<std::string_view, ProgramMemory> kMemories[] = {
       {"plain", ProgramMemory::kPlain},
       {"pieces", ProgramMemory::kPieces},
@@ -89,6 +92,7 @@ sluice_result_t read_knobs() {
       {"private_pieces", ProgramMemory::kPrivatePieces},
       {"pool", ProgramMemory::kPool}};
   sluice_result_t result = read_word("SLUICE_CUDA_COPY", kModes, &g_copy_mode);
+  if (result == SLUICE_SUCCESS) result = read_word("SLUICE_CUDA_SYNC", kSyncs, &g_sync_mode);
   if (result == SLUICE_SUCCESS) result = read_word("SLUICE_CUDA_PROGRAM_MEMORY", kMemories, &g_program_memory);
   return result == SLUICE_SUCCESS ? read_ipc_choice() : result;
 }

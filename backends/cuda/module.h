@@ -27,6 +27,10 @@ struct IpcChoice {
 };
 extern IpcChoice g_ipc_choice;
 
+// What the program need not wait for itself before it hands device memory over (the knob SLUICE_CUDA_SYNC).
+enum class SyncMode { kNone, kDefault, kDevice };
+extern SyncMode g_sync_mode;
+
 // What program_alloc makes device memory of (the knob SLUICE_CUDA_PROGRAM_MEMORY).
 enum class ProgramMemory { kPlain, kPieces, kFabricPieces, kPrivatePieces, kPool };
 extern ProgramMemory g_program_memory;
@@ -91,6 +95,8 @@ Reach reach_of(const void *address, size_t size_bytes, int32_t device);
 // True when the memory is of cuMemCreate: its number is that of a piece, and messages may reach over several pieces, so
 // that it names no allocation.
 bool settle(const void *address, unsigned long long buffer_id);
+// Waits, as g_sync_mode says, for what the program has enqueued in the context of the memory at `address`. Any thread.
+void wait_for_program(const void *address);
 
 // ---- memory.cpp ----
 

@@ -18,7 +18,7 @@ namespace sluice::backends::cuda {
 // Pieces of one answer; the kernel passes 253 descriptors at once.
 inline constexpr uint32_t kPiecesAtOnce = 64;
 // Both ends run on one node and answer at once; a process that is stopped must not stop another.
-inline constexpr int kPatienceMs = 5000;
+inline constexpr int kPatienceS = 5;
 
 struct PieceQuestion {
   uint64_t magic;
@@ -75,7 +75,7 @@ inline bool is_same_user(int socket, pid_t *pid) {
 }
 
 inline bool limit_waiting(int socket) {
-  const timeval limit = {kPatienceMs / 1000, (kPatienceMs % 1000) * 1000};
+  const timeval limit = {kPatienceS, 0};
   return setsockopt(socket, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit) == 0 &&
          setsockopt(socket, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit) == 0;
 }

@@ -184,10 +184,11 @@ void stop_serving_pieces() {
   const std::unique_ptr<Server> server(g_server);
   g_server = nullptr;
   const uint64_t one = 1;
-  if (write(server->end.get(), &one, sizeof one) == sizeof one)
+  if (write(server->end.get(), &one, sizeof one) == sizeof one) {
     server->thread.join();
-  else
+  } else {
     server->thread.detach();
+  }
 }
 
 }  // namespace sluice::backends::cuda

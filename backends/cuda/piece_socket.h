@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // How pieces of memory get from the process that has them to one that was given their handle: over a local socket,
-// since a descriptor cannot travel in a message, and a piece that was exported beforehand would keep freed memory alive.
+// since a descriptor cannot travel in a message, and a piece that was exported beforehand would keep freed memory
+// alive.
 #pragma once
 
 #include <cstdint>

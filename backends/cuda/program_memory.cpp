@@ -42,7 +42,10 @@ sluice_result_t map_new_pieces(CUdeviceptr base, size_t size_bytes, size_t piece
   for (size_t at = 0; at < size_bytes; at += piece_bytes) {
     const size_t size = std::min(piece_bytes, size_bytes - at);
     CUmemGenericAllocationHandle memory = 0;
-    sluice_result_t result = translate("cuMemCreate", g_driver.cuMemCreate(&memory, size, &properties, 0));
+    const CUresult created = g_driver.cuMemCreate(&memory, size, &properties, 0);
+    sluice_result_t result = translate("cuMemCreate", created);
+    // The device, or the machine around it, does not know memory for that way.
+    if (created == CUDA_ERROR_NOT_PERMITTED || created == CUDA_ERROR_INVALID_VALUE) result = SLUICE_ERROR_UNSUPPORTED;
     if (result == SLUICE_SUCCESS) result = translate("cuMemMap", g_driver.cuMemMap(base + at, size, 0, memory, 0));
     // The mapping has a reference of its own, and so frees the memory when it ends.
     if (memory != 0 && g_driver.cuMemRelease(memory) != CUDA_SUCCESS) log_line(3, "cuMemRelease of a new piece failed");

@@ -42,8 +42,26 @@ void wait_for(CUstream stream) {
   }
 }
 
-// Memory of cuMemCreate: of no context, or made to be exported otherwise than by the driver's own handles.
-bool is_piece(CUdeviceptr address) {
+// For memory that does not take the attribute, or takes it without effect (of cuMemCreate, of stream-ordered pools):
+// all blocking copies of the current context finish before they return, from now on. Waiting for them would not do:
+// where processes share a device, a copy may wait for milliseconds for its turn (seen on H200).
+bool tell_context() {
+#if CUDA_VERSION >= 12010
+  unsigned flags = 0;
+  if (g_driver.cuCtxGetFlags == nullptr || g_driver.cuCtxSetFlags == nullptr ||
+      g_driver.cuCtxGetFlags(&flags) != CUDA_SUCCESS) {
+    return false;
+  }
+  return (flags & CU_CTX_SYNC_MEMOPS) != 0 || g_driver.cuCtxSetFlags(flags | CU_CTX_SYNC_MEMOPS) == CUDA_SUCCESS;
+#else
+  return false;
+#endif
+}
+
+enum class Origin { kPlain, kPool, kPieces };
+
+// Memory of cuMemCreate is of no context, or made to be exported otherwise than by the driver's own handles.
+Origin origin_of(CUdeviceptr address) {
   CUcontext context = nullptr;
   CUmemoryPool pool = nullptr;
   unsigned has_driver_handle = 1;
@@ -53,8 +71,9 @@ bool is_piece(CUdeviceptr address) {
                                       CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES};
   void *values[] = {&context, &pool, &has_driver_handle, &handle_types};
   const CUresult native = g_driver.cuPointerGetAttributes(std::size(attributes), attributes, values, address);
-  return native == CUDA_SUCCESS && pool == nullptr && has_driver_handle == 0 &&
-         (context == nullptr || handle_types != 0);
+  if (native != CUDA_SUCCESS) return Origin::kPlain;
+  if (pool != nullptr) return Origin::kPool;
+  return has_driver_handle == 0 && (context == nullptr || handle_types != 0) ? Origin::kPieces : Origin::kPlain;
 }
 
 }  // namespace
@@ -64,7 +83,8 @@ bool settle(const void *address, unsigned long long buffer_id) {
   const unsigned long long known = entry.load(std::memory_order_acquire);
   if (known >> 1U == buffer_id && known != 0) return (known & 1U) != 0;
   const auto pointer = reinterpret_cast<CUdeviceptr>(address);
-  const bool is_of_pieces = is_piece(pointer);
+  const Origin origin = origin_of(pointer);
+  const bool is_of_pieces = origin == Origin::kPieces;
   // Memory that belongs to no context (of cuMemCreate) was copied to in the thread's current one.
   CUcontext context = nullptr;
   if (g_driver.cuPointerGetAttribute(&context, CU_POINTER_ATTRIBUTE_CONTEXT, pointer) != CUDA_SUCCESS ||
@@ -74,13 +94,34 @@ bool settle(const void *address, unsigned long long buffer_id) {
   const ContextScope scope(context);
   if (scope.result() != SLUICE_SUCCESS) return is_of_pieces;
   unsigned is_on = 1;
-  const bool is_told =
+  const bool takes_attribute =
+      origin == Origin::kPlain &&
       g_driver.cuPointerSetAttribute(&is_on, CU_POINTER_ATTRIBUTE_SYNC_MEMOPS, pointer) == CUDA_SUCCESS;
+  const bool is_told = takes_attribute || tell_context();
   wait_for(CU_STREAM_LEGACY);
   wait_for(CU_STREAM_PER_THREAD);
-  // Memory that cannot be told (of stream-ordered pools) is waited for each time.
+  // With a driver that has neither, it is waited for each time.
   if (is_told) entry.store(buffer_id << 1U | (is_of_pieces ? 1U : 0U), std::memory_order_release);
   return is_of_pieces;
+}
+
+// A wait that fails is no error here: the device's fault shows in the copy, in the driver's words.
+void wait_for_program(const void *address) {
+  CUcontext context = nullptr;
+  const auto pointer = reinterpret_cast<CUdeviceptr>(address);
+  if (g_driver.cuPointerGetAttribute(&context, CU_POINTER_ATTRIBUTE_CONTEXT, pointer) != CUDA_SUCCESS ||
+      context == nullptr) {
+    if (g_driver.cuCtxGetCurrent(&context) != CUDA_SUCCESS || context == nullptr) return;
+  }
+  const ContextScope scope(context);
+  if (scope.result() != SLUICE_SUCCESS) return;
+  if (g_sync_mode == SyncMode::kDevice) {
+    if (g_driver.cuCtxSynchronize() != CUDA_SUCCESS) log_line(3, "cuCtxSynchronize failed");
+    return;
+  }
+  for (const CUstream stream : {CU_STREAM_LEGACY, CU_STREAM_PER_THREAD}) {
+    if (g_driver.cuStreamSynchronize(stream) != CUDA_SUCCESS) log_line(3, "cuStreamSynchronize failed");
+  }
 }
 
 }  // namespace sluice::backends::cuda

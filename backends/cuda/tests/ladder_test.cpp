@@ -300,4 +300,43 @@ TEST_F(Ladder, Knob_ForbidsWays) {
   EXPECT_NE(std::strstr(table().last_error(), "pigeon"), nullptr) << table().last_error();
 }
 
+// Blocking copies to memory that takes no attribute must be complete when they return all the same.
+TEST_F(Ladder, MemoryWithoutTheAttribute_SetsTheContextsFlag) {
+  constexpr unsigned kOther = 0x04;
+  for (const bool is_pool : {false, true}) {
+    start({{"SLUICE_CUDA_PROGRAM_MEMORY", is_pool ? "pool" : "pieces"}});
+    loopback::state().context_flags[0] = kOther;
+    void *memory = nullptr;
+    ASSERT_EQ(table().program_alloc(SLUICE_MEMORY_DEVICE, 100, &memory), SLUICE_SUCCESS);
+    sluice_pointer_info_t info = {};
+    ASSERT_EQ(table().query_pointer(memory, &info), SLUICE_SUCCESS);
+    EXPECT_EQ(loopback::state().context_flags[0], kOther | CU_CTX_SYNC_MEMOPS);
+    EXPECT_EQ(table().program_free(memory), SLUICE_SUCCESS);
+  }
+  loopback::state().context_flags[0] = 0;
+  start({});
+  void *memory = nullptr;
+  ASSERT_EQ(table().program_alloc(SLUICE_MEMORY_DEVICE, 100, &memory), SLUICE_SUCCESS);
+  sluice_pointer_info_t info = {};
+  ASSERT_EQ(table().query_pointer(memory, &info), SLUICE_SUCCESS);
+  EXPECT_EQ(loopback::state().context_flags[0], 0U) << "plain memory takes the attribute";
+  EXPECT_EQ(table().program_free(memory), SLUICE_SUCCESS);
+}
+
+// T10: a program that does not wait for its own kernels.
+TEST_F(Ladder, SyncKnob_WaitsForTheProgramsStreams) {
+  for (const auto &[mode, n_waits] : std::map<std::string, int>{{"none", 0}, {"default", 2}}) {
+    start({{"SLUICE_CUDA_SYNC", mode}});
+    void *memory = nullptr;
+    ASSERT_EQ(table().program_alloc(SLUICE_MEMORY_DEVICE, 100, &memory), SLUICE_SUCCESS);
+    sluice_pointer_info_t info = {};
+    const int before = loopback::state().n_default_waits;
+    ASSERT_EQ(table().query_pointer(memory, &info), SLUICE_SUCCESS);
+    EXPECT_EQ(loopback::state().n_default_waits, before + n_waits) << mode;
+    ASSERT_EQ(table().query_pointer(&info, &info), SLUICE_SUCCESS);
+    EXPECT_EQ(loopback::state().n_default_waits, before + n_waits) << "host memory waits for nothing";
+    EXPECT_EQ(table().program_free(memory), SLUICE_SUCCESS);
+  }
+}
+
 }  // namespace

@@ -98,6 +98,7 @@ struct State {
   std::map<CUdeviceptr, size_t> reservations;  // of cuMemAddressReserve
   bool refuses_fabric = false;                 // as a machine without its daemon does
   int n_default_waits = 0;                     // for the program's default streams
+  unsigned context_flags[kDevices] = {0, 0};
   unsigned long long last_id = 0;
 };
 

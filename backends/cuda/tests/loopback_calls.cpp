@@ -193,7 +193,10 @@ CUresult cuThreadExchangeStreamCaptureMode(CUstreamCaptureMode *mode) {
 
 // ---- memory ----
 
-CUresult cuPointerSetAttribute(const void *value, CUpointer_attribute attribute, CUdeviceptr /*address*/) {
+CUresult cuPointerSetAttribute(const void *value, CUpointer_attribute attribute, CUdeviceptr address) {
+  const std::scoped_lock lock(state().mutex);
+  const loopback::Block *block = loopback::find_block(address);
+  if (block == nullptr || block->physical != nullptr || block->is_pooled) return CUDA_ERROR_INVALID_VALUE;
   return value != nullptr && attribute == CU_POINTER_ATTRIBUTE_SYNC_MEMOPS ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 

@@ -222,6 +222,24 @@ CUresult cuMemImportFromShareableHandle(CUmemGenericAllocationHandle *handle, vo
   return file >= 0 ? adopt(file, wanted.device, type, handle) : CUDA_ERROR_INVALID_VALUE;
 }
 
+// ---- the context, for memory that takes no attribute ----
+
+#if CUDA_VERSION >= 12010
+CUresult cuCtxGetFlags(unsigned *flags) {
+  if (loopback::current() == nullptr) return CUDA_ERROR_INVALID_CONTEXT;
+  const std::scoped_lock lock(state().mutex);
+  *flags = state().context_flags[loopback::current()->device];
+  return CUDA_SUCCESS;
+}
+
+CUresult cuCtxSetFlags(unsigned flags) {
+  if (loopback::current() == nullptr) return CUDA_ERROR_INVALID_CONTEXT;
+  const std::scoped_lock lock(state().mutex);
+  state().context_flags[loopback::current()->device] = flags;
+  return CUDA_SUCCESS;
+}
+#endif
+
 // ---- pools ----
 
 CUresult cuMemAllocAsync(CUdeviceptr *address, size_t size, CUstream /*stream*/) {
