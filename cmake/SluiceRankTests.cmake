@@ -27,6 +27,9 @@
 #   SLUICE_TEST_ENVIRONMENT   list of K=V for the ranks
 #   SLUICE_TEST_FAULT_KNOB    name of the variable that makes this backend fail on purpose
 #   SLUICE_TEST_STARTUP_S     seconds that its runtime takes to start, added to the time limit
+#   SLUICE_TEST_MEMORIES      list of name:K=V, each of which makes another sort of device memory
+#   SLUICE_TEST_PRIVATE_MEMORIES  the same for memory that no other process can reach
+#   SLUICE_TEST_FEWER_DEVICES     K=V that shows a rank one device less
 
 # A test with the label `sanitize` runs under the sanitizers too; the target `sanitized_tests` builds what those need.
 
@@ -58,6 +61,24 @@ function(_sluice_test_environment backend out_env out_fault out_startup)
   set(${out_env} "${SLUICE_TEST_ENVIRONMENT}" PARENT_SCOPE)
   set(${out_fault} "${SLUICE_TEST_FAULT_KNOB}" PARENT_SCOPE)
   set(${out_startup} "${SLUICE_TEST_STARTUP_S}" PARENT_SCOPE)
+endfunction()
+
+# Sets <out_shared> and <out_private> in the caller: backend:name:K=V for the further sorts of device memory.
+function(sluice_test_memories out_shared out_private)
+  get_property(built GLOBAL PROPERTY SLUICE_BACKENDS)
+  set(all_shared "")
+  set(all_private "")
+  foreach(backend IN LISTS built)
+    set(SLUICE_TEST_MEMORIES "")
+    set(SLUICE_TEST_PRIVATE_MEMORIES "")
+    include(${CMAKE_SOURCE_DIR}/backends/${backend}/test_environment.cmake OPTIONAL)
+    list(TRANSFORM SLUICE_TEST_MEMORIES PREPEND ${backend}: OUTPUT_VARIABLE some)
+    list(APPEND all_shared ${some})
+    list(TRANSFORM SLUICE_TEST_PRIVATE_MEMORIES PREPEND ${backend}: OUTPUT_VARIABLE some)
+    list(APPEND all_private ${some})
+  endforeach()
+  set(${out_shared} "${all_shared}" PARENT_SCOPE)
+  set(${out_private} "${all_private}" PARENT_SCOPE)
 endfunction()
 
 # The backends that a test is to run on: the build's, without the template.

@@ -200,6 +200,9 @@ typedef struct sluice_backend {
   /* Makes a handle for the allocation that holds `address`; *base_offset is how far `address` lies behind its first
    * byte, *size_bytes its whole size. The handle is good until the allocation is freed, and may be used by several
    * processes and more than once. Cost: microseconds to milliseconds; callers keep handles by allocation_id.
+   * On entry *size_bytes says how many bytes from `address` on the caller means, 0 when that is not known. Where an
+   * allocation has no bounds of its own (memory mapped piece by piece, whose allocation_id is 0), the handle is for the
+   * pieces that hold them, or for fewer; others need not look at it.
    * SLUICE_ERROR_UNSUPPORTED: this memory cannot be exported (last_error() says why); nothing is lost, stage it. */
   sluice_result_t (*ipc_export)(const void *address, sluice_ipc_handle_t *handle, uint64_t *base_offset,
                                 uint64_t *size_bytes);

@@ -59,7 +59,7 @@ Status Outgoing::fill(Side *side, bool *is_possible) {
   peer_ = side->world_peer();
   if (side->route() == Route::kIpc && peer_ != wire::Channel::process().rank()) {
     device::Exported exported;
-    if (device::IpcExports::process().find(region.place, region.origin, &exported).is_ok()) {
+    if (device::IpcExports::process().find(region.place, region.origin, region.size_bytes(), &exported).is_ok()) {
       descriptor_.handle = exported.handle;
       descriptor_.offset_bytes = exported.offset_bytes;
       descriptor_.allocation_bytes = exported.allocation_bytes;

@@ -95,7 +95,7 @@ bool Pull::begin_copy() {
     source = reinterpret_cast<const std::byte *>(static_cast<std::uintptr_t>(descriptor_.address));
   } else {
     const device::ExportOrigin origin{static_cast<std::uint64_t>(descriptor_.sender),
-                                      descriptor_.address - descriptor_.offset_bytes};
+                                      descriptor_.address - descriptor_.offset_bytes, descriptor_.allocation_bytes};
     status = device::IpcImports::process().open(place.backend, std::max(place.device, 0), descriptor_.handle, origin,
                                                 &imported_);
     if (status.is_ok()) source = imported_->base() + descriptor_.offset_bytes;
