@@ -79,6 +79,14 @@ class Side {
   // The same for a staging memory that holds what is to be in the buffer to its last byte, unless it was cancelled.
   [[nodiscard]] Status copy_up_whole(const MPI_Status &status) const;
 
+  // Parts of a side that is no image: `count` elements from element `first` on (transfer::Staged). Block. Any thread.
+  [[nodiscard]] Status copy_elements_down(std::int64_t first, std::int64_t count) const {
+    return staged_.copy_elements_down(first, count);
+  }
+  [[nodiscard]] Status copy_elements_up(std::int64_t first, std::int64_t count) const {
+    return staged_.copy_elements_up(first, count);
+  }
+
   // What the host MPI is given: the program's own arguments, or the staging memory. A packed payload travels as
   // MPI_PACKED, which matches every type; an image by the program's own type. `Count` is int or MPI_Count, as the MPI
   // function has it.
