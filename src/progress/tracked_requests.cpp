@@ -44,6 +44,7 @@ TrackedPtr TrackedRequests::take(MPI_Request request) {
   const std::scoped_lock lock(mutex_);
   const auto found = table_.find(request);
   if (found == table_.end()) return nullptr;
+  if (found->second->is_persistent()) return found->second;
   TrackedPtr taken = std::move(found->second);
   table_.erase(found);
   n_tracked_.store(table_.size(), std::memory_order_release);

@@ -98,7 +98,8 @@ class TrackedRequests {
   [[nodiscard]] TrackedPtr find(MPI_Request request) const;
 
   // The same, and takes it away: a completion call holds what it may complete, because another thread may be given the
-  // handle for a request of its own the moment the host MPI has completed it. Any thread.
+  // handle for a request of its own the moment the host MPI has completed it. What is persistent stays: completion does
+  // not end its handle, and other threads ask for it meanwhile (MPI_Pready, MPI_Parrived). Any thread.
   [[nodiscard]] TrackedPtr take(MPI_Request request);
 
   // Takes away what stands beside `request` if it is still `tracked`. Any thread.

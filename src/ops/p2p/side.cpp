@@ -39,22 +39,28 @@ void Side::name_buffer(const void *buffer, MPI_Count count, MPI_Datatype type) {
 
 Status Side::of(const void *buffer, MPI_Count count, MPI_Datatype type, int peer, Side *side) {
   side->name_buffer(buffer, count, type);
-  return peer == MPI_PROC_NULL ? Status() : side->classify(count, false, peer, MPI_COMM_NULL);
+  return peer == MPI_PROC_NULL ? Status() : side->classify(count, Use::kReceived, peer, MPI_COMM_NULL);
+}
+
+Status Side::of_plain(const void *buffer, MPI_Count count, MPI_Datatype type, int peer, Side *side) {
+  side->name_buffer(buffer, count, type);
+  return peer == MPI_PROC_NULL ? Status() : side->classify(count, Use::kPlain, peer, MPI_COMM_NULL);
 }
 
 Status Side::of_outgoing(const void *buffer, MPI_Count count, MPI_Datatype type, int peer, MPI_Comm comm, Side *side) {
   side->name_buffer(buffer, count, type);
-  return peer == MPI_PROC_NULL ? Status() : side->classify(count, true, peer, comm);
+  return peer == MPI_PROC_NULL ? Status() : side->classify(count, Use::kSent, peer, comm);
 }
 
 Status Side::of_matched(const void *buffer, MPI_Count count, MPI_Datatype type, MPI_Message message, Side *side) {
   return of(buffer, count, type, message == MPI_MESSAGE_NO_PROC ? MPI_PROC_NULL : 0, side);
 }
 
-Status Side::classify(MPI_Count count, bool is_outgoing, int peer, MPI_Comm comm) {
+Status Side::classify(MPI_Count count, Use use, int peer, MPI_Comm comm) {
+  const bool is_outgoing = use == Use::kSent;
   const bool has_backends = device::has_backends();
   // A host-only rank may be sent descriptors by ranks that are not.
-  const bool may_be_described = !is_outgoing && wire::Channel::process().is_open();
+  const bool may_be_described = use == Use::kReceived && wire::Channel::process().is_open();
   if (count < 0 || (count == 0 && !may_be_described) || (!has_backends && !may_be_described)) return {};
   transfer::LayoutPtr layout;
   const bool is_named = named_layout(message_type_, &layout);

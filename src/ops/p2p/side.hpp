@@ -32,6 +32,9 @@ class Side {
   // other side: nothing is staged for MPI_PROC_NULL.
   [[nodiscard]] static Status of(const void *buffer, MPI_Count count, MPI_Datatype type, int peer, Side *side);
 
+  // As `of` where no descriptor can come, and nothing is cut: partitioned communication, in either direction.
+  [[nodiscard]] static Status of_plain(const void *buffer, MPI_Count count, MPI_Datatype type, int peer, Side *side);
+
   // As above for a side that nothing is received into. `comm`: where `peer` is, if the message may travel as a
   // descriptor; else MPI_COMM_NULL.
   [[nodiscard]] static Status of_outgoing(const void *buffer, MPI_Count count, MPI_Datatype type, int peer,
@@ -84,6 +87,14 @@ class Side {
   // The same for a staging memory that holds what is to be in the buffer to its last byte, unless it was cancelled.
   [[nodiscard]] Status copy_up_whole(Operation operation, const MPI_Status &status) const;
 
+  // Parts of a side that is no image: `count` elements from element `first` on (transfer::Staged). Block. Any thread.
+  [[nodiscard]] Status copy_elements_down(std::int64_t first, std::int64_t count) const {
+    return staged_.copy_elements_down(first, count);
+  }
+  [[nodiscard]] Status copy_elements_up(std::int64_t first, std::int64_t count) const {
+    return staged_.copy_elements_up(first, count);
+  }
+
   // For the trace. What a side is sent as; before copy_down().
   void name_message(Operation operation, int dest, int tag) noexcept { message_ = {operation, dest, tag}; }
   // A staged payload is with the host MPI, from now on; it is no more; or it was another's descriptor after all.
@@ -116,7 +127,8 @@ class Side {
   [[nodiscard]] std::uint64_t size_bytes() const noexcept;
 
  private:
-  [[nodiscard]] Status classify(MPI_Count count, bool is_outgoing, int peer, MPI_Comm comm);
+  enum class Use : std::uint8_t { kReceived, kSent, kPlain };
+  [[nodiscard]] Status classify(MPI_Count count, Use use, int peer, MPI_Comm comm);
   [[nodiscard]] Status copy_up_bytes(Operation operation, const MPI_Status &status, std::uint64_t size_bytes) const;
   void name_buffer(const void *buffer, MPI_Count count, MPI_Datatype type);
   [[nodiscard]] bool is_wrong_null() const noexcept;

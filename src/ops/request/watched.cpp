@@ -71,7 +71,8 @@ MPI_Status *Watched::status(MPI_Status *given) {
 Watched::~Watched() {
   try {
     for (Entry &entry : entries_) {
-      if (entry.tracked != nullptr) progress::TrackedRequests::process().add(entry.request, std::move(entry.tracked));
+      if (entry.tracked == nullptr || entry.tracked->is_persistent()) continue;
+      progress::TrackedRequests::process().add(entry.request, std::move(entry.tracked));
     }
   } catch (const std::bad_alloc &) {
     log::error("ops", "out of memory: requests of this completion call are lost; lower the program's use of memory");
