@@ -72,9 +72,10 @@ sluice_result_t describe_allocation(CUdeviceptr address, Allocation *found) {
               "for buffers that are sent often");
 }
 
-sluice_result_t export_by_driver(const Allocation &allocation, sluice_ipc_handle_t *handle) {
+sluice_result_t export_by_driver(const Allocation &allocation, CUdeviceptr address, sluice_ipc_handle_t *handle,
+                                 uint64_t *base_offset, uint64_t *size_bytes) {
   if (!g_ipc_choice.driver) return fail(SLUICE_ERROR_UNSUPPORTED, "SLUICE_CUDA_IPC forbids the driver's own handles");
-  const sluice_result_t result = check_calls(Mechanism::kDriverHandle);
+  sluice_result_t result = check_calls(Mechanism::kDriverHandle);
   if (result != SLUICE_SUCCESS) return result;
   HandleLayout layout = {};
   const CUresult native = g_driver.cuIpcGetMemHandle(&layout.way.driver_handle, allocation.begin);
@@ -85,7 +86,11 @@ sluice_result_t export_by_driver(const Allocation &allocation, sluice_ipc_handle
   layout.mechanism = Mechanism::kDriverHandle;
   layout.size_bytes = allocation.size_bytes;
   layout.buffer_id = allocation.buffer_id;
-  return write_handle(allocation.device, &layout, handle);
+  result = write_handle(allocation.device, &layout, handle);
+  if (result != SLUICE_SUCCESS) return result;
+  *base_offset = address - allocation.begin;
+  *size_bytes = allocation.size_bytes;
+  return SLUICE_SUCCESS;
 }
 
 // What was exported last from the piece that begins at an address. Such memory has no number that would tell that a
@@ -306,13 +311,10 @@ sluice_result_t ipc_export(const void *address, sluice_ipc_handle_t *handle, uin
   {
     const ContextScope scope(context);
     result = scope.result();
-    if (result != SLUICE_SUCCESS) {
-    } else if (allocation.has_driver_handle == 0) {
-      result = export_pieces(first, wanted_bytes, allocation.device, handle, base_offset, size_bytes);
-    } else {
-      result = export_by_driver(allocation, handle);
-      *base_offset = first - allocation.begin;
-      *size_bytes = allocation.size_bytes;
+    if (result == SLUICE_SUCCESS) {
+      result = allocation.has_driver_handle != 0
+                   ? export_by_driver(allocation, first, handle, base_offset, size_bytes)
+                   : export_pieces(first, wanted_bytes, allocation.device, handle, base_offset, size_bytes);
     }
   }
   release_context(allocation.device, is_retained);

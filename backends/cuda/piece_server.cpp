@@ -2,13 +2,11 @@
 // The end of the piece socket that has the memory: one thread, which exports a piece when it is asked for it and keeps
 // nothing, so that memory that the program frees is free.
 #include <poll.h>
-#include <pthread.h>
 #include <sys/eventfd.h>
 #include <sys/random.h>
 
 #include <algorithm>
 #include <cerrno>
-#include <csignal>
 #include <cstring>
 #include <memory>
 #include <mutex>
@@ -17,6 +15,7 @@
 #include <thread>
 #include <vector>
 
+#include "../signals_blocked.h"
 #include "piece_message.h"
 #include "piece_socket.h"
 
@@ -146,20 +145,15 @@ sluice_result_t listen_for(Server *server) {
   return SLUICE_SUCCESS;
 }
 
-// The program's signals are for its own threads.
 sluice_result_t start_thread(Server *server) {
-  sigset_t all;
-  sigset_t before;
-  sigfillset(&all);
-  if (pthread_sigmask(SIG_SETMASK, &all, &before) != 0) return fail(SLUICE_ERROR_UNSUPPORTED, "pthread_sigmask failed");
-  sluice_result_t result = SLUICE_SUCCESS;
+  const SignalsBlocked blocked;
+  if (!blocked.is_blocked()) return fail(SLUICE_ERROR_UNSUPPORTED, "pthread_sigmask failed");
   try {
     server->thread = std::thread([server] { serve(*server); });
   } catch (const std::system_error &error) {
-    result = fail(SLUICE_ERROR_UNSUPPORTED, std::string("no thread for handing memory over: ") + error.what());
+    return fail(SLUICE_ERROR_UNSUPPORTED, std::string("no thread for handing memory over: ") + error.what());
   }
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);  // a mask that was there is valid
-  return result;
+  return SLUICE_SUCCESS;
 }
 
 }  // namespace

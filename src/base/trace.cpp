@@ -13,6 +13,8 @@
 #include <mutex>
 #include <vector>
 
+#include "base/rank_in_path.hpp"
+
 namespace sluice::trace {
 namespace {
 
@@ -147,8 +149,8 @@ std::string to_json(int rank) {
   std::stable_sort(records.begin(), records.end(),
                    [](const Record &a, const Record &b) { return a.end_ns < b.end_ns; });
   std::string text = fmt::format(
-      R"({{"displayTimeUnit":"ns","otherData":{{"format":1,"rank":{},"spans":{},"dropped":{},"epoch_unix_ns":"{}"}},)",
-      rank, records.size(), n_dropped, kept.epoch_unix_ns);
+      R"({{"displayTimeUnit":"ns","otherData":{{"format":{},"rank":{},"spans":{},"dropped":{},"epoch_unix_ns":"{}"}},)",
+      kFormat, rank, records.size(), n_dropped, kept.epoch_unix_ns);
   text += "\n\"traceEvents\":[\n";
   append_names(rank, &text);
   // Viewers want the spans of a lane one after the other: what was submitted while another was under way is drawn from
@@ -165,11 +167,10 @@ std::string to_json(int rank) {
 
 std::string file_of(std::string_view name, int rank) {
   std::string path(name);
-  const std::string number = std::to_string(rank);
-  if (const std::size_t at = path.find("%r"); at != std::string::npos) return path.replace(at, 2, number);
+  if (put_rank(&path, rank)) return path;
   constexpr std::string_view kEnding = ".json";
   if (path.ends_with(kEnding)) path.resize(path.size() - kEnding.size());
-  return path.append(".").append(number).append(kEnding);
+  return path.append(".").append(std::to_string(rank)).append(kEnding);
 }
 
 Status write(const std::string &path, int rank) {

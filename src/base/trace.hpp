@@ -19,6 +19,9 @@ namespace sluice::trace {
 enum class Lane : std::uint8_t { kD2h, kWire, kH2d, kKernel, kD2d };
 inline constexpr std::array<std::string_view, 5> kLaneNames = {"D2H", "wire", "H2D", "kernel", "D2D"};
 
+// Of the file; one that reads it refuses others (otherData.format).
+inline constexpr int kFormat = 1;
+
 // As many spans are kept, of 64 bytes; those that come later are counted and dropped.
 inline constexpr std::size_t kMostSpans = std::size_t{1} << 16;
 

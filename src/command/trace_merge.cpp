@@ -11,17 +11,17 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
+#include "base/trace.hpp"
+
 namespace sluice::command {
 namespace {
 
 using nlohmann::json;
 
-constexpr int kFormat = 1;
-
 // Throws json::exception, std::invalid_argument or std::out_of_range for what is no trace of ours.
 std::int64_t epoch_of(const json &trace) {
   const json &about = trace.at("otherData");
-  if (about.at("format").get<int>() != kFormat) throw std::invalid_argument("another format");
+  if (about.at("format").get<int>() != trace::kFormat) throw std::invalid_argument("another format");
   return std::stoll(about.at("epoch_unix_ns").get<std::string>());
 }
 
@@ -64,7 +64,7 @@ Status merge_traces(const std::vector<std::string> &names, const std::vector<std
     }
     traces[i] = nullptr;  // its memory is not needed any more
   }
-  const json about = {{"format", kFormat},
+  const json about = {{"format", trace::kFormat},
                       {"merged", traces.size()},
                       {"dropped", n_dropped},
                       {"epoch_unix_ns", std::to_string(first_ns)}};

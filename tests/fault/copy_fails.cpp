@@ -134,23 +134,31 @@ TEST_F(Fault, WaitReturnsAnError_WhenTheCopyOfItsReceiveFails) {
 constexpr int kPartitions = 4;
 constexpr int kPartitionBytes = kBytes / kPartitions;
 
+// A partitioned message from the one that begins to the other, started on both sides.
+MPI_Request start_partitioned(const Session &session, const Memory &memory, MPI_Comm comm) {
+  MPI_Request request = MPI_REQUEST_NULL;
+  if (session.begins()) {
+    memory.fill_pattern(session.rank(), 4);
+    EXPECT_EQ(MPI_Psend_init(memory.data(), kPartitions, kPartitionBytes, MPI_BYTE, session.partner(), kTag, comm,
+                             MPI_INFO_NULL, &request),
+              MPI_SUCCESS);
+  } else {
+    EXPECT_EQ(MPI_Precv_init(memory.data(), kPartitions, kPartitionBytes, MPI_BYTE, session.partner(), kTag, comm,
+                             MPI_INFO_NULL, &request),
+              MPI_SUCCESS);
+  }
+  EXPECT_EQ(MPI_Start(&request), MPI_SUCCESS);
+  return request;
+}
+
 // In force on rank 0: nothing was said to the host MPI, so the program may say it again.
 TEST_F(Fault, PreadyReturnsAnError_WhenItsCopyFails) {
   const Memory memory(session_.module(), session_.begins() ? Kind::device : Kind::host, kBytes);
-  MPI_Request request = MPI_REQUEST_NULL;
+  MPI_Request request = start_partitioned(session_, memory, comm_);
+  ASSERT_FALSE(HasFailure());
   if (session_.begins()) {
-    memory.fill_pattern(session_.rank(), 4);
-    ASSERT_EQ(MPI_Psend_init(memory.data(), kPartitions, kPartitionBytes, MPI_BYTE, session_.partner(), kTag, comm_,
-                             MPI_INFO_NULL, &request),
-              MPI_SUCCESS);
-    ASSERT_EQ(MPI_Start(&request), MPI_SUCCESS);
     expect_error(MPI_Pready(0, request), "fault injected");
     EXPECT_EQ(MPI_Pready_range(0, kPartitions - 1, request), MPI_SUCCESS);
-  } else {
-    ASSERT_EQ(MPI_Precv_init(memory.data(), kPartitions, kPartitionBytes, MPI_BYTE, session_.partner(), kTag, comm_,
-                             MPI_INFO_NULL, &request),
-              MPI_SUCCESS);
-    ASSERT_EQ(MPI_Start(&request), MPI_SUCCESS);
   }
   EXPECT_EQ(MPI_Wait(&request, MPI_STATUS_IGNORE), MPI_SUCCESS);
   if (!session_.begins()) {
@@ -163,19 +171,11 @@ TEST_F(Fault, PreadyReturnsAnError_WhenItsCopyFails) {
 // In force on rank 1: the partition is still owed, and the next call brings it up.
 TEST_F(Fault, ParrivedReturnsAnError_WhenItsCopyFails) {
   const Memory memory(session_.module(), session_.begins() ? Kind::host : Kind::device, kBytes);
-  MPI_Request request = MPI_REQUEST_NULL;
+  MPI_Request request = start_partitioned(session_, memory, comm_);
+  ASSERT_FALSE(HasFailure());
   if (session_.begins()) {
-    memory.fill_pattern(session_.rank(), 4);
-    ASSERT_EQ(MPI_Psend_init(memory.data(), kPartitions, kPartitionBytes, MPI_BYTE, session_.partner(), kTag, comm_,
-                             MPI_INFO_NULL, &request),
-              MPI_SUCCESS);
-    ASSERT_EQ(MPI_Start(&request), MPI_SUCCESS);
     EXPECT_EQ(MPI_Pready_range(0, kPartitions - 1, request), MPI_SUCCESS);
   } else {
-    ASSERT_EQ(MPI_Precv_init(memory.data(), kPartitions, kPartitionBytes, MPI_BYTE, session_.partner(), kTag, comm_,
-                             MPI_INFO_NULL, &request),
-              MPI_SUCCESS);
-    ASSERT_EQ(MPI_Start(&request), MPI_SUCCESS);
     int has_arrived = 0;
     int code = MPI_SUCCESS;
     while (code == MPI_SUCCESS && has_arrived == 0) code = MPI_Parrived(request, 2, &has_arrived);

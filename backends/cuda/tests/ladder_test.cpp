@@ -71,13 +71,15 @@ class Segment {
 
   void map(size_t i, int types, char content) {
     CUmemAllocationProp properties = {};
-    properties.location = {CU_MEM_LOCATION_TYPE_DEVICE, {0}};
+    properties.location.type = CU_MEM_LOCATION_TYPE_DEVICE;  // device 0
     properties.requestedHandleTypes = static_cast<CUmemAllocationHandleType>(types);
     CUmemGenericAllocationHandle memory = 0;
     ASSERT_EQ(cuMemCreate(&memory, kPieceBytes, &properties, 0), CUDA_SUCCESS);
     ASSERT_EQ(cuMemMap(at(i), kPieceBytes, 0, memory, 0), CUDA_SUCCESS);
     ASSERT_EQ(cuMemRelease(memory), CUDA_SUCCESS);
-    const CUmemAccessDesc access = {{CU_MEM_LOCATION_TYPE_DEVICE, {0}}, CU_MEM_ACCESS_FLAGS_PROT_READWRITE};
+    CUmemAccessDesc access = {};  // of device 0
+    access.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
+    access.flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
     ASSERT_EQ(cuMemSetAccess(at(i), kPieceBytes, &access, 1), CUDA_SUCCESS);
     std::memset(pointer(i), content, kPieceBytes);
   }
@@ -131,6 +133,15 @@ int read_in_child(const Export &made, size_t at) {
   return WEXITSTATUS(status);
 }
 
+// The `size_bytes` from `address` on go by the mechanism of that number, and the child reads `content` in their byte
+// `at`.
+void expect_export(const void *address, uint64_t size_bytes, uint32_t mechanism, size_t at, int content) {
+  Export made;
+  ASSERT_EQ(export_memory(address, size_bytes, &made), SLUICE_SUCCESS) << table().last_error();
+  EXPECT_EQ(mechanism_of(made), mechanism);
+  EXPECT_EQ(read_in_child(made, at), content);
+}
+
 long n_descriptors() {
   return std::distance(std::filesystem::directory_iterator("/proc/self/fd"), std::filesystem::directory_iterator());
 }
@@ -139,30 +150,21 @@ TEST_F(Ladder, PlainMemory_GoesByTheDriversHandle) {
   void *memory = nullptr;
   ASSERT_EQ(table().program_alloc(SLUICE_MEMORY_DEVICE, 5000, &memory), SLUICE_SUCCESS);
   std::memset(memory, 7, 5000);
-  Export made;
-  ASSERT_EQ(export_memory(memory, 5000, &made), SLUICE_SUCCESS) << table().last_error();
-  EXPECT_EQ(mechanism_of(made), 1U);
-  EXPECT_EQ(read_in_child(made, 4999), 7);
+  expect_export(memory, 5000, 1, 4999, 7);
   EXPECT_EQ(table().program_free(memory), SLUICE_SUCCESS);
 }
 
 TEST_F(Ladder, OnePieceForTheFabric_NeedsNobodyToAsk) {
   Segment segment(1);
   segment.map(0, 8, 9);
-  Export made;
-  ASSERT_EQ(export_memory(segment.pointer(0), 100, &made), SLUICE_SUCCESS) << table().last_error();
-  EXPECT_EQ(mechanism_of(made), 2U);
-  EXPECT_EQ(read_in_child(made, 50), 9);
+  expect_export(segment.pointer(0), 100, 2, 50, 9);
 }
 
 TEST_F(Ladder, FabricThatIsRefused_GivesWayToDescriptors) {
   Segment segment(1);
   segment.map(0, 8 | 1, 9);
   loopback::state().refuses_fabric = true;
-  Export made;
-  ASSERT_EQ(export_memory(segment.pointer(0), 100, &made), SLUICE_SUCCESS) << table().last_error();
-  EXPECT_EQ(mechanism_of(made), 3U);
-  EXPECT_EQ(read_in_child(made, 50), 9);
+  expect_export(segment.pointer(0), 100, 3, 50, 9);
 }
 
 TEST_F(Ladder, PiecesOfDifferentSorts_MakeOneRange) {

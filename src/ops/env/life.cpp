@@ -9,6 +9,7 @@
 
 #include "base/knobs.hpp"
 #include "base/log.hpp"
+#include "base/rank_in_path.hpp"
 #include "base/statistics.hpp"
 #include "base/trace.hpp"
 #include "device/copy.hpp"
@@ -18,8 +19,8 @@
 #include "device/registry.hpp"
 #include "device/staging_pool.hpp"
 #include "ops/datatype/layout_of.hpp"
-#include "ops/p2p/comm_state.hpp"
 #include "ops/p2p/control.hpp"
+#include "ops/p2p/comm_state.hpp"
 #include "ops/request/turns.hpp"
 #include "progress/engine.hpp"
 #include "progress/thread.hpp"
@@ -40,11 +41,7 @@ void print_statistics() {
   }
   std::string path = Knobs::process().text("SLUICE_STATS_FILE");
   if (path.empty()) return;
-  if (const std::size_t at = path.find("%r"); at != std::string::npos) {
-    path.replace(at, 2, std::to_string(rank));
-  } else if (rank != 0) {
-    return;  // one file, and rank 0's it is
-  }
+  if (!put_rank(&path, rank) && rank != 0) return;  // one file, and rank 0's it is
   std::ofstream file(path);
   file << statistics::to_json(rank) << std::flush;
   if (!file) log::error("ops", "the statistics could not be written to " + path + "; check SLUICE_STATS_FILE");

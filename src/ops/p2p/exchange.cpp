@@ -11,7 +11,6 @@
 namespace sluice::ops {
 
 bool Exchange::poll(MPI_Status *status) {
-  if (is_refused_) return true;
   const wire::Host &host = wire::host();
   int is_done = 0;
   if (!is_sent_ && (outgoing_ == nullptr || !outgoing_->is_hidden())) {
@@ -49,14 +48,12 @@ void Exchange::withdraw_receive() noexcept {
   if (receive_ == MPI_REQUEST_NULL || wire::host().MPI_Cancel(&receive_) != MPI_SUCCESS) return;
   MPI_Status status;
   is_sent_ = true;
-  const bool is_refused = std::exchange(is_refused_, false);
   // A receive that was met before it could be cancelled is completed: the program has been told of an error anyway.
   try {
     progress::turn_until([&] { return poll(&status); });
   } catch (const std::exception &error) {  // no memory: the engine goes on with what is left
     log::warn_once("withdraw", "p2p", std::string("a receive could not be withdrawn: ") + error.what());
   }
-  is_refused_ = is_refused;
 }
 
 }  // namespace sluice::ops

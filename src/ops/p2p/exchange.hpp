@@ -79,9 +79,14 @@ class Exchange {
   void end_sent() noexcept;
   void withdraw_receive() noexcept;
   // MPICH 5 calls the error handler for some bad arguments and then returns success, without a request.
-  [[nodiscard]] bool was_refused(MPI_Request request, Peer peer) noexcept {
-    is_refused_ |= request == MPI_REQUEST_NULL && peer.rank != MPI_PROC_NULL;
-    return is_refused_;
+  [[nodiscard]] static bool was_refused(MPI_Request request, Peer peer) noexcept {
+    return request == MPI_REQUEST_NULL && peer.rank != MPI_PROC_NULL;
+  }
+  // Nothing is under way, and the program has been told. Returns `result`.
+  int give_up(int result) noexcept {
+    is_received_ = true;
+    is_sent_ = true;
+    return result;
   }
 
   const Operation operation_;
@@ -92,7 +97,6 @@ class Exchange {
   MPI_Request send_ = MPI_REQUEST_NULL;
   Side replaced_;                 // what is sent of a buffer that is replaced
   std::vector<std::byte> image_;  // the same of a host buffer: its payload, packed
-  bool is_refused_ = false;       // nothing is under way, and the program has been told
   bool is_received_ = false;
   bool is_sent_ = false;
   int host_result_ = MPI_SUCCESS;
@@ -134,10 +138,11 @@ int Exchange::send(Peer to) {
 template <typename Count>
 int Exchange::start(Peer to, Peer from) {
   int result = post<Count>(from);
-  if (result != MPI_SUCCESS || was_refused(receive_, from)) return result;
+  if (result != MPI_SUCCESS || was_refused(receive_, from)) return give_up(result);
   result = send<Count>(to);
-  if (result != MPI_SUCCESS || (outgoing_ == nullptr && was_refused(send_, to))) withdraw_receive();
-  return result;
+  if (result == MPI_SUCCESS && (outgoing_ != nullptr || !was_refused(send_, to))) return MPI_SUCCESS;
+  withdraw_receive();
+  return give_up(result);
 }
 
 template <typename Count>
@@ -154,15 +159,16 @@ int Exchange::start_replacing(Peer to, Peer from) {
     return raise(comm_, status);
   }
   int result = post<Count>(from);
-  if (result != MPI_SUCCESS || was_refused(receive_, from)) return result;
+  if (result != MPI_SUCCESS || was_refused(receive_, from)) return give_up(result);
   const bool is_plain = is_host && source.region().layout->is_contiguous;
   void *const buffer = is_host ? image_.data() : source.buffer();
   const Count count = is_host && !is_plain ? static_cast<Count>(image_.size()) : source.count<Count>();
   const MPI_Datatype type = is_host && !is_plain ? MPI_PACKED : source.type();
   source.begin_wire();
   result = (wire::host().*ExchangeForms<Count>::kIsend)(buffer, count, type, to.rank, to.tag, comm_, &send_);
-  if (result != MPI_SUCCESS || was_refused(send_, to)) withdraw_receive();
-  return result;
+  if (result == MPI_SUCCESS && !was_refused(send_, to)) return MPI_SUCCESS;
+  withdraw_receive();
+  return give_up(result);
 }
 
 }  // namespace sluice::ops
