@@ -19,7 +19,6 @@
 #include "device/registry.hpp"
 #include "device/staging_pool.hpp"
 #include "ops/datatype/layout_of.hpp"
-#include "ops/p2p/control.hpp"
 #include "ops/p2p/comm_state.hpp"
 #include "ops/request/turns.hpp"
 #include "progress/engine.hpp"
@@ -71,7 +70,6 @@ void close_channel() {
   if (wire::host().MPI_Ibarrier(channel.comm(), &request) == MPI_SUCCESS) {
     if (wait_in_turns(&request, MPI_STATUS_IGNORE) != MPI_SUCCESS) log::warn("ops", "the last barrier failed");
   }
-  ControlListener::process().close();
   release_comm_states();
   channel.close();
 }

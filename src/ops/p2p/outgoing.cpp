@@ -97,9 +97,12 @@ int Outgoing::start(bool starts_request) {
   const wire::Host &host = wire::host();
   int result = starts_request ? host.MPI_Start(&request_) : MPI_SUCCESS;
   if (result != MPI_SUCCESS) return result;
+  // Before anything is sent: another thread may hear the answer before this one goes on.
+  ControlListener::process().add(descriptor_.number, shared_from_this());
   result =
       host.MPI_Isend(message_.bytes, sizeof message_.bytes, MPI_BYTE, dest_, tag_, communicator(), &message_request_);
   if (result != MPI_SUCCESS) {  // the host MPI has raised it; the acknowledgement will not come
+    ControlListener::process().remove(descriptor_.number);
     if (host.MPI_Cancel(&request_) == MPI_SUCCESS) {
       [[maybe_unused]] const int waited = host.MPI_Wait(&request_, MPI_STATUS_IGNORE);
     }
@@ -107,7 +110,6 @@ int Outgoing::start(bool starts_request) {
   }
   side_.record(operation_, side_.size_bytes(), {});
   is_served_.store(true, std::memory_order_release);
-  ControlListener::process().add(descriptor_.number, shared_from_this());
   progress::Engine::process().watch(shared_from_this());
   return MPI_SUCCESS;
 }
@@ -148,6 +150,8 @@ Status Outgoing::recall(MPI_Status *status) {
   status->MPI_SOURCE = MPI_ANY_SOURCE;
   status->MPI_TAG = MPI_ANY_TAG;
   wire::set_received_bytes(status, 0);
+  // Other threads may have heard GO and sent all blocks between this one's look at is_hidden() and the acknowledgement.
+  if (is_hidden()) progress::turn_until([this] { return !is_hidden(); });
   // Blocks that could not be copied down were announced by an empty one: the receiver has an error too.
   return stream_outcome_;
 }
