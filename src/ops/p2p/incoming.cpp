@@ -30,7 +30,8 @@ Status error_of_host(int code) {
 
 }  // namespace
 
-void Incoming::serve(std::shared_ptr<Incoming> self, MPI_Request request, const std::optional<Envelope> &envelope) {
+void Incoming::serve(const std::shared_ptr<Incoming> &self, MPI_Request request,
+                     const std::optional<Envelope> &envelope) {
   request_ = request;
   envelope_ = envelope;
   is_completed_ = false;
@@ -40,7 +41,7 @@ void Incoming::serve(std::shared_ptr<Incoming> self, MPI_Request request, const 
   // the status of a persistent receive once, perhaps to an MPI_Testall that completes nothing: that is looked after.)
   if (side.is_short() && !is_persistent()) return;
   is_hidden_.store(true, std::memory_order_release);
-  progress::Engine::process().watch(std::move(self));
+  progress::Engine::process().watch(self);
 }
 
 bool Incoming::advance() {
@@ -51,7 +52,7 @@ bool Incoming::advance() {
     is_completed_ = result == MPI_SUCCESS;
     if (result != MPI_SUCCESS && is_persistent()) outcome_ = error_of_host(result);
     Descriptor descriptor;
-    if (!is_completed_ || !side.read_descriptor(completed_, &descriptor)) {
+    if (!is_completed_ || !side.read_descriptor(wire::received_bytes(completed_), &descriptor)) {
       if (is_completed_) side.end_received(operation_, completed_);
       settle();  // a plain message, a cancelled receive, or an error that the completion call is to see
       return true;
@@ -99,8 +100,9 @@ Status Incoming::finish(MPI_Status *status) {
     }
   }
   Status recalled = recall(status);
+  const std::uint64_t came_bytes = pull_ == nullptr ? wire::received_bytes(*status) : 0;
   Descriptor descriptor;
-  if (side.is_short() && pull_ == nullptr && side.read_descriptor(*status, &descriptor)) {
+  if (side.is_short() && pull_ == nullptr && side.read_descriptor(came_bytes, &descriptor)) {
     pull_ = std::make_shared<Pull>(descriptor, side.landing(), operation_, status->MPI_SOURCE, status->MPI_TAG);
     if (!pull_->advance()) progress::Engine::process().watch(pull_);
     recalled = recall(status);
@@ -110,7 +112,7 @@ Status Incoming::finish(MPI_Status *status) {
     return recalled;
   }
   side.end_received(operation_, *status);  // of one that the engine does not look after
-  if (outcome_.is_ok()) outcome_ = side.copy_up(operation_, status);
+  if (outcome_.is_ok()) outcome_ = side.copy_up(operation_, came_bytes, status);
   completed_ = *status;
   is_completed_ = true;
   if (statistics::is_enabled()) side.record(operation_, wire::received_bytes(*status), watch.elapsed());
@@ -161,10 +163,11 @@ int finish_receive(Operation operation, MPI_Comm comm, Side *side, MPI_Status *s
                    std::chrono::nanoseconds time) {
   progress::TrackedRequests::process().reap();
   if (result != MPI_SUCCESS) return result;
+  const std::uint64_t came_bytes = wire::received_bytes(*status);
   Descriptor descriptor;
-  if (!side->read_descriptor(*status, &descriptor)) {
+  if (!side->read_descriptor(came_bytes, &descriptor)) {
     side->end_received(operation, *status);
-    const Status copied = side->copy_up(operation, status);
+    const Status copied = side->copy_up(operation, came_bytes, status);
     if (statistics::is_enabled()) side->record(operation, wire::received_bytes(*status), time);
     return copied.is_ok() ? MPI_SUCCESS : raise(comm, copied);
   }

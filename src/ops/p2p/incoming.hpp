@@ -30,7 +30,7 @@ class Incoming final : public progress::Tracked, public progress::Task {
 
   // The host MPI has started the receive `request`; `envelope` is what the program is to be told of a claimed message,
   // whose own is another. From now on the engine looks after it.
-  void serve(std::shared_ptr<Incoming> self, MPI_Request request, const std::optional<Envelope> &envelope);
+  void serve(const std::shared_ptr<Incoming> &self, MPI_Request request, const std::optional<Envelope> &envelope);
 
   // progress::Tracked
   [[nodiscard]] Status prepare() override { return {}; }

@@ -18,12 +18,13 @@ const std::byte *at(const void *origin, std::int64_t offset) noexcept {
 }
 
 // Where the payload lies. With MPI_BOTTOM each block has an address of its own, and one on a device is enough.
-Status classify_payload(const void *buffer, const transfer::Layout &layout, device::Place *place) {
-  Status status = device::classify(at(buffer, layout.first_byte), place);
+Status classify_payload(const void *buffer, const transfer::Layout &layout, device::Backends backends,
+                        device::Place *place) {
+  Status status = device::classify(at(buffer, layout.first_byte), backends, place);
   if (buffer != MPI_BOTTOM) return status;
   for (const transfer::Block &block : layout.blocks) {
     if (!status.is_ok() || place->kind != MemoryKind::kHost) break;
-    status = device::classify(at(buffer, block.offset_bytes), place);
+    status = device::classify(at(buffer, block.offset_bytes), backends, place);
   }
   return status;
 }
@@ -58,10 +59,10 @@ Status Side::of_matched(const void *buffer, MPI_Count count, MPI_Datatype type, 
 
 Status Side::classify(MPI_Count count, Use use, int peer, MPI_Comm comm) {
   const bool is_outgoing = use == Use::kSent;
-  const bool has_backends = device::has_backends();
+  const device::Backends backends = device::loaded_backends();
   // A host-only rank may be sent descriptors by ranks that are not.
   const bool may_be_described = use == Use::kReceived && wire::Channel::process().is_open();
-  if (count < 0 || (count == 0 && !may_be_described) || (!has_backends && !may_be_described)) return {};
+  if (count < 0 || (!may_be_described && (count == 0 || backends.empty()))) return {};
   transfer::LayoutPtr layout;
   const bool is_named = named_layout(message_type_, &layout);
   if (!is_named) {
@@ -69,13 +70,14 @@ Status Side::classify(MPI_Count count, Use use, int peer, MPI_Comm comm) {
     if (Status status = layout_of(message_type_, &layout); !status.is_ok()) return status;
   }
   device::Place place;
-  if (has_backends && count > 0) {
-    if (Status status = classify_payload(buffer_, *layout, &place); !status.is_ok()) return status;
+  if (count > 0) {
+    if (Status status = classify_payload(buffer_, *layout, backends, &place); !status.is_ok()) return status;
   }
   region_ = {static_cast<std::byte *>(buffer_), count, std::move(layout), place};
   kind_ = place.kind;
   may_meet_descriptor_ = may_be_described && !is_wrong_null();
   is_short_ = may_meet_descriptor_ && region_.size_bytes() < kDescriptorBytes;
+  if (kind_ == MemoryKind::kHost) return {};  // plan_ says so
   const bool is_contiguous = region_.layout->is_contiguous;
   // Absolute addresses may lead to several allocations, on devices and on the host: no image of those.
   const std::uint64_t span_bytes = is_contiguous || buffer_ == MPI_BOTTOM ? 0 : region_.span_bytes();
@@ -112,8 +114,8 @@ void Side::plan_without_ipc() {
   plan_ = plan::choose(query_, policy);
 }
 
-bool Side::read_descriptor(const MPI_Status &status, Descriptor *descriptor) const {
-  if (!may_meet_descriptor_ || wire::received_bytes(status) != kDescriptorBytes) return false;
+bool Side::read_descriptor(std::uint64_t came_bytes, Descriptor *descriptor) const {
+  if (!may_meet_descriptor_ || came_bytes != kDescriptorBytes) return false;
   DescriptorMessage message;
   if (is_staged()) return ops::read_descriptor(staged_.data(), descriptor);
   if (is_short_) return ops::read_descriptor(landing_.bytes, descriptor);
@@ -149,9 +151,8 @@ Status Side::copy_down() const {
   return copied;
 }
 
-Status Side::copy_up(Operation operation, MPI_Status *status) const {
+Status Side::copy_up(Operation operation, std::uint64_t came_bytes, MPI_Status *status) const {
   if (!is_staged() && !is_short_) return {};
-  const std::uint64_t came_bytes = wire::received_bytes(*status);
   const std::uint64_t bytes = std::min(came_bytes, region_.size_bytes());
   Status copied;
   if (is_staged()) {

@@ -22,7 +22,7 @@ namespace sluice::ops {
 // nothing is counted. Hot: the whole cost of
 // host traffic.
 [[nodiscard]] inline bool is_plain_host_traffic() noexcept {
-  return !statistics::is_enabled() && !device::has_backends() && !wire::Channel::process().is_open();
+  return !wire::Channel::process().is_open() && !statistics::is_enabled() && device::loaded_backends().empty();
 }
 
 class Side {
@@ -62,8 +62,8 @@ class Side {
   [[nodiscard]] Side outgoing_copy() const;
   // Plans again for memory that turned out not to be exportable.
   void plan_without_ipc();
-  // After the host MPI's part of a receive, which ended with `status`: whether what came is a descriptor.
-  [[nodiscard]] bool read_descriptor(const MPI_Status &status, Descriptor *descriptor) const;
+  // After the host MPI's part of a receive, which brought `came_bytes`: whether what came is a descriptor.
+  [[nodiscard]] bool read_descriptor(std::uint64_t came_bytes, Descriptor *descriptor) const;
   // Where what the descriptor describes is to go. Valid as long as this side stays where it is.
   [[nodiscard]] Landing landing() const noexcept;
   [[nodiscard]] MemoryKind kind() const noexcept { return kind_; }
@@ -81,9 +81,10 @@ class Side {
     Status status = open<Count>();
     return status.is_ok() ? copy_down() : status;
   }
-  // The part after it: brings what `operation` received up into the program's buffer. Nothing for a side that is not
-  // staged nor short. kTruncated, and the status says how much fitted, when a short one was sent more.
-  [[nodiscard]] Status copy_up(Operation operation, MPI_Status *status) const;
+  // The part after it: brings the `came_bytes` that `operation` received, as *status says too, up into the program's
+  // buffer. Nothing for a side that is not staged nor short. kTruncated, and the status says how much fitted, when a
+  // short one was sent more.
+  [[nodiscard]] Status copy_up(Operation operation, std::uint64_t came_bytes, MPI_Status *status) const;
   // The same for a staging memory that holds what is to be in the buffer to its last byte, unless it was cancelled.
   [[nodiscard]] Status copy_up_whole(Operation operation, const MPI_Status &status) const;
 

@@ -24,9 +24,10 @@ Status StagedRequest::finish(MPI_Status *status) {
   send_side.end_sent();
   if (!recv_side.is_staged()) return {};
   recv_side.end_received(operation_, *status);
-  Status copied =
-      is_length_unknown ? recv_side.copy_up_whole(operation_, *status) : recv_side.copy_up(operation_, status);
-  if (statistics::is_enabled()) recv_side.record(operation_, wire::received_bytes(*status), watch.elapsed());
+  const std::uint64_t came_bytes = wire::received_bytes(*status);
+  Status copied = is_length_unknown ? recv_side.copy_up_whole(operation_, *status)
+                                    : recv_side.copy_up(operation_, came_bytes, status);
+  recv_side.record(operation_, came_bytes, watch.elapsed());
   return copied;
 }
 
