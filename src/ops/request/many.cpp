@@ -80,12 +80,13 @@ int wait_all(Watched *watched, int count, MPI_Request *requests, MPI_Status *sta
 // MPI_Testsome past what is hidden; a turn first.
 int test_some(Watched *watched, int count, MPI_Request *requests, int *n_done, int *indices, MPI_Status *statuses) {
   progress::Engine::process().turn();
+  MPI_Request *visible = watched->visible(requests);
   if (const int apart = watched->find_apart(); apart >= 0) {
     *n_done = 1;
     indices[0] = apart;
     return MPI_SUCCESS;
   }
-  const int result = wire::host().MPI_Testsome(count, watched->visible(requests), n_done, indices, statuses);
+  const int result = wire::host().MPI_Testsome(count, visible, n_done, indices, statuses);
   watched->write_back(requests);
   // Nothing among the visible ones can complete; a hidden one will.
   if (result == MPI_SUCCESS && *n_done == MPI_UNDEFINED && watched->is_any_hidden()) *n_done = 0;
@@ -189,8 +190,14 @@ int request_get_status_some(int incount, const MPI_Request array_of_requests[], 
     Watched watched(incount, array_of_requests);
     std::vector<MPI_Request> requests = copy_of(incount, array_of_requests);
     MPI_Status *statuses = watched.is_empty() ? array_of_statuses : watched.statuses(array_of_statuses);
-    const int result = wire::host().MPI_Request_get_status_some(incount, watched.visible(requests.data()), outcount,
-                                                                array_of_indices, statuses);
+    const MPI_Request *visible = watched.visible(requests.data());
+    if (const int apart = watched.find_apart(); apart >= 0) {
+      *outcount = 1;
+      array_of_indices[0] = apart;
+      return settle(&watched, MPI_SUCCESS, 1, array_of_indices, statuses, false);
+    }
+    const int result =
+        wire::host().MPI_Request_get_status_some(incount, visible, outcount, array_of_indices, statuses);
     if (result == MPI_SUCCESS && *outcount == MPI_UNDEFINED && watched.is_any_hidden()) *outcount = 0;
     if (watched.is_empty() || result != MPI_SUCCESS || *outcount == MPI_UNDEFINED) return result;
     return settle(&watched, result, *outcount, array_of_indices, statuses, false);

@@ -22,12 +22,13 @@ int settle(Watched *watched, int result, bool is_done, int index, MPI_Status *st
 // MPI_Testany past what is hidden; a turn first.
 int test_any(Watched *watched, int count, MPI_Request *requests, int *index, int *flag, MPI_Status *status) {
   progress::Engine::process().turn();
+  MPI_Request *visible = watched->visible(requests);
   if (const int apart = watched->find_apart(); apart >= 0) {
     *index = apart;
     *flag = 1;
     return MPI_SUCCESS;
   }
-  const int result = wire::host().MPI_Testany(count, watched->visible(requests), index, flag, status);
+  const int result = wire::host().MPI_Testany(count, visible, index, flag, status);
   watched->write_back(requests);
   // Nothing among the visible ones can complete; a hidden one will.
   if (result == MPI_SUCCESS && *flag != 0 && *index == MPI_UNDEFINED && watched->is_any_hidden()) *flag = 0;
@@ -133,8 +134,13 @@ int request_get_status_any(int count, const MPI_Request array_of_requests[], int
     Watched watched(count, array_of_requests);
     std::vector<MPI_Request> requests = copy_of(count, array_of_requests);
     MPI_Status *completed = watched.is_empty() ? status : watched.status(status);
-    const int result =
-        wire::host().MPI_Request_get_status_any(count, watched.visible(requests.data()), indx, flag, completed);
+    const MPI_Request *visible = watched.visible(requests.data());
+    if (const int apart = watched.find_apart(); apart >= 0) {
+      *indx = apart;
+      *flag = 1;
+      return settle(&watched, MPI_SUCCESS, true, apart, completed, false);
+    }
+    const int result = wire::host().MPI_Request_get_status_any(count, visible, indx, flag, completed);
     if (result == MPI_SUCCESS && *flag != 0 && *indx == MPI_UNDEFINED && watched.is_any_hidden()) *flag = 0;
     return settle(&watched, result, result == MPI_SUCCESS && *flag != 0, *indx, completed, false);
   });

@@ -50,7 +50,9 @@ class Watched {
   [[nodiscard]] bool is_hidden(int index) const noexcept {
     return !entries_.empty() && entries_[static_cast<std::size_t>(index)].is_hidden;
   }
-  // A request that is complete and that the host MPI takes for inactive; -1: none.
+  // A request that is complete and that the host MPI takes for inactive; -1: none. After visible() it says nothing of
+  // those that were hidden then: another thread may complete one meanwhile, and it must be either hidden from the host
+  // MPI or seen here.
   [[nodiscard]] int find_apart() const noexcept;
   // Brings what the host MPI did to visible() back into `requests`.
   void write_back(MPI_Request *requests) const noexcept;
