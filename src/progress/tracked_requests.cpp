@@ -28,9 +28,16 @@ TrackedRequests &TrackedRequests::process() {
 }
 
 void TrackedRequests::add(MPI_Request request, TrackedPtr tracked) {
-  const std::scoped_lock lock(mutex_);
-  table_[request].swap(tracked);
-  n_tracked_.store(table_.size(), std::memory_order_release);
+  const Tracked *added = tracked.get();
+  {
+    const std::scoped_lock lock(mutex_);
+    table_[request].swap(tracked);
+    n_tracked_.store(table_.size(), std::memory_order_release);
+  }
+  if (tracked == nullptr || tracked.get() == added) return;
+  // The program cannot be told any more which of the requests failed.
+  const Status finished = tracked->finish_displaced();
+  if (!finished.is_ok()) log::error("progress", "a request that was complete at once: " + finished.message());
 }
 
 TrackedPtr TrackedRequests::find(MPI_Request request) const {
