@@ -64,7 +64,7 @@ bool aborts_on_truncation() {
 }
 
 bool breaks_persistent_collectives() {
-  return version_starts_with("MPICH Version:\t4.0");
+  return version_starts_with("MPICH Version:\t4.0") || version_starts_with("Intel(R) MPI");
 }
 
 bool overruns_in_reduce_scatter_block() {

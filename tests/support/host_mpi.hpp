@@ -25,8 +25,8 @@ bool aborts_on_truncation();
 // Open MPI 4 with MPI_THREAD_MULTIPLE: MPI_Waitall over a truncated receive and a send in rendezvous never returns.
 bool hangs_in_truncated_waitall();
 
-// MPICH 4.0: a persistent collective copies within a rank when it is made, not when it is started, and gives back its
-// memory at the end of its first start.
+// MPICH 4.0, Intel MPI: a persistent collective copies within a rank when it is made, not when it is started, and gives
+// back its memory at the end of its first start.
 bool breaks_persistent_collectives();
 
 // MPICH: MPI_Reduce_scatter_block by an operation that does not commute writes behind its own memory when a type has
