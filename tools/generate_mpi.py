@@ -8,6 +8,8 @@
                         mpi_supplement.hpp     declarations that the flavour's mpi.h lacks
                         operations.hpp         declarations of the operations that Sluice carries out (src/ops)
                         collectives.cpp        the blocking calls that are made in turns (data/collectives.txt)
+                        collective_forms.cpp   the collective operations on buffers, in all their forms
+                                               (data/collective_forms.txt): src/ops/coll carries them out
                         shells_<k>.cpp         the exported MPI_* and PMPI_* functions
                         support_queries.cpp    the exported queries of data/support_queries.txt
 """
@@ -20,6 +22,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 FUNCTIONS = ROOT / "data/mpi_c_functions.json"
 OPERATIONS = ROOT / "data/operations.txt"
 COLLECTIVES = ROOT / "data/collectives.txt"
+COLLECTIVE_FORMS = ROOT / "data/collective_forms.txt"
 RECENT = ROOT / "data/recent_functions.txt"
 SUPPORT_QUERIES = ROOT / "data/support_queries.txt"
 SHELL_FILES = 4
@@ -145,10 +148,74 @@ def collective(name, form, functions):
     return f"int {operation_name(name)}({', '.join(parameters)}) {{\n  return {call};\n}}\n"
 
 
+def enumerator(function):
+    """The operation as src/base/operations.def names it: kReduceScatterInit for MPI_Reduce_scatter_init_c."""
+    return "k" + "".join(word[0].upper() + word[1:] for word in function.removeprefix("MPI_").removesuffix("_c").split("_"))
+
+
+def collective_forms_of(functions):
+    """(name, what carries it out, form, blocking function, function with a request) of each form of each line."""
+    for line in names_in(COLLECTIVE_FORMS):
+        name, carried_by = line.split()
+        starting = "MPI_I" + name.removeprefix("MPI_").lower()
+        for suffix in ("", "_c"):
+            forms = [(name + suffix, "kBlocking", name + suffix, starting + suffix),
+                     (starting + suffix, "kNonBlocking", None, starting + suffix),
+                     (f"{name}_init{suffix}", "kPersistent", None, f"{name}_init{suffix}")]
+            for function, form, block, start in forms:
+                if function not in functions:
+                    raise SystemExit(f"{COLLECTIVE_FORMS}: MPI has no {function}")
+                yield function, carried_by, form, block, start
+
+
+def meaning(parameter, parameters):
+    """What a parameter of a collective function is in ops::coll::Call: the statement that fills it in, and the expression
+    that takes it out again for the host MPI."""
+    name = argument(parameter)
+    number = re.match(r"(?:const )?(int|MPI_Count|MPI_Aint)\b", parameter)
+    number = number.group(1) if number else None
+    sides = {"send": ["send"], "recv": ["recv"], "in": ["send"], "inout": ["recv"], "": ["send", "recv"],
+             "s": ["send"], "r": ["recv"]}
+    if name == "displs":
+        name = "sdispls" if any(argument(p) == "sendcounts" for p in parameters) else "rdispls"
+    if name in ("root", "op", "comm", "info", "request"):
+        return f"call.{name} = {name};", "r" if name == "request" else f"c.{name}"
+    if name == "buffer":
+        return "call.recv.buffer = buffer;", "c.recv.buffer"
+    given = argument(parameter)
+    side, what = re.fullmatch(r"(send|recv|inout|in|s|r|)(buf|counts?|displs|(?:data)?types?)", name).groups()
+    fill = {"buf": "set_buffer({0});", "count": "count = {0};", "counts": "counts = {0};",
+            "displs": "displacements = {0};", "type": "type = {0};", "types": "set_types({0});"}
+    take = {"buf": "buffer", "count": f"count_as<{number}>()", "counts": f"counts.as<{number}>()",
+            "displs": f"displacements.as<{number}>()", "type": "type", "types": "types"}
+    what = what.removeprefix("data")
+    filled = " ".join(f"call.{s}.{fill[what].format(given)}" for s in sides[side])
+    return filled, f"c.{sides[side][-1]}.{take[what]}"
+
+
+def collective_form(name, carried_by, form, block, start, functions):
+    """The definition of one form of a collective operation on buffers."""
+    parameters = functions[name]["parameters"]
+
+    def host_call(function):
+        own = functions[function]["parameters"]
+        return f"wire::host().{function}({', '.join(meaning(p, own)[1] for p in own)})"
+
+    text = (f"int {operation_name(name)}({', '.join(parameters)}) {{\n"
+            f"  if (is_plain_host_traffic()) return wire::host().{name}({', '.join(argument(p) for p in parameters)});\n"
+            f"  coll::Call call;\n  call.operation = Operation::{enumerator(name)};\n  call.form = coll::Form::{form};\n")
+    text += "".join(f"  {meaning(p, parameters)[0]}\n" for p in parameters)
+    if block is not None:
+        text += f"  call.block = [](const coll::Call &c) {{ return {host_call(block)}; }};\n"
+    text += f"  call.start = [](const coll::Call &c, MPI_Request *r) {{ return {host_call(start)}; }};\n"
+    return text + f"  return coll::{carried_by}(&call);\n}}\n"
+
+
 def sources(header, out, has_indirect):
     functions = json.loads(FUNCTIONS.read_text())
     collectives = list(collectives_of(functions))
-    operations = names_in(OPERATIONS) + [name for name, _ in collectives]
+    forms = list(collective_forms_of(functions))
+    operations = names_in(OPERATIONS) + [name for name, _ in collectives] + [form[0] for form in forms]
     recent = set(names_in(RECENT)) if has_indirect else set()
     unknown = [name for name in operations if name not in functions]
     if unknown:
@@ -180,6 +247,9 @@ def sources(header, out, has_indirect):
     write("collectives.cpp", HEAD + '#include "generated/operations.hpp"\n#include "ops/request/collective.hpp"\n\n'
           "namespace sluice::ops {\n\n" + "".join(collective(name, form, functions) for name, form in collectives)
           + "\n}  // namespace sluice::ops\n")
+    write("collective_forms.cpp", HEAD + '#include "generated/operations.hpp"\n#include "ops/coll/call.hpp"\n'
+          '#include "ops/p2p/side.hpp"\n#include "wire/host.hpp"\n\nnamespace sluice::ops {\n\n' +
+          "".join(collective_form(*form, functions) for form in forms) + "\n}  // namespace sluice::ops\n")
     names = sorted(functions)
     per_file = -(-len(names) // SHELL_FILES)
     for k in range(SHELL_FILES):

@@ -29,12 +29,22 @@ TrackedRequests &TrackedRequests::process() {
 
 void TrackedRequests::add(MPI_Request request, TrackedPtr tracked) {
   if (request == MPI_REQUEST_NULL) return;  // MPICH 5 returns success after some bad arguments, without a request
-  const std::scoped_lock lock(mutex_);
-  const auto found = table_.find(request);
-  if (found != table_.end()) {
-    found->second.swap(tracked);  // what stood there is destroyed after the lock is gone
-    return;
+  {
+    const std::scoped_lock lock(mutex_);
+    const auto found = table_.find(request);
+    if (found == table_.end()) {
+      insert(request, std::move(tracked));
+      return;
+    }
+    if (found->second == tracked) return;
+    found->second.swap(tracked);
   }
+  // The program cannot be told any more which of the requests failed.
+  const Status finished = tracked->finish_displaced();
+  if (!finished.is_ok()) log::error("progress", "a request that was complete at once: " + finished.message());
+}
+
+void TrackedRequests::insert(MPI_Request request, TrackedPtr tracked) {
   if (spare_nodes_.empty()) {
     table_.emplace(request, std::move(tracked));
   } else {

@@ -5,7 +5,8 @@
 // Beside it stands a Tracked. Two facts make the table sound:
 //  - A host may answer several sends that are already complete with one shared handle (MPICH's ready-made requests).
 //    Handles are therefore not unique, but two requests that can be alive at once never share one: an older entry under
-//    the same handle belongs to a send that is complete, and may be replaced.
+//    the same handle belongs to a request that is complete, and may be replaced. (Sends; and collective operations that
+//    the host MPI did at once, which may owe something.)
 //  - A handle is looked up before the host completes it, because completion clears it and frees it for use by others.
 #pragma once
 
@@ -45,6 +46,10 @@ class Tracked {
   // What finish() said, once more: a second call asks about the same completion (MPI_Request_get_status, then
   // MPI_Wait).
   [[nodiscard]] virtual Status recall(MPI_Status * /*status*/) { return {}; }
+
+  // The handle was given to another request, so this one is complete although no completion call has said so: does what
+  // finish() owes, unless that was done. Blocks for the copy.
+  [[nodiscard]] virtual Status finish_displaced() { return {}; }
 
   // The host MPI must not complete the request yet: the engine has still to do for it. Any thread. Hot.
   [[nodiscard]] virtual bool is_hidden() const noexcept { return false; }
@@ -94,7 +99,7 @@ class TrackedRequests {
   // True when nothing is tracked: the whole cost of a completion call on host traffic. Hot. Any thread.
   [[nodiscard]] bool is_empty() const noexcept { return n_tracked_.load(std::memory_order_acquire) == 0; }
 
-  // Puts `tracked` beside `request`, replacing what stood there. Any thread.
+  // Puts `tracked` beside `request`, replacing what stood there, which is finished. Any thread.
   void add(MPI_Request request, TrackedPtr tracked);
 
   // What stands beside `request`; null when nothing does. Any thread.
@@ -129,6 +134,7 @@ class TrackedRequests {
 
   static constexpr std::size_t kMostSpareNodes = 1024;
   using Table = std::unordered_map<MPI_Request, TrackedPtr, Hash>;
+  void insert(MPI_Request request, TrackedPtr tracked);
   [[nodiscard]] TrackedPtr take_out(Table::iterator found);
   [[nodiscard]] TrackedPtr take_locked(MPI_Request request);
 

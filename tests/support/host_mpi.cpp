@@ -71,4 +71,24 @@ bool aborts_on_truncation() {
   return version_starts_with("Intel(R) MPI");
 }
 
+bool breaks_persistent_collectives() {
+  return version_starts_with("MPICH Version:\t4.0") || version_starts_with("Intel(R) MPI");
+}
+
+bool overruns_in_reduce_scatter_block() {
+  return version_starts_with("MPICH Version:") || version_starts_with("Intel(R) MPI");
+}
+
+bool hangs_after_empty_ialltoallv() {
+  return version_starts_with("Open MPI v4.");
+}
+
+bool loses_data_between_groups() {
+  return version_starts_with("MPICH Version:");
+}
+
+bool mixes_types_in_place() {
+  return version_starts_with("MPICH Version:\t4.0") || version_starts_with("Intel(R) MPI");
+}
+
 }  // namespace sluice::tests

@@ -32,4 +32,21 @@ bool refuses_parrived_of_inactive();
 // Open MPI 4 with MPI_THREAD_MULTIPLE: MPI_Waitall over a truncated receive and a send in rendezvous never returns.
 bool hangs_in_truncated_waitall();
 
+// MPICH 4.0, Intel MPI: a persistent collective copies within a rank when it is made, not when it is started, and gives
+// back its memory at the end of its first start.
+bool breaks_persistent_collectives();
+
+// MPICH: MPI_Reduce_scatter_block by an operation that does not commute writes behind its own memory when a type has
+// gaps.
+bool overruns_in_reduce_scatter_block();
+
+// Open MPI 4: after MPI_Ialltoallv in place with no elements at some ranks alone, non-blocking collectives never end.
+bool hangs_after_empty_ialltoallv();
+
+// MPICH 4.0 and 5.0 (seldom): MPI_Ibcast on an intercommunicator is complete before the data is there.
+bool loses_data_between_groups();
+
+// MPICH 4.0, Intel MPI: MPI_Ialltoallw in place with different types for different ranks takes one for the other.
+bool mixes_types_in_place();
+
 }  // namespace sluice::tests

@@ -5,6 +5,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "plan/collective.hpp"
+
 namespace sluice::plan {
 namespace {
 
@@ -162,6 +164,19 @@ TEST(Plan_Explain, NamesTheKnob_WhenSharedMemoryIsStaged) {
   const Query query{MemoryKind::kShared, 65, true};
   EXPECT_THAT(explain(query, choose(query, {true, {}})), HasSubstr("SLUICE_DEVICE_SHARED is staged"));
   EXPECT_THAT(explain(query, choose(query, {false, {}})), Not(HasSubstr("SLUICE_DEVICE_SHARED")));
+}
+
+TEST(Plan_Collective, IsAnImage_WhereHalfOfItIsPayloadOrItIsReduced) {
+  const auto form = [](std::uint64_t size, std::uint64_t span, bool is_reduced) {
+    return choose_collective({MemoryKind::kDevice, size, span, is_reduced}, {}).form;
+  };
+  EXPECT_EQ(form(100, 100, false), Form::kImage);
+  EXPECT_EQ(form(50, 100, false), Form::kImage);
+  EXPECT_EQ(form(49, 100, false), Form::kPacked);
+  EXPECT_EQ(form(49, 0, false), Form::kPacked);
+  EXPECT_EQ(form(49, 100, true), Form::kImage);
+  EXPECT_EQ(choose_collective({MemoryKind::kHost, 100, 100, false}, {}).route, Route::kHost);
+  EXPECT_EQ(choose_collective({MemoryKind::kDevice, 0, 0, false}, {}).route, Route::kHost);
 }
 
 }  // namespace

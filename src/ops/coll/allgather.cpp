@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// MPI_Allgather and MPI_Allgatherv in all their forms: a block of everybody, and all of them everywhere.
+#include "ops/coll/carry_out.hpp"
+
+namespace sluice::ops::coll {
+
+int allgather(Call *call) {
+  return carry_out(call, [call](const Member &member, Sides *sides) -> Status {
+    Status status = sides->send.classify(call->send, 1, {Access::kRead}, Use::kMoved);
+    if (!status.is_ok()) return status;
+    BlockAccess access{Access::kWrite};
+    // Everybody's own block is in place already.
+    if (call->send.is_in_place()) access = {Access::kWrite, member.rank, Access::kReadWrite};
+    return sides->recv.classify(call->recv, member.n_peers, access, Use::kMoved);
+  });
+}
+
+}  // namespace sluice::ops::coll

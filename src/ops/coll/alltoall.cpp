@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// MPI_Alltoall, MPI_Alltoallv and MPI_Alltoallw in all their forms: a block from everybody for everybody.
+#include "ops/coll/carry_out.hpp"
+
+namespace sluice::ops::coll {
+
+int alltoall(Call *call) {
+  // All ranks exchange in place or none. In Open MPI 4 the non-blocking form of that takes no part in the numbering of
+  // operations at a rank that has nothing to exchange, so that all later ones never end.
+  call->comes_after_barrier = call->send.is_in_place();
+  return carry_out(call, [call](const Member &member, Sides *sides) -> Status {
+    // With MPI_IN_PLACE the blocks are exchanged; what describes the other buffer means nothing then.
+    const Access received = call->send.is_in_place() ? Access::kReadWrite : Access::kWrite;
+    Status status = sides->send.classify(call->send, member.n_peers, {Access::kRead}, Use::kMoved);
+    if (!status.is_ok()) return status;
+    return sides->recv.classify(call->recv, member.n_peers, {received}, Use::kMoved);
+  });
+}
+
+}  // namespace sluice::ops::coll

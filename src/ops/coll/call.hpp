@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Call: any collective call on buffers, its arguments by their meaning. The exported functions, generated from
+// data/collective_forms.txt, fill one in; src/ops/coll carries it out.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "base/types.hpp"
+#include "wire/mpi.hpp"
+
+namespace sluice::ops::coll {
+
+// An array of the program's (or of ours, in its place): int in the plain forms, 64 bits in the large-count ones.
+class Numbers {
+ public:
+  Numbers() noexcept = default;
+  template <typename Number>
+  Numbers(const Number *values) noexcept  // NOLINT(google-explicit-constructor): stands for the argument
+      : values_(values), is_wide_(sizeof(Number) > sizeof(int)), is_named_(true) {
+    static_assert(sizeof(Number) == sizeof(std::int32_t) || sizeof(Number) == sizeof(std::int64_t));
+  }
+
+  // The call has such an argument; it may be null.
+  [[nodiscard]] bool is_named() const noexcept { return is_named_; }
+  [[nodiscard]] bool is_null() const noexcept { return values_ == nullptr; }
+  [[nodiscard]] bool is_wide() const noexcept { return is_wide_; }
+  [[nodiscard]] std::int64_t at(std::size_t i) const noexcept {
+    return is_wide_ ? static_cast<const std::int64_t *>(values_)[i] : static_cast<const std::int32_t *>(values_)[i];
+  }
+  template <typename Number>
+  [[nodiscard]] const Number *as() const noexcept {
+    return static_cast<const Number *>(values_);
+  }
+
+ private:
+  const void *values_ = nullptr;
+  bool is_wide_ = false;
+  bool is_named_ = false;
+};
+
+// A buffer with its counts and types.
+struct Argument {
+  void *buffer = nullptr;
+  MPI_Count count = 0;  // elements of each block, where there are no `counts`
+  Numbers counts;       // elements of each block
+  Numbers
+      displacements;  // where each block begins: in extents of `type`, with `types` in bytes; else one after another
+  MPI_Datatype type = MPI_DATATYPE_NULL;
+  const MPI_Datatype *types = nullptr;  // one for each block
+  bool has_types = false;               // it is `types` that counts, null or not
+
+  void set_buffer(const void *address) noexcept {
+    // Sending does not change the buffer; one pointer serves both directions.
+    buffer = const_cast<void *>(address);  // NOLINT(cppcoreguidelines-pro-type-const-cast)
+  }
+  void set_types(const MPI_Datatype *of_blocks) noexcept {
+    types = of_blocks;
+    has_types = true;
+  }
+  // The count as the host MPI's function takes it; it came in such a type.
+  template <typename Number>
+  [[nodiscard]] Number count_as() const noexcept {
+    return static_cast<Number>(count);
+  }
+  [[nodiscard]] bool is_in_place() const noexcept { return buffer == MPI_IN_PLACE; }
+};
+
+enum class Form : std::uint8_t { kBlocking, kNonBlocking, kPersistent };
+
+struct Call {
+  Operation operation{};
+  Form form = Form::kBlocking;
+  MPI_Comm comm = MPI_COMM_NULL;
+  Argument send;  // what is only sent from
+  Argument recv;  // what is received into; MPI_Bcast's buffer
+  int root = 0;
+  MPI_Op op = MPI_OP_NULL;
+  MPI_Info info = MPI_INFO_NULL;
+  MPI_Request *request = nullptr;
+  // A blocking call must not be made by its non-blocking form; all members agree on that.
+  bool comes_after_barrier = false;
+  // The host MPI's function for the arguments as they are here: the blocking one (of kBlocking), and the one that gives
+  // a request (the persistent one of kPersistent, else the non-blocking one).
+  int (*block)(const Call &call) = nullptr;
+  int (*start)(const Call &call, MPI_Request *request) = nullptr;
+};
+
+// One for each operation, in all its forms. `call` is changed. Return an error code, raised already.
+int bcast(Call *call);
+int gather(Call *call);     // and Gatherv
+int scatter(Call *call);    // and Scatterv
+int allgather(Call *call);  // and Allgatherv
+int alltoall(Call *call);   // and Alltoallv, Alltoallw
+int reduce(Call *call);
+int allreduce(Call *call);
+int reduce_scatter(Call *call);  // and Reduce_scatter_block
+int scan(Call *call);
+int exscan(Call *call);
+int neighbor_allgather(Call *call);  // and Neighbor_allgatherv
+int neighbor_alltoall(Call *call);   // and Neighbor_alltoallv, Neighbor_alltoallw
+
+}  // namespace sluice::ops::coll

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "ops/coll/carry_out.hpp"
+
+#include <memory>
+#include <utility>
+
+#include "ops/request/collective.hpp"
+#include "progress/tracked_requests.hpp"
+#include "wire/channel.hpp"
+#include "wire/host.hpp"
+
+namespace sluice::ops::coll {
+namespace {
+
+// What a non-blocking or persistent call owes until it is complete; holds what the host MPI works with meanwhile.
+class StagedCollective final : public progress::Tracked {
+ public:
+  StagedCollective(const Call &call, Sides sides)
+      : Tracked(call.comm, call.form == Form::kPersistent), operation_(call.operation), sides_(std::move(sides)) {}
+
+  // Of a persistent call, at each start.
+  [[nodiscard]] Status prepare() override {
+    const statistics::Stopwatch watch;
+    Status status = sides_.copy_down();
+    if (status.is_ok()) sides_.send.record(operation_, watch.elapsed());
+    return status;
+  }
+  [[nodiscard]] Status finish(MPI_Status * /*status*/) override { return copy_up(); }
+  [[nodiscard]] Status finish_displaced() override { return begin_finish() ? copy_up() : Status(); }
+
+ private:
+  [[nodiscard]] Status copy_up() const {
+    const statistics::Stopwatch watch;
+    Status status = sides_.copy_up();
+    sides_.recv.record(operation_, watch.elapsed());
+    return status;
+  }
+
+  const Operation operation_;
+  Sides sides_;
+};
+
+// Between two groups the host MPIs' non-blocking forms are not to be relied on: MPICH 4.0's MPI_Ibcast ends before the
+// data is there. All members know what their communicator is, so they do the same.
+bool is_between_groups(MPI_Comm comm) {
+  int is_inter = 0;
+  return wire::Channel::process().is_open() && comm != MPI_COMM_NULL &&
+         wire::host().MPI_Comm_test_inter(comm, &is_inter) == MPI_SUCCESS && is_inter != 0;
+}
+
+int execute_blocking(const Call &call, const Sides &sides) {
+  const statistics::Stopwatch watch;
+  Status status = sides.copy_down();
+  if (!status.is_ok()) return raise(call.comm, status);
+  const auto block = [&] { return call.block(call); };
+  const int result = call.comes_after_barrier || is_between_groups(call.comm)
+                         ? after_barrier(call.comm, block)
+                         : in_turns(call.comm, block, [&](MPI_Request *request) { return call.start(call, request); });
+  if (result != MPI_SUCCESS) return result;
+  // complete
+  status = sides.copy_up();
+  sides.record(call.operation, watch.elapsed());
+  return status.is_ok() ? MPI_SUCCESS : raise(call.comm, status);
+}
+
+int execute_with_request(const Call &call, Sides sides) {
+  const bool is_staged = sides.is_staged();
+  if (call.form == Form::kNonBlocking) {
+    const statistics::Stopwatch watch;
+    if (Status status = sides.copy_down(); !status.is_ok()) return raise(call.comm, status);
+    const int result = call.start(call, call.request);
+    if (result != MPI_SUCCESS) return result;
+    sides.send.record(call.operation, watch.elapsed());
+    if (!is_staged) sides.recv.record(call.operation, {});
+  } else {
+    const int result = call.start(call, call.request);
+    if (result != MPI_SUCCESS) return result;
+  }
+  // What was lent to the host MPI stays where it is when its owner moves.
+  if (is_staged) {
+    progress::TrackedRequests::process().add(*call.request, std::make_shared<StagedCollective>(call, std::move(sides)));
+  }
+  return MPI_SUCCESS;
+}
+
+}  // namespace
+
+Status Sides::open(Call *call) {
+  if (send.is_staged()) {
+    if (Status status = send.open(&call->send); !status.is_ok()) return status;
+  }
+  return recv.is_staged() ? recv.open(&call->recv) : Status();
+}
+
+Status Sides::copy_down() const {
+  Status status = send.copy_down();
+  return status.is_ok() ? recv.copy_down() : status;
+}
+
+Status Sides::copy_up() const {
+  return recv.copy_up();  // nothing is written into the other
+}
+
+void Sides::record(Operation operation, std::chrono::nanoseconds time) const noexcept {
+  send.record(operation, time);
+  recv.record(operation, time);
+}
+
+bool needs_no_sides() noexcept {
+  return device::loaded_backends().empty() && !statistics::is_enabled();
+}
+
+int plan_and_execute(Call *call, Sides *sides, const Status &classified) {
+  if (!classified.is_ok()) return raise(call->comm, classified);
+  if (Status opened = sides->open(call); !opened.is_ok()) return raise(call->comm, opened);
+  return call->form == Form::kBlocking ? execute_blocking(*call, *sides)
+                                       : execute_with_request(*call, std::move(*sides));
+}
+
+}  // namespace sluice::ops::coll

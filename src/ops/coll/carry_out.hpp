@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// carry_out(): a collective call from its arguments to its end. An operation's own file says which of its arguments
+// count at this rank; all that follows is the same for all of them.
+#pragma once
+
+#include "ops/coll/call.hpp"
+#include "ops/coll/collective_side.hpp"
+#include "ops/coll/member.hpp"
+#include "ops/env/errors.hpp"
+
+namespace sluice::ops::coll {
+
+// The buffers of one call at this rank. One stays as constructed where it means nothing.
+struct Sides {
+  CollectiveSide send;
+  CollectiveSide recv;
+
+  [[nodiscard]] bool is_staged() const noexcept { return send.is_staged() || recv.is_staged(); }
+  // Takes the staging memory and puts it into the call's arguments.
+  [[nodiscard]] Status open(Call *call);
+  [[nodiscard]] Status copy_down() const;
+  [[nodiscard]] Status copy_up() const;
+  void record(Operation operation, std::chrono::nanoseconds time) const noexcept;
+};
+
+// Nobody asks what the buffers are: no backend is loaded, and nothing is counted.
+[[nodiscard]] bool needs_no_sides() noexcept;
+
+// Plan, execute and complete, after `classified`, which says how classifying went. The staged form: what the host MPI
+// may not touch is brought into its reach, and the host MPI does the rest; each rank decides for itself. Further forms,
+// which the ranks take together, are chosen in here.
+int plan_and_execute(Call *call, Sides *sides, const Status &classified);
+
+// `classify` is given the member, and classifies the sides that count.
+template <typename Classify>
+int carry_out(Call *call, Classify classify) {
+  return guarded(call->comm, [&]() -> int {
+    Sides sides;
+    Status classified;
+    if (Member member; !needs_no_sides() && Member::of(call->comm, &member)) classified = classify(member, &sides);
+    return plan_and_execute(call, &sides, classified);
+  });
+}
+
+}  // namespace sluice::ops::coll

@@ -1,0 +1,252 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "ops/coll/collective_side.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+#include "base/log.hpp"
+#include "ops/datatype/layout_of.hpp"
+#include "plan/collective.hpp"
+#include "plan/policy.hpp"
+#include "wire/host.hpp"
+
+namespace sluice::ops::coll {
+namespace {
+
+using transfer::at;
+using transfer::Region;
+using transfer::StagedBlock;
+
+constexpr std::int64_t kMostInt = std::numeric_limits<std::int32_t>::max();
+
+// The arrays that the call should have are there.
+bool has_arrays(const Argument &argument) noexcept {
+  return (!argument.counts.is_named() || !argument.counts.is_null()) &&
+         (!argument.displacements.is_named() || !argument.displacements.is_null()) &&
+         (!argument.has_types || argument.types != nullptr);
+}
+
+// Blocks that only follow each other, all of one count.
+bool is_regular(const Argument &argument) noexcept {
+  return !argument.counts.is_named() && !argument.displacements.is_named() && !argument.has_types;
+}
+
+std::int64_t count_at(const Argument &argument, std::size_t block) noexcept {
+  return argument.counts.is_named() ? argument.counts.at(block) : argument.count;
+}
+
+MPI_Datatype type_at(const Argument &argument, std::size_t block) noexcept {
+  return argument.has_types ? argument.types[block] : argument.type;
+}
+
+}  // namespace
+
+OwnTypes::~OwnTypes() {
+  for (Made &made : types_) {
+    if (wire::host().MPI_Type_free(&made.type) != MPI_SUCCESS) log::debug("ops", "a datatype could not be freed");
+  }
+}
+
+Status OwnTypes::make(std::uint64_t size_bytes, MPI_Datatype *type) {
+  for (const Made &made : types_) {
+    if (made.size_bytes != size_bytes) continue;
+    *type = made.type;
+    return {};
+  }
+  MPI_Datatype made = MPI_DATATYPE_NULL;
+  if (wire::host().MPI_Type_contiguous(static_cast<int>(size_bytes), MPI_BYTE, &made) != MPI_SUCCESS) {
+    return Status::error(ErrorKind::kBackend, "the host MPI could not make a datatype to stage with");
+  }
+  types_.push_back({size_bytes, made});
+  if (wire::host().MPI_Type_commit(&types_.back().type) != MPI_SUCCESS) {
+    return Status::error(ErrorKind::kBackend, "the host MPI could not commit a datatype to stage with");
+  }
+  *type = types_.back().type;
+  return {};
+}
+
+Status CollectiveSide::classify(const Argument &argument, int n_blocks, const BlockAccess &access, Use use) {
+  n_blocks_ = n_blocks;
+  is_significant_ = n_blocks > 0 && !argument.is_in_place();
+  if (!is_significant_ || !has_arrays(argument)) return {};
+  Verdict verdict = Verdict::kUnread;
+  if (!device::loaded_backends().empty()) {
+    if (Status status = look(argument, &verdict); !status.is_ok()) return status;
+  }
+  if (verdict != Verdict::kStaged) {
+    count_host_bytes(argument);
+    return {};
+  }
+  bool is_good = true;
+  std::vector<StagedBlock> blocks;
+  if (Status status = add_blocks(argument, access, &is_good, &blocks); !status.is_ok() || !is_good) return status;
+  blocks_.set(place_, std::move(blocks));
+  moved_bytes_ = blocks_.moved_bytes();
+  // Absolute addresses may lead to several allocations, on devices and on the host: no image of those.
+  const std::uint64_t span_bytes = argument.buffer == MPI_BOTTOM ? 0 : blocks_.span().size_bytes;
+  plan_ = plan::choose_collective({place_.kind, blocks_.size_bytes(), span_bytes, use == Use::kReduced},
+                                  plan::policy_of(place_.backend, place_.device));
+  // Where packing cannot be said to the host MPI an image still can, gaps and all.
+  if (plan_.form == plan::Form::kPacked && span_bytes != 0 && !can_pack(argument)) plan_.form = plan::Form::kImage;
+  return {};
+}
+
+Status CollectiveSide::layout_at(const Argument &argument, std::size_t block, bool *is_good) {
+  const MPI_Datatype type = type_at(argument, block);
+  if (layout_ != nullptr && type == type_) return {};
+  layout_.reset();
+  if (!named_layout(type, &layout_)) {
+    *is_good = is_valid(type);  // the host MPI will say so, in its own words
+    if (!*is_good) return {};
+    if (Status status = layout_of(type, &layout_); !status.is_ok()) return status;
+  }
+  type_ = type;
+  return {};
+}
+
+Status CollectiveSide::classify_block(const Region &region) {
+  Status status = device::classify(at(region.origin, region.layout->first_byte), &place_);
+  if (region.origin != nullptr && place_.kind != MemoryKind::kHost) return status;
+  // With MPI_BOTTOM each block has an address of its own, and one on a device is enough.
+  for (const transfer::Block &block : region.layout->blocks) {
+    if (!status.is_ok() || place_.kind != MemoryKind::kHost) break;
+    status = device::classify(at(region.origin, block.offset_bytes), &place_);
+  }
+  return status;
+}
+
+Status CollectiveSide::look(const Argument &argument, Verdict *verdict) {
+  const bool is_absolute = argument.buffer == MPI_BOTTOM;
+  for (int i = 0; i < n_blocks_; ++i) {
+    const auto block = static_cast<std::size_t>(i);
+    const std::int64_t count = count_at(argument, block);
+    if (count < 0) return {};
+    if (count == 0) continue;
+    bool is_good = true;
+    if (Status status = layout_at(argument, block, &is_good); !status.is_ok() || !is_good) return status;
+    if (layout_->size_bytes == 0) continue;
+    std::int64_t offset = argument.displacements.is_named() ? argument.displacements.at(block) : 0;
+    if (!argument.has_types) offset *= layout_->extent_bytes;
+    const Region region{at(static_cast<std::byte *>(argument.buffer), offset), count, layout_, {}};
+    Status status;
+    if (is_absolute) {
+      status = classify_block(region);
+    } else {
+      status = device::classify(at(region.origin, layout_->first_byte), &place_);
+    }
+    if (!status.is_ok()) return status;
+    const plan::Plan plan =
+        plan::choose_collective({place_.kind, 1, 1, false}, plan::policy_of(place_.backend, place_.device));
+    *verdict = plan.route == Route::kStaged ? Verdict::kStaged : Verdict::kHost;
+    // One object, one kind of memory.
+    if (!is_absolute || *verdict == Verdict::kStaged || is_regular(argument)) return {};
+  }
+  return {};
+}
+
+Status CollectiveSide::add_blocks(const Argument &argument, const BlockAccess &access, bool *is_good,
+                                  std::vector<StagedBlock> *blocks) {
+  std::int64_t position = 0;  // of a block that follows the one before, in extents
+  for (int i = 0; i < n_blocks_; ++i) {
+    const auto block = static_cast<std::size_t>(i);
+    const std::int64_t count = count_at(argument, block);
+    *is_good = count >= 0;
+    if (!*is_good) return {};
+    if (count == 0) continue;
+    if (Status status = layout_at(argument, block, is_good); !status.is_ok() || !*is_good) return status;
+    if (layout_->size_bytes == 0) continue;
+    std::int64_t offset = argument.displacements.is_named() ? argument.displacements.at(block) : position;
+    if ((!argument.has_types && __builtin_mul_overflow(offset, layout_->extent_bytes, &offset)) ||
+        __builtin_add_overflow(position, count, &position)) {
+      return Status::error(ErrorKind::kInvalidArgument,
+                           "the blocks of a collective operation reach farther than an address; lower its counts");
+    }
+    const bool continues = is_regular(argument) && !blocks->empty() && blocks->back().access == access.of(i);
+    if (continues) {
+      blocks->back().region.count += count;
+      continue;
+    }
+    const Region region{at(static_cast<std::byte *>(argument.buffer), offset), count, layout_, place_};
+    blocks->push_back({region, access.of(i), nullptr});
+    indices_.push_back(i);
+  }
+  return {};
+}
+
+void CollectiveSide::count_host_bytes(const Argument &argument) {
+  if (!statistics::is_enabled()) return;
+  for (int i = 0; i < n_blocks_; ++i) {
+    const auto block = static_cast<std::size_t>(i);
+    const std::int64_t count = count_at(argument, block);
+    bool is_good = true;
+    if (count <= 0 || !layout_at(argument, block, &is_good).is_ok() || !is_good) continue;
+    moved_bytes_ += static_cast<std::uint64_t>(count) * layout_->size_bytes;
+  }
+}
+
+// The packed blocks' places and types can be put into the arguments.
+bool CollectiveSide::can_pack(const Argument &argument) const noexcept {
+  const std::vector<StagedBlock> &blocks = blocks_.blocks();
+  if (std::any_of(blocks.begin(), blocks.end(), [](const StagedBlock &block) {
+        return !block.region.layout->is_contiguous && block.region.layout->size_bytes > kMostInt;
+      })) {
+    return false;
+  }
+  if (!argument.displacements.is_named() || argument.displacements.is_wide()) return true;
+  std::int64_t end = 0;
+  for (const StagedBlock &block : blocks) {
+    const auto bytes = static_cast<std::int64_t>(block.region.size_bytes());
+    if (__builtin_add_overflow(end, argument.has_types ? bytes : block.region.count, &end)) return false;
+  }
+  return end <= kMostInt;
+}
+
+Status CollectiveSide::open(Argument *argument) {
+  if (plan_.form == plan::Form::kPacked) return pack(argument);
+  if (Status status = blocks_.open_image(plan_.staging_memory); !status.is_ok()) return status;
+  argument->buffer = blocks_.image_of(argument->buffer);
+  return {};
+}
+
+Status CollectiveSide::pack(Argument *argument) {
+  if (!can_pack(*argument)) {
+    return Status::error(ErrorKind::kUnsupported,
+                         "more than 2 GiB in several places cannot be staged through int displacements; use the "
+                         "large-count form of the operation");
+  }
+  if (Status status = blocks_.open_packed(plan_.staging_memory); !status.is_ok()) return status;
+  const auto n_blocks = static_cast<std::size_t>(n_blocks_);
+  if (argument->has_types) types_.assign(argument->types, argument->types + n_blocks);
+  std::vector<std::int64_t> displacements(argument->displacements.is_named() ? n_blocks : 0);
+  std::int64_t position = 0;  // in elements, with `types` in bytes
+  for (std::size_t k = 0; k < indices_.size(); ++k) {
+    const Region &region = blocks_.blocks()[k].region;
+    const auto i = static_cast<std::size_t>(indices_[k]);
+    if (!displacements.empty()) displacements[i] = position;
+    position += argument->has_types ? static_cast<std::int64_t>(region.size_bytes()) : region.count;
+    if (region.layout->is_contiguous) continue;
+    // As many elements, each as long: so that the host MPI cuts the message where it would cut the program's.
+    MPI_Datatype *type = argument->has_types ? &types_[i] : &argument->type;
+    if (Status status = own_types_.make(region.layout->size_bytes, type); !status.is_ok()) return status;
+  }
+  argument->buffer = blocks_.data();
+  if (argument->has_types) argument->set_types(types_.data());
+  if (displacements.empty()) return {};
+  if (argument->displacements.is_wide()) {
+    wide_displacements_ = std::move(displacements);
+    argument->displacements = Numbers(wide_displacements_.data());
+  } else {
+    displacements_.resize(n_blocks);
+    std::transform(displacements.begin(), displacements.end(), displacements_.begin(),
+                   [](std::int64_t value) { return static_cast<std::int32_t>(value); });
+    argument->displacements = Numbers(displacements_.data());
+  }
+  return {};
+}
+
+void CollectiveSide::record(Operation operation, std::chrono::nanoseconds time) const noexcept {
+  if (is_significant_) statistics::record(operation, place_.kind, plan_.route, 1, moved_bytes_, time);
+}
+
+}  // namespace sluice::ops::coll

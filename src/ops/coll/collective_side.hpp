@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// CollectiveSide: one buffer of a collective call at this rank: classified, planned, and made ready for the host MPI.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <vector>
+
+#include "base/statistics.hpp"
+#include "ops/coll/call.hpp"
+#include "plan/plan.hpp"
+#include "transfer/staged_blocks.hpp"
+
+namespace sluice::ops::coll {
+
+using transfer::Access;
+
+// What the call does with each block of a buffer.
+struct BlockAccess {
+  Access all = Access::kNone;
+  int exception = -1;  // this block is accessed as `exceptional` says
+  Access exceptional = Access::kNone;
+  const std::vector<bool> *is_used = nullptr;  // blocks for which it is false are not accessed
+
+  [[nodiscard]] Access of(int block) const noexcept {
+    if (is_used != nullptr && !(*is_used)[static_cast<std::size_t>(block)]) return Access::kNone;
+    return block == exception ? exceptional : all;
+  }
+};
+
+// What becomes of the payload inside the host MPI.
+enum class Use : std::uint8_t { kMoved, kReduced };
+
+// Types of ours, for one call. Move only.
+class OwnTypes {
+ public:
+  OwnTypes() noexcept = default;
+  OwnTypes(OwnTypes &&other) noexcept { types_.swap(other.types_); }
+  OwnTypes &operator=(OwnTypes &&other) noexcept {
+    types_.swap(other.types_);
+    return *this;
+  }
+  OwnTypes(const OwnTypes &) = delete;
+  OwnTypes &operator=(const OwnTypes &) = delete;
+  ~OwnTypes();
+
+  // A type of `size_bytes` bytes without gaps. Errors: the host MPI refuses.
+  [[nodiscard]] Status make(std::uint64_t size_bytes, MPI_Datatype *type);
+
+ private:
+  struct Made {
+    std::uint64_t size_bytes;
+    MPI_Datatype type;
+  };
+  std::vector<Made> types_;
+};
+
+class CollectiveSide {
+ public:
+  // Classify and plan: a buffer of `n_blocks` blocks, which are accessed as `access` says. A side that goes to the host
+  // MPI unread (host memory, nothing to move, or arguments that are for the host MPI to refuse) is no error and is not
+  // staged.
+  [[nodiscard]] Status classify(const Argument &argument, int n_blocks, const BlockAccess &access, Use use);
+
+  [[nodiscard]] bool is_staged() const noexcept { return plan_.route == Route::kStaged; }
+
+  // Execute, the part before the host MPI's call: takes staging memory and puts into *argument, the one that was
+  // classified, what the host MPI is to be given. The types and arrays in it live as long as this side. Only for a
+  // staged side. Blocks.
+  [[nodiscard]] Status open(Argument *argument);
+  // Brings what is read into the staging memory. Nothing for a side that is not staged. Blocks.
+  [[nodiscard]] Status copy_down() const { return is_staged() ? blocks_.copy_down() : Status(); }
+  // The part after it: brings what was written up into the program's buffer. Nothing for a side that is not staged.
+  [[nodiscard]] Status copy_up() const { return is_staged() ? blocks_.copy_up() : Status(); }
+
+  // Counts one call in the statistics, unless the buffer means nothing here.
+  void record(Operation operation, std::chrono::nanoseconds time) const noexcept;
+
+ private:
+  // What the first block with bytes says: where it lies, and whether the arguments are good so far.
+  enum class Verdict : std::uint8_t { kUnread, kHost, kStaged };
+  [[nodiscard]] Status look(const Argument &argument, Verdict *verdict);
+  [[nodiscard]] Status add_blocks(const Argument &argument, const BlockAccess &access, bool *is_good,
+                                  std::vector<transfer::StagedBlock> *blocks);
+  [[nodiscard]] Status layout_at(const Argument &argument, std::size_t block, bool *is_good);
+  [[nodiscard]] Status classify_block(const transfer::Region &region);
+  void count_host_bytes(const Argument &argument);
+  [[nodiscard]] bool can_pack(const Argument &argument) const noexcept;
+  [[nodiscard]] Status pack(Argument *argument);
+
+  int n_blocks_ = 0;
+  bool is_significant_ = false;
+  std::uint64_t moved_bytes_ = 0;
+  device::Place place_;
+  plan::Plan plan_;
+  transfer::StagedBlocks blocks_;
+  std::vector<int> indices_;  // of blocks_, among the blocks of the call
+  // The layout found last, and its type.
+  MPI_Datatype type_{};
+  transfer::LayoutPtr layout_;
+  // What stands for the program's arrays and types.
+  std::vector<std::int32_t> displacements_;
+  std::vector<std::int64_t> wide_displacements_;
+  std::vector<MPI_Datatype> types_;
+  OwnTypes own_types_;
+};
+
+}  // namespace sluice::ops::coll

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "ops/coll/member.hpp"
+
+#include <cstddef>
+
+#include "wire/host.hpp"
+
+namespace sluice::ops::coll {
+namespace {
+
+bool of_grid(MPI_Comm comm, Neighborhood *neighborhood) {
+  int n_dimensions = 0;
+  if (wire::host().MPI_Cartdim_get(comm, &n_dimensions) != MPI_SUCCESS) return false;
+  for (int dimension = 0; dimension < n_dimensions; ++dimension) {
+    int below = MPI_PROC_NULL;
+    int above = MPI_PROC_NULL;
+    if (wire::host().MPI_Cart_shift(comm, dimension, 1, &below, &above) != MPI_SUCCESS) return false;
+    for (const int neighbor : {below, above}) {
+      neighborhood->sources.push_back(neighbor != MPI_PROC_NULL);
+      neighborhood->destinations.push_back(neighbor != MPI_PROC_NULL);
+    }
+  }
+  return true;
+}
+
+bool of_graph(MPI_Comm comm, Neighborhood *neighborhood) {
+  int rank = 0;
+  int n_neighbors = 0;
+  if (wire::host().MPI_Comm_rank(comm, &rank) != MPI_SUCCESS ||
+      wire::host().MPI_Graph_neighbors_count(comm, rank, &n_neighbors) != MPI_SUCCESS || n_neighbors < 0) {
+    return false;
+  }
+  neighborhood->sources.assign(static_cast<std::size_t>(n_neighbors), true);
+  neighborhood->destinations = neighborhood->sources;
+  return true;
+}
+
+bool of_distributed_graph(MPI_Comm comm, Neighborhood *neighborhood) {
+  int n_sources = 0;
+  int n_destinations = 0;
+  int is_weighted = 0;
+  if (wire::host().MPI_Dist_graph_neighbors_count(comm, &n_sources, &n_destinations, &is_weighted) != MPI_SUCCESS ||
+      n_sources < 0 || n_destinations < 0) {
+    return false;
+  }
+  neighborhood->sources.assign(static_cast<std::size_t>(n_sources), true);
+  neighborhood->destinations.assign(static_cast<std::size_t>(n_destinations), true);
+  return true;
+}
+
+}  // namespace
+
+bool Member::of(MPI_Comm comm, Member *member) {
+  const wire::Host &host = wire::host();
+  int is_inter = 0;
+  if (comm == MPI_COMM_NULL || host.MPI_Comm_test_inter(comm, &is_inter) != MPI_SUCCESS ||
+      host.MPI_Comm_rank(comm, &member->rank) != MPI_SUCCESS ||
+      host.MPI_Comm_size(comm, &member->size) != MPI_SUCCESS) {
+    return false;
+  }
+  member->is_inter = is_inter != 0;
+  member->n_peers = member->size;
+  return !member->is_inter || host.MPI_Comm_remote_size(comm, &member->n_peers) == MPI_SUCCESS;
+}
+
+Role Member::role(int root) const noexcept {
+  if (!is_inter) return root == rank ? Role::kRoot : Role::kOther;
+  if (root == MPI_ROOT) return Role::kRoot;
+  return root == MPI_PROC_NULL ? Role::kIdle : Role::kOther;
+}
+
+bool Neighborhood::of(MPI_Comm comm, Neighborhood *neighborhood) {
+  int topology = MPI_UNDEFINED;
+  if (wire::host().MPI_Topo_test(comm, &topology) != MPI_SUCCESS) return false;
+  if (topology == MPI_CART) return of_grid(comm, neighborhood);
+  if (topology == MPI_GRAPH) return of_graph(comm, neighborhood);
+  return topology == MPI_DIST_GRAPH && of_distributed_graph(comm, neighborhood);
+}
+
+}  // namespace sluice::ops::coll

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// MPI_Reduce_local and its large-count form: a reduction that nobody else has a part in.
+#include "generated/operations.hpp"
+#include "ops/coll/carry_out.hpp"
+#include "ops/p2p/side.hpp"
+#include "wire/host.hpp"
+
+namespace sluice::ops {
+namespace {
+
+template <typename Count>
+using ReduceLocalFunction = int (*wire::Host::*)(const void *, void *, Count, MPI_Datatype, MPI_Op);
+
+template <typename Count>
+int reduce_local_through(ReduceLocalFunction<Count> function, const void *inbuf, void *inoutbuf, Count count,
+                         MPI_Datatype datatype, MPI_Op op) {
+  if (is_plain_host_traffic()) return (wire::host().*function)(inbuf, inoutbuf, count, datatype, op);
+  // It names no communicator; errors go where MPI sends those without one.
+  const MPI_Comm comm = MPI_COMM_SELF;
+  return guarded(comm, [&]() -> int {
+    const statistics::Stopwatch watch;
+    coll::Call call;
+    call.comm = comm;
+    call.send.set_buffer(inbuf);
+    call.recv.buffer = inoutbuf;
+    for (coll::Argument *argument : {&call.send, &call.recv}) {
+      argument->count = count;
+      argument->type = datatype;
+    }
+    // classify and plan
+    coll::Sides sides;
+    Status status = sides.send.classify(call.send, 1, {coll::Access::kRead}, coll::Use::kReduced);
+    if (status.is_ok()) {
+      status = sides.recv.classify(call.recv, 1, {coll::Access::kReadWrite}, coll::Use::kReduced);
+    }
+    // execute
+    if (status.is_ok()) status = sides.open(&call);
+    if (status.is_ok()) status = sides.copy_down();
+    if (!status.is_ok()) return raise(comm, status);
+    const int result = (wire::host().*function)(call.send.buffer, call.recv.buffer, count, datatype, op);
+    if (result != MPI_SUCCESS) return result;
+    // complete
+    status = sides.copy_up();
+    sides.record(Operation::kReduceLocal, watch.elapsed());
+    return status.is_ok() ? MPI_SUCCESS : raise(comm, status);
+  });
+}
+
+}  // namespace
+
+int reduce_local(const void *inbuf, void *inoutbuf, int count, MPI_Datatype datatype, MPI_Op op) {
+  return reduce_local_through(&wire::Host::MPI_Reduce_local, inbuf, inoutbuf, count, datatype, op);
+}
+
+int reduce_local_c(const void *inbuf, void *inoutbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op) {
+  return reduce_local_through(&wire::Host::MPI_Reduce_local_c, inbuf, inoutbuf, count, datatype, op);
+}
+
+}  // namespace sluice::ops

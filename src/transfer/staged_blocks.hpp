@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Staging for a buffer of many blocks, of which some are read and some are written: what a collective operation has at
+// a rank (CCGrid'23, section III.D: only the useful data is copied). Without MPI.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "base/status.hpp"
+#include "device/staging_pool.hpp"
+#include "transfer/layout.hpp"
+#include "transfer/staged.hpp"
+
+namespace sluice::transfer {
+
+// What an operation does with a block.
+enum class Access : std::uint8_t { kNone, kRead, kWrite, kReadWrite };
+
+// One block: elements of one type. Blocks of no bytes are left out.
+struct StagedBlock {
+  Region region;
+  Access access = Access::kNone;
+  std::byte *staged = nullptr;  // set by open_...: in an image what stands for the origin, else the first byte
+
+  [[nodiscard]] bool is_read() const noexcept { return access == Access::kRead || access == Access::kReadWrite; }
+  [[nodiscard]] bool is_written() const noexcept { return access == Access::kWrite || access == Access::kReadWrite; }
+};
+
+// The memory that blocks reach over.
+struct Span {
+  std::byte *lowest = nullptr;
+  std::uint64_t size_bytes = 0;  // 0: nothing, or more than an offset can say
+};
+
+class StagedBlocks {
+ public:
+  StagedBlocks() noexcept = default;
+
+  // The blocks, all in the memory that `place` says.
+  void set(const device::Place &place, std::vector<StagedBlock> blocks) noexcept;
+
+  [[nodiscard]] const std::vector<StagedBlock> &blocks() const noexcept { return blocks_; }
+  [[nodiscard]] Span span() const noexcept;
+  // Payload of all blocks; the largest number when it is more than that.
+  [[nodiscard]] std::uint64_t size_bytes() const noexcept;
+  // Payload of those that are read, or written.
+  [[nodiscard]] std::uint64_t moved_bytes() const noexcept;
+
+  // Takes staging memory in which each byte lies as far from the others as in the program's buffer. Copies nothing.
+  // Errors: no memory, the program's memory was freed.
+  [[nodiscard]] Status open_image(StagingMemory memory);
+  // Takes staging memory for the payloads, one after the other.
+  [[nodiscard]] Status open_packed(StagingMemory memory);
+
+  // Copies the blocks that are read down; an image of types with gaps in one piece where it lies in one allocation.
+  // Blocks. Errors of the runtime leave the program's memory as it was.
+  [[nodiscard]] Status copy_down() const;
+  // Copies the blocks that are written up, and touches no byte between them nor in the gaps of their types. Blocks.
+  [[nodiscard]] Status copy_up() const;
+
+  [[nodiscard]] bool is_open() const noexcept { return !lease_.is_empty(); }
+  // Packed: the first byte. An image: what stands for `address`, which may lie outside the staging memory.
+  [[nodiscard]] std::byte *data() const noexcept { return lease_.data(); }
+  [[nodiscard]] std::byte *image_of(const void *address) const noexcept;
+
+ private:
+  enum class Direction : std::uint8_t { kDown, kUp };
+  [[nodiscard]] Status acquire(StagingMemory memory, std::uint64_t size_bytes);
+  [[nodiscard]] bool is_read_in_one_piece() const noexcept;
+  [[nodiscard]] Status copy_blocks(Direction direction) const;
+
+  device::Place place_;
+  std::vector<StagedBlock> blocks_;
+  device::StagingLease lease_;
+  bool is_image_ = false;
+  std::int64_t image_distance_ = 0;  // from an address of the program's to the one that stands for it
+};
+
+}  // namespace sluice::transfer
