@@ -196,8 +196,7 @@ int request_get_status_some(int incount, const MPI_Request array_of_requests[], 
       array_of_indices[0] = apart;
       return settle(&watched, MPI_SUCCESS, 1, array_of_indices, statuses, false);
     }
-    const int result =
-        wire::host().MPI_Request_get_status_some(incount, visible, outcount, array_of_indices, statuses);
+    const int result = wire::host().MPI_Request_get_status_some(incount, visible, outcount, array_of_indices, statuses);
     if (result == MPI_SUCCESS && *outcount == MPI_UNDEFINED && watched.is_any_hidden()) *outcount = 0;
     if (watched.is_empty() || result != MPI_SUCCESS || *outcount == MPI_UNDEFINED) return result;
     return settle(&watched, result, *outcount, array_of_indices, statuses, false);
