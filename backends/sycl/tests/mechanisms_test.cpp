@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Which mechanism the module takes for the memory of other processes, as far as a device without any can show it.
-#include <dlfcn.h>
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -8,6 +7,7 @@
 #include <cstring>
 #include <string>
 
+#include "../../module_table.h"
 #include "../ipc_handle.h"
 #include "sluice/backend.h"
 
@@ -28,12 +28,7 @@ constexpr sluice_host_services_t kServices = {sizeof(sluice_host_services_t), []
                                               }};
 
 const sluice_backend_t &table() {
-  static const sluice_backend_t *loaded = [] {
-    void *library = dlopen(SLUICE_MODULE_PATH, RTLD_NOW | RTLD_LOCAL);
-    EXPECT_NE(library, nullptr) << dlerror();
-    return reinterpret_cast<sluice_backend_table_fn>(dlsym(library, SLUICE_BACKEND_TABLE_SYMBOL))();
-  }();
-  return *loaded;
+  return sluice::backends::module_table();
 }
 
 // A handle of another process, which is right but for what it stands for.
