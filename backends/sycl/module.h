@@ -73,6 +73,8 @@ sluice_result_t ipc_export(const void *address, sluice_ipc_handle_t *handle, uin
                            uint64_t *size_bytes);
 sluice_result_t ipc_open(int32_t device, const sluice_ipc_handle_t *handle, void **base);
 sluice_result_t ipc_close(int32_t device, void *base);
+// Hands no more memory over; calls nothing of the runtime. Handles of Level Zero's mechanism are then good for nothing.
+void stop_exports();
 
 // words.cpp
 const char *const *support_words();

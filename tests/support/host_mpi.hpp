@@ -43,7 +43,7 @@ bool overruns_in_reduce_scatter_block();
 // Open MPI 4: after MPI_Ialltoallv in place with no elements at some ranks alone, non-blocking collectives never end.
 bool hangs_after_empty_ialltoallv();
 
-// MPICH 4.0 and 5.0 (seldom): MPI_Ibcast on an intercommunicator is complete before the data is there.
+// MPICH 4.0 and 5.0: MPI_Ibcast and MPI_Bcast_init on an intercommunicator are complete before the data is there.
 bool loses_data_between_groups();
 
 // MPICH 4.0, Intel MPI: MPI_Ialltoallw in place with different types for different ranks takes one for the other.

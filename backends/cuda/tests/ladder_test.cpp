@@ -2,7 +2,6 @@
 // The ways to other processes, on the loop-back driver: which one memory takes, that a handle never outlives what it
 // names, and what is refused. The other process is a child that this one forks, which only opens and reads.
 #include <cuda.h>
-#include <dlfcn.h>
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -13,6 +12,7 @@
 #include <map>
 #include <string>
 
+#include "../../module_table.h"
 #include "loopback.h"
 #include "sluice/backend.h"
 
@@ -32,12 +32,7 @@ const sluice_host_services_t kServices = {sizeof kServices, [](int, const char *
                                           }};
 
 const sluice_backend_t &table() {
-  static const sluice_backend_t *loaded = [] {
-    void *library = dlopen(SLUICE_MODULE_PATH, RTLD_NOW | RTLD_LOCAL);
-    EXPECT_NE(library, nullptr) << dlerror();
-    return reinterpret_cast<sluice_backend_table_fn>(dlsym(library, SLUICE_BACKEND_TABLE_SYMBOL))();
-  }();
-  return *loaded;
+  return sluice::backends::module_table();
 }
 
 // The module under its knobs, with device 0 current.
