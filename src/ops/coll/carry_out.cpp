@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "ops/coll/carry_out.hpp"
 
+#include <algorithm>
+#include <array>
 #include <memory>
 #include <utility>
 
@@ -48,12 +50,22 @@ bool is_between_groups(MPI_Comm comm) {
          wire::host().MPI_Comm_test_inter(comm, &is_inter) == MPI_SUCCESS && is_inter != 0;
 }
 
+// The host MPIs' non-blocking forms of reductions are not to be relied on with types that only a program's own
+// operation takes: Open MPI 4's MPI_Ireduce writes beside its memory when one has a lower bound. All members name the
+// same operation.
+bool is_by_own_operation(MPI_Op op) {
+  const std::array predefined = {MPI_OP_NULL, MPI_MAX,    MPI_MIN,    MPI_SUM,     MPI_PROD,
+                                 MPI_LAND,    MPI_BAND,   MPI_LOR,    MPI_BOR,     MPI_LXOR,
+                                 MPI_BXOR,    MPI_MAXLOC, MPI_MINLOC, MPI_REPLACE, MPI_NO_OP};
+  return std::find(predefined.begin(), predefined.end(), op) == predefined.end();
+}
+
 int execute_blocking(const Call &call, const Sides &sides) {
   const statistics::Stopwatch watch;
   Status status = sides.copy_down();
   if (!status.is_ok()) return raise(call.comm, status);
   const auto block = [&] { return call.block(call); };
-  const int result = call.comes_after_barrier || is_between_groups(call.comm)
+  const int result = call.comes_after_barrier || is_between_groups(call.comm) || is_by_own_operation(call.op)
                          ? after_barrier(call.comm, block)
                          : in_turns(call.comm, block, [&](MPI_Request *request) { return call.start(call, request); });
   if (result != MPI_SUCCESS) return result;
