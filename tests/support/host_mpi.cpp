@@ -84,11 +84,44 @@ bool hangs_after_empty_ialltoallv() {
 }
 
 bool loses_data_between_groups() {
-  return version_starts_with("MPICH Version:");
+  return version_starts_with("MPICH Version:") || version_starts_with("Intel(R) MPI");
 }
 
 bool mixes_types_in_place() {
   return version_starts_with("MPICH Version:\t4.0") || version_starts_with("Intel(R) MPI");
+}
+
+bool misplaces_allgatherv_of_one_rank() {
+  return version_starts_with("MPICH Version:\t4.0");
+}
+
+bool fails_on_uneven_graphs() {
+  return version_starts_with("MPICH Version:\t4.0") || version_starts_with("Open MPI v4.");
+}
+
+bool misplaces_alltoallw_of_one_rank() {
+  return version_starts_with("Open MPI v4.");
+}
+
+bool mixes_types_between_groups() {
+  return version_starts_with("Open MPI v4.");
+}
+
+bool fails_in_testall_of_collectives() {
+  return version_starts_with("MPICH Version:") && !version_starts_with("MPICH Version:\t4.0");
+}
+
+bool overruns_in_reduce_with_lower_bound() {
+  return version_starts_with("Intel(R) MPI") ||
+         (version_starts_with("MPICH Version:") && !version_starts_with("MPICH Version:\t4.0"));
+}
+
+bool overruns_in_ireduce_with_lower_bound() {
+  return version_starts_with("Open MPI v4.");
+}
+
+bool hangs_in_alltoallw_between_groups() {
+  return version_starts_with("Open MPI v4.");
 }
 
 }  // namespace sluice::tests

@@ -36,17 +36,44 @@ bool hangs_in_truncated_waitall();
 // back its memory at the end of its first start.
 bool breaks_persistent_collectives();
 
-// MPICH: MPI_Reduce_scatter_block by an operation that does not commute writes behind its own memory when a type has
-// gaps.
+// MPICH: MPI_Reduce_scatter_block, and in other forms MPI_Reduce_scatter, by an operation that does not commute write
+// behind their own memory when a type has gaps.
 bool overruns_in_reduce_scatter_block();
 
 // Open MPI 4: after MPI_Ialltoallv in place with no elements at some ranks alone, non-blocking collectives never end.
 bool hangs_after_empty_ialltoallv();
 
-// MPICH 4.0 and 5.0: MPI_Ibcast and MPI_Bcast_init on an intercommunicator are complete before the data is there.
+// MPICH, Intel MPI: MPI_Ibcast and MPI_Bcast_init on an intercommunicator are complete before the data is there.
 bool loses_data_between_groups();
 
 // MPICH 4.0, Intel MPI: MPI_Ialltoallw in place with different types for different ranks takes one for the other.
 bool mixes_types_in_place();
+
+// MPICH 4.0: MPI_Allgatherv by a group of one rank leaves the displacement of its block out of account; between groups
+// of which one has one rank it never ends.
+bool misplaces_allgatherv_of_one_rank();
+
+// MPICH 4.0, Open MPI 4: on a graph whose ranks have different numbers of sources and destinations
+// MPI_Neighbor_alltoallw is complete before the data is there (MPICH), or neighbours' messages are taken for each
+// other, or never come (Open MPI).
+bool fails_on_uneven_graphs();
+
+// Open MPI 4: MPI_Alltoallw on a communicator of one rank takes its displacements for others.
+bool misplaces_alltoallw_of_one_rank();
+
+// Open MPI 4: MPI_Scatterv between groups takes the root's counts for counts of the receivers' types.
+bool mixes_types_between_groups();
+
+// MPICH 5: MPI_Testall calls a persistent collective operation no valid request.
+bool fails_in_testall_of_collectives();
+
+// By an operation of the program's own that commutes, on a type whose lower bound is not zero, these give a wrong
+// result and write beside their buffers: MPI_Reduce of MPICH 5; MPI_Reduce and MPI_Allreduce of Intel MPI; MPI_Ireduce
+// of Open MPI 4.
+bool overruns_in_reduce_with_lower_bound();
+bool overruns_in_ireduce_with_lower_bound();
+
+// Open MPI 4: MPI_Alltoallw of long messages between groups of different sizes never ends.
+bool hangs_in_alltoallw_between_groups();
 
 }  // namespace sluice::tests

@@ -2,7 +2,6 @@
 // MPI_Reduce, MPI_Allreduce, MPI_Scan, MPI_Exscan, MPI_Reduce_scatter, MPI_Reduce_scatter_block, MPI_Reduce_local.
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <cstring>
 
 #include "tests/ranks/coll/variants.hpp"
@@ -18,45 +17,9 @@ SLUICE_COLLECTIVE(Exscan, exscan)
 SLUICE_COLLECTIVE(Reduce_scatter, reduce_scatter)
 SLUICE_COLLECTIVE(Reduce_scatter_block, reduce_scatter_block)
 
-// An operation of the program's own for the types of the variants: it walks over the elements as the type says, and
-// depends on the order of the ranks.
-void weave(void *in, void *inout, int *length, MPI_Datatype *type) {
-  MPI_Aint lower = 0;
-  MPI_Aint extent = 0;
-  MPI_Type_get_extent(*type, &lower, &extent);
-  const auto &types = element_types();
-  const auto found = std::find_if(types.begin(), types.end(), [&](const Elements &e) {
-    return static_cast<MPI_Aint>(sizeof(int)) * e.extent_ints == extent;
-  });
-  if (found == types.end()) {
-    return;  // the comparison fails
-  }
-  const int places[3][3] = {{0}, {0, 1, 3}, {0, 20}};
-  const auto *right = static_cast<const unsigned *>(inout);
-  const auto *left = static_cast<const unsigned *>(in);
-  auto *result = static_cast<unsigned *>(inout);
-  for (int element = 0; element < *length; ++element) {
-    for (int i = 0; i < found->n_ints; ++i) {
-      const int at = element * found->extent_ints + places[found - types.begin()][i];
-      // The rows of a 2 x 2 matrix modulo 2^16 each: associative, not commutative.
-      const unsigned slope = (left[at] & 0xFFFFU) * (right[at] & 0xFFFFU);
-      const unsigned shift = (left[at] >> 16U) * (right[at] & 0xFFFFU) + (right[at] >> 16U);
-      result[at] = (slope & 0xFFFFU) | (shift << 16U);
-    }
-  }
-}
-
-MPI_Op own_op() {
-  static MPI_Op op = MPI_OP_NULL;
-  if (op == MPI_OP_NULL) {
-    MPI_Op_create(weave, 0, &op);
-  }
-  return op;
-}
-
 // Plain ints by one of MPI's operations, the others by the program's.
 MPI_Op op_for(const Variant &s) {
-  return s.is_contiguous() && s.count % 2 == 1 ? MPI_BXOR : own_op();
+  return s.is_contiguous() && s.count % 2 == 1 ? MPI_BXOR : ordered_op();
 }
 
 // The buffers of a reduction: what goes in, what comes out, and the input inside of the output.

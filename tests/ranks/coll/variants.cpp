@@ -10,18 +10,6 @@
 namespace sluice::tests {
 namespace {
 
-MPI_Datatype indexed_ints(int first, int second, int place_of_second, int extent) {
-  const int lengths[] = {first, second};
-  const int places[] = {0, place_of_second};
-  MPI_Datatype inner = MPI_DATATYPE_NULL;
-  MPI_Datatype type = MPI_DATATYPE_NULL;
-  MPI_Type_indexed(2, lengths, places, MPI_INT, &inner);
-  MPI_Type_create_resized(inner, 0, static_cast<MPI_Aint>(sizeof(int)) * extent, &type);
-  MPI_Type_commit(&type);
-  MPI_Type_free(&inner);
-  return type;
-}
-
 // Where the buffers of this rank lie.
 struct Kinds {
   std::string name;
@@ -97,13 +85,6 @@ bool passes(const Variant &variant, const Kinds &kinds, const TrialOperation &op
 }
 
 }  // namespace
-
-const std::vector<Elements> &element_types() {
-  static const std::vector<Elements> types = {{"ints", MPI_INT, 1, 1},
-                                              {"3 ints in 5", indexed_ints(2, 1, 3, 5), 3, 5},
-                                              {"2 ints in 24", indexed_ints(1, 1, 20, 24), 2, 24}};
-  return types;
-}
 
 void compare_each_variant(const Variety &variety, const TrialOperation &operation) {
   const Session &session = Session::get();

@@ -9,20 +9,10 @@
 #include <type_traits>
 #include <vector>
 
+#include "tests/ranks/coll/elements.hpp"
 #include "tests/support/oracle.hpp"
 
 namespace sluice::tests {
-
-// A type of ints that the buffers consist of. Sluice takes each its own way: as it is, as an image, packed.
-struct Elements {
-  const char *name;
-  MPI_Datatype type;
-  int n_ints;       // in one element
-  int extent_ints;  // from one element to the next
-};
-
-// 1 int; 3 ints in 5; 2 ints in 24. Made by the first call, kept for ever.
-const std::vector<Elements> &element_types();
 
 struct Variant {
   bool is_large = false;  // the _c form

@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "tests/ranks/p2p/completers.hpp"
+#include "tests/support/completers.hpp"
 #include "tests/support/oracle.hpp"
 
 namespace sluice::tests {

@@ -5,7 +5,7 @@
 #include <array>
 #include <vector>
 
-#include "tests/ranks/p2p/completers.hpp"
+#include "tests/support/completers.hpp"
 #include "tests/support/oracle.hpp"
 
 namespace sluice::tests {

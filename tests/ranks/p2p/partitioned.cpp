@@ -18,7 +18,7 @@ TEST(Partitioned, NeedsAnMpiOfVersion4) {
 #include <thread>
 #include <vector>
 
-#include "tests/ranks/p2p/completers.hpp"
+#include "tests/support/completers.hpp"
 #include "tests/support/host_mpi.hpp"
 #include "tests/support/oracle.hpp"
 

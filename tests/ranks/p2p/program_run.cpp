@@ -8,7 +8,7 @@
 #include <algorithm>
 #include <thread>
 
-#include "tests/ranks/p2p/completers.hpp"
+#include "tests/support/completers.hpp"
 #include "tests/support/host_mpi.hpp"
 
 namespace sluice::tests {

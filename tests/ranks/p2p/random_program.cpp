@@ -5,7 +5,7 @@
 #include <array>
 #include <random>
 
-#include "tests/ranks/p2p/completers.hpp"
+#include "tests/support/completers.hpp"
 
 namespace sluice::tests {
 namespace {

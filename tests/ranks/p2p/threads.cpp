@@ -6,7 +6,7 @@
 #include <thread>
 #include <vector>
 
-#include "tests/ranks/p2p/completers.hpp"
+#include "tests/support/completers.hpp"
 #include "tests/support/oracle.hpp"
 
 namespace sluice::tests {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The eight ways to complete requests.
-#include "tests/ranks/p2p/completers.hpp"
+#include "tests/support/completers.hpp"
 
 #include <thread>
 
