@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "bench/cli/family_options.hpp"
 #include "bench/cli/option_error.hpp"
 #include "bench/cli/test_info.hpp"
 
@@ -51,10 +52,13 @@ struct Options {
   NaiveStaging naive_staging = NaiveStaging::pageable;
   bool is_forced = false;  // pass device memory to an MPI that does not say it can take it
 
+  FamilyOptions family;
+
   CheckMode check = CheckMode::some;
   bool is_full = false;
   std::vector<double> percentiles;  // further columns, 0 < p <= 100
   std::string json_path;            // empty: no JSON
+  std::string csv_path;
 
   // True when a buffer of any rank comes from a device runtime.
   bool has_device_side() const { return placement[0] != SLUICE_MEMORY_HOST || placement[1] != SLUICE_MEMORY_HOST; }
