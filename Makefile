@@ -8,6 +8,9 @@ MAKEFLAGS += --no-print-directory
 # Never more than the cores: a compiler here needs up to 1 GB.
 JOBS ?= $(shell nproc)
 PREFIX ?= /usr/local
+# Of `make differential`.
+PROGRAMS ?= 10000
+SEED ?= 1
 BUILD := build/dev
 
 # The same object files for every clone on this machine.
@@ -42,6 +45,10 @@ build: setup ## compiles everything into build/dev
 .PHONY: full-matrix
 full-matrix: build ## every host MPI x backend x memory kinds x size x ranks (hours on two cores)
 	@JOBS=$(JOBS) tools/check --full
+
+.PHONY: differential
+differential: build ## 10,000 random programs on device memory against the host MPI alone (PROGRAMS, SEED; an hour or more)
+	@tools/differential --programs $(PROGRAMS) --seed $(SEED)
 
 .PHONY: gates
 gates: build ## format, clang-tidy, layers, vendor words, symbols and the other rules of ci/

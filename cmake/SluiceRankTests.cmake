@@ -10,6 +10,7 @@
 #                          on purpose; real: the others (default all)
 #   ARGS <arg> ...         arguments of the program; --backend <name> is added unless NO_BACKEND_ARGUMENT is given
 #   LAUNCH <arg> ...       further arguments of tests/launch
+#   WRAP <word> ...        a command that is given the whole command line of tests/launch
 #   ENV <K=V> ...          environment of the ranks
 #   LABELS <label> ...     besides ranks-<n>, backend-<name>, mpi-<name>
 #   TIMEOUT <s>            default 120
@@ -26,6 +27,9 @@
 #   SLUICE_TEST_ENVIRONMENT   list of K=V for the ranks
 #   SLUICE_TEST_FAULT_KNOB    name of the variable that makes this backend fail on purpose
 #   SLUICE_TEST_STARTUP_S     seconds that its runtime takes to start, added to the time limit
+#   SLUICE_TEST_MEMORIES      list of name:K=V, each of which makes another sort of device memory
+#   SLUICE_TEST_PRIVATE_MEMORIES  the same for memory that no other process can reach
+#   SLUICE_TEST_FEWER_DEVICES     K=V that shows a rank one device less
 
 # A test with the label `sanitize` runs under the sanitizers too; the target `sanitized_tests` builds what those need.
 
@@ -59,6 +63,24 @@ function(_sluice_test_environment backend out_env out_fault out_startup)
   set(${out_startup} "${SLUICE_TEST_STARTUP_S}" PARENT_SCOPE)
 endfunction()
 
+# Sets <out_shared> and <out_private> in the caller: backend:name:K=V for the further sorts of device memory.
+function(sluice_test_memories out_shared out_private)
+  get_property(built GLOBAL PROPERTY SLUICE_BACKENDS)
+  set(all_shared "")
+  set(all_private "")
+  foreach(backend IN LISTS built)
+    set(SLUICE_TEST_MEMORIES "")
+    set(SLUICE_TEST_PRIVATE_MEMORIES "")
+    include(${CMAKE_SOURCE_DIR}/backends/${backend}/test_environment.cmake OPTIONAL)
+    list(TRANSFORM SLUICE_TEST_MEMORIES PREPEND ${backend}: OUTPUT_VARIABLE some)
+    list(APPEND all_shared ${some})
+    list(TRANSFORM SLUICE_TEST_PRIVATE_MEMORIES PREPEND ${backend}: OUTPUT_VARIABLE some)
+    list(APPEND all_private ${some})
+  endforeach()
+  set(${out_shared} "${all_shared}" PARENT_SCOPE)
+  set(${out_private} "${all_private}" PARENT_SCOPE)
+endfunction()
+
 # The backends that a test is to run on: the build's, without the template.
 function(_sluice_test_backends out wanted)
   get_property(built GLOBAL PROPERTY SLUICE_BACKENDS)
@@ -84,7 +106,7 @@ endfunction()
 
 function(sluice_add_rank_test program)
   cmake_parse_arguments(arg "NO_SLUICE;NO_BACKEND_ARGUMENT;NO_BACKENDS_NONE" "NAME;TIMEOUT;FAULT;FAULT_RANK"
-                        "RANKS;MPIS;BACKENDS;ARGS;LAUNCH;ENV;LABELS" ${ARGN})
+                        "RANKS;MPIS;BACKENDS;ARGS;LAUNCH;ENV;LABELS;WRAP" ${ARGN})
   if(arg_UNPARSED_ARGUMENTS)
     message(FATAL_ERROR "sluice_add_rank_test(${program}): unknown ${arg_UNPARSED_ARGUMENTS}")
   endif()
@@ -142,7 +164,7 @@ function(_sluice_add_one_rank_test)
     set(backend_args "")
   endif()
   set(name ${arg_NAME}.${mpi}.${backend}.n${n})
-  add_test(NAME ${name} COMMAND ${launch} ${arg_LAUNCH} -- ${CMAKE_RUNTIME_OUTPUT_DIRECTORY}/${program}.${flavour}
+  add_test(NAME ${name} COMMAND ${arg_WRAP} ${launch} ${arg_LAUNCH} -- ${CMAKE_RUNTIME_OUTPUT_DIRECTORY}/${program}.${flavour}
                                 ${backend_args} ${arg_ARGS})
   set(labels ${arg_LABELS} ranks-${n} backend-${backend} mpi-${mpi})
   list(GET SLUICE_HOST_MPIS 0 first_mpi)

@@ -73,6 +73,7 @@ constexpr sluice_backend_t kTable = {
     // Both of words.cpp, once programs have a name for this memory: .support_words = support_words, and so on.
     .support_words = nullptr,
     .memory_kind_words = nullptr,
+    .device_traits = nullptr,  // nothing particular
 };
 
 }  // namespace

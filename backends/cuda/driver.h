@@ -25,9 +25,18 @@
 #else  // the first form of this call, with one parameter more, is not used
 #define SLUICE_CUDA_BATCH(X)
 #endif
+#if CUDA_VERSION >= 12010
+#define SLUICE_CUDA_FLAGS(X) X(cuCtxGetFlags) X(cuCtxSetFlags)
+#else
+#define SLUICE_CUDA_FLAGS(X)
+#endif
 #define SLUICE_CUDA_OPTIONAL(X) \
-  SLUICE_CUDA_BATCH(X) X(cuStreamWriteValue64) X(cuStreamBatchMemOp) \
-  X(cuIpcGetMemHandle) X(cuIpcOpenMemHandle) X(cuIpcCloseMemHandle) X(cuDeviceGetUuid) X(cuDeviceCanAccessPeer)
+  SLUICE_CUDA_BATCH(X) SLUICE_CUDA_FLAGS(X) X(cuStreamWriteValue64) X(cuStreamBatchMemOp) \
+  X(cuIpcGetMemHandle) X(cuIpcOpenMemHandle) X(cuIpcCloseMemHandle) X(cuDeviceGetUuid) X(cuDeviceCanAccessPeer) \
+  X(cuMemGetAddressRange) X(cuMemRetainAllocationHandle) X(cuMemRelease) \
+  X(cuMemExportToShareableHandle) X(cuMemImportFromShareableHandle) \
+  X(cuMemAddressReserve) X(cuMemAddressFree) X(cuMemMap) X(cuMemUnmap) X(cuMemSetAccess) \
+  X(cuMemCreate) X(cuMemGetAllocationGranularity) X(cuMemAllocAsync) X(cuMemFreeAsync)
 // What only the benchmarks of this folder compare.
 #define SLUICE_CUDA_COMPARED(X) \
   X(cuMemcpyDtoH) X(cuMemcpyHtoD) X(cuModuleLoadData) X(cuModuleGetFunction) X(cuLaunchKernel) \

@@ -1,55 +1,38 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Owns the memory of other processes that is mapped here, and the bytes of a handle. The driver's own handle names an
-// allocation of cuMemAlloc; other memory (virtual memory, pools, managed) has none, and is refused with a text.
+// Owns the memory of other processes that is mapped here, and the choice among the ways to it (the mechanisms of
+// ipc_handle.h). The driver's own handle names an allocation of cuMemAlloc; memory of cuMemCreate goes piece by piece;
+// pools and managed memory have no way, and are refused with a text.
+#include <algorithm>
 #include <cstring>
 #include <iterator>
 #include <map>
 #include <mutex>
 #include <string>
-#include <type_traits>
 #include <utility>
+#include <vector>
 
-#include "../process_identity.h"
+#include "ipc_handle.h"
 #include "module.h"
+#include "piece_socket.h"
+#include "pieces.h"
 
 namespace sluice::backends::cuda {
 
 namespace {
-
-constexpr uint32_t kMagic = 0x43495544;  // "DUIC"
-// The way from the handle to the memory. One so far; another number is another version's.
-constexpr uint32_t kDriverHandle = 1;
-
-// What lies in sluice_ipc_handle_t. The buffer's number is in it, so that handles of two allocations that followed each
-// other at one address differ, whatever the driver's own bytes do.
-struct Layout {
-  uint32_t magic;
-  uint32_t checksum;  // of all that follows
-  uint32_t mechanism;
-  int32_t pid;
-  uint64_t start_time;
-  uint32_t pid_namespace;
-  uint32_t zero;
-  uint64_t size_bytes;
-  uint64_t buffer_id;
-  CUuuid device;
-  CUipcMemHandle native;
-};
-static_assert(sizeof(Layout) <= sizeof(sluice_ipc_handle_t) && std::is_trivially_copyable_v<Layout>);
-
-uint32_t checksum_of(const sluice_ipc_handle_t &handle) {
-  constexpr size_t kFrom = offsetof(Layout, mechanism);
-  return handle_checksum(handle.bytes + kFrom, sizeof handle.bytes - kFrom);
-}
 
 bool has_driver_calls() {
   return g_driver.cuIpcGetMemHandle != nullptr && g_driver.cuIpcOpenMemHandle != nullptr &&
          g_driver.cuIpcCloseMemHandle != nullptr && g_driver.cuDeviceGetUuid != nullptr;
 }
 
-sluice_result_t check_driver_calls() {
-  if (has_driver_calls()) return SLUICE_SUCCESS;
-  return fail(SLUICE_ERROR_UNSUPPORTED, "the driver has no cuIpcGetMemHandle; install a newer one");
+sluice_result_t check_calls(Mechanism mechanism) {
+  if (mechanism == Mechanism::kDriverHandle && !has_driver_calls()) {
+    return fail(SLUICE_ERROR_UNSUPPORTED, "the driver has no cuIpcGetMemHandle; install a newer one");
+  }
+  if (mechanism != Mechanism::kDriverHandle && !has_piece_calls()) {
+    return fail(SLUICE_ERROR_UNSUPPORTED, "the driver has no cuMemImportFromShareableHandle; install a newer one");
+  }
+  return SLUICE_SUCCESS;
 }
 
 // ---- export ----
@@ -65,7 +48,7 @@ struct Allocation {
   CUmemoryPool pool = nullptr;
 };
 
-// SLUICE_SUCCESS when the address is in memory that cuIpcGetMemHandle takes.
+// SLUICE_SUCCESS when the address is in device memory that one of the mechanisms may take.
 sluice_result_t describe_allocation(CUdeviceptr address, Allocation *found) {
   CUpointer_attribute attributes[] = {CU_POINTER_ATTRIBUTE_MEMORY_TYPE,
                                       CU_POINTER_ATTRIBUTE_IS_MANAGED,
@@ -83,43 +66,97 @@ sluice_result_t describe_allocation(CUdeviceptr address, Allocation *found) {
                                               ? "managed memory has no handle for other processes"
                                               : "the address is in no device memory that this process made");
   }
-  if (found->has_driver_handle != 0) return SLUICE_SUCCESS;
-  if (found->pool != nullptr) {
-    return fail(SLUICE_ERROR_UNSUPPORTED,
-                "memory of a stream-ordered pool (cuMemAllocAsync) has no handle for other processes; use cuMemAlloc "
-                "for buffers that are sent often");
-  }
+  if (found->has_driver_handle != 0 || found->pool == nullptr) return SLUICE_SUCCESS;
   return fail(SLUICE_ERROR_UNSUPPORTED,
-              "virtual memory (cuMemCreate, as PyTorch's expandable_segments uses it), or memory that another process "
-              "made, has no handle for other processes; use cuMemAlloc for buffers that are sent often");
+              "memory of a stream-ordered pool (cuMemAllocAsync) has no handle for other processes; use cuMemAlloc "
+              "for buffers that are sent often");
 }
 
-sluice_result_t fill_handle(const Allocation &allocation, sluice_ipc_handle_t *handle) {
-  Layout layout = {};
-  CUdevice ordinal = 0;
-  sluice_result_t result = translate("cuDeviceGet", g_driver.cuDeviceGet(&ordinal, allocation.device));
-  if (result == SLUICE_SUCCESS) {
-    result = translate("cuDeviceGetUuid", g_driver.cuDeviceGetUuid(&layout.device, ordinal));
-  }
+sluice_result_t export_by_driver(const Allocation &allocation, CUdeviceptr address, sluice_ipc_handle_t *handle,
+                                 uint64_t *base_offset, uint64_t *size_bytes) {
+  if (!g_ipc_choice.driver) return fail(SLUICE_ERROR_UNSUPPORTED, "SLUICE_CUDA_IPC forbids the driver's own handles");
+  sluice_result_t result = check_calls(Mechanism::kDriverHandle);
   if (result != SLUICE_SUCCESS) return result;
-  const CUresult native = g_driver.cuIpcGetMemHandle(&layout.native, allocation.begin);
+  HandleLayout layout = {};
+  const CUresult native = g_driver.cuIpcGetMemHandle(&layout.way.driver_handle, allocation.begin);
   // Whatever the reason, this memory cannot be exported, and the copy through the host will show a defect by itself.
   if (native != CUDA_SUCCESS) {
     return fail(SLUICE_ERROR_UNSUPPORTED, native_text(g_driver, "cuIpcGetMemHandle", native));
   }
-  const ProcessIdentity self = this_process();
-  layout.magic = kMagic;
-  layout.mechanism = kDriverHandle;
-  layout.pid = self.pid;
-  layout.start_time = self.start_time;
-  layout.pid_namespace = self.pid_namespace;
+  layout.mechanism = Mechanism::kDriverHandle;
   layout.size_bytes = allocation.size_bytes;
   layout.buffer_id = allocation.buffer_id;
-  sluice_ipc_handle_t made = {};
-  std::memcpy(made.bytes, &layout, sizeof layout);
-  layout.checksum = checksum_of(made);
-  std::memcpy(made.bytes, &layout, sizeof layout);
-  *handle = made;
+  result = write_handle(allocation.device, &layout, handle);
+  if (result != SLUICE_SUCCESS) return result;
+  *base_offset = address - allocation.begin;
+  *size_bytes = allocation.size_bytes;
+  return SLUICE_SUCCESS;
+}
+
+// What was exported last from the piece that begins at an address. Such memory has no number that would tell that a
+// handle is still right, so the pieces are looked at again for every message, and the handle is made anew only when
+// they have changed. A range that grew keeps its length: messages of two lengths must not make the other side map anew
+// each time.
+struct KnownRange {
+  uint64_t identity;
+  uint64_t size_bytes;
+  sluice_ipc_handle_t handle;
+};
+constexpr size_t kMostKnownRanges = 4096;
+std::mutex g_known_mutex;
+
+std::map<CUdeviceptr, KnownRange> &known_ranges() {
+  static auto *all = new std::map<CUdeviceptr, KnownRange>();  // never destroyed, as mappings() below
+  return *all;
+}
+
+sluice_result_t write_piece_handle(const std::vector<Piece> &pieces, int32_t device, KnownRange *range) {
+  HandleLayout layout = {};
+  layout.size_bytes = range->size_bytes;
+  layout.buffer_id = range->identity;
+  if (pieces.size() == 1 && allows(pieces.front(), PieceWay::kFabric)) {
+    Piece fabric_only = pieces.front();
+    fabric_only.handle_types = kFabricTypes;
+    SharedPiece shared;
+    int none = -1;
+    if (share_piece(fabric_only, &shared, &none) == SLUICE_SUCCESS) {
+      layout.mechanism = Mechanism::kFabricHandle;
+      std::memcpy(layout.way.fabric_handle, shared.fabric_handle, sizeof shared.fabric_handle);
+      return write_handle(device, &layout, &range->handle);
+    }
+  }
+  layout.mechanism = Mechanism::kPieces;
+  layout.way.pieces = {
+      pieces.front().begin, range->size_bytes, range->identity, device, static_cast<uint32_t>(pieces.size()), {0, 0}};
+  const sluice_result_t result = serve_pieces(layout.way.pieces.socket_name);
+  return result == SLUICE_SUCCESS ? write_handle(device, &layout, &range->handle) : result;
+}
+
+// The pieces that hold `wanted_bytes` from `address` on, or as many as follow each other there.
+sluice_result_t export_pieces(CUdeviceptr address, uint64_t wanted_bytes, int32_t device, sluice_ipc_handle_t *handle,
+                              uint64_t *base_offset, uint64_t *size_bytes) {
+  sluice_result_t result = check_calls(Mechanism::kPieces);
+  Piece first;
+  if (result == SLUICE_SUCCESS) result = find_piece(address, device, &first);
+  if (result != SLUICE_SUCCESS) return result;
+  const std::scoped_lock lock(g_known_mutex);
+  const auto known = known_ranges().find(first.begin);
+  const uint64_t known_bytes = known != known_ranges().end() ? known->second.size_bytes : 0;
+  std::vector<Piece> pieces;
+  result = find_pieces(address, std::max(address + wanted_bytes, first.begin + known_bytes), device, &pieces);
+  if (result != SLUICE_SUCCESS) return result;
+  KnownRange range = {identity_of(pieces), pieces.back().begin + pieces.back().size_bytes - first.begin, {}};
+  if (known != known_ranges().end() && known->second.identity == range.identity) {
+    range = known->second;
+  } else {
+    result = write_piece_handle(pieces, device, &range);
+    if (result != SLUICE_SUCCESS) return result;
+    if (known_ranges().size() >= kMostKnownRanges) known_ranges().clear();  // made again when wanted again
+    known_ranges()[first.begin] = range;
+  }
+  *handle = range.handle;
+  *base_offset = address - first.begin;
+  *size_bytes = range.size_bytes;
   return SLUICE_SUCCESS;
 }
 
@@ -131,6 +168,7 @@ struct Mapping {
   CUcontext context = nullptr;
   unsigned n_opened = 0;
   unsigned n_retained = 0;  // references to the primary context, given back with the mapping
+  size_t piece_bytes = 0;   // of pieces, which belong to no context; 0: the driver's own handle
 };
 
 std::mutex g_mutex;
@@ -141,18 +179,6 @@ std::map<MappingKey, Mapping> &mappings() {
   // Never destroyed: memory may be given back while the process exits.
   static auto *all = new std::map<MappingKey, Mapping>();
   return *all;
-}
-
-sluice_result_t read_layout(const sluice_ipc_handle_t &handle, Layout *layout) {
-  std::memcpy(layout, handle.bytes, sizeof *layout);
-  if (layout->magic != kMagic || layout->checksum != checksum_of(handle) || layout->mechanism != kDriverHandle) {
-    return fail(SLUICE_ERROR_INVALID_ARGUMENT, "these bytes are no handle of this backend, or one of another version");
-  }
-  const ProcessIdentity self = this_process();
-  if (self == ProcessIdentity{layout->pid, layout->pid_namespace, layout->start_time}) {
-    return fail(SLUICE_ERROR_INVALID_ARGUMENT, "the handle is of this process itself; use the pointer");
-  }
-  return SLUICE_SUCCESS;
 }
 
 // This process's number of the exporter's device, which may show it under another number or not at all; -1.
@@ -182,13 +208,14 @@ sluice_result_t check_reach(int32_t device, int32_t owner) {
 sluice_result_t translate_open(CUresult native, int32_t owner) {
   if (native == CUDA_SUCCESS) return SLUICE_SUCCESS;
   const std::string text = native_text(g_driver, "cuIpcOpenMemHandle", native);
+  if (native == CUDA_ERROR_ALREADY_MAPPED) {
+    return fail(SLUICE_ERROR_UNSUPPORTED, text + "; the program has opened this memory itself");
+  }
   if (owner < 0) {
     return fail(SLUICE_ERROR_UNSUPPORTED,
                 text + "; the exporter's device is not visible in this process (CUDA_VISIBLE_DEVICES)");
   }
   switch (native) {
-    case CUDA_ERROR_ALREADY_MAPPED:
-      return fail(SLUICE_ERROR_UNSUPPORTED, text + "; the program has opened this memory itself");
     case CUDA_ERROR_PEER_ACCESS_UNSUPPORTED:
     case CUDA_ERROR_TOO_MANY_PEERS:
     case CUDA_ERROR_NOT_SUPPORTED:
@@ -199,22 +226,52 @@ sluice_result_t translate_open(CUresult native, int32_t owner) {
 }
 
 // The lock is held over the driver's call, so that an address that is closed and given again at once is not mistaken.
-sluice_result_t open_in(CUcontext context, bool is_retained, int32_t device, const Layout &layout, void **base) {
+sluice_result_t open_by_driver(const HandleLayout &layout, int32_t owner, Mapping **mapping, int32_t device,
+                               void **base) {
+  CUdeviceptr address = 0;
+  const CUresult native =
+      g_driver.cuIpcOpenMemHandle(&address, layout.way.driver_handle, CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS);
+  const sluice_result_t result = translate_open(native, owner);
+  if (result != SLUICE_SUCCESS) return result;
+  *base = reinterpret_cast<void *>(address);
+  *mapping = &mappings()[{device, *base}];
+  return SLUICE_SUCCESS;
+}
+
+sluice_result_t open_by_fabric(const HandleLayout &layout, int32_t device, void **base) {
+  SharedPiece shared;
+  shared.way = PieceWay::kFabric;
+  shared.size_bytes = layout.size_bytes;
+  std::memcpy(shared.fabric_handle, layout.way.fabric_handle, sizeof shared.fabric_handle);
+  PieceMapping mapping;
+  sluice_result_t result = mapping.reserve(layout.size_bytes);
+  if (result == SLUICE_SUCCESS) result = mapping.add(shared, -1);
+  return result == SLUICE_SUCCESS ? mapping.finish(device, base) : result;
+}
+
+sluice_result_t open_in(CUcontext context, bool is_retained, int32_t device, const HandleLayout &layout, void **base) {
   const ContextScope scope(context);
   if (scope.result() != SLUICE_SUCCESS) return scope.result();
   const int32_t owner = index_of(layout.device);
   sluice_result_t result = check_reach(device, owner);
+  // Another process is asked without the lock: it may be asking this one.
+  if (result == SLUICE_SUCCESS && layout.mechanism == Mechanism::kPieces) result = fetch_pieces(layout, device, base);
+  if (result == SLUICE_SUCCESS && layout.mechanism == Mechanism::kFabricHandle) {
+    result = open_by_fabric(layout, device, base);
+  }
   if (result != SLUICE_SUCCESS) return result;
   const std::scoped_lock lock(g_mutex);
-  CUdeviceptr address = 0;
-  result =
-      translate_open(g_driver.cuIpcOpenMemHandle(&address, layout.native, CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS), owner);
-  if (result != SLUICE_SUCCESS) return result;
-  *base = reinterpret_cast<void *>(address);
-  Mapping &mapping = mappings()[{device, *base}];
-  mapping.context = context;
-  ++mapping.n_opened;
-  mapping.n_retained += is_retained ? 1 : 0;
+  Mapping *mapping = nullptr;
+  if (layout.mechanism == Mechanism::kDriverHandle) {
+    result = open_by_driver(layout, owner, &mapping, device, base);
+    if (result != SLUICE_SUCCESS) return result;
+  } else {
+    mapping = &mappings()[{device, *base}];
+    mapping->piece_bytes = layout.size_bytes;
+  }
+  mapping->context = context;
+  ++mapping->n_opened;
+  mapping->n_retained += is_retained ? 1 : 0;
   return SLUICE_SUCCESS;
 }
 
@@ -224,11 +281,12 @@ bool is_gone(CUresult native) {
          native == CUDA_ERROR_INVALID_CONTEXT;
 }
 
-sluice_result_t close_in(CUcontext context, void *base) {
+sluice_result_t close_in(const Mapping &mapping, void *base) {
+  if (mapping.piece_bytes > 0) return unmap_pieces(base, mapping.piece_bytes);
   CUcontext current = nullptr;
   const CUresult asked = g_driver.cuCtxGetCurrent(&current);
   if (is_gone(asked)) return SLUICE_SUCCESS;
-  const ContextScope scope(context);
+  const ContextScope scope(mapping.context);
   if (scope.result() != SLUICE_SUCCESS) return SLUICE_SUCCESS;  // the context is no more
   const CUresult native = g_driver.cuIpcCloseMemHandle(reinterpret_cast<CUdeviceptr>(base));
   return is_gone(native) ? SLUICE_SUCCESS : translate("cuIpcCloseMemHandle", native);
@@ -241,11 +299,11 @@ sluice_result_t ipc_export(const void *address, sluice_ipc_handle_t *handle, uin
   if (handle == nullptr || base_offset == nullptr || size_bytes == nullptr) {
     return fail(SLUICE_ERROR_INVALID_ARGUMENT, "ipc_export: null pointer");
   }
-  sluice_result_t result = check_driver_calls();
-  if (result != SLUICE_SUCCESS) return result;
   const auto first = reinterpret_cast<CUdeviceptr>(address);
+  // Not known: all that follows.
+  const uint64_t wanted_bytes = *size_bytes == 0 ? SIZE_MAX - first : std::min<uint64_t>(*size_bytes, SIZE_MAX - first);
   Allocation allocation;
-  result = describe_allocation(first, &allocation);
+  sluice_result_t result = describe_allocation(first, &allocation);
   CUcontext context = nullptr;
   bool is_retained = false;
   if (result == SLUICE_SUCCESS) result = find_context(allocation.device, &context, &is_retained);
@@ -253,20 +311,21 @@ sluice_result_t ipc_export(const void *address, sluice_ipc_handle_t *handle, uin
   {
     const ContextScope scope(context);
     result = scope.result();
-    if (result == SLUICE_SUCCESS) result = fill_handle(allocation, handle);
+    if (result == SLUICE_SUCCESS) {
+      result = allocation.has_driver_handle != 0
+                   ? export_by_driver(allocation, first, handle, base_offset, size_bytes)
+                   : export_pieces(first, wanted_bytes, allocation.device, handle, base_offset, size_bytes);
+    }
   }
   release_context(allocation.device, is_retained);
-  if (result != SLUICE_SUCCESS) return result;
-  *base_offset = first - allocation.begin;
-  *size_bytes = allocation.size_bytes;
-  return SLUICE_SUCCESS;
+  return result;
 }
 
 sluice_result_t ipc_open(int32_t device, const sluice_ipc_handle_t *handle, void **base) {
   if (handle == nullptr || base == nullptr) return fail(SLUICE_ERROR_INVALID_ARGUMENT, "ipc_open: null pointer");
-  sluice_result_t result = check_driver_calls();
-  Layout layout = {};
-  if (result == SLUICE_SUCCESS) result = read_layout(*handle, &layout);
+  HandleLayout layout = {};
+  sluice_result_t result = read_handle(*handle, &layout);
+  if (result == SLUICE_SUCCESS) result = check_calls(layout.mechanism);
   CUcontext context = nullptr;
   bool is_retained = false;
   if (result == SLUICE_SUCCESS) result = find_context(device, &context, &is_retained);
@@ -283,7 +342,7 @@ sluice_result_t ipc_close(int32_t device, void *base) {
     return fail(SLUICE_ERROR_INVALID_ARGUMENT,
                 "this address was not opened by ipc_open for device " + std::to_string(device) + ", or is closed");
   }
-  const sluice_result_t result = close_in(found->second.context, base);
+  const sluice_result_t result = close_in(found->second, base);
   if (result != SLUICE_SUCCESS) return result;
   if (found->second.n_retained > 0) {
     release_context(device, true);

@@ -2,14 +2,21 @@
 // The table of the driver-based backend, its life, and its errors.
 #include "module.h"
 
+#include <atomic>
 #include <cstring>
 #include <iterator>
 #include <string>
+#include <utility>
+
+#include "piece_socket.h"
 
 namespace sluice::backends::cuda {
 
 Driver g_driver;
 CopyMode g_copy_mode = CopyMode::kAuto;
+IpcChoice g_ipc_choice;
+SyncMode g_sync_mode = SyncMode::kNone;
+ProgramMemory g_program_memory = ProgramMemory::kPlain;
 
 namespace {
 
@@ -35,21 +42,62 @@ std::string_view knob_text(const char *name) {
   return "";
 }
 
-sluice_result_t read_knobs() {
-  static constexpr struct {
-    std::string_view text;
-    CopyMode mode;
-  } kModes[] = {
-      {"auto", CopyMode::kAuto}, {"flag", CopyMode::kFlag}, {"event", CopyMode::kEvent}, {"sync", CopyMode::kSync}};
-  const std::string_view text = knob_text("SLUICE_CUDA_COPY");
-  for (const auto &mode : kModes) {
-    if (mode.text != text) continue;
-    g_copy_mode = mode.mode;
-    return SLUICE_SUCCESS;
+// The value that one of a knob's words stands for.
+template <typename Value, size_t n>
+sluice_result_t read_word(const char *name, const std::pair<std::string_view, Value> (&words)[n], Value *value) {
+  const std::string_view text = knob_text(name);
+  std::string choices;
+  for (const auto &[word, meaning] : words) {
+    if (word == text) {
+      *value = meaning;
+      return SLUICE_SUCCESS;
+    }
+    choices += (choices.empty() ? "" : ", ") + std::string(word);
   }
   return fail(SLUICE_ERROR_INVALID_ARGUMENT,
-              "SLUICE_CUDA_COPY is \"" + std::string(text) + "\"; it may be auto, flag, event or sync");
+              std::string(name) + " is \"" + std::string(text) + "\"; it may be one of " + choices);
 }
+
+sluice_result_t read_ipc_choice() {
+  std::string_view text = knob_text("SLUICE_CUDA_IPC");
+  const bool is_all = text == "auto";
+  g_ipc_choice = {is_all, is_all, is_all};
+  if (is_all || text == "none") return SLUICE_SUCCESS;
+  while (!text.empty()) {
+    const std::string_view word = text.substr(0, text.find(','));
+    text.remove_prefix(word.size() == text.size() ? word.size() : word.size() + 1);
+    if (word == "driver") {
+      g_ipc_choice.driver = true;
+    } else if (word == "fabric") {
+      g_ipc_choice.fabric = true;
+    } else if (word == "fd") {
+      g_ipc_choice.descriptor = true;
+    } else {
+      return fail(SLUICE_ERROR_INVALID_ARGUMENT, "SLUICE_CUDA_IPC has the word \"" + std::string(word) +
+                                                     "\"; it may be auto, none, or a list of driver, fabric and fd");
+    }
+  }
+  return SLUICE_SUCCESS;
+}
+
+sluice_result_t read_knobs() {
+  static constexpr std::pair<std::string_view, CopyMode> kModes[] = {
+      {"auto", CopyMode::kAuto}, {"flag", CopyMode::kFlag}, {"event", CopyMode::kEvent}, {"sync", CopyMode::kSync}};
+  static constexpr std::pair<std::string_view, SyncMode> kSyncs[] = {
+      {"none", SyncMode::kNone}, {"default", SyncMode::kDefault}, {"device", SyncMode::kDevice}};
+  static constexpr std::pair<std::string_view, ProgramMemory> kMemories[] = {
+      {"plain", ProgramMemory::kPlain},
+      {"pieces", ProgramMemory::kPieces},
+      {"fabric_pieces", ProgramMemory::kFabricPieces},
+      {"private_pieces", ProgramMemory::kPrivatePieces},
+      {"pool", ProgramMemory::kPool}};
+  sluice_result_t result = read_word("SLUICE_CUDA_COPY", kModes, &g_copy_mode);
+  if (result == SLUICE_SUCCESS) result = read_word("SLUICE_CUDA_SYNC", kSyncs, &g_sync_mode);
+  if (result == SLUICE_SUCCESS) result = read_word("SLUICE_CUDA_PROGRAM_MEMORY", kMemories, &g_program_memory);
+  return result == SLUICE_SUCCESS ? read_ipc_choice() : result;
+}
+
+std::atomic<int> g_n_users{0};  // that called init() and not fini() yet
 
 // A driver that the program has loaded and not initialised stays so until a device is asked for. A driver that nobody
 // loaded is loaded here: the module is opened then only because the user named it.
@@ -63,12 +111,16 @@ sluice_result_t init(const sluice_host_services_t *services) {
   if (!why.empty()) return fail(SLUICE_ERROR_NO_DEVICE, why);
   int count = 0;
   const CUresult native = g_driver.cuDeviceGetCount(&count);
-  if (native == CUDA_ERROR_NOT_INITIALIZED && !is_loaded_here) return SLUICE_SUCCESS;
-  return device_count() > 0 ? SLUICE_SUCCESS : SLUICE_ERROR_NO_DEVICE;
+  const bool is_idle = native == CUDA_ERROR_NOT_INITIALIZED && !is_loaded_here;
+  if (!is_idle && device_count() <= 0) return SLUICE_ERROR_NO_DEVICE;
+  ++g_n_users;
+  return SLUICE_SUCCESS;
 }
 
-// Queues and memory belong to their users and retained contexts to their queues; the module itself holds nothing.
+// Queues and memory belong to their users and retained contexts to their queues; the module itself holds the thread
+// that hands memory over.
 void fini() {
+  if (--g_n_users <= 0) stop_serving_pieces();
   g_services = nullptr;
 }
 
@@ -109,6 +161,7 @@ constexpr sluice_backend_t kTable = {
     .ipc_close = ipc_close,
     .support_words = support_words,
     .memory_kind_words = memory_kind_words,
+    .device_traits = nullptr,
 };
 
 }  // namespace

@@ -19,6 +19,22 @@ enum class CopyMode { kAuto, kFlag, kEvent, kSync };
 extern Driver g_driver;
 extern CopyMode g_copy_mode;
 
+// The ways to other processes that the knob SLUICE_CUDA_IPC leaves.
+struct IpcChoice {
+  bool driver = true;
+  bool fabric = true;
+  bool descriptor = true;
+};
+extern IpcChoice g_ipc_choice;
+
+// What the program need not wait for itself before it hands device memory over (the knob SLUICE_CUDA_SYNC).
+enum class SyncMode { kNone, kDefault, kDevice };
+extern SyncMode g_sync_mode;
+
+// What program_alloc makes device memory of (the knob SLUICE_CUDA_PROGRAM_MEMORY).
+enum class ProgramMemory { kPlain, kPieces, kFabricPieces, kPrivatePieces, kPool };
+extern ProgramMemory g_program_memory;
+
 // ---- module.cpp: errors ----
 
 // Keeps a text for last_error() of this thread and returns `result`.
@@ -76,7 +92,11 @@ Reach reach_of(const void *address, size_t size_bytes, int32_t device);
 
 // Sees to it that copies of this module's queues find what the program's blocking copies have put into the device
 // memory at `address`, of the allocation `buffer_id`. Cheap but for the first time an allocation is seen. Any thread.
-void settle(const void *address, unsigned long long buffer_id);
+// True when the memory is of cuMemCreate: its number is that of a piece, and messages may reach over several pieces, so
+// that it names no allocation.
+bool settle(const void *address, unsigned long long buffer_id);
+// Waits, as g_sync_mode says, for what the program has enqueued in the context of the memory at `address`. Any thread.
+void wait_for_program(const void *address);
 
 // ---- memory.cpp ----
 
@@ -84,6 +104,13 @@ void settle(const void *address, unsigned long long buffer_id);
 // them even after the program has reset the device. A context must be current. alignment: 0 or a power of two.
 sluice_result_t pages_acquire(size_t size_bytes, size_t alignment, void **memory);
 sluice_result_t pages_release(void *memory);
+
+// ---- program_memory.cpp ----
+
+// Device memory of the current context that is not cuMemAlloc's, as g_program_memory says; for program_alloc.
+sluice_result_t special_alloc(size_t size_bytes, void **memory);
+// True when `memory` was given out by special_alloc() and is now freed, or *result says why not.
+bool special_free(void *memory, sluice_result_t *result);
 
 // ---- members of the table ----
 

@@ -42,10 +42,12 @@ sluice_result_t query_pointer(const void *address, sluice_pointer_info_t *info) 
   }
   if (is_managed != 0) {
     *info = {SLUICE_MEMORY_SHARED, device, buffer_id};
+    if (g_sync_mode != SyncMode::kNone) wait_for_program(address);
   } else if (type == CU_MEMORYTYPE_DEVICE) {
     *info = {SLUICE_MEMORY_DEVICE, device, buffer_id};
     if (!is_context_known(device)) note_context(device, reinterpret_cast<CUdeviceptr>(address));
-    settle(address, buffer_id);
+    if (settle(address, buffer_id)) info->allocation_id = 0;
+    if (g_sync_mode != SyncMode::kNone) wait_for_program(address);
   } else if (type == CU_MEMORYTYPE_HOST) {
     *info = {SLUICE_MEMORY_PINNED, device, buffer_id};
   } else {

@@ -40,6 +40,7 @@ sluice_result_t program_alloc(sluice_memory_kind_t kind, size_t size_bytes, void
   const size_t size = size_bytes == 0 ? 1 : size_bytes;
   switch (kind) {
     case SLUICE_MEMORY_DEVICE: {
+      if (g_program_memory != ProgramMemory::kPlain) return special_alloc(size, memory);
       const sluice_result_t done = translate("cuMemAlloc", g_driver.cuMemAlloc(&address, size));
       *memory = reinterpret_cast<void *>(address);
       return done;
@@ -63,6 +64,7 @@ sluice_result_t program_free(void *memory) {
   if (memory == nullptr) return SLUICE_SUCCESS;
   sluice_result_t result = ensure_current();
   if (result != SLUICE_SUCCESS) return result;
+  if (special_free(memory, &result)) return result;
   sluice_pointer_info_t info = {};
   result = query_pointer(memory, &info);
   if (result != SLUICE_SUCCESS) return result;

@@ -8,3 +8,7 @@ endif()
 # The words that it answers, for the test of capabilities.
 set(SLUICE_TEST_SUPPORT_WORDS cuda)
 set(SLUICE_TEST_MEMORY_KIND_WORDS cuda cuda:host cuda:device cuda:managed)
+# Sorts of device memory besides cuMemAlloc's. Those that no other process can reach must be refused and fall back.
+set(memory SLUICE_CUDA_PROGRAM_MEMORY)
+set(SLUICE_TEST_MEMORIES pieces:${memory}=pieces fabric:${memory}=fabric_pieces)
+set(SLUICE_TEST_PRIVATE_MEMORIES private:${memory}=private_pieces pool:${memory}=pool)

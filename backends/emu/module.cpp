@@ -75,6 +75,7 @@ constexpr sluice_backend_t kTable = {
     .ipc_close = ipc_close,
     .support_words = support_words,
     .memory_kind_words = memory_kind_words,
+    .device_traits = nullptr,
 };
 
 }  // namespace

@@ -5,3 +5,5 @@ set(SLUICE_TEST_FAULT_KNOB SLUICE_EMU_FAULT)
 set(SLUICE_TEST_WORDS_ENVIRONMENT SLUICE_EMU_PLAYS=cuda,hip)
 set(SLUICE_TEST_SUPPORT_WORDS cuda hip rocm)
 set(SLUICE_TEST_MEMORY_KIND_WORDS emu emu:device cuda cuda:host cuda:device cuda:managed rocm rocm:device)
+# What shows a rank one device less.
+set(SLUICE_TEST_FEWER_DEVICES SLUICE_EMU_DEVICES=1)

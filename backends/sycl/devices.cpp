@@ -71,4 +71,10 @@ sluice_result_t device_info(int32_t device, sluice_device_info_t *info) {
   });
 }
 
+uint32_t device_traits(int32_t device) {
+  const Runtime *runtime = Runtime::if_in_use();
+  const bool is_known = runtime != nullptr && device >= 0 && static_cast<size_t>(device) < runtime->devices().size();
+  return is_known ? runtime->traits(device) : 0;
+}
+
 }  // namespace sluice::backends::sycl

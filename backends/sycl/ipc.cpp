@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Owns the handles that the runtime made for memory of this process, and the memory of others that is mapped here.
+// Owns the choice of a mechanism, the handles that were made for memory of this process, and the memory of others that
+// is mapped here.
 #include <algorithm>
 #include <cstring>
 #include <map>
 #include <mutex>
 #include <optional>
 #include <sycl/ext/oneapi/experimental/ipc_memory.hpp>
-#include <type_traits>
 
-#include "../process_identity.h"
+#include "ipc_handle.h"
+#include "level_zero_ipc.h"
 #include "native_range.h"
 #include "runtime.h"
 
@@ -18,43 +19,53 @@ namespace {
 
 namespace native_ipc = ::sycl::ext::oneapi::experimental::ipc;
 
-constexpr uint32_t kMagic = 0x43495953;  // "SYIC"
 // Handles of this process that are remembered; the one unused for longest goes first.
 constexpr size_t kMaxExports = 4096;
 
-// What lies in sluice_ipc_handle_t. The runtime's part is 104 bytes long where it was seen.
-struct Layout {
-  uint32_t magic;
-  int32_t pid;
-  uint32_t process;  // checksum of what else tells the process from others
-  uint16_t checksum;
-  uint16_t native_bytes;
-  uint64_t offset;  // of the address that the runtime's part stands for, from the allocation's first byte
-  std::byte native[104];
-};
-static_assert(sizeof(Layout) == sizeof(sluice_ipc_handle_t) && std::is_trivially_copyable_v<Layout>);
-
-uint16_t checksum_of(Layout layout) {
-  layout.checksum = 0;
-  const uint32_t sum = handle_checksum(&layout, sizeof layout);
-  return static_cast<uint16_t>(sum ^ (sum >> 16U));
+sluice_result_t pass_on(const Outcome &outcome) {
+  return outcome.is_success() ? SLUICE_SUCCESS : fail(outcome.result, outcome.text);
 }
 
-uint32_t process_checksum(const ProcessIdentity &process) {
-  const uint64_t words[] = {process.start_time, process.pid_namespace};
-  return handle_checksum(words, sizeof words);
-}
+// ---- the choice ----
 
-sluice_result_t check_aspect(const ::sycl::device &device) {
-  if (device.has(::sycl::aspect::ext_oneapi_ipc_memory)) return SLUICE_SUCCESS;
+// SLUICE_SUCCESS when memory of `device` can go by that mechanism, or be mapped for it.
+sluice_result_t check_mechanism(const ::sycl::device &device, Mechanism mechanism) {
+  const std::string_view knob = knob_text("SLUICE_SYCL_IPC");
+  const bool is_extension = mechanism == Mechanism::kExtension;
+  const std::string_view word = is_extension ? "extension" : "level_zero";
+  if (!is_extension && mechanism != Mechanism::kLevelZero) {
+    return fail(SLUICE_ERROR_UNSUPPORTED, "the handle is of mechanism " + std::to_string(static_cast<int>(mechanism)) +
+                                              ", which this version of Sluice does not know");
+  }
+  if (knob != "auto" && knob != word) {
+    return fail(SLUICE_ERROR_UNSUPPORTED,
+                "SLUICE_SYCL_IPC is " + std::string(knob) + ", which forbids " + std::string(word));
+  }
+  const bool has_it = is_extension ? device.has(::sycl::aspect::ext_oneapi_ipc_memory)
+                                   : device.get_backend() == ::sycl::backend::ext_oneapi_level_zero;
+  if (has_it) return SLUICE_SUCCESS;
   return fail(SLUICE_ERROR_UNSUPPORTED,
-              "device " + device.get_info<::sycl::info::device::name>() + " has no aspect ext_oneapi_ipc_memory");
+              "device " + device.get_info<::sycl::info::device::name>() +
+                  (is_extension ? " has no aspect ext_oneapi_ipc_memory" : " is not one of Level Zero"));
+}
+
+// The best mechanism that is there; else the reason why there is none.
+sluice_result_t choose_mechanism(const ::sycl::device &device, Mechanism *mechanism) {
+  *mechanism = Mechanism::kLevelZero;
+  const bool is_level_zero = device.get_backend() == ::sycl::backend::ext_oneapi_level_zero;
+  const bool has_aspect = device.has(::sycl::aspect::ext_oneapi_ipc_memory);
+  const std::string_view knob = knob_text("SLUICE_SYCL_IPC");
+  if (knob == "extension" || (knob != "level_zero" && (has_aspect || !is_level_zero))) {
+    *mechanism = Mechanism::kExtension;
+  }
+  return check_mechanism(device, *mechanism);
 }
 
 // ---- export ----
 
 // A handle as it was given out. Where handles hold something of the driver's it is kept as long as this.
 struct Exported {
+  Mechanism mechanism = Mechanism::kExtension;
   NativeRange range;
   sluice_ipc_handle_t handle{};
   std::optional<native_ipc::handle> held;
@@ -91,51 +102,53 @@ sluice_result_t refuse(const ::sycl::exception &error) {
 }
 
 // The runtime's handle of the memory at `address`, wrapped.
-sluice_result_t make_export(const Found &found, const void *address, Exported *made) {
-  const ::sycl::context &context = found.context->context;
+sluice_result_t export_by_extension(const ::sycl::context &context, const void *address, Exported *made) {
   native_ipc::handle native = native_ipc::memory::get(const_cast<void *>(address), context);
   const native_ipc::handle_data_t data = native.data();
-  Layout layout{};
   // CUDA's handles hold nothing of the driver's: their bytes stay good.
   if (context.get_backend() == ::sycl::backend::ext_oneapi_cuda) {
     native_ipc::memory::put(native, context);
   } else {
     made->held = native;
   }
-  if (data.size() > sizeof layout.native) {
-    return fail(SLUICE_ERROR_UNSUPPORTED, "the runtime's handle has " + std::to_string(data.size()) +
-                                              " bytes; this version of Sluice has place for 104");
-  }
-  const ProcessIdentity self = this_process();
-  layout.magic = kMagic;
-  layout.pid = self.pid;
-  layout.process = process_checksum(self);
-  layout.native_bytes = static_cast<uint16_t>(data.size());
-  layout.offset = reinterpret_cast<std::uintptr_t>(address) - made->range.begin;
-  std::copy(data.begin(), data.end(), layout.native);
-  layout.checksum = checksum_of(layout);
-  std::memcpy(made->handle.bytes, &layout, sizeof layout);
-  return SLUICE_SUCCESS;
+  const uint64_t offset = reinterpret_cast<std::uintptr_t>(address) - made->range.begin;
+  return pass_on(write_handle(Mechanism::kExtension, data.data(), data.size(), offset, &made->handle));
 }
 
-sluice_result_t export_found(const Found &found, const void *address, Exported *exported) {
-  NativeRange range;
-  if (!find_native_range(found.context->context, address, &range)) {
-    return fail(SLUICE_ERROR_UNSUPPORTED, "the driver under the runtime does not say where an allocation begins");
+// Names the allocation from its first byte on.
+sluice_result_t export_by_level_zero(const ::sycl::context &context, Exported *made) {
+  const level_zero::Calls *calls = nullptr;
+  level_zero::MemoryName name{};
+  Outcome outcome = level_zero::find_calls_of_process(&calls);
+  if (outcome.is_success()) {
+    outcome = level_zero::export_memory(*calls, level_zero_context(context), made->range, &name);
   }
+  if (!outcome.is_success()) return pass_on(outcome);
+  return pass_on(write_handle(Mechanism::kLevelZero, &name, sizeof name, 0, &made->handle));
+}
+
+sluice_result_t export_found(const Found &found, const void *address, Mechanism mechanism, Exported *exported) {
+  const ::sycl::context &context = found.context->context;
+  NativeRange range;
+  sluice_result_t result = pass_on(find_native_range(context, address, &range));
+  if (result != SLUICE_SUCCESS) return result;
   const std::scoped_lock lock(g_exports_mutex);
   const ExportKey key{found.context, range.begin};
   const auto known = exports().find(key);
   if (known != exports().end()) {
     known->second.last_use = ++g_n_uses;
     *exported = known->second;
-    if (known->second.range.id == range.id && range.id != 0) return SLUICE_SUCCESS;
+    const bool is_same = known->second.range.id == range.id && known->second.mechanism == mechanism;
+    if (is_same && range.id != 0) return SLUICE_SUCCESS;
     drop(known);  // another allocation was there
   }
   if (exports().size() >= kMaxExports) drop_oldest();
   Exported made;
+  made.mechanism = mechanism;
   made.range = range;
-  const sluice_result_t result = make_export(found, address, &made);
+  result = mechanism == Mechanism::kExtension ? export_by_extension(context, address, &made)
+                                              : export_by_level_zero(context, &made);
+  if (result != SLUICE_SUCCESS && made.held.has_value()) native_ipc::memory::put(*made.held, context);
   if (result != SLUICE_SUCCESS) return result;
   made.last_use = ++g_n_uses;
   exports().insert_or_assign(key, made);
@@ -147,6 +160,7 @@ sluice_result_t export_found(const Found &found, const void *address, Exported *
 
 struct Mapping {
   int32_t device;
+  Mechanism mechanism;
   void *native;  // as the runtime gave it, for giving it back
 };
 
@@ -158,17 +172,38 @@ std::multimap<void *, Mapping> &mappings() {
   return *all;
 }
 
-sluice_result_t read_layout(const sluice_ipc_handle_t &handle, Layout *layout) {
-  std::memcpy(layout, handle.bytes, sizeof *layout);
-  if (layout->magic != kMagic || layout->checksum != checksum_of(*layout) ||
-      layout->native_bytes > sizeof layout->native) {
+sluice_result_t open_by_extension(const HandleLayout &layout, const ::sycl::context &context,
+                                  const ::sycl::device &device, void **native) {
+  const native_ipc::handle_data_t data(layout.native, layout.native + layout.native_bytes);
+  *native = native_ipc::memory::open(data, context, device);
+  if (*native == nullptr) return fail(SLUICE_ERROR_NATIVE, "ipc::memory::open gave no address");
+  return SLUICE_SUCCESS;
+}
+
+sluice_result_t open_by_level_zero(const HandleLayout &layout, const ::sycl::context &context,
+                                   const ::sycl::device &device, void **native) {
+  level_zero::MemoryName name{};
+  if (layout.native_bytes != sizeof name) {
     return fail(SLUICE_ERROR_INVALID_ARGUMENT, "these bytes are no handle of this backend, or one of another version");
   }
-  const ProcessIdentity self = this_process();
-  if (layout->pid == self.pid && layout->process == process_checksum(self)) {
-    return fail(SLUICE_ERROR_INVALID_ARGUMENT, "the handle is of this process itself; use the pointer");
+  std::memcpy(&name, layout.native, sizeof name);
+  const level_zero::Calls *calls = nullptr;
+  Outcome outcome = level_zero::find_calls_of_process(&calls);
+  if (outcome.is_success()) {
+    outcome = level_zero::open_memory(*calls, level_zero_context(context), level_zero_device(device), name, native);
   }
-  return SLUICE_SUCCESS;
+  return pass_on(outcome);
+}
+
+sluice_result_t close_native(const Mapping &mapping, const ::sycl::context &context) {
+  if (mapping.mechanism == Mechanism::kExtension) {
+    native_ipc::memory::close(mapping.native, context);
+    return SLUICE_SUCCESS;
+  }
+  const level_zero::Calls *calls = nullptr;
+  Outcome outcome = level_zero::find_calls_of_process(&calls);
+  if (outcome.is_success()) outcome = level_zero::close_memory(*calls, level_zero_context(context), mapping.native);
+  return pass_on(outcome);
 }
 
 }  // namespace
@@ -184,10 +219,11 @@ sluice_result_t ipc_export(const void *address, sluice_ipc_handle_t *handle, uin
       return fail(SLUICE_ERROR_UNSUPPORTED,
                   "the address is in no device allocation; host and shared memory have no handle for other processes");
     }
-    sluice_result_t result = check_aspect(::sycl::get_pointer_device(address, found.context->context));
+    Mechanism mechanism{};
+    sluice_result_t result = choose_mechanism(::sycl::get_pointer_device(address, found.context->context), &mechanism);
     Exported exported;
     try {
-      if (result == SLUICE_SUCCESS) result = export_found(found, address, &exported);
+      if (result == SLUICE_SUCCESS) result = export_found(found, address, mechanism, &exported);
     } catch (const ::sycl::exception &error) {
       return refuse(error);
     }
@@ -201,21 +237,23 @@ sluice_result_t ipc_export(const void *address, sluice_ipc_handle_t *handle, uin
 
 sluice_result_t ipc_open(int32_t device, const sluice_ipc_handle_t *handle, void **base) {
   if (handle == nullptr || base == nullptr) return fail(SLUICE_ERROR_INVALID_ARGUMENT, "ipc_open: null pointer");
-  Layout layout{};
+  HandleLayout layout{};
   sluice_result_t result = check_device(device);
-  if (result == SLUICE_SUCCESS) result = read_layout(*handle, &layout);
+  if (result == SLUICE_SUCCESS) result = pass_on(read_handle(*handle, &layout));
   if (result != SLUICE_SUCCESS) return result;
   return guarded("ipc::memory::open", [&] {
     const Runtime &runtime = Runtime::start();
     const ::sycl::device &user = runtime.devices()[static_cast<size_t>(device)];
-    const sluice_result_t has_aspect = check_aspect(user);
-    if (has_aspect != SLUICE_SUCCESS) return has_aspect;
-    const native_ipc::handle_data_t data(layout.native, layout.native + layout.native_bytes);
-    void *native = native_ipc::memory::open(data, runtime.default_context(device).context, user);
-    if (native == nullptr) return fail(SLUICE_ERROR_NATIVE, "ipc::memory::open gave no address");
+    const ::sycl::context &context = runtime.default_context(device).context;
+    sluice_result_t opened = check_mechanism(user, layout.mechanism);
+    if (opened != SLUICE_SUCCESS) return opened;
+    void *native = nullptr;
+    opened = layout.mechanism == Mechanism::kExtension ? open_by_extension(layout, context, user, &native)
+                                                       : open_by_level_zero(layout, context, user, &native);
+    if (opened != SLUICE_SUCCESS) return opened;
     *base = static_cast<std::byte *>(native) - layout.offset;
     const std::scoped_lock lock(g_mappings_mutex);
-    mappings().insert({*base, {device, native}});
+    mappings().insert({*base, {device, layout.mechanism, native}});
     return SLUICE_SUCCESS;
   });
 }
@@ -226,7 +264,7 @@ sluice_result_t ipc_close(int32_t device, void *base) {
   const sluice_result_t known = check_device(device);
   if (known != SLUICE_SUCCESS) return known;
   return guarded("ipc::memory::close", [&] {
-    void *native = nullptr;
+    Mapping mapping{};
     {
       const std::scoped_lock lock(g_mappings_mutex);
       const auto [first, last] = mappings().equal_range(base);
@@ -235,12 +273,17 @@ sluice_result_t ipc_close(int32_t device, void *base) {
         return fail(SLUICE_ERROR_INVALID_ARGUMENT,
                     "this address was not opened by ipc_open for device " + std::to_string(device) + ", or is closed");
       }
-      native = found->second.native;
+      mapping = found->second;
       mappings().erase(found);
     }
-    native_ipc::memory::close(native, Runtime::start().default_context(device).context);
-    return SLUICE_SUCCESS;
+    return close_native(mapping, Runtime::start().default_context(device).context);
   });
+}
+
+void stop_exports() {
+  level_zero::stop_serving();
+  const std::scoped_lock lock(g_exports_mutex);
+  std::erase_if(exports(), [](const auto &entry) { return entry.second.mechanism == Mechanism::kLevelZero; });
 }
 
 }  // namespace sluice::backends::sycl

@@ -22,6 +22,7 @@ constexpr size_t kMaxText = 1000;
 thread_local char t_last_error[kMaxText + 1] = "";
 
 const sluice_host_services_t *g_services = nullptr;
+std::atomic<int> g_n_users{0};  // that called init() and not fini() yet
 std::atomic<bool> g_is_exiting{false};
 
 constexpr sluice_backend_knob_t kKnobs[] = {
@@ -32,9 +33,16 @@ constexpr sluice_backend_knob_t kKnobs[] = {
 
 sluice_result_t check_knobs() {
   const std::string_view devices = knob_text("SLUICE_SYCL_DEVICES");
-  if (devices == "auto" || devices == "gpu" || devices == "cpu") return SLUICE_SUCCESS;
-  return fail(SLUICE_ERROR_INVALID_ARGUMENT,
-              "SLUICE_SYCL_DEVICES is \"" + std::string(devices) + "\"; it may be auto, gpu or cpu");
+  if (devices != "auto" && devices != "gpu" && devices != "cpu") {
+    return fail(SLUICE_ERROR_INVALID_ARGUMENT,
+                "SLUICE_SYCL_DEVICES is \"" + std::string(devices) + "\"; it may be auto, gpu or cpu");
+  }
+  const std::string_view ipc = knob_text("SLUICE_SYCL_IPC");
+  if (ipc != "auto" && ipc != "extension" && ipc != "level_zero" && ipc != "off") {
+    return fail(SLUICE_ERROR_INVALID_ARGUMENT,
+                "SLUICE_SYCL_IPC is \"" + std::string(ipc) + "\"; it may be auto, extension, level_zero or off");
+  }
+  return SLUICE_SUCCESS;
 }
 
 int collect_runtimes(dl_phdr_info *library, size_t /*size*/, void *names) {
@@ -66,12 +74,16 @@ sluice_result_t init(const sluice_host_services_t *services) {
     if (std::atexit([] { g_is_exiting.store(true, std::memory_order_release); }) != 0)
       return fail(SLUICE_ERROR_OUT_OF_MEMORY, "atexit: no memory");
     const Runtime *runtime = Runtime::if_in_use();
-    return runtime == nullptr || device_count() > 0 ? SLUICE_SUCCESS : SLUICE_ERROR_NO_DEVICE;
+    if (runtime != nullptr && device_count() <= 0) return SLUICE_ERROR_NO_DEVICE;
+    ++g_n_users;
+    return SLUICE_SUCCESS;
   });
 }
 
-// Queues and memory belong to their users. What the module knows of the runtime stays: see Runtime::start().
+// Queues and memory belong to their users. What the module knows of the runtime stays: see Runtime::start(). The module
+// itself holds the thread that hands memory over.
 void fini() {
+  if (--g_n_users <= 0) stop_exports();
   g_services = nullptr;
 }
 
@@ -112,6 +124,7 @@ constexpr sluice_backend_t kTable = {
     .ipc_close = ipc_close,
     .support_words = support_words,
     .memory_kind_words = memory_kind_words,
+    .device_traits = device_traits,
 };
 
 }  // namespace

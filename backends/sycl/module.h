@@ -45,6 +45,7 @@ sluice_result_t guarded(const char *call, const Body &body) {
 sluice_result_t check_device(int32_t device);
 int32_t device_count();
 sluice_result_t device_info(int32_t device, sluice_device_info_t *info);
+uint32_t device_traits(int32_t device);
 
 sluice_result_t query_pointer(const void *address, sluice_pointer_info_t *info);
 // context: a ::sycl::queue *. Its context's memory is known from now on; the context is kept alive.
@@ -72,6 +73,8 @@ sluice_result_t ipc_export(const void *address, sluice_ipc_handle_t *handle, uin
                            uint64_t *size_bytes);
 sluice_result_t ipc_open(int32_t device, const sluice_ipc_handle_t *handle, void **base);
 sluice_result_t ipc_close(int32_t device, void *base);
+// Hands no more memory over; calls nothing of the runtime. Handles of Level Zero's mechanism are then good for nothing.
+void stop_exports();
 
 // words.cpp
 const char *const *support_words();

@@ -125,7 +125,15 @@ Runtime::Runtime() {
 }
 
 void Runtime::list_devices() {
-  for (const Candidate &candidate : candidates()) devices_.push_back(candidate.device);
+  for (const Candidate &candidate : candidates()) {
+    const ::sycl::device &device = candidate.device;
+    devices_.push_back(device);
+    uint32_t traits = device.is_cpu() ? SLUICE_DEVICE_COPIES_BY_CPU : 0;
+    const bool is_off = knob_text("SLUICE_SYCL_IPC") == "off";
+    const bool is_plain_cpu = device.is_cpu() && !device.has(::sycl::aspect::ext_oneapi_ipc_memory);
+    if (is_off || is_plain_cpu) traits |= SLUICE_DEVICE_NO_EXPORT;
+    traits_.push_back(traits);
+  }
 }
 
 const KnownContext &Runtime::default_context(int32_t device) const {

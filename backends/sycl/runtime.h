@@ -30,6 +30,8 @@ class Runtime {
   static Runtime *if_in_use();
 
   const std::vector<::sycl::device> &devices() const { return devices_; }
+  // Sum of sluice_device_trait_t; index as in devices().
+  uint32_t traits(int32_t device) const { return traits_[static_cast<size_t>(device)]; }
   // The default context of a device's platform; index as in devices().
   const KnownContext &default_context(int32_t device) const;
   // The index of a device or of the root of a sub-device; -1 when it is not listed.
@@ -48,6 +50,7 @@ class Runtime {
   void list_devices();
 
   std::vector<::sycl::device> devices_;
+  std::vector<uint32_t> traits_;
   std::vector<size_t> context_of_device_;
   std::array<std::unique_ptr<KnownContext>, kMaxContexts> contexts_;
   std::atomic<size_t> n_contexts_{0};

@@ -25,7 +25,7 @@ extern "C" {
 
 /* Raised by one whenever the layout or the meaning of a member changes. Members are only ever appended; a module
  * whose api_version differs is refused with a message that names both numbers. */
-#define SLUICE_BACKEND_API_VERSION 3u
+#define SLUICE_BACKEND_API_VERSION 4u
 
 /* The one symbol that a module exports, of type sluice_backend_table_fn. */
 #define SLUICE_BACKEND_TABLE_SYMBOL "sluice_backend_table"
@@ -70,6 +70,12 @@ typedef enum sluice_staging_memory {
   SLUICE_STAGING_RUNTIME = 2,        /* the device runtime's host allocation */
   SLUICE_STAGING_RUNTIME_ALIGNED = 3 /* the same on 4096 bytes */
 } sluice_staging_memory_t;
+
+/* What is particular about a device and bears on the choice of a route; bits of a sum. */
+typedef enum sluice_device_trait {
+  SLUICE_DEVICE_NO_EXPORT = 1u,    /* none of its memory can ever be exported (group `ipc`) */
+  SLUICE_DEVICE_COPIES_BY_CPU = 2u /* its copies are work for the cores that send too: overlapping them gains nothing */
+} sluice_device_trait_t;
 
 typedef struct sluice_queue sluice_queue_t; /* an in-order command queue; opaque, owned by the backend */
 
@@ -194,6 +200,9 @@ typedef struct sluice_backend {
   /* Makes a handle for the allocation that holds `address`; *base_offset is how far `address` lies behind its first
    * byte, *size_bytes its whole size. The handle is good until the allocation is freed, and may be used by several
    * processes and more than once. Cost: microseconds to milliseconds; callers keep handles by allocation_id.
+   * On entry *size_bytes says how many bytes from `address` on the caller means, 0 when that is not known. Where an
+   * allocation has no bounds of its own (memory mapped piece by piece, whose allocation_id is 0), the handle is for the
+   * pieces that hold them, or for fewer; others need not look at it.
    * SLUICE_ERROR_UNSUPPORTED: this memory cannot be exported (last_error() says why); nothing is lost, stage it. */
   sluice_result_t (*ipc_export)(const void *address, sluice_ipc_handle_t *handle, uint64_t *base_offset,
                                 uint64_t *size_bytes);
@@ -217,6 +226,10 @@ typedef struct sluice_backend {
   /* Memory allocation kinds as in MPI-4.1, section 11.4.3, and its side document: `kind`, and each `kind:restrictor`.
    */
   const char *const *(*memory_kind_words)(void);
+
+  /* ---- optional: traits --------------------------------------------------------------------------------------- */
+  /* A sum of sluice_device_trait_t, the same at every call; 0 for a device that is not there. Hot. */
+  uint32_t (*device_traits)(int32_t device);
 } sluice_backend_t;
 
 typedef const sluice_backend_t *(*sluice_backend_table_fn)(void);

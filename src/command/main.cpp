@@ -9,6 +9,7 @@
 
 #include "command/info.hpp"
 #include "command/run.hpp"
+#include "command/trace_merge.hpp"
 
 namespace sluice::command {
 namespace {
@@ -79,11 +80,20 @@ int dispatch(int argc, char **argv, std::vector<std::string> command) {
   info_app->add_option("--from", route.from, "memory that it is sent from")->needs(size)->capture_default_str();
   info_app->add_option("--to", route.to, "memory that it is received in")->needs(size)->capture_default_str();
 
+  std::vector<std::string> trace_files;
+  std::string merged_file;
+  CLI::App *trace_app = app.add_subcommand("trace", "works on the files that SLUICE_TRACE makes");
+  CLI::App *merge_app = trace_app->add_subcommand("merge", "joins the files of all ranks on one time axis");
+  trace_app->require_subcommand(1);
+  merge_app->add_option("files", trace_files, "the ranks' files")->required();
+  merge_app->add_option("-o,--output", merged_file, "file for the result (default: standard output)");
+
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError &error) {
     return app.exit(error) == 0 ? 0 : kWrongUse;
   }
+  if (merge_app->parsed()) return merge_traces(trace_files, merged_file);
   return run_app->parsed() ? run(request) : show_info(library_folder, route, wants_json);
 }
 

@@ -11,13 +11,14 @@ IpcExports &IpcExports::process() {
   return *exports;
 }
 
-Status IpcExports::find(const Place &place, const void *address, Exported *exported) {
+Status IpcExports::find(const Place &place, const void *address, std::uint64_t size_bytes, Exported *exported) {
   const std::scoped_lock lock(mutex_);
   const Key key{place.backend, place.allocation_id};
   auto found = place.allocation_id == 0 ? entries_.end() : entries_.find(key);
   if (found == entries_.end()) {
     Entry entry;
     std::uint64_t offset = 0;
+    entry.size_bytes = size_bytes;
     const sluice_result_t result =
         place.backend->table().ipc_export(address, &entry.handle, &offset, &entry.size_bytes);
     if (result == SLUICE_SUCCESS) {
@@ -36,8 +37,16 @@ Status IpcExports::find(const Place &place, const void *address, Exported *expor
     statistics::record_fallback("ipc_export");
     return Status::error(ErrorKind::kUnsupported, "this memory has no handle for other processes");
   }
+  const auto offset_bytes = static_cast<std::uint64_t>(static_cast<const std::byte *>(address) - entry.base);
+  if (offset_bytes > entry.size_bytes || size_bytes > entry.size_bytes - offset_bytes) {
+    log::warn_once("ipc_export_part", "device",
+                   "a message lies in several allocations, or in memory of which only a part can be exported; such "
+                   "messages are staged instead");
+    statistics::record_fallback("ipc_export");
+    return Status::error(ErrorKind::kUnsupported, "the message does not lie in one exported range");
+  }
   exported->handle = entry.handle;
-  exported->offset_bytes = static_cast<std::uint64_t>(static_cast<const std::byte *>(address) - entry.base);
+  exported->offset_bytes = offset_bytes;
   exported->allocation_bytes = entry.size_bytes;
   return {};
 }

@@ -26,11 +26,12 @@ class IpcExports {
   // The process's. Never destroyed.
   static IpcExports &process();
 
-  // Exports the allocation that holds `address`, which lies in `place`, or finds the handle that was made before: the
-  // allocation's number is the key, and no number is used twice, so a handle never outlives what it names.
-  // Fails with kUnsupported for memory that cannot be exported; that is remembered too, and said once. Any thread; the
-  // lock is held while the runtime exports, once for each allocation. Hot when known.
-  [[nodiscard]] Status find(const Place &place, const void *address, Exported *exported);
+  // Exports the allocation that holds the `size_bytes` from `address` on, which lie in `place`, or finds the handle
+  // that was made before: the allocation's number is the key, and no number is used twice, so a handle never outlives
+  // what it names. Memory without a number is asked about each time, and the backend knows what it said before. Fails
+  // with kUnsupported for memory that cannot be exported, or of which only a part can; that is remembered too, and said
+  // once. Any thread; the lock is held while the runtime exports, once for each allocation. Hot when known.
+  [[nodiscard]] Status find(const Place &place, const void *address, std::uint64_t size_bytes, Exported *exported);
 
   void clear() noexcept;
   // The most allocations remembered. A handle holds nothing of the runtime, so this bounds memory alone.

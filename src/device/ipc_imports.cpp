@@ -39,8 +39,12 @@ Status IpcImports::open(const Backend *backend, std::int32_t device, const sluic
            entry.backend == backend && entry.device == device && entry.imported.use_count() == 1;
   });
   void *base = nullptr;
-  Status status =
-      backend->check(backend->table().ipc_open(device, &handle, &base), "map another process's device memory");
+  sluice_result_t result = backend->table().ipc_open(device, &handle, &base);
+  // And some refuse a mapping that only overlaps an old one. Not before it is refused: pieces may overlap and be good.
+  if (result != SLUICE_SUCCESS && drop_overlapping(backend, device, origin)) {
+    result = backend->table().ipc_open(device, &handle, &base);
+  }
+  Status status = backend->check(result, "map another process's device memory");
   if (!status.is_ok()) return status;
   entries_.push_front({backend, device, handle, origin, std::make_shared<const Imported>(backend, device, base)});
   *imported = entries_.front().imported;
@@ -52,6 +56,14 @@ Status IpcImports::open(const Backend *backend, std::int32_t device, const sluic
     entry = next;
   }
   return {};
+}
+
+bool IpcImports::drop_overlapping(const Backend *backend, std::int32_t device, const ExportOrigin &origin) {
+  return entries_.remove_if([&](const Entry &entry) {
+    return entry.origin.process == origin.process && entry.backend == backend && entry.device == device &&
+           entry.origin.base_address < origin.base_address + origin.size_bytes &&
+           origin.base_address < entry.origin.base_address + entry.origin.size_bytes && entry.imported.use_count() == 1;
+  }) > 0;
 }
 
 void IpcImports::clear() noexcept {

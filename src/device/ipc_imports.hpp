@@ -41,6 +41,7 @@ using ImportedPtr = std::shared_ptr<const Imported>;
 struct ExportOrigin {
   std::uint64_t process = 0;       // world rank
   std::uint64_t base_address = 0;  // in that process
+  std::uint64_t size_bytes = 0;
 };
 
 class IpcImports {
@@ -70,6 +71,9 @@ class IpcImports {
     ExportOrigin origin;
     ImportedPtr imported;
   };
+
+  // Closes what is not in use and lies where `origin` does; whether there was any. The lock is held.
+  bool drop_overlapping(const Backend *backend, std::int32_t device, const ExportOrigin &origin);
 
   mutable std::mutex mutex_;
   std::list<Entry> entries_;  // most recently used first

@@ -5,14 +5,18 @@
 
 namespace sluice::device {
 
-bool has_backends() noexcept {
-  return !Registry::process().backends().empty();
+Backends loaded_backends() noexcept {
+  return Registry::process().backends();
 }
 
 Status classify(const void *address, Place *place) noexcept {
+  return classify(address, loaded_backends(), place);
+}
+
+Status classify(const void *address, Backends backends, Place *place) noexcept {
   *place = Place();
   if (address == nullptr) return {};
-  for (const Backend *backend : Registry::process().backends()) {
+  for (const Backend *backend : backends) {
     sluice_pointer_info_t info{};
     const sluice_result_t result = backend->table().query_pointer(address, &info);
     if (result != SLUICE_SUCCESS) return backend->check(result, "tell what a buffer is");

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 
 #include "base/status.hpp"
 #include "base/types.hpp"
@@ -24,7 +25,10 @@ struct Place {
 // Any thread. Fails only when a backend's query fails, with `place` left as host.
 [[nodiscard]] Status classify(const void *address, Place *place) noexcept;
 
-// True when some backend is loaded, so that classify() may answer anything but host. Hot.
-[[nodiscard]] bool has_backends() noexcept;
+// The loaded backends, by priority: without any, classify() answers host. Hot, but each call looks for libraries that
+// have come into the process: an operation looks once, and classifies with what it saw.
+using Backends = std::span<Backend *const>;
+[[nodiscard]] Backends loaded_backends() noexcept;
+[[nodiscard]] Status classify(const void *address, Backends backends, Place *place) noexcept;
 
 }  // namespace sluice::device

@@ -251,6 +251,7 @@ void Registry::refresh() noexcept {
     }
     // Loading modules loads libraries too; those are not new runtimes, but looking once more costs little.
     seen_library_loads_.store(loads, std::memory_order_release);
+    may_grow_.store(!modules_.empty(), std::memory_order_release);
   } catch (const std::exception &error) {
     log::warn_once("refresh", "device", std::string("looking for backends failed: ") + error.what());
   }

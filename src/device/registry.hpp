@@ -45,7 +45,10 @@ class Registry {
 
   // The loaded backends by priority. Hot: if no library was loaded since the last call, two loads. Any thread.
   [[nodiscard]] std::span<Backend *const> backends() noexcept {
-    if (library_loads() != seen_library_loads_.load(std::memory_order_acquire)) refresh();
+    if (may_grow_.load(std::memory_order_acquire) &&
+        library_loads() != seen_library_loads_.load(std::memory_order_acquire)) {
+      refresh();
+    }
     return *active_.load(std::memory_order_acquire);
   }
 
@@ -90,6 +93,7 @@ class Registry {
   std::atomic<const Snapshot *> active_{&no_backends};
   static inline const Snapshot no_backends;
   std::atomic<unsigned long long> seen_library_loads_{0};
+  std::atomic<bool> may_grow_{true};  // not scanned yet, or a module waits for its runtime
 };
 
 }  // namespace sluice::device

@@ -45,11 +45,18 @@ const KnobChoice &knob_choice() {
 Policy policy_of(const device::Backend *backend, std::int32_t device) {
   const KnobChoice &choice = knob_choice();
   Policy policy = choice.policy;
-  policy.allows_ipc &= backend != nullptr && backend->table().ipc_export != nullptr;
   policy.staging_memory = choice.staging_memory.value_or(StagingMemory::kMalloc);
-  if (!choice.staging_memory && backend != nullptr) {
-    policy.staging_memory = static_cast<StagingMemory>(backend->table().preferred_staging(device));
+  if (backend == nullptr) {
+    policy.allows_ipc = false;
+    return policy;
   }
+  const sluice_backend_t &table = backend->table();
+  const std::uint32_t traits = table.device_traits != nullptr ? table.device_traits(device) : 0;
+  policy.allows_ipc &= table.ipc_export != nullptr && (traits & SLUICE_DEVICE_NO_EXPORT) == 0;
+  if (policy.pipeline == Pipeline::kAuto && (traits & SLUICE_DEVICE_COPIES_BY_CPU) != 0) {
+    policy.pipeline = Pipeline::kNone;
+  }
+  if (!choice.staging_memory) policy.staging_memory = static_cast<StagingMemory>(table.preferred_staging(device));
   return policy;
 }
 

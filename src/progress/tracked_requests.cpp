@@ -28,9 +28,34 @@ TrackedRequests &TrackedRequests::process() {
 }
 
 void TrackedRequests::add(MPI_Request request, TrackedPtr tracked) {
+  if (request == MPI_REQUEST_NULL) return;  // MPICH 5 returns success after some bad arguments, without a request
   const std::scoped_lock lock(mutex_);
-  table_[request].swap(tracked);
+  const auto found = table_.find(request);
+  if (found != table_.end()) {
+    found->second.swap(tracked);  // what stood there is destroyed after the lock is gone
+    return;
+  }
+  if (spare_nodes_.empty()) {
+    table_.emplace(request, std::move(tracked));
+  } else {
+    Table::node_type node = std::move(spare_nodes_.back());
+    spare_nodes_.pop_back();
+    node.key() = request;
+    node.mapped() = std::move(tracked);
+    table_.insert(std::move(node));
+  }
   n_tracked_.store(table_.size(), std::memory_order_release);
+}
+
+TrackedPtr TrackedRequests::take_out(Table::iterator found) {
+  TrackedPtr taken = std::move(found->second);
+  if (spare_nodes_.size() < kMostSpareNodes) {
+    spare_nodes_.push_back(table_.extract(found));
+  } else {
+    table_.erase(found);
+  }
+  n_tracked_.store(table_.size(), std::memory_order_release);
+  return taken;
 }
 
 TrackedPtr TrackedRequests::find(MPI_Request request) const {
@@ -41,12 +66,24 @@ TrackedPtr TrackedRequests::find(MPI_Request request) const {
 
 TrackedPtr TrackedRequests::take(MPI_Request request) {
   const std::scoped_lock lock(mutex_);
+  return take_locked(request);
+}
+
+std::vector<TrackedPtr> TrackedRequests::take_each(std::span<const MPI_Request> requests) {
+  std::vector<TrackedPtr> taken;
+  taken.reserve(requests.size());
+  const std::scoped_lock lock(mutex_);
+  for (const MPI_Request request : requests) {
+    taken.push_back(request == MPI_REQUEST_NULL ? nullptr : take_locked(request));
+  }
+  return taken;
+}
+
+TrackedPtr TrackedRequests::take_locked(MPI_Request request) {
   const auto found = table_.find(request);
   if (found == table_.end()) return nullptr;
-  TrackedPtr taken = std::move(found->second);
-  table_.erase(found);
-  n_tracked_.store(table_.size(), std::memory_order_release);
-  return taken;
+  if (found->second->is_persistent()) return found->second;
+  return take_out(found);
 }
 
 void TrackedRequests::remove(MPI_Request request, const Tracked *tracked) {
@@ -54,9 +91,7 @@ void TrackedRequests::remove(MPI_Request request, const Tracked *tracked) {
   const std::scoped_lock lock(mutex_);
   const auto found = table_.find(request);
   if (found == table_.end() || found->second.get() != tracked) return;
-  removed = std::move(found->second);
-  table_.erase(found);
-  n_tracked_.store(table_.size(), std::memory_order_release);
+  removed = take_out(found);
 }
 
 namespace {

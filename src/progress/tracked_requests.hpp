@@ -13,6 +13,7 @@
 #include <cstddef>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -88,6 +89,8 @@ class TrackedRequests {
   // The process's table. Never destroyed.
   static TrackedRequests &process();
 
+  TrackedRequests() { spare_nodes_.reserve(kMostSpareNodes); }
+
   // True when nothing is tracked: the whole cost of a completion call on host traffic. Hot. Any thread.
   [[nodiscard]] bool is_empty() const noexcept { return n_tracked_.load(std::memory_order_acquire) == 0; }
 
@@ -98,8 +101,11 @@ class TrackedRequests {
   [[nodiscard]] TrackedPtr find(MPI_Request request) const;
 
   // The same, and takes it away: a completion call holds what it may complete, because another thread may be given the
-  // handle for a request of its own the moment the host MPI has completed it. Any thread.
+  // handle for a request of its own the moment the host MPI has completed it. What is persistent stays: completion does
+  // not end its handle, and other threads ask for it meanwhile (MPI_Pready, MPI_Parrived). Any thread.
   [[nodiscard]] TrackedPtr take(MPI_Request request);
+  // The same for each of `requests`, in their order, with one look at the lock; MPI_REQUEST_NULL has nothing beside it.
+  [[nodiscard]] std::vector<TrackedPtr> take_each(std::span<const MPI_Request> requests);
 
   // Takes away what stands beside `request` if it is still `tracked`. Any thread.
   void remove(MPI_Request request, const Tracked *tracked);
@@ -121,8 +127,14 @@ class TrackedRequests {
   using Adopted = std::pair<MPI_Request, TrackedPtr>;
   [[nodiscard]] static bool try_complete(Adopted *adopted);
 
+  static constexpr std::size_t kMostSpareNodes = 1024;
+  using Table = std::unordered_map<MPI_Request, TrackedPtr, Hash>;
+  [[nodiscard]] TrackedPtr take_out(Table::iterator found);
+  [[nodiscard]] TrackedPtr take_locked(MPI_Request request);
+
   mutable std::mutex mutex_;
-  std::unordered_map<MPI_Request, TrackedPtr, Hash> table_;
+  Table table_;
+  std::vector<Table::node_type> spare_nodes_;  // of entries that were taken out: a window of messages allocates none
   std::atomic<std::size_t> n_tracked_{0};
   std::mutex adopted_mutex_;
   std::vector<Adopted> adopted_;

@@ -11,6 +11,7 @@ namespace {
 template <typename Copy>
 void for_each_run(const Region &region, std::uint64_t size_bytes, Copy copy) noexcept {
   const std::uint64_t all = std::min(size_bytes, region.size_bytes());
+  if (all == 0) return;  // then addresses may be null
   if (region.layout->is_contiguous) {
     copy(region.origin, std::uint64_t{0}, all);
     return;

@@ -58,18 +58,32 @@ std::byte *Staged::image_origin() const noexcept {
 
 Status Staged::copy_down() const {
   if (is_image_) return copy_image_down();
-  return copy(Direction::kDown, region_.size_bytes());
+  return copy(Direction::kDown, region_, lease_.data(), region_.size_bytes());
 }
 
 Status Staged::copy_up(std::uint64_t size_bytes) const {
-  return copy(Direction::kUp, size_bytes);
+  return copy(Direction::kUp, region_, lease_.data(), std::min(size_bytes, region_.size_bytes()));
 }
 
-Status Staged::copy(Direction direction, std::uint64_t size_bytes) const {
-  size_bytes = std::min(size_bytes, region_.size_bytes());
-  if (!region_.layout->is_contiguous) return copy_blocks(direction, size_bytes);
-  return direction == Direction::kDown ? device::copy(region_.place, lease_.data(), region_.origin, size_bytes)
-                                       : device::copy(region_.place, region_.origin, lease_.data(), size_bytes);
+Status Staged::copy_elements_down(std::int64_t first, std::int64_t count) const {
+  return copy_elements(Direction::kDown, first, count);
+}
+
+Status Staged::copy_elements_up(std::int64_t first, std::int64_t count) const {
+  return copy_elements(Direction::kUp, first, count);
+}
+
+Status Staged::copy_elements(Direction direction, std::int64_t first, std::int64_t count) const {
+  const Layout &layout = *region_.layout;
+  const Region part = {at(region_.origin, first * layout.extent_bytes), count, region_.layout, region_.place};
+  std::byte *staged = lease_.data() + static_cast<std::uint64_t>(first) * layout.size_bytes;
+  return copy(direction, part, staged, part.size_bytes());
+}
+
+Status Staged::copy(Direction direction, const Region &part, std::byte *staged, std::uint64_t size_bytes) const {
+  if (!part.layout->is_contiguous) return copy_blocks(direction, part, staged, size_bytes);
+  return direction == Direction::kDown ? device::copy(part.place, staged, part.origin, size_bytes)
+                                       : device::copy(part.place, part.origin, staged, size_bytes);
 }
 
 Status Staged::copy_image_down() const {
@@ -83,23 +97,21 @@ Status Staged::copy_image_down() const {
   const bool is_one_allocation =
       first.allocation_id != 0 && first.backend == last.backend && first.allocation_id == last.allocation_id;
   if (is_one_allocation) return device::copy(region_.place, lease_.data(), lowest, span);
-  return copy_blocks(Direction::kDown, region_.size_bytes());
+  return copy_blocks(Direction::kDown, region_, lease_.data(), region_.size_bytes());
 }
 
-Status Staged::copy_blocks(Direction direction, std::uint64_t size_bytes) const {
+Status Staged::copy_blocks(Direction direction, const Region &part, std::byte *staged, std::uint64_t size_bytes) const {
   // A bounded batch: a large message of small blocks must not need a list as large as itself.
   constexpr std::size_t kBatch = 4096;
   std::vector<sluice_copy_t> pieces;
-  pieces.reserve(
-      std::min<std::size_t>(kBatch, region_.layout->blocks.size() * static_cast<std::size_t>(region_.count)));
-  std::byte *staged = lease_.data();
+  pieces.reserve(std::min<std::size_t>(kBatch, part.layout->blocks.size() * static_cast<std::size_t>(part.count)));
   std::uint64_t left = size_bytes;
-  for (std::int64_t element = 0; element < region_.count && left > 0; ++element) {
-    const std::int64_t origin = element * region_.layout->extent_bytes;
-    for (const Block &block : region_.layout->blocks) {
+  for (std::int64_t element = 0; element < part.count && left > 0; ++element) {
+    const std::int64_t origin = element * part.layout->extent_bytes;
+    for (const Block &block : part.layout->blocks) {
       const std::uint64_t size = std::min(left, block.size_bytes);
       if (size == 0) break;
-      std::byte *memory = at(region_.origin, origin + block.offset_bytes);
+      std::byte *memory = at(part.origin, origin + block.offset_bytes);
       if (is_image_) staged = at(image_origin(), origin + block.offset_bytes);
       if (direction == Direction::kDown) {
         pieces.push_back({staged, memory, size});
@@ -109,12 +121,12 @@ Status Staged::copy_blocks(Direction direction, std::uint64_t size_bytes) const 
       staged += size;
       left -= size;
       if (pieces.size() == kBatch) {
-        if (Status status = device::copy(region_.place, pieces); !status.is_ok()) return status;
+        if (Status status = device::copy(part.place, pieces); !status.is_ok()) return status;
         pieces.clear();
       }
     }
   }
-  return device::copy(region_.place, pieces);
+  return device::copy(part.place, pieces);
 }
 
 }  // namespace sluice::transfer

@@ -50,6 +50,11 @@ class Staged {
   // what lies behind a short message, nor the gaps of a type. Blocks.
   [[nodiscard]] Status copy_up(std::uint64_t size_bytes) const;
 
+  // The same for `count` elements from element `first` on, all of them the region's, of a payload that is no image.
+  // Block. Any thread; different elements at the same time.
+  [[nodiscard]] Status copy_elements_down(std::int64_t first, std::int64_t count) const;
+  [[nodiscard]] Status copy_elements_up(std::int64_t first, std::int64_t count) const;
+
   [[nodiscard]] bool is_open() const noexcept { return !lease_.is_empty(); }
   [[nodiscard]] std::byte *data() const noexcept { return lease_.data(); }
   // What stands for the region's origin in the image: may lie outside the staging memory, as an MPI buffer address may.
@@ -59,9 +64,12 @@ class Staged {
  private:
   enum class Direction : std::uint8_t { kDown, kUp };
   [[nodiscard]] Status acquire(const Region &region, StagingMemory memory, std::uint64_t size_bytes);
-  [[nodiscard]] Status copy(Direction direction, std::uint64_t size_bytes) const;
+  // The first `size_bytes` of the payload of `part`, which lies at `staged` in the staging memory.
+  [[nodiscard]] Status copy(Direction direction, const Region &part, std::byte *staged, std::uint64_t size_bytes) const;
+  [[nodiscard]] Status copy_blocks(Direction direction, const Region &part, std::byte *staged,
+                                   std::uint64_t size_bytes) const;
+  [[nodiscard]] Status copy_elements(Direction direction, std::int64_t first, std::int64_t count) const;
   [[nodiscard]] Status copy_image_down() const;
-  [[nodiscard]] Status copy_blocks(Direction direction, std::uint64_t size_bytes) const;
 
   Region region_;
   device::StagingLease lease_;

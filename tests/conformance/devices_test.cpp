@@ -54,6 +54,18 @@ TEST(Devices, Info_IsFilled) {
   }
 }
 
+TEST(Devices, Traits_StayAsTheyAre) {
+  if (table().device_traits == nullptr) return;  // optional: no device of this backend has any
+  constexpr uint32_t kAll = SLUICE_DEVICE_NO_EXPORT | SLUICE_DEVICE_COPIES_BY_CPU;
+  for (int32_t device = 0; device < table().device_count(); ++device) {
+    const uint32_t traits = table().device_traits(device);
+    EXPECT_EQ(traits & ~kAll, 0U);
+    EXPECT_EQ(table().device_traits(device), traits);
+  }
+  EXPECT_EQ(table().device_traits(-1), 0U);
+  EXPECT_EQ(table().device_traits(table().device_count()), 0U);
+}
+
 class BadIndex : public testing::TestWithParam<int32_t> {};
 
 TEST_P(BadIndex, Devices_IsRefusedWithAText) {

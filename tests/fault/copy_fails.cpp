@@ -130,6 +130,73 @@ TEST_F(Fault, WaitReturnsAnError_WhenTheCopyOfItsReceiveFails) {
   expect_messages_work();
 }
 
+#if MPI_VERSION >= 4
+constexpr int kPartitions = 4;
+constexpr int kPartitionBytes = kBytes / kPartitions;
+
+// A partitioned message from the one that begins to the other, started on both sides.
+MPI_Request start_partitioned(const Session &session, const Memory &memory, MPI_Comm comm) {
+  MPI_Request request = MPI_REQUEST_NULL;
+  if (session.begins()) {
+    memory.fill_pattern(session.rank(), 4);
+    EXPECT_EQ(MPI_Psend_init(memory.data(), kPartitions, kPartitionBytes, MPI_BYTE, session.partner(), kTag, comm,
+                             MPI_INFO_NULL, &request),
+              MPI_SUCCESS);
+  } else {
+    EXPECT_EQ(MPI_Precv_init(memory.data(), kPartitions, kPartitionBytes, MPI_BYTE, session.partner(), kTag, comm,
+                             MPI_INFO_NULL, &request),
+              MPI_SUCCESS);
+  }
+  EXPECT_EQ(MPI_Start(&request), MPI_SUCCESS);
+  return request;
+}
+
+// In force on rank 0: nothing was said to the host MPI, so the program may say it again.
+TEST_F(Fault, PreadyReturnsAnError_WhenItsCopyFails) {
+  const Memory memory(session_.module(), session_.begins() ? Kind::device : Kind::host, kBytes);
+  MPI_Request request = start_partitioned(session_, memory, comm_);
+  ASSERT_FALSE(HasFailure());
+  if (session_.begins()) {
+    expect_error(MPI_Pready(0, request), "fault injected");
+    EXPECT_EQ(MPI_Pready_range(0, kPartitions - 1, request), MPI_SUCCESS);
+  }
+  EXPECT_EQ(MPI_Wait(&request, MPI_STATUS_IGNORE), MPI_SUCCESS);
+  if (!session_.begins()) {
+    EXPECT_EQ(find_pattern_error(memory.read(), session_.partner(), 4), "");
+  }
+  EXPECT_EQ(MPI_Request_free(&request), MPI_SUCCESS);
+  expect_messages_work();
+}
+
+// In force on rank 1: the partition is still owed, and the next call brings it up.
+TEST_F(Fault, ParrivedReturnsAnError_WhenItsCopyFails) {
+  const Memory memory(session_.module(), session_.begins() ? Kind::host : Kind::device, kBytes);
+  MPI_Request request = start_partitioned(session_, memory, comm_);
+  ASSERT_FALSE(HasFailure());
+  if (session_.begins()) {
+    EXPECT_EQ(MPI_Pready_range(0, kPartitions - 1, request), MPI_SUCCESS);
+  } else {
+    int has_arrived = 0;
+    int code = MPI_SUCCESS;
+    while (code == MPI_SUCCESS && has_arrived == 0) code = MPI_Parrived(request, 2, &has_arrived);
+    expect_error(code, "fault injected");
+  }
+  EXPECT_EQ(MPI_Wait(&request, MPI_STATUS_IGNORE), MPI_SUCCESS);
+  if (!session_.begins()) {
+    EXPECT_EQ(find_pattern_error(memory.read(), session_.partner(), 4), "");
+  }
+  EXPECT_EQ(MPI_Request_free(&request), MPI_SUCCESS);
+  expect_messages_work();
+}
+#else
+TEST_F(Fault, PreadyReturnsAnError_WhenItsCopyFails) {
+  GTEST_SKIP() << "this host MPI has no partitioned communication (MPI_Psend_init)";
+}
+TEST_F(Fault, ParrivedReturnsAnError_WhenItsCopyFails) {
+  GTEST_SKIP() << "this host MPI has no partitioned communication (MPI_Psend_init)";
+}
+#endif
+
 // In force on rank 0, where messages travel in blocks: a copy down fails while others are under way.
 TEST_F(Fault, BothEndsReturnAnError_WhenABlockCannotBeSent) {
   const Memory memory(session_.module(), Kind::device, kBytes);

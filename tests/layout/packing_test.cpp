@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cstdint>
 #include <map>
 #include <set>
 
@@ -82,6 +84,13 @@ TEST(Layout, MovesBytesLikeTheHostMpi_WhenTypesArePredefined) {
     transfer::LayoutPtr layout;
     ASSERT_TRUE(ops::named_layout(type, &layout)) << n_named;
     for (const int count : {0, 1, 3}) EXPECT_EQ(difference(type, count, *layout), "") << n_named;
+    if (!layout->is_contiguous) {  // an image ends where the last block does
+      std::int64_t end = 0;
+      for (const transfer::Block &block : layout->blocks) {
+        end = std::max(end, block.offset_bytes + static_cast<std::int64_t>(block.size_bytes));
+      }
+      EXPECT_EQ(layout->end_byte, end) << n_named;
+    }
     ++n_named;
   }
   for (MPI_Datatype type :

@@ -24,6 +24,8 @@ class BackendModule {
   void synchronize() const;
 
   int device_count() const;
+  // For what the group does not have.
+  const sluice_backend_t &table() const { return *table_; }
   const std::string &name() const { return name_; }
 
  private:

@@ -22,6 +22,13 @@ bool loses_data_in_restarted_bsend();
 // noticed (receives of 0 bytes).
 bool aborts_on_truncation();
 
+// MPICH and Intel MPI: MPI_Testall over partitioned requests of which not all are complete fails. (They also crash in
+// MPI_Psend_init for MPI_PROC_NULL, which no test does.)
+bool fails_in_testall_of_partitions();
+
+// MPICH 4.0: MPI_Parrived is an error for an inactive request.
+bool refuses_parrived_of_inactive();
+
 // Open MPI 4 with MPI_THREAD_MULTIPLE: MPI_Waitall over a truncated receive and a send in rendezvous never returns.
 bool hangs_in_truncated_waitall();
 

@@ -87,7 +87,9 @@ int run(int argc, char **argv) {
   Session &session = Session::get();
   const std::string wrong = session.parse(argc, argv);
   if (!wrong.empty()) {
-    fmt::print(stderr, "{}\noptions: --backend NAME --matrix quick|full --open-late --threads --seed N --programs N\n",
+    fmt::print(stderr,
+               "{}\noptions: --backend NAME --matrix quick|full --open-late --threads --seed N --programs N "
+               "--digests\n",
                wrong);
     return 2;
   }

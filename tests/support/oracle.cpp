@@ -35,7 +35,27 @@ void report_differences(const Trial &reference, const Trial &actual) {
   }
 }
 
+std::uint64_t digest_of(const Trial &run) {
+  Bytes hashes;
+  const auto add = [&hashes](std::uint64_t number) {
+    for (unsigned i = 0; i < 8; ++i) hashes.push_back(static_cast<unsigned char>(number >> (8 * i)));
+  };
+  for (const Bytes &content : run.contents()) add(hash_of(content));
+  for (const auto &[what, value] : run.notes()) {
+    hashes.insert(hashes.end(), what.begin(), what.end());
+    add(static_cast<std::uint64_t>(value));
+  }
+  return hash_of(hashes);
+}
+
 }  // namespace
+
+std::uint64_t hash_of(const Bytes &bytes) {
+  // FNV-1a, 64 bits.
+  std::uint64_t hash = 0xcbf29ce484222325;
+  for (const unsigned char byte : bytes) hash = (hash ^ byte) * 0x100000001b3;
+  return hash;
+}
 
 Memory &Trial::buffer(Kind kind, std::size_t size_bytes) {
   // Every second pointer is interior to its allocation.
@@ -52,6 +72,10 @@ Memory &Trial::input(std::size_t size_bytes, int iteration) {
 
 Memory &Trial::output(std::size_t size_bytes) {
   return buffer(kinds_.recv, size_bytes);
+}
+
+Trial &Trial::part() {
+  return *parts_.emplace_back(std::make_unique<Trial>(kinds_, epoch_));
 }
 
 void Trial::refill(const Memory &memory, int iteration) const {
@@ -105,9 +129,14 @@ void Trial::capture() {
   for (const Memory &memory : buffers_) {
     contents_.push_back(memory.read_with_guards());
   }
+  for (const auto &part : parts_) {
+    part->capture();
+    contents_.insert(contents_.end(), part->contents_.begin(), part->contents_.end());
+    notes_.insert(notes_.end(), part->notes_.begin(), part->notes_.end());
+  }
 }
 
-void compare_with_host(const Case &kinds, const Operation &operation) {
+std::uint64_t compare_with_host(const Case &kinds, const Operation &operation) {
   const Session &session = Session::get();
   const int epoch = next_epoch();
   Trial reference({Kind::host, Kind::host, kinds.size_bytes}, epoch);
@@ -122,6 +151,7 @@ void compare_with_host(const Case &kinds, const Operation &operation) {
   actual.capture();
   MPI_Barrier(session.comm());
   report_differences(reference, actual);
+  return digest_of(actual);
 }
 
 void compare_each_case(Breadth breadth, const CaseOperation &operation) {

@@ -6,8 +6,10 @@
 
 #include <mpi.h>
 
+#include <cstdint>
 #include <deque>
 #include <functional>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -17,6 +19,9 @@
 #include "tests/support/session.hpp"
 
 namespace sluice::tests {
+
+// A number for `bytes`: equal for equal ones, and only by accident for others.
+std::uint64_t hash_of(const Bytes &bytes);
 
 // One run of an operation: hands out its buffers and collects what came out. Not thread-safe.
 class Trial {
@@ -35,6 +40,10 @@ class Trial {
   Kind send_kind() const { return kinds_.send; }
   Kind recv_kind() const { return kinds_.recv; }
 
+  // A part of this run, for a thread of its own: what it hands out and collects is compared with this run's. Lives as
+  // long as the run.
+  Trial &part();
+
   // Writes this rank's pattern of `iteration` into a buffer.
   void refill(const Memory &memory, int iteration) const;
   // Fails unless the first `size_bytes` of `memory` are the pattern that rank `source` had in `iteration`.
@@ -49,7 +58,7 @@ class Trial {
   // The same and the cancelled flag: what the completion of an operation tells.
   void note_status(const std::string &what, const MPI_Status &status, MPI_Datatype type);
 
-  // Reads all buffers back; nothing may be in flight any more.
+  // Reads all buffers back, those of the parts too, and adds their notes; nothing may be in flight any more. Once.
   void capture();
   const std::vector<Bytes> &contents() const { return contents_; }
   const std::vector<std::pair<std::string, long long>> &notes() const { return notes_; }
@@ -58,6 +67,7 @@ class Trial {
   Case kinds_;
   int epoch_;
   std::deque<Memory> buffers_;
+  std::vector<std::unique_ptr<Trial>> parts_;
   std::vector<Bytes> contents_;
   std::vector<std::pair<std::string, long long>> notes_;
 };
@@ -65,8 +75,9 @@ class Trial {
 using Operation = std::function<void(Trial &)>;
 
 // Runs `operation` twice, as said above, and fails the current test where the two runs differ. Collective over the
-// session's communicator; `operation` leaves nothing in flight.
-void compare_with_host(const Case &kinds, const Operation &operation);
+// session's communicator; `operation` leaves nothing in flight. Returns a number for all that this rank got out of the
+// second run.
+std::uint64_t compare_with_host(const Case &kinds, const Operation &operation);
 
 // The two in one: every case of the matrix compared with its host run.
 using CaseOperation = std::function<void(Trial &, const Case &)>;

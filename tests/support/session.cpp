@@ -28,11 +28,18 @@ Session &Session::get() {
   return session;
 }
 
+bool *Session::find_flag(std::string_view name) {
+  return name == "--open-late" ? &options_.opens_late
+         : name == "--threads" ? &options_.wants_threads
+         : name == "--digests" ? &options_.prints_digests
+                               : nullptr;
+}
+
 std::string Session::parse(int &argc, char **argv) {
   for (int i = 1; i < argc; ++i) {
     const std::string_view name = argv[i];
-    if (name == "--open-late" || name == "--threads") {
-      (name == "--threads" ? options_.wants_threads : options_.opens_late) = true;
+    if (bool *const flag = find_flag(name); flag != nullptr) {
+      *flag = true;
       continue;
     }
     if (i + 1 >= argc) {

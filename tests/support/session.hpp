@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "tests/support/backend_module.hpp"
@@ -15,12 +16,13 @@
 namespace sluice::tests {
 
 struct Options {
-  std::string backend;         // "" for host memory only
-  bool is_full = false;        // --matrix full
-  bool opens_late = false;     // --open-late: the backend's runtime appears after MPI_Init
-  bool wants_threads = false;  // --threads: MPI_THREAD_MULTIPLE
-  std::uint64_t seed = 1;      // --seed, of the differential test
-  int n_programs = 0;          // --programs; 0: as many as the matrix says
+  std::string backend;          // "" for host memory only
+  bool is_full = false;         // --matrix full
+  bool opens_late = false;      // --open-late: the backend's runtime appears after MPI_Init
+  bool wants_threads = false;   // --threads: MPI_THREAD_MULTIPLE
+  std::uint64_t seed = 1;       // --seed, of the differential test
+  int n_programs = 0;           // --programs; 0: as many as the matrix says
+  bool prints_digests = false;  // --digests, of the differential test
 };
 
 // One per process, made by the rank-aware main.
@@ -57,6 +59,8 @@ class Session {
   bool agree_any(bool value) const;
 
  private:
+  // The option that takes no value and is called `name`; null: there is none.
+  bool *find_flag(std::string_view name);
   std::string open_backend();
   void find_kinds();
 

@@ -146,6 +146,10 @@ void FakeBackend::set_preferred_staging(sluice_staging_memory_t memory) {
   fake_state(slot_).preferred = memory;
 }
 
+void FakeBackend::set_traits(std::uint32_t traits) {
+  fake_state(slot_).traits = traits;
+}
+
 int FakeBackend::calls(Call call) const {
   const std::scoped_lock lock(fake_state(slot_).mutex);
   return fake_state(slot_).calls.at(static_cast<std::size_t>(call));

@@ -67,6 +67,8 @@ class FakeBackend {
   // Every copy leaves its last byte out: what a test of copies must notice.
   void drop_last_byte();
   void set_preferred_staging(sluice_staging_memory_t memory);
+  // Sum of sluice_device_trait_t.
+  void set_traits(std::uint32_t traits);
 
   [[nodiscard]] int calls(Call call) const;
   [[nodiscard]] int finis() const;

@@ -91,6 +91,7 @@ struct Functions {
     if (is_known) std::free(memory);
     return self.enter(Call::kHostFree);
   }
+  static std::uint32_t device_traits(int32_t /*device*/) { return fake_state(Slot).traits; }
   static sluice_staging_memory_t preferred_staging(int32_t /*device*/) { return fake_state(Slot).preferred; }
 
   static sluice_result_t queue_create(int32_t device, sluice_queue_t **queue) {
@@ -166,6 +167,7 @@ struct Functions {
     table.host_alloc = host_alloc;
     table.host_free = host_free;
     table.preferred_staging = preferred_staging;
+    table.device_traits = device_traits;
     table.queue_create = queue_create;
     table.queue_destroy = queue_destroy;
     table.enqueue_copies = enqueue_copies;

@@ -62,6 +62,7 @@ struct FakeBackend::State {
   bool claims_all = false;
   sluice_memory_kind_t claimed_kind = SLUICE_MEMORY_HOST;
   sluice_staging_memory_t preferred = SLUICE_STAGING_RUNTIME;
+  std::uint32_t traits = 0;
   std::string misuse;
 
   // Counts the call and says whether it is to fail.

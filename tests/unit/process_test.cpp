@@ -65,6 +65,20 @@ TEST(Process_Policy, ComesFromTheKnobs) {
   EXPECT_FALSE(policy.stages_shared);
 }
 
+TEST(Process_Policy, KeepsToWhatTheDeviceCanDo) {
+  first_words();
+  tests::FakeBackend fake;
+  fake.set_traits(SLUICE_DEVICE_COPIES_BY_CPU | SLUICE_DEVICE_NO_EXPORT);
+  Status status;
+  const std::unique_ptr<device::Backend> backend = device::Backend::over_table(&fake.table(), &status);
+  ASSERT_NE(backend, nullptr);
+  const plan::Policy slow = plan::policy_of(backend.get(), 0);
+  EXPECT_FALSE(slow.allows_ipc);
+  EXPECT_EQ(slow.pipeline, Pipeline::kNone) << "auto, on a device whose copies the CPU makes";
+  fake.set_traits(0);
+  EXPECT_EQ(plan::policy_of(backend.get(), 0).pipeline, Pipeline::kAuto);
+}
+
 TEST(Process_Pool, HasTheKnobsLimit) {
   first_words();
   device::StagingPool &pool = device::StagingPool::process();

@@ -104,6 +104,32 @@ TEST_F(Staging, OfOneRun_BringsEveryByte) {
   }
 }
 
+// Elements 3 to 6 of 10, down and up; the others stay as they are on both sides.
+TEST_F(Staging, OfSomeElements_BringsThoseAlone) {
+  constexpr std::int64_t kCount = 10;
+  constexpr std::int64_t kFirst = 3;
+  constexpr std::int64_t kSome = 4;
+  for (const LayoutPtr &layout : {contiguous(10), scattered()}) {
+    const Region r = region(layout, kCount, 200);
+    const std::vector<std::int64_t> where = offsets(*layout, kCount);
+    const std::size_t begin = kFirst * layout->size_bytes;
+    const std::size_t end = begin + kSome * layout->size_bytes;
+    const Staged staged = opened(r);
+    std::fill_n(staged.data(), r.size_bytes(), kGap);
+    for (std::size_t i = 0; i < where.size(); ++i) fake.alias(r.origin + where[i])[0] = pattern(i, 1);
+    ASSERT_TRUE(staged.copy_elements_down(kFirst, kSome).is_ok());
+    for (std::size_t i = 0; i < where.size(); ++i) {
+      EXPECT_EQ(staged.data()[i], i >= begin && i < end ? pattern(i, 1) : kGap) << i;
+    }
+    std::fill_n(fake.alias(memory_), bytes_, kGap);
+    for (std::size_t i = 0; i < where.size(); ++i) staged.data()[i] = pattern(i, 2);
+    ASSERT_TRUE(staged.copy_elements_up(kFirst, kSome).is_ok());
+    std::vector<std::byte> expected(bytes_, kGap);
+    for (std::size_t i = begin; i < end; ++i) expected.at(static_cast<std::size_t>(where[i])) = pattern(i, 2);
+    EXPECT_TRUE(std::equal(expected.begin(), expected.end(), fake.alias(memory_)));
+  }
+}
+
 TEST_F(Staging, AsAnImage_HasEachByteWhereTheRegionHasIt) {
   auto layout = std::make_shared<Layout>(*scattered());
   layout->end_byte = 14;

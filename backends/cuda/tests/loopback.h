@@ -13,6 +13,7 @@
 #include <map>
 #include <mutex>
 #include <thread>
+#include <utility>
 
 struct CUctx_st {
   CUdevice device;
@@ -55,6 +56,16 @@ namespace loopback {
 
 inline constexpr int kDevices = 2;
 
+// Memory of cuMemCreate, which lives while anybody refers to it. Its address is the driver's handle.
+struct Physical {
+  int file;
+  size_t size_bytes;
+  CUdevice device;
+  unsigned long long handle_types;
+  unsigned long long id;
+  int n_references;
+};
+
 struct Block {
   size_t size_bytes;
   CUmemorytype type;
@@ -66,6 +77,8 @@ struct Block {
   bool is_opened = false;  // another process's
   unsigned n_opened = 0;   // how often
   unsigned long long inode = 0;
+  Physical *physical = nullptr;  // mapped by cuMemMap: the block has no context then
+  bool is_pooled = false;        // of cuMemAllocAsync
 };
 
 // All that the "driver" knows. One lock for all of it.
@@ -82,6 +95,10 @@ struct State {
   CUctx_st primary[kDevices] = {{0}, {1}};
   int n_retained[kDevices] = {0, 0};
   std::map<CUdeviceptr, Block> blocks;
+  std::map<CUdeviceptr, size_t> reservations;  // of cuMemAddressReserve
+  bool refuses_fabric = false;                 // as a machine without its daemon does
+  int n_default_waits = 0;                     // for the program's default streams
+  unsigned context_flags[kDevices] = {0, 0};
   unsigned long long last_id = 0;
 };
 
@@ -104,6 +121,11 @@ void move(CUdeviceptr dst, CUdeviceptr src, size_t size_bytes);
 CUresult store_attribute(void *data, CUpointer_attribute attribute, CUdeviceptr begin, const Block *block);
 // The block that holds an address, or null; the lock is held.
 const Block *find_block(CUdeviceptr address, CUdeviceptr *begin = nullptr);
+// The reservation that a mapped block lies in; the lock is held.
+std::pair<CUdeviceptr, size_t> reservation_of(CUdeviceptr address);
+// For a handle to another process's file: opens it, -1 when it is gone or another.
+int open_foreign(int pid, int file, unsigned long long inode);
+unsigned long long inode_of(int file);
 
 }  // namespace loopback
 

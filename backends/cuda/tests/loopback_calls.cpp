@@ -48,11 +48,19 @@ const char *error_text(CUresult error) {
   }
 }
 
-// A copy to or from memory that the driver knows stays within it; other memory is the program's own affair.
+// A copy to or from memory that the driver knows stays within it, or within blocks that are mapped one behind the
+// other; other memory is the program's own affair.
 bool is_copy_inside(CUdeviceptr address, size_t size_bytes) {
   const std::scoped_lock lock(state().mutex);
-  const loopback::Block *first = loopback::find_block(address);
-  return first == nullptr || size_bytes == 0 || loopback::find_block(address + size_bytes - 1) == first;
+  CUdeviceptr begin = 0;
+  const loopback::Block *block = loopback::find_block(address, &begin);
+  if (block == nullptr || size_bytes == 0) return true;
+  while (address + size_bytes > begin + block->size_bytes) {
+    const loopback::Block *next = loopback::find_block(begin + block->size_bytes, &begin);
+    if (next == nullptr || next->physical == nullptr || block->physical == nullptr) return false;
+    block = next;
+  }
+  return true;
 }
 
 CUresult check_copy(CUdeviceptr dst, CUdeviceptr src, size_t size_bytes) {
@@ -185,7 +193,10 @@ CUresult cuThreadExchangeStreamCaptureMode(CUstreamCaptureMode *mode) {
 
 // ---- memory ----
 
-CUresult cuPointerSetAttribute(const void *value, CUpointer_attribute attribute, CUdeviceptr /*address*/) {
+CUresult cuPointerSetAttribute(const void *value, CUpointer_attribute attribute, CUdeviceptr address) {
+  const std::scoped_lock lock(state().mutex);
+  const loopback::Block *block = loopback::find_block(address);
+  if (block == nullptr || block->physical != nullptr || block->is_pooled) return CUDA_ERROR_INVALID_VALUE;
   return value != nullptr && attribute == CU_POINTER_ATTRIBUTE_SYNC_MEMOPS ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
@@ -298,6 +309,12 @@ CUresult cuStreamDestroy(CUstream stream) {
 }
 
 CUresult cuStreamSynchronize(CUstream stream) {
+  // As below: nothing is ever under way there.
+  if (stream == CU_STREAM_LEGACY || stream == CU_STREAM_PER_THREAD) {
+    const std::scoped_lock lock(state().mutex);
+    ++state().n_default_waits;
+    return CUDA_SUCCESS;
+  }
   stream->wait(stream->n_enqueued());
   return CUDA_SUCCESS;
 }

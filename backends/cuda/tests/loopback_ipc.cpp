@@ -23,11 +23,6 @@ static_assert(sizeof(Handle) <= sizeof(CUipcMemHandle));
 
 constexpr unsigned long long kMagic = 0x6C6F6F706261636BULL;
 
-unsigned long long inode_of(int file) {
-  struct stat status = {};
-  return fstat(file, &status) == 0 ? status.st_ino : 0;
-}
-
 // The block that this context opened from that file already; the lock is held.
 CUdeviceptr opened_before(unsigned long long inode) {
   for (const auto &[address, block] : loopback::state().blocks) {
@@ -39,6 +34,20 @@ CUdeviceptr opened_before(unsigned long long inode) {
 }  // namespace
 
 namespace loopback {
+
+unsigned long long inode_of(int file) {
+  struct stat status = {};
+  return fstat(file, &status) == 0 ? status.st_ino : 0;
+}
+
+int open_foreign(int pid, int file, unsigned long long inode) {
+  char path[64];
+  std::snprintf(path, sizeof path, "/proc/%d/fd/%d", pid, file);
+  const int opened = open(path, O_RDWR | O_CLOEXEC);
+  if (opened >= 0 && inode_of(opened) == inode) return opened;
+  if (opened >= 0) close(opened);
+  return -1;
+}
 
 void *make_shareable(size_t size_bytes, int *file) {
   *file = memfd_create("loopback", MFD_CLOEXEC);
@@ -75,8 +84,8 @@ CUresult cuDeviceCanAccessPeer(int *can_access, CUdevice /*device*/, CUdevice /*
 CUresult cuIpcGetMemHandle(CUipcMemHandle *handle, CUdeviceptr address) {
   const std::scoped_lock lock(state().mutex);
   const loopback::Block *block = loopback::find_block(address);
-  if (block == nullptr || block->file < 0) return CUDA_ERROR_INVALID_VALUE;
-  const Handle made = {getpid(), block->file, inode_of(block->file), block->size_bytes, kMagic};
+  if (block == nullptr || block->file < 0 || block->is_pooled) return CUDA_ERROR_INVALID_VALUE;
+  const Handle made = {getpid(), block->file, loopback::inode_of(block->file), block->size_bytes, kMagic};
   std::memset(handle, 0, sizeof *handle);
   std::memcpy(handle, &made, sizeof made);
   return CUDA_SUCCESS;
@@ -93,13 +102,9 @@ CUresult cuIpcOpenMemHandle(CUdeviceptr *address, CUipcMemHandle handle, unsigne
     ++state().blocks[*address].n_opened;
     return CUDA_SUCCESS;
   }
-  char path[64];
-  std::snprintf(path, sizeof path, "/proc/%d/fd/%d", wanted.pid, wanted.file);
-  const int file = open(path, O_RDWR | O_CLOEXEC);
+  const int file = loopback::open_foreign(wanted.pid, wanted.file, wanted.inode);
   if (file < 0) return CUDA_ERROR_MAP_FAILED;
-  void *memory = inode_of(file) != wanted.inode
-                     ? MAP_FAILED
-                     : mmap(nullptr, wanted.size_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+  void *memory = mmap(nullptr, wanted.size_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
   close(file);
   if (memory == MAP_FAILED) return CUDA_ERROR_MAP_FAILED;
   *address = reinterpret_cast<CUdeviceptr>(memory);

@@ -99,7 +99,8 @@ CUresult drop_block(CUdeviceptr address, CUmemorytype type, bool is_registered) 
   const std::scoped_lock lock(state().mutex);
   const auto found = state().blocks.find(address);
   const bool is_that = found != state().blocks.end() && found->second.type == type &&
-                       found->second.is_registered == is_registered && !found->second.is_opened;
+                       found->second.is_registered == is_registered && !found->second.is_opened &&
+                       found->second.physical == nullptr;
   if (!is_that) return is_registered ? CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED : CUDA_ERROR_INVALID_VALUE;
   const Block block = found->second;
   state().blocks.erase(found);
@@ -137,8 +138,20 @@ void move(CUdeviceptr dst, CUdeviceptr src, size_t size_bytes) {
   }
 }
 
+namespace {
+
+CUmemoryPool const kDefaultPool = reinterpret_cast<CUmemoryPool>(uintptr_t{0x100});
+
+int device_of(const Block &block) {
+  return block.physical != nullptr ? block.physical->device : block.context->device;
+}
+
+}  // namespace
+
 // One attribute's value for a block, or for none (the driver's "nothing" values).
 CUresult store_attribute(void *data, CUpointer_attribute attribute, CUdeviceptr begin, const Block *block) {
+  const bool is_mapped = block != nullptr && block->physical != nullptr;
+  const bool is_exportable = block != nullptr && block->file >= 0 && !block->is_opened && !block->is_pooled;
   switch (attribute) {
     case CU_POINTER_ATTRIBUTE_CONTEXT:
       *static_cast<CUcontext *>(data) = block != nullptr ? block->context : nullptr;
@@ -150,22 +163,27 @@ CUresult store_attribute(void *data, CUpointer_attribute attribute, CUdeviceptr 
       *static_cast<unsigned *>(data) = block != nullptr && block->is_managed ? 1U : 0U;
       return CUDA_SUCCESS;
     case CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL:
-      *static_cast<int *>(data) = block != nullptr ? block->context->device : -2;
+      *static_cast<int *>(data) = block != nullptr ? device_of(*block) : -2;
       return CUDA_SUCCESS;
     case CU_POINTER_ATTRIBUTE_BUFFER_ID:
       *static_cast<unsigned long long *>(data) = block != nullptr ? block->id : 0ULL;
       return CUDA_SUCCESS;
     case CU_POINTER_ATTRIBUTE_RANGE_START_ADDR:
-      *static_cast<CUdeviceptr *>(data) = begin;
+      *static_cast<CUdeviceptr *>(data) = is_mapped ? reservation_of(begin).first : begin;
       return CUDA_SUCCESS;
-    case CU_POINTER_ATTRIBUTE_RANGE_SIZE:
-      *static_cast<size_t *>(data) = block != nullptr ? block->size_bytes : 0;
+    case CU_POINTER_ATTRIBUTE_RANGE_SIZE: {
+      const size_t whole = block != nullptr ? block->size_bytes : 0;
+      *static_cast<size_t *>(data) = is_mapped ? reservation_of(begin).second : whole;
+      return CUDA_SUCCESS;
+    }
+    case CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES:
+      *static_cast<unsigned long long *>(data) = is_mapped ? block->physical->handle_types : 0ULL;
       return CUDA_SUCCESS;
     case CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE:
-      *static_cast<unsigned *>(data) = block != nullptr && block->file >= 0 && !block->is_opened ? 1U : 0U;
+      *static_cast<unsigned *>(data) = is_exportable ? 1U : 0U;
       return CUDA_SUCCESS;
     case CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE:
-      *static_cast<CUmemoryPool *>(data) = nullptr;
+      *static_cast<CUmemoryPool *>(data) = block != nullptr && block->is_pooled ? kDefaultPool : nullptr;
       return CUDA_SUCCESS;
     default:
       return CUDA_ERROR_NOT_SUPPORTED;

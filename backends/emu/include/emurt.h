@@ -179,6 +179,7 @@ EMU_API emu_result_t emu_queue_release(emu_queue_t *queue);
  *     ticket        emu_queue_record fails
  *     copy          any copy fails, nothing is written     queue_copy   the same, of copies through a queue only
  *     flip          any copy silently changes one byte     queue_flip   the same, of copies through a queue only
+ *     lose          any copy silently moves nothing        queue_lose   the same, of copies through a queue only
  *     ipc_export    memory cannot be exported              ipc_open     memory of others cannot be opened
  *   delay_us:<a>-<b>  every copy begins late by a random time, in microseconds, 0 to 60000000
  *   reorder           the copies of one batch run in a random order

@@ -79,9 +79,10 @@ emu_result_t CopyEngine::run_one(const CheckedCopy &copy, CopyOrigin origin, boo
   if (delay.count() > 0) wait_until(Clock::now() + delay);
   emu_result_t result = EMU_SUCCESS;
   if (fails(origin, &result)) return result;
-  const bool with_flip = flips(origin);
+  const bool with_flip = strikes(FaultPoint::kFlip, FaultPoint::kQueueFlip, origin);
+  const bool is_lost = strikes(FaultPoint::kLose, FaultPoint::kQueueLose, origin);
   const Clock::time_point done_at = machine_.copy_done(copy.dst, copy.src, copy.size_bytes, is_first);
-  result = move_bytes(copy, with_flip);
+  result = move_bytes(copy, with_flip, is_lost);
   if (done_at != Clock::time_point::min()) wait_until(done_at);
   return result;
 }
@@ -99,20 +100,21 @@ bool CopyEngine::fails(CopyOrigin origin, emu_result_t *result) {
   return true;
 }
 
-bool CopyEngine::flips(CopyOrigin origin) {
+bool CopyEngine::strikes(FaultPoint any, FaultPoint queued, CopyOrigin origin) {
   uint64_t event = 0;
-  const bool strikes_any = faults_.strikes(FaultPoint::kFlip, &event);
-  const bool strikes_queue = origin == CopyOrigin::kQueue && faults_.strikes(FaultPoint::kQueueFlip, &event);
+  const bool strikes_any = faults_.strikes(any, &event);
+  const bool strikes_queue = origin == CopyOrigin::kQueue && faults_.strikes(queued, &event);
   return strikes_any || strikes_queue;
 }
 
-emu_result_t CopyEngine::move_bytes(const CheckedCopy &copy, bool with_flip) {
+emu_result_t CopyEngine::move_bytes(const CheckedCopy &copy, bool with_flip, bool is_lost) {
   const Use dst_use(copy.dst);
   const Use src_use(copy.src);
   if (!dst_use.is_valid() || !src_use.is_valid()) {
     return fail(EMU_ERROR_INVALID_POINTER, "copy of {} bytes from {:#x} to {:#x}: memory was freed before it ran",
                 copy.size_bytes, copy.src.address, copy.dst.address);
   }
+  if (is_lost) return EMU_SUCCESS;
   std::byte *dst = reachable(copy.dst);
   // Two views of one memory may overlap only within one allocation, where both ends go through the same view.
   std::memmove(dst, reachable(copy.src), copy.size_bytes);

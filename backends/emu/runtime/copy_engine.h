@@ -38,8 +38,9 @@ class CopyEngine {
  private:
   emu_result_t run_one(const CheckedCopy &copy, CopyOrigin origin, bool is_first);
   bool fails(CopyOrigin origin, emu_result_t *result);
-  bool flips(CopyOrigin origin);
-  emu_result_t move_bytes(const CheckedCopy &copy, bool with_flip);
+  // Whether one of two silent faults strikes: `any` counts all copies, `queued` those through a queue.
+  bool strikes(FaultPoint any, FaultPoint queued, CopyOrigin origin);
+  emu_result_t move_bytes(const CheckedCopy &copy, bool with_flip, bool is_lost);
 
   MemoryTable &memory_;
   FaultPlan &faults_;

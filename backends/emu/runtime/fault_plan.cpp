@@ -13,8 +13,9 @@ namespace {
 
 constexpr uint64_t kMaxDelayUs = 60'000'000;
 
-constexpr std::string_view kPointNames[] = {"alloc",      "host_alloc", "queue_create", "ticket",     "copy",
-                                            "queue_copy", "flip",       "queue_flip",   "ipc_export", "ipc_open"};
+constexpr std::string_view kPointNames[] = {"alloc", "host_alloc", "queue_create", "ticket",
+                                            "copy",  "queue_copy", "flip",         "queue_flip",
+                                            "lose",  "queue_lose", "ipc_export",   "ipc_open"};
 
 bool parse_number(std::string_view text, uint64_t *number) {
   const char *begin = text.data();
@@ -70,12 +71,12 @@ emu_result_t FaultPlan::set(std::string_view origin, std::string_view specificat
     const size_t comma = rest.find(',');
     const std::string_view item = rest.substr(0, comma);
     if (!parse_item(item, &settings)) {
-      return fail(
-          EMU_ERROR_CONFIGURATION,
-          "{}: \"{}\" in \"{}\" is not understood; expected <point>:<n>, <n>+ or <n>-<m> with point one of "
-          "alloc, host_alloc, queue_create, ticket, copy, queue_copy, flip, queue_flip, ipc_export, ipc_open, or "
-          "delay_us:<a>-<b> up to {}, or reorder",
-          origin, item, specification, kMaxDelayUs);
+      return fail(EMU_ERROR_CONFIGURATION,
+                  "{}: \"{}\" in \"{}\" is not understood; expected <point>:<n>, <n>+ or <n>-<m> with point one of "
+                  "alloc, host_alloc, queue_create, ticket, copy, queue_copy, flip, queue_flip, lose, queue_lose, "
+                  "ipc_export, ipc_open, or "
+                  "delay_us:<a>-<b> up to {}, or reorder",
+                  origin, item, specification, kMaxDelayUs);
     }
     rest = comma == std::string_view::npos ? std::string_view() : rest.substr(comma + 1);
   }

@@ -25,6 +25,8 @@ enum class FaultPoint : size_t {
   kQueueCopy,
   kFlip,
   kQueueFlip,
+  kLose,
+  kQueueLose,
   kIpcExport,
   kIpcOpen,
   kCount

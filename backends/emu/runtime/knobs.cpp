@@ -78,6 +78,7 @@ emu_result_t read_knobs(Knobs *knobs) {
   knobs->quarantine_bytes = numbers[4].value;
   knobs->seed = numbers[5].value;
   knobs->profile = knob_text(kKnob_PROFILE).value;
+  knobs->link_file = knob_text(kKnob_LINK_FILE).value;
   knobs->fault = knob_text(kKnob_FAULT).value;
   return EMU_SUCCESS;
 }

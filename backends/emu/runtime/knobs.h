@@ -13,6 +13,7 @@ namespace emurt {
 struct Knobs {
   int32_t n_devices = 2;
   std::string profile;
+  std::string link_file;
   std::string fault;
   uint64_t memory_bytes = 0;  // 0: not set
   bool reuse_addresses = false;

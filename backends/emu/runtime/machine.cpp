@@ -4,7 +4,6 @@
 
 #include <time.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <utility>
 
@@ -74,11 +73,9 @@ const LinkFigures &Machine::figures_of(const Profile &profile, Way way, const En
   return profile.device_to_device;
 }
 
-Clock::time_point *Machine::link_free_at(const Profile &profile, Way way, const Endpoint &dst, const Endpoint &src) {
-  const Endpoint &device_end = way == Way::kDeviceToHost ? src : dst;
-  DeviceLinks &links = links_[static_cast<size_t>(device_end.device())];
-  if (way == Way::kDeviceToDevice) return &links.local_free_at;
-  return way == Way::kDeviceToHost || !profile.is_duplex ? &links.up_free_at : &links.down_free_at;
+Link Machine::link_of(const Profile &profile, Way way) {
+  if (way == Way::kDeviceToDevice) return Link::kLocal;
+  return way == Way::kDeviceToHost || !profile.is_duplex ? Link::kUp : Link::kDown;
 }
 
 Clock::time_point Machine::copy_done(const Endpoint &dst, const Endpoint &src, size_t size_bytes, bool is_first) {
@@ -88,10 +85,10 @@ Clock::time_point Machine::copy_done(const Endpoint &dst, const Endpoint &src, s
   const std::scoped_lock lock(mutex_);
   if (profile_ == nullptr) return Clock::time_point::min();
   const LinkFigures &figures = figures_of(*profile_, way, dst, src);
-  Clock::time_point *free_at = link_free_at(*profile_, way, dst, src);
   const Clock::time_point ready = Clock::now() + microseconds(is_first ? figures.latency_us : profile_->batch_copy_us);
-  *free_at = std::max(ready, *free_at) + transfer_time(figures.bandwidth_gb_s, size_bytes);
-  return *free_at;
+  const Endpoint &device_end = way == Way::kDeviceToHost ? src : dst;
+  return links_.reserve(static_cast<size_t>(device_end.device()), link_of(*profile_, way), ready,
+                        transfer_time(figures.bandwidth_gb_s, size_bytes));
 }
 
 Clock::time_point Machine::enqueue_done() {

@@ -5,21 +5,20 @@
 #include <atomic>
 #include <chrono>
 #include <cstddef>
-#include <cstdint>
 #include <memory>
 #include <mutex>
-#include <vector>
+#include <string>
 
+#include "runtime/links.h"
 #include "runtime/memory_table.h"
 #include "runtime/profile.h"
 
 namespace emurt {
 
-using Clock = std::chrono::steady_clock;
-
 class Machine {
  public:
-  explicit Machine(size_t n_devices) : links_(n_devices) {}
+  // As Links::share(). Before the first copy.
+  emu_result_t share_links(const std::string &path) { return links_.share(path); }
 
   // Null: no artificial time.
   void set_profile(std::shared_ptr<const Profile> profile);
@@ -33,19 +32,14 @@ class Machine {
 
  private:
   enum class Way { kHostToHost, kHostToDevice, kDeviceToHost, kDeviceToDevice, kPeerToPeer };
-  struct DeviceLinks {
-    Clock::time_point up_free_at;
-    Clock::time_point down_free_at;
-    Clock::time_point local_free_at;
-  };
   static Way way_of(const Endpoint &dst, const Endpoint &src);
   static const LinkFigures &figures_of(const Profile &profile, Way way, const Endpoint &dst, const Endpoint &src);
-  Clock::time_point *link_free_at(const Profile &profile, Way way, const Endpoint &dst, const Endpoint &src);
+  static Link link_of(const Profile &profile, Way way);
 
   std::atomic<bool> has_profile_{false};
   std::mutex mutex_;
   std::shared_ptr<const Profile> profile_;
-  std::vector<DeviceLinks> links_;
+  Links links_;
 };
 
 // Blocks until `moment`: asleep while it is far, spinning for the last part, so that microseconds are kept.

@@ -2,13 +2,12 @@
 // The queue's thread and its tickets.
 #include "runtime/queue.h"
 
-#include <pthread.h>
-#include <signal.h>
 #include <sys/prctl.h>
 
 #include <system_error>
 #include <utility>
 
+#include "../../signals_blocked.h"
 #include "runtime/error.h"
 
 namespace emurt {
@@ -17,26 +16,6 @@ namespace {
 constexpr size_t kRememberedFailures = 4096;
 // Looks at a ticket this often before the thread goes to sleep: a few microseconds, less than a wake-up costs.
 constexpr int kLooksBeforeSleep = 200;
-
-// Blocks all signals for the calling thread while it lives, so that a thread begun meanwhile takes none of the
-// program's.
-class SignalsBlocked {
- public:
-  SignalsBlocked() {
-    sigset_t all;
-    sigfillset(&all);
-    is_blocked_ = pthread_sigmask(SIG_SETMASK, &all, &before_) == 0;
-  }
-  ~SignalsBlocked() {
-    if (is_blocked_) pthread_sigmask(SIG_SETMASK, &before_, nullptr);
-  }
-  SignalsBlocked(const SignalsBlocked &) = delete;
-  SignalsBlocked &operator=(const SignalsBlocked &) = delete;
-
- private:
-  sigset_t before_{};
-  bool is_blocked_ = false;
-};
 
 }  // namespace
 
@@ -48,7 +27,7 @@ emu_result_t Queue::create(int32_t device, CopyEngine &engine, std::shared_ptr<Q
 }
 
 emu_result_t Queue::start_thread() {
-  const SignalsBlocked blocked;
+  const sluice::backends::SignalsBlocked blocked;
   try {
     thread_ = std::thread([this] { run_thread(); });
   } catch (const std::system_error &error) {

@@ -117,7 +117,11 @@ emu_result_t Runtime::initialize() {
   limits.quarantine_bytes = knobs_.quarantine_bytes;
   limits.reuse_addresses = knobs_.reuse_addresses;
   memory_ = std::make_unique<MemoryTable>(std::move(limits));
-  machine_ = std::make_unique<Machine>(devices_.size());
+  machine_ = std::make_unique<Machine>();
+  if (!knobs_.link_file.empty()) {
+    result = machine_->share_links(knobs_.link_file);
+    if (result != EMU_SUCCESS) return result;
+  }
   if (!knobs_.profile.empty()) machine_->set_profile(std::make_shared<const Profile>(std::move(profile)));
   copies_ = std::make_unique<CopyEngine>(*memory_, *faults_, *machine_);
   return EMU_SUCCESS;

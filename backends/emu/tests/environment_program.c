@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "emurt.h"
@@ -154,6 +155,33 @@ static int run_exit(int is_held) {
   return 0;
 }
 
+static int64_t now_ns(void) {
+  struct timespec now;
+  return clock_gettime(CLOCK_MONOTONIC, &now) == 0 ? now.tv_sec * INT64_C(1000000000) + now.tv_nsec : 0;
+}
+
+/* The file says that another process has taken all links for a while: a copy waits for its turn, and says so there. */
+static int run_link_file(void) {
+  char path[] = "/tmp/emu-link-XXXXXX";
+  int64_t taken_until[48];
+  int64_t left[48];
+  static char host[4096];
+  void *memory = NULL;
+  const int file = mkstemp(path);
+  REQUIRE(file >= 0);
+  const int64_t moment = now_ns() + INT64_C(300000000);
+  for (int i = 0; i < 48; ++i) taken_until[i] = moment;
+  REQUIRE(write(file, taken_until, sizeof taken_until) == (ssize_t)sizeof taken_until);
+  REQUIRE(setenv("SLUICE_EMU_LINK_FILE", path, 1) == 0);
+  REQUIRE(emu_malloc_device(sizeof host, &memory) == EMU_SUCCESS);
+  REQUIRE(emu_memcpy(memory, host, sizeof host) == EMU_SUCCESS);
+  REQUIRE(now_ns() >= moment);
+  REQUIRE(pread(file, left, sizeof left, 0) == (ssize_t)sizeof left);
+  REQUIRE(memcmp(left, taken_until, sizeof left) != 0);
+  REQUIRE(close(file) == 0 && unlink(path) == 0);
+  return 0;
+}
+
 static emu_queue_t *late_queue;
 
 /* Runs when the process exits. The runtime's own destructor comes later, so the calls still answer; what matters is
@@ -183,6 +211,8 @@ int main(int argc, char **argv) {
   if (strcmp(name, "no_quarantine") == 0) return run_no_quarantine();
   if (strcmp(name, "small_memory") == 0) return run_small_memory();
   if (strcmp(name, "profile") == 0) return run_profile();
+  if (strcmp(name, "link_file") == 0) return run_link_file();
+  if (strcmp(name, "wrong_link_file") == 0) return refused_naming("SLUICE_EMU_LINK_FILE=/nowhere/links");
   if (strcmp(name, "fork_child") == 0) return run_fork_child();
   if (strcmp(name, "fork_fresh") == 0) return run_fork_fresh();
   if (strcmp(name, "exit_while_running") == 0) return run_exit(0);

@@ -104,6 +104,23 @@ TEST(Faults, Flip_ChangesOneByteInSilence) {
   EXPECT_EQ(back, host);
 }
 
+TEST(Faults, Lose_MovesNothingInSilence) {
+  const Settings settings;
+  const DeviceMemory device(5000);
+  const std::vector<std::byte> host = emu_test::bytes_of(5000, 1);
+  const std::vector<std::byte> before(5000);
+  std::vector<std::byte> back = before;
+  const Queue queue;
+  ASSERT_EMU(emu_set_fault("lose:2,queue_lose:1"));
+  ASSERT_EMU(emu_memcpy(device.data(), host.data(), 5000));
+  ASSERT_EMU(emu_memcpy(back.data(), device.data(), 5000));
+  EXPECT_EQ(back, before);
+  ASSERT_EMU(emu_queue_memcpy(queue.get(), back.data(), device.data(), 5000));
+  EXPECT_EQ(back, before);
+  ASSERT_EMU(emu_queue_memcpy(queue.get(), back.data(), device.data(), 5000));
+  EXPECT_EQ(back, host);
+}
+
 // Copies of one batch that write one place: which is last tells the order.
 TEST(Faults, Reorder_ChangesTheOrderWithinABatchOnly) {
   const Settings settings;

@@ -3,6 +3,7 @@
 #include <array>
 #include <atomic>
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <mutex>
 #include <utility>
@@ -66,6 +67,7 @@ LayoutPtr pair_layout() {
   auto layout = std::make_shared<Layout>();
   layout->size_bytes = sizeof(Value) + sizeof(int);
   layout->extent_bytes = sizeof(Pair);
+  layout->end_byte = static_cast<std::int64_t>(offsetof(Pair, index) + sizeof(int));
   layout->is_contiguous = layout->size_bytes == sizeof(Pair);
   if (layout->is_contiguous) return layout;
   if (offsetof(Pair, index) == sizeof(Value)) {

@@ -9,7 +9,9 @@
 
 #include "base/knobs.hpp"
 #include "base/log.hpp"
+#include "base/rank_in_path.hpp"
 #include "base/statistics.hpp"
+#include "base/trace.hpp"
 #include "device/copy.hpp"
 #include "device/ipc_exports.hpp"
 #include "device/ipc_imports.hpp"
@@ -18,7 +20,6 @@
 #include "device/staging_pool.hpp"
 #include "ops/datatype/layout_of.hpp"
 #include "ops/p2p/comm_state.hpp"
-#include "ops/p2p/control.hpp"
 #include "ops/request/turns.hpp"
 #include "progress/engine.hpp"
 #include "progress/thread.hpp"
@@ -39,14 +40,17 @@ void print_statistics() {
   }
   std::string path = Knobs::process().text("SLUICE_STATS_FILE");
   if (path.empty()) return;
-  if (const std::size_t at = path.find("%r"); at != std::string::npos) {
-    path.replace(at, 2, std::to_string(rank));
-  } else if (rank != 0) {
-    return;  // one file, and rank 0's it is
-  }
+  if (!put_rank(&path, rank) && rank != 0) return;  // one file, and rank 0's it is
   std::ofstream file(path);
   file << statistics::to_json(rank) << std::flush;
   if (!file) log::error("ops", "the statistics could not be written to " + path + "; check SLUICE_STATS_FILE");
+}
+
+void write_trace() {
+  if (!trace::is_enabled()) return;
+  const int rank = world_rank.load(std::memory_order_relaxed);
+  const Status status = trace::write(trace::file_of(Knobs::process().text("SLUICE_TRACE"), rank), rank);
+  if (!status.is_ok()) log::error("ops", status.message());
 }
 
 // Collective. Ranks on which no device memory can turn up need no channel; one on which it can is enough for all.
@@ -66,7 +70,6 @@ void close_channel() {
   if (wire::host().MPI_Ibarrier(channel.comm(), &request) == MPI_SUCCESS) {
     if (wait_in_turns(&request, MPI_STATUS_IGNORE) != MPI_SUCCESS) log::warn("ops", "the last barrier failed");
   }
-  ControlListener::process().close();
   release_comm_states();
   channel.close();
 }
@@ -104,6 +107,7 @@ void begin(bool has_world) noexcept {
     }
     const std::string &mode = knobs.text("SLUICE_STATS");
     if ((mode != "off" && mode != "0") || !knobs.text("SLUICE_STATS_FILE").empty()) statistics::enable();
+    if (!knobs.text("SLUICE_TRACE").empty()) trace::enable();
     device::Registry::process().refresh();
     if (has_world) {
       open_channel();
@@ -120,6 +124,7 @@ void end() noexcept {
     progress::TrackedRequests::process().wait_for_adopted();
     close_channel();
     print_statistics();
+    write_trace();
     release_datatypes();
     device::IpcImports::process().clear();
     device::IpcExports::process().clear();

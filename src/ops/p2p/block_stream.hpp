@@ -12,6 +12,7 @@
 #include <limits>
 
 #include "base/status.hpp"
+#include "base/trace.hpp"
 #include "device/place.hpp"
 #include "device/queue.hpp"
 #include "device/staging_pool.hpp"
@@ -22,8 +23,9 @@ namespace sluice::ops {
 
 // Where the blocks' private messages go.
 struct BlockRoute {
-  int peer = 0;    // rank in MPI_COMM_WORLD
-  int number = 0;  // of the sender's operation
+  int peer = 0;            // rank in MPI_COMM_WORLD
+  int number = 0;          // of the sender's operation
+  trace::Message message;  // what they are part of
 };
 
 inline constexpr std::uint32_t kBlockSlots = 4;
@@ -47,6 +49,7 @@ class OutgoingBlocks {
     device::StagingLease lease;
     device::PendingCopy copy;
     MPI_Request request = MPI_REQUEST_NULL;
+    trace::Span span;  // of the copy or of the request, whichever is under way
     std::uint32_t block = 0;
     bool is_used = false;
     bool is_sent = false;
@@ -56,6 +59,7 @@ class OutgoingBlocks {
   void reclaim();
   [[nodiscard]] Status start_copy(Slot *slot, std::uint32_t block);
   void send(Slot *slot, std::uint64_t size_bytes);
+  void end_span(Slot *slot, trace::Lane lane) const noexcept;
   void fail(const Status &status);
 
   device::Place place_;
@@ -95,12 +99,15 @@ class IncomingBlocks {
     device::StagingLease lease;
     device::PendingCopy copy;
     MPI_Request request = MPI_REQUEST_NULL;
+    trace::Span span;  // of the copy or of the request, whichever is under way
     std::uint32_t block = 0;
     bool is_posted = false;
     bool is_copying = false;
   };
   [[nodiscard]] Status post(Slot *slot, std::uint32_t block);
   [[nodiscard]] bool is_direct(std::uint32_t block) const noexcept;
+  void end_span(Slot *slot, trace::Lane lane) const noexcept;
+  [[nodiscard]] std::uint64_t wanted_bytes(std::uint32_t block) const noexcept;
   void take(Slot *slot);
   void settle(Slot *slot);
   void stop(Status status);

@@ -31,18 +31,17 @@ bool make_keyval() {
   return wire::host().MPI_Comm_create_keyval(&copy_no_state, &delete_state, &keyval, nullptr) == MPI_SUCCESS;
 }
 
-// The ranks of the processes that messages on `comm` go to, seen from MPI_COMM_WORLD.
-bool find_world_ranks(MPI_Comm comm, std::vector<int> *world_ranks) {
+using GroupFunction = int (*wire::Host::*)(MPI_Comm, MPI_Group *);
+
+// The ranks of the processes in one of `comm`'s groups, seen from MPI_COMM_WORLD; -1 for one outside it.
+bool find_world_ranks(MPI_Comm comm, GroupFunction group_of, std::vector<int> *world_ranks) {
   const wire::Host &host = wire::host();
-  int is_inter = 0;
-  if (host.MPI_Comm_test_inter(comm, &is_inter) != MPI_SUCCESS) return false;
   MPI_Group group = MPI_GROUP_NULL;
   MPI_Group world = MPI_GROUP_NULL;
   int size = 0;
-  bool is_found =
-      (is_inter != 0 ? host.MPI_Comm_remote_group(comm, &group) : host.MPI_Comm_group(comm, &group)) == MPI_SUCCESS &&
-      host.MPI_Comm_group(wire::Channel::process().comm(), &world) == MPI_SUCCESS &&
-      host.MPI_Group_size(group, &size) == MPI_SUCCESS;
+  bool is_found = (host.*group_of)(comm, &group) == MPI_SUCCESS &&
+                  host.MPI_Comm_group(wire::Channel::process().comm(), &world) == MPI_SUCCESS &&
+                  host.MPI_Group_size(group, &size) == MPI_SUCCESS;
   if (is_found) {
     std::vector<int> ranks(static_cast<std::size_t>(size));
     std::iota(ranks.begin(), ranks.end(), 0);
@@ -56,24 +55,24 @@ bool find_world_ranks(MPI_Comm comm, std::vector<int> *world_ranks) {
   return (world == MPI_GROUP_NULL || host.MPI_Group_free(&world) == MPI_SUCCESS) && is_found;
 }
 
-// Whether the processes of `comm`'s own group are all in MPI_COMM_WORLD.
-bool is_local_group_within(MPI_Comm comm, bool *is_within) {
-  const wire::Host &host = wire::host();
-  MPI_Group group = MPI_GROUP_NULL;
-  MPI_Group world = MPI_GROUP_NULL;
-  MPI_Group common = MPI_GROUP_NULL;
-  int size = 0;
-  int n_common = 0;
-  bool is_found = host.MPI_Comm_group(comm, &group) == MPI_SUCCESS &&
-                  host.MPI_Comm_group(wire::Channel::process().comm(), &world) == MPI_SUCCESS &&
-                  host.MPI_Group_intersection(group, world, &common) == MPI_SUCCESS &&
-                  host.MPI_Group_size(group, &size) == MPI_SUCCESS &&
-                  host.MPI_Group_size(common, &n_common) == MPI_SUCCESS;
-  *is_within = size == n_common;
-  for (MPI_Group *made : {&group, &world, &common}) {
-    if (*made != MPI_GROUP_NULL && *made != MPI_GROUP_EMPTY) is_found &= host.MPI_Group_free(made) == MPI_SUCCESS;
+bool are_all_known(const std::vector<int> &world_ranks) {
+  return std::none_of(world_ranks.begin(), world_ranks.end(), [](int rank) { return rank < 0; });
+}
+
+// Fills a new state: to whom messages on `comm` go, and whether all its processes are in MPI_COMM_WORLD.
+bool describe(MPI_Comm comm, CommState *state) {
+  int is_inter = 0;
+  if (wire::host().MPI_Comm_test_inter(comm, &is_inter) != MPI_SUCCESS ||
+      !find_world_ranks(comm, is_inter != 0 ? &wire::Host::MPI_Comm_remote_group : &wire::Host::MPI_Comm_group,
+                        &state->world_ranks)) {
+    return false;
   }
-  return is_found;
+  state->is_within_world = are_all_known(state->world_ranks);
+  if (is_inter == 0) return true;
+  std::vector<int> own_group;
+  if (!find_world_ranks(comm, &wire::Host::MPI_Comm_group, &own_group)) return false;
+  state->is_within_world &= are_all_known(own_group);
+  return true;
 }
 
 // What hangs on `comm`; null when nothing does yet.
@@ -95,12 +94,7 @@ CommStatePtr state_of(MPI_Comm comm) {
   if (!make_keyval()) return nullptr;
   if (CommStatePtr found = find_state(comm); found != nullptr) return found;
   auto made = std::make_unique<CommStatePtr>(std::make_shared<CommState>());
-  CommState &state = **made;
-  if (!find_world_ranks(comm, &state.world_ranks) || !is_local_group_within(comm, &state.is_within_world)) {
-    return nullptr;
-  }
-  state.is_within_world &=
-      std::none_of(state.world_ranks.begin(), state.world_ranks.end(), [](int world_rank) { return world_rank < 0; });
+  if (!describe(comm, made->get())) return nullptr;
   if (wire::host().MPI_Comm_set_attr(comm, keyval, made.get()) != MPI_SUCCESS) return nullptr;
   return *made.release();  // the communicator owns it now
 }

@@ -9,7 +9,6 @@
 
 #include "ops/p2p/descriptor.hpp"
 #include "progress/engine.hpp"
-#include "wire/mpi.hpp"
 
 namespace sluice::ops {
 
@@ -28,14 +27,9 @@ class ControlListener final : public progress::Task {
   // Looks for one message in each turn while there is anybody to give it to.
   [[nodiscard]] bool advance() override;
 
-  // Withdraws the receive. Before the channel is closed, with nothing under way.
-  void close() noexcept;
-
  private:
-  void dispatch();
+  void dispatch(const Control &control);
 
-  Control control_;
-  MPI_Request request_ = MPI_REQUEST_NULL;
   std::mutex mutex_;
   std::unordered_map<int, std::weak_ptr<Outgoing>> sends_;
   bool is_watched_ = false;

@@ -2,8 +2,10 @@
 #include "ops/p2p/exchange.hpp"
 
 #include <exception>
+#include <string>
 #include <utility>
 
+#include "base/log.hpp"
 #include "progress/engine.hpp"
 
 namespace sluice::ops {
@@ -17,6 +19,7 @@ bool Exchange::poll(MPI_Status *status) {
     const int code = host.MPI_Test(request, &is_done, &sent);
     is_sent_ = code != MPI_SUCCESS || is_done != 0;
     if (code != MPI_SUCCESS) host_result_ = code;
+    if (is_sent_ && code == MPI_SUCCESS) end_sent();
     if (is_sent_ && code == MPI_SUCCESS && outgoing_ != nullptr) problem_ = outgoing_->finish(&sent);
   }
   if (!is_received_ && !incoming_->is_hidden()) {
@@ -28,6 +31,12 @@ bool Exchange::poll(MPI_Status *status) {
     }
   }
   return is_sent_ && is_received_;
+}
+
+// At most one of the two was sent from staging memory.
+void Exchange::end_sent() noexcept {
+  send_side.end_sent();
+  replaced_.end_sent();
 }
 
 int Exchange::complete(MPI_Status *status) {
@@ -42,8 +51,8 @@ void Exchange::withdraw_receive() noexcept {
   // A receive that was met before it could be cancelled is completed: the program has been told of an error anyway.
   try {
     progress::turn_until([&] { return poll(&status); });
-  } catch (const std::exception &) {
-    return;  // no memory: the engine goes on with what is left
+  } catch (const std::exception &error) {  // no memory: the engine goes on with what is left
+    log::warn_once("withdraw", "p2p", std::string("a receive could not be withdrawn: ") + error.what());
   }
 }
 

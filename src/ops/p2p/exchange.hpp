@@ -76,7 +76,18 @@ class Exchange {
   template <typename Count>
   [[nodiscard]] int send(Peer to);
   int complete(MPI_Status *status);
+  void end_sent() noexcept;
   void withdraw_receive() noexcept;
+  // MPICH 5 calls the error handler for some bad arguments and then returns success, without a request.
+  [[nodiscard]] static bool was_refused(MPI_Request request, Peer peer) noexcept {
+    return request == MPI_REQUEST_NULL && peer.rank != MPI_PROC_NULL;
+  }
+  // Nothing is under way, and the program has been told. Returns `result`.
+  int give_up(int result) noexcept {
+    is_received_ = true;
+    is_sent_ = true;
+    return result;
+  }
 
   const Operation operation_;
   const MPI_Comm comm_;
@@ -100,6 +111,7 @@ int Exchange::post(Peer from) {
   if (target.is_staged()) {
     if (Status status = target.open<Count>(); !status.is_ok()) return raise(comm_, status);
   }
+  target.begin_wire();
   std::optional<Envelope> envelope;
   const int result =
       post_receive<Count>(ExchangeForms<Count>::kIrecv, ExchangeForms<Count>::kImrecv, target.buffer(),
@@ -110,18 +122,13 @@ int Exchange::post(Peer from) {
 
 template <typename Count>
 int Exchange::send(Peer to) {
-  if (send_side.is_described()) {
-    bool is_possible = true;
-    outgoing_ = std::make_shared<Outgoing>(operation_, comm_, false);
-    if (Status status = outgoing_->open(&send_side, to.rank, to.tag, &is_possible); !status.is_ok()) {
-      return raise(comm_, status);
-    }
-    if (is_possible) return outgoing_->start(false);
-    outgoing_.reset();
-  }
-  if (send_side.is_staged()) {
-    if (Status status = send_side.open_and_copy_down<Count>(); !status.is_ok()) return raise(comm_, status);
-  }
+  Status status;
+  outgoing_ = Outgoing::make(operation_, false, &send_side, to.rank, to.tag, comm_, &status);
+  if (outgoing_ != nullptr) return outgoing_->start(false);
+  send_side.name_message(operation_, to.rank, to.tag);
+  if (status.is_ok() && send_side.is_staged()) status = send_side.open_and_copy_down<Count>();
+  if (!status.is_ok()) return raise(comm_, status);
+  send_side.begin_wire();
   const int result = (wire::host().*ExchangeForms<Count>::kIsend)(send_side.buffer(), send_side.count<Count>(),
                                                                   send_side.type(), to.rank, to.tag, comm_, &send_);
   if (result == MPI_SUCCESS) send_side.record(operation_, send_side.size_bytes(), {});
@@ -131,10 +138,11 @@ int Exchange::send(Peer to) {
 template <typename Count>
 int Exchange::start(Peer to, Peer from) {
   int result = post<Count>(from);
-  if (result != MPI_SUCCESS) return result;
+  if (result != MPI_SUCCESS || was_refused(receive_, from)) return give_up(result);
   result = send<Count>(to);
-  if (result != MPI_SUCCESS) withdraw_receive();
-  return result;
+  if (result == MPI_SUCCESS && (outgoing_ != nullptr || !was_refused(send_, to))) return MPI_SUCCESS;
+  withdraw_receive();
+  return give_up(result);
 }
 
 template <typename Count>
@@ -142,6 +150,7 @@ int Exchange::start_replacing(Peer to, Peer from) {
   // What is sent is copied first: the receive may be met at once.
   replaced_ = recv_side.outgoing_copy();
   Side &source = replaced_;
+  source.name_message(operation_, to.rank, to.tag);
   const bool is_host = !source.is_staged();
   if (is_host) {
     image_.resize(source.size_bytes());
@@ -150,14 +159,16 @@ int Exchange::start_replacing(Peer to, Peer from) {
     return raise(comm_, status);
   }
   int result = post<Count>(from);
-  if (result != MPI_SUCCESS) return result;
+  if (result != MPI_SUCCESS || was_refused(receive_, from)) return give_up(result);
   const bool is_plain = is_host && source.region().layout->is_contiguous;
   void *const buffer = is_host ? image_.data() : source.buffer();
   const Count count = is_host && !is_plain ? static_cast<Count>(image_.size()) : source.count<Count>();
   const MPI_Datatype type = is_host && !is_plain ? MPI_PACKED : source.type();
+  source.begin_wire();
   result = (wire::host().*ExchangeForms<Count>::kIsend)(buffer, count, type, to.rank, to.tag, comm_, &send_);
-  if (result != MPI_SUCCESS) withdraw_receive();
-  return result;
+  if (result == MPI_SUCCESS && !was_refused(send_, to)) return MPI_SUCCESS;
+  withdraw_receive();
+  return give_up(result);
 }
 
 }  // namespace sluice::ops

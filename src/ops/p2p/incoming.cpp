@@ -18,9 +18,20 @@ void copy_status(const MPI_Status &from, MPI_Status *to) noexcept {
   to->MPI_ERROR = error;
 }
 
+// MPICH 5 and Intel MPI tell the error of a persistent receive, too, only once.
+Status error_of_host(int code) {
+  int error_class = MPI_ERR_OTHER;
+  const bool is_truncated =
+      wire::host().MPI_Error_class(code, &error_class) == MPI_SUCCESS && error_class == MPI_ERR_TRUNCATE;
+  return Status::error(is_truncated ? ErrorKind::kTruncated : ErrorKind::kBackend,
+                       is_truncated ? "message truncated: the receive is shorter; make it longer"
+                                    : "the host MPI could not complete a persistent receive");
+}
+
 }  // namespace
 
-void Incoming::serve(std::shared_ptr<Incoming> self, MPI_Request request, const std::optional<Envelope> &envelope) {
+void Incoming::serve(const std::shared_ptr<Incoming> &self, MPI_Request request,
+                     const std::optional<Envelope> &envelope) {
   request_ = request;
   envelope_ = envelope;
   is_completed_ = false;
@@ -30,7 +41,7 @@ void Incoming::serve(std::shared_ptr<Incoming> self, MPI_Request request, const 
   // the status of a persistent receive once, perhaps to an MPI_Testall that completes nothing: that is looked after.)
   if (side.is_short() && !is_persistent()) return;
   is_hidden_.store(true, std::memory_order_release);
-  progress::Engine::process().watch(std::move(self));
+  progress::Engine::process().watch(self);
 }
 
 bool Incoming::advance() {
@@ -39,12 +50,17 @@ bool Incoming::advance() {
     const int result = wire::host().MPI_Request_get_status(request_, &is_done, &completed_);
     if (result == MPI_SUCCESS && is_done == 0) return false;
     is_completed_ = result == MPI_SUCCESS;
+    if (result != MPI_SUCCESS && is_persistent()) outcome_ = error_of_host(result);
     Descriptor descriptor;
-    if (!is_completed_ || !side.read_descriptor(completed_, &descriptor)) {
+    if (!is_completed_ || !side.read_descriptor(wire::received_bytes(completed_), &descriptor)) {
+      if (is_completed_) side.end_received(operation_, completed_);
       settle();  // a plain message, a cancelled receive, or an error that the completion call is to see
       return true;
     }
-    pull_ = std::make_shared<Pull>(descriptor, side.landing());
+    side.abandon_wire();
+    const int from = envelope_.has_value() ? envelope_->source : completed_.MPI_SOURCE;
+    const int with = envelope_.has_value() ? envelope_->tag : completed_.MPI_TAG;
+    pull_ = std::make_shared<Pull>(descriptor, side.landing(), operation_, from, with);
   }
   const bool is_done = pull_->advance();
   if (!pull_->is_settled()) return false;
@@ -57,6 +73,7 @@ bool Incoming::advance() {
 int Incoming::start_again(const std::shared_ptr<Tracked> &self, MPI_Request *request) {
   const auto incoming = std::static_pointer_cast<Incoming>(self);
   Posting posting = look_at_claims(communicator(), source, tag);
+  side.begin_wire();
   if (!posting.claim.has_value()) {
     const int result = wire::host().MPI_Start(request);
     if (result == MPI_SUCCESS && wire::Channel::process().is_open()) serve(incoming, *request, std::nullopt);
@@ -83,9 +100,10 @@ Status Incoming::finish(MPI_Status *status) {
     }
   }
   Status recalled = recall(status);
+  const std::uint64_t came_bytes = pull_ == nullptr ? wire::received_bytes(*status) : 0;
   Descriptor descriptor;
-  if (side.is_short() && pull_ == nullptr && side.read_descriptor(*status, &descriptor)) {
-    pull_ = std::make_shared<Pull>(descriptor, side.landing());
+  if (side.is_short() && pull_ == nullptr && side.read_descriptor(came_bytes, &descriptor)) {
+    pull_ = std::make_shared<Pull>(descriptor, side.landing(), operation_, status->MPI_SOURCE, status->MPI_TAG);
     if (!pull_->advance()) progress::Engine::process().watch(pull_);
     recalled = recall(status);
   }
@@ -93,7 +111,8 @@ Status Incoming::finish(MPI_Status *status) {
     statistics::record(operation_, side.kind(), pull_->route(), 1, pull_->received_bytes(), watch.elapsed());
     return recalled;
   }
-  outcome_ = side.copy_up(status);
+  side.end_received(operation_, *status);  // of one that the engine does not look after
+  if (outcome_.is_ok()) outcome_ = side.copy_up(operation_, came_bytes, status);
   completed_ = *status;
   is_completed_ = true;
   if (statistics::is_enabled()) side.record(operation_, wire::received_bytes(*status), watch.elapsed());
@@ -140,22 +159,24 @@ Posting look_at_claims(MPI_Comm comm, int source, int tag) {
   return posting;
 }
 
-int finish_receive(Operation operation, MPI_Comm comm, const Side &side, MPI_Status *status, int result,
+int finish_receive(Operation operation, MPI_Comm comm, Side *side, MPI_Status *status, int result,
                    std::chrono::nanoseconds time) {
   progress::TrackedRequests::process().reap();
   if (result != MPI_SUCCESS) return result;
+  const std::uint64_t came_bytes = wire::received_bytes(*status);
   Descriptor descriptor;
-  if (!side.read_descriptor(*status, &descriptor)) {
-    const Status copied = side.copy_up(status);
-    if (statistics::is_enabled()) side.record(operation, wire::received_bytes(*status), time);
+  if (!side->read_descriptor(came_bytes, &descriptor)) {
+    side->end_received(operation, *status);
+    const Status copied = side->copy_up(operation, came_bytes, status);
+    if (statistics::is_enabled()) side->record(operation, wire::received_bytes(*status), time);
     return copied.is_ok() ? MPI_SUCCESS : raise(comm, copied);
   }
   const statistics::Stopwatch watch;
-  const auto pull = std::make_shared<Pull>(descriptor, side.landing());
+  const auto pull = std::make_shared<Pull>(descriptor, side->landing(), operation, status->MPI_SOURCE, status->MPI_TAG);
   progress::Engine::process().watch(pull);
   progress::turn_until([&] { return pull->is_settled(); });
   wire::set_received_bytes(status, pull->received_bytes());
-  statistics::record(operation, side.kind(), pull->route(), 1, pull->received_bytes(), time + watch.elapsed());
+  statistics::record(operation, side->kind(), pull->route(), 1, pull->received_bytes(), time + watch.elapsed());
   return pull->outcome().is_ok() ? MPI_SUCCESS : raise(comm, pull->outcome());
 }
 

@@ -30,7 +30,7 @@ class Incoming final : public progress::Tracked, public progress::Task {
 
   // The host MPI has started the receive `request`; `envelope` is what the program is to be told of a claimed message,
   // whose own is another. From now on the engine looks after it.
-  void serve(std::shared_ptr<Incoming> self, MPI_Request request, const std::optional<Envelope> &envelope);
+  void serve(const std::shared_ptr<Incoming> &self, MPI_Request request, const std::optional<Envelope> &envelope);
 
   // progress::Tracked
   [[nodiscard]] Status prepare() override { return {}; }
@@ -82,7 +82,7 @@ void note_probe() noexcept;
 // The end of a receive that the host MPI has completed with `result` and *status: pulls what a descriptor describes,
 // or brings up what was staged; makes the status right and counts the call. Blocks, in turns. Returns an error code,
 // raised already.
-int finish_receive(Operation operation, MPI_Comm comm, const Side &side, MPI_Status *status, int result,
+int finish_receive(Operation operation, MPI_Comm comm, Side *side, MPI_Status *status, int result,
                    std::chrono::nanoseconds time);
 
 // Completes `request`, which belongs to `tracked`, in turns. Returns an error code, raised already.

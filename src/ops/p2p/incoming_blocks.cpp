@@ -44,6 +44,7 @@ Status IncomingBlocks::post(Slot *slot, std::uint32_t block) {
   }
   const wire::Channel &channel = wire::Channel::process();
   const int tag = wire::Channel::tag(wire::PrivateKind::kBlock, route_.number);
+  slot->span.begin();
   const int result = bytes <= kLargestInt ? wire::host().MPI_Irecv(landing, static_cast<int>(bytes), MPI_BYTE,
                                                                    route_.peer, tag, channel.comm(), &slot->request)
                                           : wire::host().MPI_Irecv_c(landing, static_cast<MPI_Count>(bytes), MPI_BYTE,
@@ -70,6 +71,7 @@ bool IncomingBlocks::advance() {
     } else if (wire::received_bytes(status) != plan_.block_bytes(slot.block)) {
       stop(Status::error(ErrorKind::kBackend, "the sender could not read its device memory; its own error says why"));
     } else {
+      end_span(&slot, trace::Lane::kWire);
       take(&slot);
     }
   }
@@ -86,13 +88,24 @@ void IncomingBlocks::take(Slot *slot) {
   slot->is_copying = true;  // and done at once if no copy is begun: settle() asks
   if (!outcome_.is_ok()) return;
   const std::uint64_t offset = plan_.offset_bytes(slot->block);
-  const std::uint64_t bytes = std::min(plan_.block_bytes(slot->block), target_.capacity_bytes - offset);
+  const std::uint64_t bytes = wanted_bytes(slot->block);
   if (target_.place.kind == MemoryKind::kHost) {
     if (!is_direct(slot->block)) std::memcpy(target_.memory + offset, slot->lease.data(), bytes);
     return;
   }
   const sluice_copy_t piece{target_.memory + offset, slot->lease.data(), bytes};
+  slot->span.begin();
   outcome_ = slot->copy.begin(&queue_, {&piece, 1});
+}
+
+// What the target has room for.
+std::uint64_t IncomingBlocks::wanted_bytes(std::uint32_t block) const noexcept {
+  return std::min(plan_.block_bytes(block), target_.capacity_bytes - plan_.offset_bytes(block));
+}
+
+void IncomingBlocks::end_span(Slot *slot, trace::Lane lane) const noexcept {
+  const std::uint64_t bytes = lane == trace::Lane::kWire ? plan_.block_bytes(slot->block) : wanted_bytes(slot->block);
+  slot->span.end(lane, route_.message, {bytes, slot->block, plan_.n_blocks});
 }
 
 void IncomingBlocks::settle(Slot *slot) {
@@ -102,6 +115,7 @@ void IncomingBlocks::settle(Slot *slot) {
   slot->is_copying = false;
   ++n_done_;
   if (outcome_.is_ok()) outcome_ = std::move(status);
+  if (outcome_.is_ok()) end_span(slot, trace::Lane::kH2d);
   // Slots are posted again in the order of the blocks; this one's turn may not have come.
   while (!is_stopped_ && n_posted_ < n_blocks_) {
     Slot &next = slots_[n_posted_ % kBlockSlots];

@@ -10,23 +10,23 @@ namespace {
 
 // The execute and complete of both: `start` calls the host MPI with the buffer, count and type it is given.
 template <typename Count, typename Start>
-int start_receive(Operation operation, MPI_Comm comm, Side side, MPI_Request *request, Start start) {
+int start_receive(Operation operation, MPI_Comm comm, std::shared_ptr<Incoming> incoming, MPI_Request *request,
+                  Start start) {
   std::optional<Envelope> envelope;
-  if (!side.is_staged() && !side.may_meet_descriptor()) {
-    const int result = start(side.buffer(), side.count<Count>(), side.type(), &envelope);
-    if (result == MPI_SUCCESS) side.record(operation, side.size_bytes(), {});
+  Side &target = incoming->side;
+  if (!target.is_staged() && !target.may_meet_descriptor()) {
+    const int result = start(target.buffer(), target.count<Count>(), target.type(), &envelope);
+    if (result == MPI_SUCCESS) target.record(operation, target.size_bytes(), {});
     return result;
   }
-  auto incoming = std::make_shared<Incoming>(operation, comm, false);
-  incoming->side = std::move(side);
-  Side &target = incoming->side;
   if (target.is_staged()) {
     if (Status status = target.open<Count>(); !status.is_ok()) return raise(comm, status);
   }
+  target.begin_wire();
   const int result = start(target.buffer(), target.count<Count>(), target.type(), &envelope);
   if (result != MPI_SUCCESS) return result;
-  progress::TrackedRequests::process().add(*request, incoming);
   if (target.may_meet_descriptor()) incoming->serve(incoming, *request, envelope);
+  progress::TrackedRequests::process().add(*request, std::move(incoming));
   return MPI_SUCCESS;
 }
 
@@ -35,9 +35,10 @@ int irecv_through(IrecvFunction<Count> function, ImrecvFunction<Count> matched, 
                   MPI_Datatype datatype, int source, int tag, MPI_Comm comm, MPI_Request *request) {
   if (is_plain_host_traffic()) return (wire::host().*function)(buf, count, datatype, source, tag, comm, request);
   return guarded(comm, [&]() -> int {
-    Side side;
-    if (Status status = Side::of(buf, count, datatype, source, &side); !status.is_ok()) return raise(comm, status);
-    return start_receive<Count>(Operation::kIrecv, comm, std::move(side), request,
+    auto incoming = std::make_shared<Incoming>(Operation::kIrecv, comm, false);  // almost every receive is kept
+    Status status = Side::of(buf, count, datatype, source, &incoming->side);
+    if (!status.is_ok()) return raise(comm, status);
+    return start_receive<Count>(Operation::kIrecv, comm, std::move(incoming), request,
                                 [&](void *buffer, Count n, MPI_Datatype type, std::optional<Envelope> *envelope) {
                                   return post_receive<Count>(function, matched, buffer, n, type, source, tag, comm,
                                                              request, envelope);
@@ -52,11 +53,10 @@ int imrecv_through(ImrecvFunction<Count> function, void *buf, Count count, MPI_D
   // A matched message no longer names its communicator; errors go where MPI sends those without one.
   const MPI_Comm comm = MPI_COMM_SELF;
   return guarded(comm, [&]() -> int {
-    Side side;
-    if (Status status = Side::of_matched(buf, count, datatype, *message, &side); !status.is_ok()) {
-      return raise(comm, status);
-    }
-    return start_receive<Count>(Operation::kImrecv, comm, std::move(side), request,
+    auto incoming = std::make_shared<Incoming>(Operation::kImrecv, comm, false);
+    Status status = Side::of_matched(buf, count, datatype, *message, &incoming->side);
+    if (!status.is_ok()) return raise(comm, status);
+    return start_receive<Count>(Operation::kImrecv, comm, std::move(incoming), request,
                                 [&](void *buffer, Count n, MPI_Datatype type, std::optional<Envelope> *envelope) {
                                   *envelope = take_envelope(*message);
                                   return (wire::host().*function)(buffer, n, type, message, request);

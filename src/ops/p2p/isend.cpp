@@ -11,12 +11,8 @@ namespace {
 template <typename Count>
 using IsendFunction = int (*wire::Host::*)(const void *, Count, MPI_Datatype, int, int, MPI_Comm, MPI_Request *);
 
-// Sends the descriptor of `side`; *is_possible is false when the message has to be plain.
-int start_described(Operation operation, Side *side, int dest, int tag, MPI_Comm comm, MPI_Request *request,
-                    bool *is_possible) {
-  const auto outgoing = std::make_shared<Outgoing>(operation, comm, false);
-  if (Status status = outgoing->open(side, dest, tag, is_possible); !status.is_ok()) return raise(comm, status);
-  if (!*is_possible) return MPI_SUCCESS;
+// Sends the descriptor; the program's request is that of the acknowledgement.
+int start(const std::shared_ptr<Outgoing> &outgoing, MPI_Request *request) {
   const int result = outgoing->start(false);
   if (result != MPI_SUCCESS) return result;
   *request = *outgoing->request();
@@ -33,23 +29,21 @@ int isend_through(Operation operation, IsendFunction<Count> function, const void
     Side side;
     // A buffered send may not wait for its receiver: its messages are always plain.
     const MPI_Comm reached = operation == Operation::kIbsend ? MPI_COMM_NULL : comm;
-    if (Status status = Side::of_outgoing(buf, count, datatype, dest, reached, &side); !status.is_ok()) {
-      return raise(comm, status);
-    }
-    if (side.is_described()) {
-      bool is_possible = true;
-      const int result = start_described(operation, &side, dest, tag, comm, request, &is_possible);
-      if (is_possible) return result;
-    }
+    Status status = Side::of_outgoing(buf, count, datatype, dest, reached, &side);
+    if (!status.is_ok()) return raise(comm, status);
+    // execute
+    const auto outgoing = Outgoing::make(operation, false, &side, dest, tag, comm, &status);
+    if (outgoing != nullptr) return start(outgoing, request);
+    if (!status.is_ok()) return raise(comm, status);
     if (!side.is_staged()) {
       const int result = (wire::host().*function)(buf, count, datatype, dest, tag, comm, request);
       if (result == MPI_SUCCESS) side.record(operation, side.size_bytes(), {});
       return result;
     }
-    // execute
     auto staged = std::make_shared<StagedRequest>(operation, comm, false);
     staged->send_side = std::move(side);
-    Status status = staged->open<Count>();
+    staged->send_side.name_message(operation, dest, tag);
+    status = staged->open<Count>();
     if (status.is_ok()) status = staged->prepare();
     if (!status.is_ok()) return raise(comm, status);
     const Side &send_side = staged->send_side;

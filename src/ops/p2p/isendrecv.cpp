@@ -107,6 +107,7 @@ int isendrecv_through(IsendrecvFunction<Count> function, const void *sendbuf, Co
       const int result = task->exchange.start<Count>({dest, sendtag}, {source, recvtag});
       return result == MPI_SUCCESS ? ExchangeTask::serve(task, request) : result;
     }
+    staged->send_side.name_message(Operation::kIsendrecv, dest, sendtag);
     if (ready.is_ok()) ready = staged->open<Count>();
     if (ready.is_ok()) ready = staged->prepare();
     if (!ready.is_ok()) return raise(comm, ready);
@@ -140,6 +141,7 @@ int ireplace_through(IreplaceFunction<Count> function, void *buf, Count count, M
       const int result = task->exchange.start_replacing<Count>({dest, sendtag}, {source, recvtag});
       return result == MPI_SUCCESS ? ExchangeTask::serve(task, request) : result;
     }
+    staged->recv_side.name_message(Operation::kIsendrecvReplace, dest, sendtag);
     if (ready.is_ok()) ready = staged->open<Count>();
     if (ready.is_ok()) ready = staged->prepare();
     if (!ready.is_ok()) return raise(comm, ready);

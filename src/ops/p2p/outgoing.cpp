@@ -28,6 +28,15 @@ Outgoing::~Outgoing() {
   if (descriptor_.number != 0) wire::Channel::process().give_number(descriptor_.number);
 }
 
+std::shared_ptr<Outgoing> Outgoing::make(Operation operation, bool is_persistent, Side *side, int dest, int tag,
+                                         MPI_Comm comm, Status *status) {
+  if (!side->is_described()) return nullptr;
+  auto made = std::make_shared<Outgoing>(operation, comm, is_persistent);
+  bool is_possible = true;
+  *status = made->open(side, dest, tag, &is_possible);
+  return status->is_ok() && is_possible ? made : nullptr;
+}
+
 Status Outgoing::open(Side *side, int dest, int tag, bool *is_possible) {
   *is_possible = true;
   if (Status status = fill(side, is_possible); !status.is_ok() || !*is_possible) return status;
@@ -50,7 +59,7 @@ Status Outgoing::fill(Side *side, bool *is_possible) {
   peer_ = side->world_peer();
   if (side->route() == Route::kIpc && peer_ != wire::Channel::process().rank()) {
     device::Exported exported;
-    if (device::IpcExports::process().find(region.place, region.origin, &exported).is_ok()) {
+    if (device::IpcExports::process().find(region.place, region.origin, region.size_bytes(), &exported).is_ok()) {
       descriptor_.handle = exported.handle;
       descriptor_.offset_bytes = exported.offset_bytes;
       descriptor_.allocation_bytes = exported.allocation_bytes;
@@ -88,9 +97,12 @@ int Outgoing::start(bool starts_request) {
   const wire::Host &host = wire::host();
   int result = starts_request ? host.MPI_Start(&request_) : MPI_SUCCESS;
   if (result != MPI_SUCCESS) return result;
+  // Before anything is sent: another thread may hear the answer before this one goes on.
+  ControlListener::process().add(descriptor_.number, shared_from_this());
   result =
       host.MPI_Isend(message_.bytes, sizeof message_.bytes, MPI_BYTE, dest_, tag_, communicator(), &message_request_);
   if (result != MPI_SUCCESS) {  // the host MPI has raised it; the acknowledgement will not come
+    ControlListener::process().remove(descriptor_.number);
     if (host.MPI_Cancel(&request_) == MPI_SUCCESS) {
       [[maybe_unused]] const int waited = host.MPI_Wait(&request_, MPI_STATUS_IGNORE);
     }
@@ -98,7 +110,6 @@ int Outgoing::start(bool starts_request) {
   }
   side_.record(operation_, side_.size_bytes(), {});
   is_served_.store(true, std::memory_order_release);
-  ControlListener::process().add(descriptor_.number, shared_from_this());
   progress::Engine::process().watch(shared_from_this());
   return MPI_SUCCESS;
 }
@@ -125,7 +136,7 @@ void Outgoing::go(const Control &control) {
   if (control.operation != descriptor_.operation || is_hidden()) return;
   const transfer::Region &region = side_.region();
   blocks_.begin(region.place, region.origin, side_.staging_memory(), descriptor_.blocks, control.n_blocks,
-                {peer_, descriptor_.number});
+                {peer_, descriptor_.number, {operation_, dest_, tag_, descriptor_.sender, descriptor_.operation}});
   is_streaming_.store(true, std::memory_order_release);
 }
 
@@ -139,6 +150,8 @@ Status Outgoing::recall(MPI_Status *status) {
   status->MPI_SOURCE = MPI_ANY_SOURCE;
   status->MPI_TAG = MPI_ANY_TAG;
   wire::set_received_bytes(status, 0);
+  // Other threads may have heard GO and sent all blocks between this one's look at is_hidden() and the acknowledgement.
+  if (is_hidden()) progress::turn_until([this] { return !is_hidden(); });
   // Blocks that could not be copied down were announced by an empty one: the receiver has an error too.
   return stream_outcome_;
 }

@@ -21,10 +21,11 @@ class Outgoing final : public progress::Tracked, public progress::Task, public s
       : Tracked(comm, is_persistent), operation_(operation) {}
   ~Outgoing() override;
 
-  // Makes the descriptor of `side`, whose route is kIpc or kPipelined, and the request for its acknowledgement. Sends
-  // nothing yet. When `side` turns out to be no memory that can be exported and too short for blocks, *is_possible is
-  // false and nothing was done.
-  [[nodiscard]] Status open(Side *side, int dest, int tag, bool *is_possible);
+  // A send of `side` to `dest`, if its route is kIpc or kPipelined: with its descriptor, and the request for its
+  // acknowledgement. Sends nothing yet. Null when `side` does not travel so, or turns out to be no memory that can be
+  // exported and too short for blocks: then it is planned anew; and null after an error, *status.
+  [[nodiscard]] static std::shared_ptr<Outgoing> make(Operation operation, bool is_persistent, Side *side, int dest,
+                                                      int tag, MPI_Comm comm, Status *status);
   // Sends the descriptor; from now on the engine serves the receiver. `starts_request`: also starts the persistent
   // request. Returns an error code of the host MPI, raised already.
   [[nodiscard]] int start(bool starts_request);
@@ -48,6 +49,7 @@ class Outgoing final : public progress::Tracked, public progress::Task, public s
   void go(const Control &control);
 
  private:
+  [[nodiscard]] Status open(Side *side, int dest, int tag, bool *is_possible);
   [[nodiscard]] Status fill(Side *side, bool *is_possible);
 
   const Operation operation_;

@@ -35,6 +35,7 @@ void OutgoingBlocks::reclaim() {
     const int result = wire::host().MPI_Test(&slot.request, &is_done, MPI_STATUS_IGNORE);
     if (result == MPI_SUCCESS && is_done == 0) continue;
     slot.is_used = slot.is_sent = false;
+    if (result == MPI_SUCCESS) end_span(&slot, trace::Lane::kWire);
     if (result != MPI_SUCCESS) fail(Status::error(ErrorKind::kBackend, "the host MPI could not send a block"));
   }
 }
@@ -55,6 +56,7 @@ Status OutgoingBlocks::start_copy(Slot *slot, std::uint32_t block) {
     if (!status.is_ok()) return status;
   }
   const sluice_copy_t piece{slot->lease.data(), data_ + plan_.offset_bytes(block), plan_.block_bytes(block)};
+  slot->span.begin();
   if (Status status = slot->copy.begin(&queue_, {&piece, 1}); !status.is_ok()) return status;
   slot->block = block;
   slot->is_used = true;
@@ -71,6 +73,7 @@ void OutgoingBlocks::send_copied() {
     Status status = slot.copy.poll(&is_done);
     if (!is_done) return;
     ++n_sent_;
+    if (status.is_ok()) end_span(&slot, trace::Lane::kD2h);
     if (!status.is_ok()) fail(status);
     // After a block that failed the receiver waits for no more.
     if (outcome_.is_ok()) {
@@ -85,6 +88,7 @@ void OutgoingBlocks::send(Slot *slot, std::uint64_t size_bytes) {
   wire::Channel &channel = wire::Channel::process();
   // Blocks are far shorter than 2 GiB unless a knob says otherwise; then the large-count form is needed.
   const int tag = wire::Channel::tag(wire::PrivateKind::kBlock, route_.number);
+  slot->span.begin();
   const int result = size_bytes <= kLargestInt
                          ? wire::host().MPI_Isend(slot->lease.data(), static_cast<int>(size_bytes), MPI_BYTE,
                                                   route_.peer, tag, channel.comm(), &slot->request)
@@ -94,6 +98,10 @@ void OutgoingBlocks::send(Slot *slot, std::uint64_t size_bytes) {
   if (result == MPI_SUCCESS) return;
   slot->is_used = slot->is_sent = false;
   if (size_bytes != 0) fail(Status::error(ErrorKind::kBackend, "the host MPI could not send a block"));
+}
+
+void OutgoingBlocks::end_span(Slot *slot, trace::Lane lane) const noexcept {
+  slot->span.end(lane, route_.message, {plan_.block_bytes(slot->block), slot->block, plan_.n_blocks});
 }
 
 // The receiver learns of it by a block without bytes.

@@ -24,17 +24,13 @@ int send_init_through(Operation operation, SendInitFunction<Count> function, con
     // A buffered send may not wait for its receiver: its messages are always plain.
     const MPI_Comm reached = operation == Operation::kBsendInit ? MPI_COMM_NULL : comm;
     Status ready = Side::of_outgoing(buf, count, datatype, dest, reached, &staged->send_side);
-    if (ready.is_ok() && staged->send_side.is_described()) {
-      const auto outgoing = std::make_shared<Outgoing>(operation, comm, true);
-      bool is_possible = true;
-      ready = outgoing->open(&staged->send_side, dest, tag, &is_possible);
-      if (!ready.is_ok()) return raise(comm, ready);
-      if (is_possible) {
-        *request = *outgoing->request();
-        progress::TrackedRequests::process().add(*request, outgoing);
-        return MPI_SUCCESS;
-      }
+    if (!ready.is_ok()) return raise(comm, ready);
+    if (const auto outgoing = Outgoing::make(operation, true, &staged->send_side, dest, tag, comm, &ready)) {
+      *request = *outgoing->request();
+      progress::TrackedRequests::process().add(*request, outgoing);
+      return MPI_SUCCESS;
     }
+    staged->send_side.name_message(operation, dest, tag);
     if (ready.is_ok()) ready = staged->open<Count>();
     if (!ready.is_ok()) return raise(comm, ready);
     const Side &side = staged->send_side;

@@ -22,9 +22,10 @@ Status truncated(std::uint64_t came_bytes, std::uint64_t room_bytes) {
                                    came_bytes, room_bytes));
 }
 
-Pull::Pull(const Descriptor &descriptor, const Landing &landing)
+Pull::Pull(const Descriptor &descriptor, const Landing &landing, Operation operation, int source, int tag)
     : descriptor_(descriptor),
       landing_(landing),
+      message_{operation, source, tag, descriptor.sender, descriptor.operation},
       // A receive with no room for a descriptor gets an error and nothing else: that needs no answer from the sender.
       wanted_bytes_(landing.region.size_bytes() < kDescriptorBytes
                         ? 0
@@ -55,9 +56,13 @@ void Pull::begin() {
 
 void Pull::poll_copy() {
   bool is_done = false;
+  if (!span_.is_begun()) span_.begin();  // asking begins what has not begun
   Status status = batch_->poll(&is_done);
   if (!is_done) return;
-  if (status.is_ok()) return acknowledge({});
+  if (status.is_ok()) {
+    span_.end(trace::Lane::kD2d, message_, {wanted_bytes_});
+    return acknowledge({});
+  }
   if (batch_->size() > 1) {  // whose error it is shows when each is copied alone
     batch_ = device::CopyBatch::alone(landing_.region.place, piece_);
     return;
@@ -90,7 +95,7 @@ bool Pull::begin_copy() {
     source = reinterpret_cast<const std::byte *>(static_cast<std::uintptr_t>(descriptor_.address));
   } else {
     const device::ExportOrigin origin{static_cast<std::uint64_t>(descriptor_.sender),
-                                      descriptor_.address - descriptor_.offset_bytes};
+                                      descriptor_.address - descriptor_.offset_bytes, descriptor_.allocation_bytes};
     status = device::IpcImports::process().open(place.backend, std::max(place.device, 0), descriptor_.handle, origin,
                                                 &imported_);
     if (status.is_ok()) source = imported_->base() + descriptor_.offset_bytes;
@@ -113,7 +118,7 @@ Status Pull::begin_stream() {
     if (is_host) scratch_ = std::make_unique_for_overwrite<std::byte[]>(wanted_bytes_);
     target.memory = is_host ? scratch_.get() : landing_.staging;
   }
-  if (Status status = blocks_.begin(target, descriptor_.blocks, {descriptor_.sender, descriptor_.number});
+  if (Status status = blocks_.begin(target, descriptor_.blocks, {descriptor_.sender, descriptor_.number, message_});
       !status.is_ok()) {
     return status;
   }
@@ -134,7 +139,9 @@ void Pull::finish_stream() {
   Status status = blocks_.outcome();
   if (status.is_ok() && !landing_.region.layout->is_contiguous) {
     if (landing_.staged != nullptr) {
+      span_.begin();
       status = landing_.staged->copy_up(wanted_bytes_);
+      if (status.is_ok()) span_.end(trace::Lane::kH2d, message_, {wanted_bytes_});
     } else {
       transfer::scatter(landing_.region, scratch_.get(), wanted_bytes_);
     }

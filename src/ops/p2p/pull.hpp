@@ -29,8 +29,8 @@ struct Landing {
 
 class Pull final : public progress::Task {
  public:
-  // `landing` stays valid until is_settled(). `descriptor` is sound.
-  Pull(const Descriptor &descriptor, const Landing &landing);
+  // `landing` stays valid until is_settled(). `descriptor` is sound; it came to `operation` from `source` with `tag`.
+  Pull(const Descriptor &descriptor, const Landing &landing, Operation operation, int source, int tag);
   ~Pull() override;
 
   // Done when the host MPI has the acknowledgement, too.
@@ -57,6 +57,7 @@ class Pull final : public progress::Task {
 
   const Descriptor descriptor_;
   const Landing landing_;
+  const trace::Message message_;
   std::uint64_t wanted_bytes_ = 0;  // what fits
   State state_ = State::kNew;
   Route route_ = Route::kPipelined;
@@ -64,6 +65,7 @@ class Pull final : public progress::Task {
   device::ImportedPtr imported_;
   sluice_copy_t piece_{};
   std::shared_ptr<device::CopyBatch> batch_;
+  trace::Span span_;
   // route pipelined
   IncomingBlocks blocks_;
   std::unique_ptr<std::byte[]> scratch_;  // packed payload of a host region with gaps

@@ -4,6 +4,7 @@
 #include "ops/env/errors.hpp"
 #include "ops/p2p/incoming.hpp"
 #include "ops/p2p/post_receive.hpp"
+#include "wire/status.hpp"
 
 namespace sluice::ops {
 namespace {
@@ -31,11 +32,13 @@ int receive_through(Operation operation, MPI_Comm comm, Side side, bool may_bloc
   if (side.is_staged()) {
     if (Status opened = side.open<Count>(); !opened.is_ok()) return raise(comm, opened);
   }
-  MPI_Status own;
+  MPI_Status own{};
   MPI_Status *received = status == MPI_STATUS_IGNORE ? &own : status;
+  wire::clear(received);
+  side.begin_wire();
   if (may_block) {
     const int result = receive(side.buffer(), side.count<Count>(), side.type(), received);
-    return finish_receive(operation, comm, side, received, result, watch.elapsed());
+    return finish_receive(operation, comm, &side, received, result, watch.elapsed());
   }
   const auto incoming = std::make_shared<Incoming>(operation, comm, false);
   incoming->side = std::move(side);

@@ -25,15 +25,12 @@ struct SendForms {
   IsendFunction<Count> nonblocking;  // null: buffered
 };
 
-// Sends the descriptor of `side` and waits for the receiver. *is_possible is false when the message has to be plain.
-int send_described(Operation operation, Side *side, int dest, int tag, MPI_Comm comm, bool *is_possible) {
-  const auto outgoing = std::make_shared<Outgoing>(operation, comm, false);
-  if (Status status = outgoing->open(side, dest, tag, is_possible); !status.is_ok()) return raise(comm, status);
-  if (!*is_possible) return MPI_SUCCESS;
+// Sends the descriptor and waits for the receiver.
+int run(Outgoing *outgoing) {
   const int result = outgoing->start(false);
   if (result != MPI_SUCCESS) return result;
   MPI_Status status;
-  return complete_in_turns(outgoing.get(), outgoing->request(), &status);
+  return complete_in_turns(outgoing, outgoing->request(), &status);
 }
 
 template <typename Count>
@@ -46,20 +43,16 @@ int send_through(const SendForms<Count> &forms, const void *buf, Count count, MP
     // classify and plan
     Side side;
     const bool is_buffered = forms.nonblocking == nullptr;
-    if (Status status = Side::of_outgoing(buf, count, datatype, dest, is_buffered ? MPI_COMM_NULL : comm, &side);
-        !status.is_ok()) {
-      return raise(comm, status);
-    }
+    Status status = Side::of_outgoing(buf, count, datatype, dest, is_buffered ? MPI_COMM_NULL : comm, &side);
+    if (!status.is_ok()) return raise(comm, status);
     // execute
-    if (side.is_described()) {
-      bool is_possible = true;
-      const int result = send_described(forms.operation, &side, dest, tag, comm, &is_possible);
-      if (is_possible) return result;
-    }
-    if (side.is_staged()) {
-      if (Status status = side.open_and_copy_down<Count>(); !status.is_ok()) return raise(comm, status);
-    }
+    const auto outgoing = Outgoing::make(forms.operation, false, &side, dest, tag, comm, &status);
+    if (outgoing != nullptr) return run(outgoing.get());
+    side.name_message(forms.operation, dest, tag);
+    if (status.is_ok() && side.is_staged()) status = side.open_and_copy_down<Count>();
+    if (!status.is_ok()) return raise(comm, status);
     int result = MPI_SUCCESS;
+    side.begin_wire();
     if (is_buffered || !progress::Engine::process().is_busy()) {
       result = (host.*forms.blocking)(side.buffer(), side.count<Count>(), side.type(), dest, tag, comm);
     } else {
@@ -68,7 +61,10 @@ int send_through(const SendForms<Count> &forms, const void *buf, Count count, MP
       if (result == MPI_SUCCESS) result = wait_in_turns(&request, MPI_STATUS_IGNORE);
     }
     // complete: a blocking send leaves the staging memory free, in buffered mode too
-    if (result == MPI_SUCCESS) side.record(forms.operation, side.size_bytes(), watch.elapsed());
+    if (result == MPI_SUCCESS) {
+      side.end_sent();
+      side.record(forms.operation, side.size_bytes(), watch.elapsed());
+    }
     return result;
   });
 }

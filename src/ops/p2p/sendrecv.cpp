@@ -4,6 +4,7 @@
 #include "ops/env/errors.hpp"
 #include "ops/p2p/exchange.hpp"
 #include "ops/p2p/incoming.hpp"
+#include "wire/status.hpp"
 
 namespace sluice::ops {
 namespace {
@@ -30,8 +31,9 @@ int sendrecv_through(SendrecvFunction<Count> function, const void *sendbuf, Coun
     Status ready = Side::of_outgoing(sendbuf, sendcount, sendtype, dest, comm, &send_side);
     if (ready.is_ok()) ready = Side::of(recvbuf, recvcount, recvtype, source, &recv_side);
     if (!ready.is_ok()) return raise(comm, ready);
-    MPI_Status own;
+    MPI_Status own{};
     MPI_Status *received = status == MPI_STATUS_IGNORE ? &own : status;
+    wire::clear(received);
     // execute
     if (send_side.is_described() || !may_block(comm)) {
       Exchange exchange(Operation::kSendrecv, comm);
@@ -39,15 +41,21 @@ int sendrecv_through(SendrecvFunction<Count> function, const void *sendbuf, Coun
       exchange.recv_side = std::move(recv_side);
       return exchange.run<Count>({dest, sendtag}, {source, recvtag}, received);
     }
+    send_side.name_message(Operation::kSendrecv, dest, sendtag);
     if (send_side.is_staged()) ready = send_side.open_and_copy_down<Count>();
     if (ready.is_ok() && recv_side.is_staged()) ready = recv_side.open<Count>();
     if (!ready.is_ok()) return raise(comm, ready);
+    send_side.begin_wire();
+    recv_side.begin_wire();
     const int result = (wire::host().*function)(send_side.buffer(), send_side.count<Count>(), send_side.type(), dest,
                                                 sendtag, recv_side.buffer(), recv_side.count<Count>(), recv_side.type(),
                                                 source, recvtag, comm, received);
     // complete
-    if (result == MPI_SUCCESS) send_side.record(Operation::kSendrecv, send_side.size_bytes(), {});
-    return finish_receive(Operation::kSendrecv, comm, recv_side, received, result, watch.elapsed());
+    if (result == MPI_SUCCESS) {
+      send_side.end_sent();
+      send_side.record(Operation::kSendrecv, send_side.size_bytes(), {});
+    }
+    return finish_receive(Operation::kSendrecv, comm, &recv_side, received, result, watch.elapsed());
   });
 }
 
@@ -63,8 +71,9 @@ int replace_through(ReplaceFunction<Count> function, void *buf, Count count, MPI
     Side side;
     const int peer = dest == MPI_PROC_NULL ? source : dest;
     if (Status ready = Side::of(buf, count, datatype, peer, &side); !ready.is_ok()) return raise(comm, ready);
-    MPI_Status own;
+    MPI_Status own{};
     MPI_Status *received = status == MPI_STATUS_IGNORE ? &own : status;
+    wire::clear(received);
     // execute
     if (side.is_short() || (!may_block(comm) && side.size_bytes() > 0)) {
       Exchange exchange(Operation::kSendrecvReplace, comm);
@@ -72,12 +81,14 @@ int replace_through(ReplaceFunction<Count> function, void *buf, Count count, MPI
       return exchange.run_replacing<Count>({dest, sendtag}, {source, recvtag}, received);
     }
     if (side.is_staged()) {
+      side.name_message(Operation::kSendrecvReplace, dest, sendtag);
       if (Status ready = side.open_and_copy_down<Count>(); !ready.is_ok()) return raise(comm, ready);
     }
+    side.begin_wire();
     const int result = (wire::host().*function)(side.buffer(), side.count<Count>(), side.type(), dest, sendtag, source,
                                                 recvtag, comm, received);
     // complete
-    return finish_receive(Operation::kSendrecvReplace, comm, side, received, result, watch.elapsed());
+    return finish_receive(Operation::kSendrecvReplace, comm, &side, received, result, watch.elapsed());
   });
 }
 

@@ -18,12 +18,13 @@ const std::byte *at(const void *origin, std::int64_t offset) noexcept {
 }
 
 // Where the payload lies. With MPI_BOTTOM each block has an address of its own, and one on a device is enough.
-Status classify_payload(const void *buffer, const transfer::Layout &layout, device::Place *place) {
-  Status status = device::classify(at(buffer, layout.first_byte), place);
+Status classify_payload(const void *buffer, const transfer::Layout &layout, device::Backends backends,
+                        device::Place *place) {
+  Status status = device::classify(at(buffer, layout.first_byte), backends, place);
   if (buffer != MPI_BOTTOM) return status;
   for (const transfer::Block &block : layout.blocks) {
     if (!status.is_ok() || place->kind != MemoryKind::kHost) break;
-    status = device::classify(at(buffer, block.offset_bytes), place);
+    status = device::classify(at(buffer, block.offset_bytes), backends, place);
   }
   return status;
 }
@@ -39,23 +40,29 @@ void Side::name_buffer(const void *buffer, MPI_Count count, MPI_Datatype type) {
 
 Status Side::of(const void *buffer, MPI_Count count, MPI_Datatype type, int peer, Side *side) {
   side->name_buffer(buffer, count, type);
-  return peer == MPI_PROC_NULL ? Status() : side->classify(count, false, peer, MPI_COMM_NULL);
+  return peer == MPI_PROC_NULL ? Status() : side->classify(count, Use::kReceived, peer, MPI_COMM_NULL);
+}
+
+Status Side::of_plain(const void *buffer, MPI_Count count, MPI_Datatype type, int peer, Side *side) {
+  side->name_buffer(buffer, count, type);
+  return peer == MPI_PROC_NULL ? Status() : side->classify(count, Use::kPlain, peer, MPI_COMM_NULL);
 }
 
 Status Side::of_outgoing(const void *buffer, MPI_Count count, MPI_Datatype type, int peer, MPI_Comm comm, Side *side) {
   side->name_buffer(buffer, count, type);
-  return peer == MPI_PROC_NULL ? Status() : side->classify(count, true, peer, comm);
+  return peer == MPI_PROC_NULL ? Status() : side->classify(count, Use::kSent, peer, comm);
 }
 
 Status Side::of_matched(const void *buffer, MPI_Count count, MPI_Datatype type, MPI_Message message, Side *side) {
   return of(buffer, count, type, message == MPI_MESSAGE_NO_PROC ? MPI_PROC_NULL : 0, side);
 }
 
-Status Side::classify(MPI_Count count, bool is_outgoing, int peer, MPI_Comm comm) {
-  const bool has_backends = device::has_backends();
+Status Side::classify(MPI_Count count, Use use, int peer, MPI_Comm comm) {
+  const bool is_outgoing = use == Use::kSent;
+  const device::Backends backends = device::loaded_backends();
   // A host-only rank may be sent descriptors by ranks that are not.
-  const bool may_be_described = !is_outgoing && wire::Channel::process().is_open();
-  if (count < 0 || (count == 0 && !may_be_described) || (!has_backends && !may_be_described)) return {};
+  const bool may_be_described = use == Use::kReceived && wire::Channel::process().is_open();
+  if (count < 0 || (!may_be_described && (count == 0 || backends.empty()))) return {};
   transfer::LayoutPtr layout;
   const bool is_named = named_layout(message_type_, &layout);
   if (!is_named) {
@@ -63,13 +70,14 @@ Status Side::classify(MPI_Count count, bool is_outgoing, int peer, MPI_Comm comm
     if (Status status = layout_of(message_type_, &layout); !status.is_ok()) return status;
   }
   device::Place place;
-  if (has_backends && count > 0) {
-    if (Status status = classify_payload(buffer_, *layout, &place); !status.is_ok()) return status;
+  if (count > 0) {
+    if (Status status = classify_payload(buffer_, *layout, backends, &place); !status.is_ok()) return status;
   }
   region_ = {static_cast<std::byte *>(buffer_), count, std::move(layout), place};
   kind_ = place.kind;
   may_meet_descriptor_ = may_be_described && !is_wrong_null();
   is_short_ = may_meet_descriptor_ && region_.size_bytes() < kDescriptorBytes;
+  if (kind_ == MemoryKind::kHost) return {};  // plan_ says so
   const bool is_contiguous = region_.layout->is_contiguous;
   // Absolute addresses may lead to several allocations, on devices and on the host: no image of those.
   const std::uint64_t span_bytes = is_contiguous || buffer_ == MPI_BOTTOM ? 0 : region_.span_bytes();
@@ -106,8 +114,8 @@ void Side::plan_without_ipc() {
   plan_ = plan::choose(query_, policy);
 }
 
-bool Side::read_descriptor(const MPI_Status &status, Descriptor *descriptor) const {
-  if (!may_meet_descriptor_ || wire::received_bytes(status) != kDescriptorBytes) return false;
+bool Side::read_descriptor(std::uint64_t came_bytes, Descriptor *descriptor) const {
+  if (!may_meet_descriptor_ || came_bytes != kDescriptorBytes) return false;
   DescriptorMessage message;
   if (is_staged()) return ops::read_descriptor(staged_.data(), descriptor);
   if (is_short_) return ops::read_descriptor(landing_.bytes, descriptor);
@@ -135,13 +143,20 @@ Status Side::open(std::uint64_t largest_count) {
   return staged_.open(region_, plan_.staging_memory);
 }
 
-Status Side::copy_up(MPI_Status *status) const {
+Status Side::copy_down() const {
+  trace::Span span;
+  span.begin();
+  Status copied = staged_.copy_down();
+  if (copied.is_ok()) span.end(trace::Lane::kD2h, message_, {region_.size_bytes()});
+  return copied;
+}
+
+Status Side::copy_up(Operation operation, std::uint64_t came_bytes, MPI_Status *status) const {
   if (!is_staged() && !is_short_) return {};
-  const std::uint64_t came_bytes = wire::received_bytes(*status);
   const std::uint64_t bytes = std::min(came_bytes, region_.size_bytes());
   Status copied;
   if (is_staged()) {
-    copied = staged_.copy_up(bytes);
+    copied = copy_up_bytes(operation, *status, bytes);
   } else {
     transfer::scatter(region_, landing_.bytes, bytes);
   }
@@ -150,12 +165,29 @@ Status Side::copy_up(MPI_Status *status) const {
   return copied.is_ok() ? truncated(came_bytes, region_.size_bytes()) : copied;
 }
 
-Status Side::copy_up_whole(const MPI_Status &status) const {
+Status Side::copy_up_whole(Operation operation, const MPI_Status &status) const {
   int is_cancelled = 0;
   if (!is_staged() || (wire::host().MPI_Test_cancelled(&status, &is_cancelled) == MPI_SUCCESS && is_cancelled != 0)) {
     return {};
   }
-  return staged_.copy_up(region_.size_bytes());
+  return copy_up_bytes(operation, status, region_.size_bytes());
+}
+
+Status Side::copy_up_bytes(Operation operation, const MPI_Status &status, std::uint64_t size_bytes) const {
+  trace::Span span;
+  span.begin();
+  Status copied = staged_.copy_up(size_bytes);
+  if (copied.is_ok()) span.end(trace::Lane::kH2d, {operation, status.MPI_SOURCE, status.MPI_TAG}, {size_bytes});
+  return copied;
+}
+
+void Side::end_received(Operation operation, const MPI_Status &status) noexcept {
+  if (!wire_.is_begun()) return;
+  int is_cancelled = 0;
+  if (wire::host().MPI_Test_cancelled(&status, &is_cancelled) != MPI_SUCCESS || is_cancelled != 0) {
+    return wire_.abandon();
+  }
+  wire_.end(trace::Lane::kWire, {operation, status.MPI_SOURCE, status.MPI_TAG}, {wire::received_bytes(status)});
 }
 
 std::uint64_t Side::size_bytes() const noexcept {

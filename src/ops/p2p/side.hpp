@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "base/statistics.hpp"
+#include "base/trace.hpp"
 #include "device/place.hpp"
 #include "ops/p2p/descriptor.hpp"
 #include "ops/p2p/pull.hpp"
@@ -21,7 +22,7 @@ namespace sluice::ops {
 // nothing is counted. Hot: the whole cost of
 // host traffic.
 [[nodiscard]] inline bool is_plain_host_traffic() noexcept {
-  return !statistics::is_enabled() && !device::has_backends() && !wire::Channel::process().is_open();
+  return !wire::Channel::process().is_open() && !statistics::is_enabled() && device::loaded_backends().empty();
 }
 
 class Side {
@@ -30,6 +31,9 @@ class Side {
   // the host MPI to refuse: a negative count, an invalid type) is no error and is not staged. `peer` is the rank on the
   // other side: nothing is staged for MPI_PROC_NULL.
   [[nodiscard]] static Status of(const void *buffer, MPI_Count count, MPI_Datatype type, int peer, Side *side);
+
+  // As `of` where no descriptor can come, and nothing is cut: partitioned communication, in either direction.
+  [[nodiscard]] static Status of_plain(const void *buffer, MPI_Count count, MPI_Datatype type, int peer, Side *side);
 
   // As above for a side that nothing is received into. `comm`: where `peer` is, if the message may travel as a
   // descriptor; else MPI_COMM_NULL.
@@ -58,8 +62,8 @@ class Side {
   [[nodiscard]] Side outgoing_copy() const;
   // Plans again for memory that turned out not to be exportable.
   void plan_without_ipc();
-  // After the host MPI's part of a receive, which ended with `status`: whether what came is a descriptor.
-  [[nodiscard]] bool read_descriptor(const MPI_Status &status, Descriptor *descriptor) const;
+  // After the host MPI's part of a receive, which brought `came_bytes`: whether what came is a descriptor.
+  [[nodiscard]] bool read_descriptor(std::uint64_t came_bytes, Descriptor *descriptor) const;
   // Where what the descriptor describes is to go. Valid as long as this side stays where it is.
   [[nodiscard]] Landing landing() const noexcept;
   [[nodiscard]] MemoryKind kind() const noexcept { return kind_; }
@@ -71,17 +75,38 @@ class Side {
   [[nodiscard]] Status open() {
     return open(static_cast<std::uint64_t>(std::numeric_limits<Count>::max()));
   }
-  [[nodiscard]] Status copy_down() const { return staged_.copy_down(); }
+  [[nodiscard]] Status copy_down() const;
   template <typename Count>
   [[nodiscard]] Status open_and_copy_down() {
     Status status = open<Count>();
     return status.is_ok() ? copy_down() : status;
   }
-  // The part after it: brings what was received up into the program's buffer. Nothing for a side that is not staged nor
-  // short. kTruncated, and the status says how much fitted, when a short one was sent more.
-  [[nodiscard]] Status copy_up(MPI_Status *status) const;
+  // The part after it: brings the `came_bytes` that `operation` received, as *status says too, up into the program's
+  // buffer. Nothing for a side that is not staged nor short. kTruncated, and the status says how much fitted, when a
+  // short one was sent more.
+  [[nodiscard]] Status copy_up(Operation operation, std::uint64_t came_bytes, MPI_Status *status) const;
   // The same for a staging memory that holds what is to be in the buffer to its last byte, unless it was cancelled.
-  [[nodiscard]] Status copy_up_whole(const MPI_Status &status) const;
+  [[nodiscard]] Status copy_up_whole(Operation operation, const MPI_Status &status) const;
+
+  // Parts of a side that is no image: `count` elements from element `first` on (transfer::Staged). Block. Any thread.
+  [[nodiscard]] Status copy_elements_down(std::int64_t first, std::int64_t count) const {
+    return staged_.copy_elements_down(first, count);
+  }
+  [[nodiscard]] Status copy_elements_up(std::int64_t first, std::int64_t count) const {
+    return staged_.copy_elements_up(first, count);
+  }
+
+  // For the trace. What a side is sent as; before copy_down().
+  void name_message(Operation operation, int dest, int tag) noexcept { message_ = {operation, dest, tag}; }
+  // A staged payload is with the host MPI, from now on; it is no more; or it was another's descriptor after all.
+  void begin_wire() noexcept {
+    if (is_staged()) wire_.begin();
+  }
+  void end_sent() noexcept {
+    if (wire_.is_begun()) wire_.end(trace::Lane::kWire, message_, {size_bytes()});
+  }
+  void end_received(Operation operation, const MPI_Status &status) noexcept;
+  void abandon_wire() noexcept { wire_.abandon(); }
 
   // What the host MPI is given: the program's own arguments, or memory of ours. A packed payload, and what comes into a
   // short side, travels as MPI_PACKED, which matches every type; an image by the program's own type. `Count` is int or
@@ -103,7 +128,9 @@ class Side {
   [[nodiscard]] std::uint64_t size_bytes() const noexcept;
 
  private:
-  [[nodiscard]] Status classify(MPI_Count count, bool is_outgoing, int peer, MPI_Comm comm);
+  enum class Use : std::uint8_t { kReceived, kSent, kPlain };
+  [[nodiscard]] Status classify(MPI_Count count, Use use, int peer, MPI_Comm comm);
+  [[nodiscard]] Status copy_up_bytes(Operation operation, const MPI_Status &status, std::uint64_t size_bytes) const;
   void name_buffer(const void *buffer, MPI_Count count, MPI_Datatype type);
   [[nodiscard]] bool is_wrong_null() const noexcept;
   [[nodiscard]] Status open(std::uint64_t largest_count);
@@ -120,6 +147,8 @@ class Side {
   transfer::Region region_;
   transfer::Staged staged_;
   mutable DescriptorMessage landing_;  // of a short side of host memory: the host MPI writes here
+  trace::Message message_;
+  trace::Span wire_;
 };
 
 }  // namespace sluice::ops

@@ -14,14 +14,20 @@ Status StagedRequest::prepare() {
     if (Status status = send_side.copy_down(); !status.is_ok()) return status;
     send_side.record(operation_, send_side.size_bytes(), watch.elapsed());
   }
+  send_side.begin_wire();
+  recv_side.begin_wire();
   return {};
 }
 
 Status StagedRequest::finish(MPI_Status *status) {
   const statistics::Stopwatch watch;
+  send_side.end_sent();
   if (!recv_side.is_staged()) return {};
-  Status copied = is_length_unknown ? recv_side.copy_up_whole(*status) : recv_side.copy_up(status);
-  if (statistics::is_enabled()) recv_side.record(operation_, wire::received_bytes(*status), watch.elapsed());
+  recv_side.end_received(operation_, *status);
+  const std::uint64_t came_bytes = wire::received_bytes(*status);
+  Status copied = is_length_unknown ? recv_side.copy_up_whole(operation_, *status)
+                                    : recv_side.copy_up(operation_, came_bytes, status);
+  recv_side.record(operation_, came_bytes, watch.elapsed());
   return copied;
 }
 

@@ -77,15 +77,17 @@ int wait_all(Watched *watched, int count, MPI_Request *requests, MPI_Status *sta
   return MPI_ERR_IN_STATUS;
 }
 
-// MPI_Testsome past what is hidden; a turn first.
-int test_some(Watched *watched, int count, MPI_Request *requests, int *n_done, int *indices, MPI_Status *statuses) {
+// `ask`, MPI_Testsome or MPI_Request_get_status_some, past what is hidden; a turn first.
+template <typename Ask>
+int test_some(Watched *watched, MPI_Request *requests, int *n_done, int *indices, Ask ask) {
   progress::Engine::process().turn();
+  MPI_Request *visible = watched->visible(requests);
   if (const int apart = watched->find_apart(); apart >= 0) {
     *n_done = 1;
     indices[0] = apart;
     return MPI_SUCCESS;
   }
-  const int result = wire::host().MPI_Testsome(count, watched->visible(requests), n_done, indices, statuses);
+  const int result = ask(visible);
   watched->write_back(requests);
   // Nothing among the visible ones can complete; a hidden one will.
   if (result == MPI_SUCCESS && *n_done == MPI_UNDEFINED && watched->is_any_hidden()) *n_done = 0;
@@ -134,7 +136,9 @@ int waitsome(int incount, MPI_Request array_of_requests[], int *outcount, int ar
     } else {
       progress::Patience patience;
       do {
-        result = test_some(&watched, incount, array_of_requests, outcount, array_of_indices, statuses);
+        result = test_some(&watched, array_of_requests, outcount, array_of_indices, [&](MPI_Request *visible) {
+          return wire::host().MPI_Testsome(incount, visible, outcount, array_of_indices, statuses);
+        });
         patience.pause();
       } while (result == MPI_SUCCESS && *outcount == 0);
     }
@@ -151,7 +155,9 @@ int testsome(int incount, MPI_Request array_of_requests[], int *outcount, int ar
   return guarded(MPI_COMM_SELF, [&]() -> int {
     Watched watched(incount, array_of_requests);
     MPI_Status *statuses = watched.is_empty() ? array_of_statuses : watched.statuses(array_of_statuses);
-    const int result = test_some(&watched, incount, array_of_requests, outcount, array_of_indices, statuses);
+    const int result = test_some(&watched, array_of_requests, outcount, array_of_indices, [&](MPI_Request *visible) {
+      return wire::host().MPI_Testsome(incount, visible, outcount, array_of_indices, statuses);
+    });
     if (watched.is_empty() || *outcount == MPI_UNDEFINED) return result;
     return settle(&watched, result, *outcount, array_of_indices, statuses, true);
   });
@@ -185,13 +191,13 @@ int request_get_status_some(int incount, const MPI_Request array_of_requests[], 
                                                     array_of_statuses);
   }
   return guarded(MPI_COMM_SELF, [&]() -> int {
-    progress::Engine::process().turn();
     Watched watched(incount, array_of_requests);
     std::vector<MPI_Request> requests = copy_of(incount, array_of_requests);
     MPI_Status *statuses = watched.is_empty() ? array_of_statuses : watched.statuses(array_of_statuses);
-    const int result = wire::host().MPI_Request_get_status_some(incount, watched.visible(requests.data()), outcount,
-                                                                array_of_indices, statuses);
-    if (result == MPI_SUCCESS && *outcount == MPI_UNDEFINED && watched.is_any_hidden()) *outcount = 0;
+    const int result =
+        test_some(&watched, requests.data(), outcount, array_of_indices, [&](const MPI_Request *visible) {
+          return wire::host().MPI_Request_get_status_some(incount, visible, outcount, array_of_indices, statuses);
+        });
     if (watched.is_empty() || result != MPI_SUCCESS || *outcount == MPI_UNDEFINED) return result;
     return settle(&watched, result, *outcount, array_of_indices, statuses, false);
   });

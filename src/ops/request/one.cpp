@@ -19,15 +19,17 @@ int settle(Watched *watched, int result, bool is_done, int index, MPI_Status *st
   return watched->finish(index, status, retires);
 }
 
-// MPI_Testany past what is hidden; a turn first.
-int test_any(Watched *watched, int count, MPI_Request *requests, int *index, int *flag, MPI_Status *status) {
+// `ask`, MPI_Testany or MPI_Request_get_status_any, past what is hidden; a turn first.
+template <typename Ask>
+int test_any(Watched *watched, MPI_Request *requests, int *index, int *flag, Ask ask) {
   progress::Engine::process().turn();
+  MPI_Request *visible = watched->visible(requests);
   if (const int apart = watched->find_apart(); apart >= 0) {
     *index = apart;
     *flag = 1;
     return MPI_SUCCESS;
   }
-  const int result = wire::host().MPI_Testany(count, watched->visible(requests), index, flag, status);
+  const int result = ask(visible);
   watched->write_back(requests);
   // Nothing among the visible ones can complete; a hidden one will.
   if (result == MPI_SUCCESS && *flag != 0 && *index == MPI_UNDEFINED && watched->is_any_hidden()) *flag = 0;
@@ -90,7 +92,9 @@ int waitany(int count, MPI_Request array_of_requests[], int *indx, MPI_Status *s
     } else {
       progress::Patience patience;
       for (int flag = 0; result == MPI_SUCCESS && flag == 0; patience.pause()) {
-        result = test_any(&watched, count, array_of_requests, indx, &flag, completed);
+        result = test_any(&watched, array_of_requests, indx, &flag, [&](MPI_Request *visible) {
+          return wire::host().MPI_Testany(count, visible, indx, &flag, completed);
+        });
       }
     }
     return settle(&watched, result, true, *indx, completed, true);
@@ -102,7 +106,9 @@ int testany(int count, MPI_Request array_of_requests[], int *indx, int *flag, MP
   return guarded(MPI_COMM_SELF, [&]() -> int {
     Watched watched(count, array_of_requests);
     MPI_Status *completed = watched.is_empty() ? status : watched.status(status);
-    const int result = test_any(&watched, count, array_of_requests, indx, flag, completed);
+    const int result = test_any(&watched, array_of_requests, indx, flag, [&](MPI_Request *visible) {
+      return wire::host().MPI_Testany(count, visible, indx, flag, completed);
+    });
     return settle(&watched, result, result != MPI_SUCCESS || *flag != 0, *indx, completed, true);
   });
 }
@@ -129,13 +135,12 @@ int request_get_status_any(int count, const MPI_Request array_of_requests[], int
     return wire::host().MPI_Request_get_status_any(count, array_of_requests, indx, flag, status);
   }
   return guarded(MPI_COMM_SELF, [&]() -> int {
-    progress::Engine::process().turn();
     Watched watched(count, array_of_requests);
     std::vector<MPI_Request> requests = copy_of(count, array_of_requests);
     MPI_Status *completed = watched.is_empty() ? status : watched.status(status);
-    const int result =
-        wire::host().MPI_Request_get_status_any(count, watched.visible(requests.data()), indx, flag, completed);
-    if (result == MPI_SUCCESS && *flag != 0 && *indx == MPI_UNDEFINED && watched.is_any_hidden()) *flag = 0;
+    const int result = test_any(&watched, requests.data(), indx, flag, [&](const MPI_Request *visible) {
+      return wire::host().MPI_Request_get_status_any(count, visible, indx, flag, completed);
+    });
     return settle(&watched, result, result == MPI_SUCCESS && *flag != 0, *indx, completed, false);
   });
 }

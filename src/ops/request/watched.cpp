@@ -12,14 +12,10 @@ namespace sluice::ops {
 Watched::Watched(int count, const MPI_Request *requests) : count_(count) {
   auto &table = progress::TrackedRequests::process();
   if (table.is_empty() || count < 1 || requests == nullptr) return;
-  bool is_any_tracked = false;
-  entries_.reserve(static_cast<std::size_t>(count));
-  for (int i = 0; i < count; ++i) {
-    progress::TrackedPtr tracked = requests[i] == MPI_REQUEST_NULL ? nullptr : table.take(requests[i]);
-    is_any_tracked |= tracked != nullptr;
-    entries_.push_back({requests[i], std::move(tracked), false});
-  }
-  if (!is_any_tracked) entries_.clear();
+  std::vector<progress::TrackedPtr> taken = table.take_each({requests, static_cast<std::size_t>(count)});
+  if (std::none_of(taken.begin(), taken.end(), [](const auto &tracked) { return tracked != nullptr; })) return;
+  entries_.reserve(taken.size());
+  for (std::size_t i = 0; i < taken.size(); ++i) entries_.push_back({requests[i], std::move(taken[i]), false});
 }
 
 bool Watched::may_block() const noexcept {
@@ -30,7 +26,7 @@ bool Watched::may_block() const noexcept {
 
 int Watched::find_apart() const noexcept {
   const auto found = std::find_if(entries_.begin(), entries_.end(), [](const Entry &entry) {
-    return entry.tracked != nullptr && entry.tracked->is_active() && entry.tracked->is_apart();
+    return entry.tracked != nullptr && entry.tracked->is_active() && !entry.is_hidden && entry.tracked->is_apart();
   });
   return found == entries_.end() ? -1 : static_cast<int>(found - entries_.begin());
 }
@@ -71,7 +67,8 @@ MPI_Status *Watched::status(MPI_Status *given) {
 Watched::~Watched() {
   try {
     for (Entry &entry : entries_) {
-      if (entry.tracked != nullptr) progress::TrackedRequests::process().add(entry.request, std::move(entry.tracked));
+      if (entry.tracked == nullptr || entry.tracked->is_persistent()) continue;
+      progress::TrackedRequests::process().add(entry.request, std::move(entry.tracked));
     }
   } catch (const std::bad_alloc &) {
     log::error("ops", "out of memory: requests of this completion call are lost; lower the program's use of memory");

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Watched: the tracked ones among the requests of one completion call, taken out of the table before the host MPI
-// completes (and so clears) them, and finished after. Those that the engine still owes something are hidden from the
-// host MPI meanwhile.
+// Watched: the tracked ones among the requests of one completion call, taken out of the table (persistent ones stay)
+// before the host MPI completes (and so clears) them, and finished after. Those that the engine still owes something
+// are hidden from the host MPI meanwhile.
 #pragma once
 
 #include <cstddef>
@@ -27,7 +27,7 @@ class Watched {
  public:
   // `requests`: `count` of them; a null array or a count below 1 is for the host MPI to judge.
   Watched(int count, const MPI_Request *requests);
-  // Puts back into the table what was not completed.
+  // Puts back into the table what was taken out of it and not completed.
   ~Watched();
   Watched(const Watched &) = delete;
   Watched &operator=(const Watched &) = delete;
@@ -50,7 +50,9 @@ class Watched {
   [[nodiscard]] bool is_hidden(int index) const noexcept {
     return !entries_.empty() && entries_[static_cast<std::size_t>(index)].is_hidden;
   }
-  // A request that is complete and that the host MPI takes for inactive; -1: none.
+  // A request that is complete and that the host MPI takes for inactive; -1: none. After visible() it says nothing of
+  // those that were hidden then: another thread may complete one meanwhile, and it must be either hidden from the host
+  // MPI or seen here.
   [[nodiscard]] int find_apart() const noexcept;
   // Brings what the host MPI did to visible() back into `requests`.
   void write_back(MPI_Request *requests) const noexcept;

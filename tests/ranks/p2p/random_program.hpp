@@ -11,8 +11,43 @@
 
 namespace sluice::tests {
 
-enum class SendMode : std::uint8_t { send, ssend, isend, issend, irsend, persistent };
-enum class RecvMode : std::uint8_t { irecv, persistent, late_recv, late_mrecv };
+enum class SendMode : std::uint8_t {
+  send,
+  ssend,
+  rsend,
+  bsend,
+  isend,
+  issend,
+  irsend,
+  ibsend,
+  send_init,
+  ssend_init,
+  rsend_init,
+  bsend_init
+};
+// How a message is received. The first two are posted before any message of the round is sent. The others are late:
+// they are called when the sends are under way, on a communicator of their own.
+enum class RecvMode : std::uint8_t {
+  irecv,
+  recv_init,
+  recv,
+  probe_recv,
+  iprobe_recv,
+  mprobe_mrecv,
+  mprobe_imrecv,
+  improbe_mrecv,
+  improbe_imrecv
+};
+
+constexpr bool is_late(RecvMode mode) {
+  return mode >= RecvMode::recv;
+}
+constexpr bool is_persistent(SendMode mode) {
+  return mode >= SendMode::send_init;
+}
+
+// Tags from here on belong to one message of their round; smaller ones are shared, so that the order matters.
+inline constexpr int kOwnTags = 100;
 
 struct Message {
   int source = 0;
@@ -24,22 +59,42 @@ struct Message {
   RecvMode recv_mode = RecvMode::irecv;
   Kind send_kind = Kind::host;
   Kind recv_kind = Kind::host;
-  int stride = 1;           // above 1: sent and received as a vector of ints with that stride
-  bool any_source = false;  // the tag is the message's own then
+  bool is_ints = false;  // ints, else bytes
+  int send_stride = 1;   // of ints: above 1 there are gaps between them
+  int recv_stride = 1;
+  // Wildcards. A posted receive with MPI_ANY_SOURCE has a tag of its own. A late one is found by a probe: of a rank's
+  // n-th late message those of its n-th probe are meant, whichever message that finds.
+  bool any_source = false;
+  bool any_tag = false;
 };
 
-// Messages of one round are all received before the next round begins.
+// Messages that are sent and received `n_starts` times; those of one start are all received before the next begins.
 struct Round {
   std::vector<Message> messages;
-  std::size_t completer = 0;  // index into completers()
+  int n_starts = 1;
+  std::size_t completer = 0;  // index into completers(); it gets all requests of a start in one array
+  bool ignores_statuses = false;
+  bool uses_startall = false;  // neighbouring persistent requests are started in one call
+  bool has_idle = false;       // a null request and an inactive one are among those to complete
+  std::size_t rotation = 0;    // of the requests in that array
 };
 
-struct Program {
-  std::uint64_t seed = 0;
+// What one thread does, on communicators of its own.
+struct Lane {
   std::vector<Round> rounds;
 };
 
-// n_ranks: 1 or more. kinds: what there is to choose from.
+inline constexpr int kMostLanes = 3;
+inline constexpr int kMostRounds = 3;
+inline constexpr int kMostStarts = 3;
+inline constexpr int kMostMessages = 8;
+
+struct Program {
+  std::uint64_t seed = 0;
+  std::vector<Lane> lanes;
+};
+
+// n_ranks: 1 or more. kinds: what there is to choose from; but for it, a seed means the same program everywhere.
 Program make_program(std::uint64_t seed, int n_ranks, const std::vector<Kind> &kinds);
 
 }  // namespace sluice::tests

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Level Zero's calls for memory that other processes read. They are found in the loader that the runtime sits on; no
+// header of it is needed, what is declared here is all that is used. Nothing here knows the runtime above.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include "../outcome.h"
+
+namespace sluice::backends::sycl {
+
+// What the driver gave out in one piece. A runtime may have cut several allocations from it.
+struct NativeRange {
+  std::uintptr_t begin = 0;
+  std::size_t size_bytes = 0;
+  std::uint64_t id = 0;  // never used twice in a process
+};
+
+namespace level_zero {
+
+using Context = void *;
+using Device = void *;
+
+// 0 is success; errors have their highest hexadecimal digit 7.
+using Result = std::int32_t;
+
+// Opaque, but for its first four bytes on Linux: the number of a descriptor of the process that made it.
+struct IpcHandle {
+  unsigned char data[64];
+};
+
+struct AllocationProperties {
+  std::int32_t structure_type = 0x17;
+  void *next = nullptr;
+  std::int32_t kind = 0;
+  std::uint64_t id = 0;
+  std::uint64_t page_size = 0;
+};
+
+// Null: the loader has no such function.
+struct Calls {
+  Result (*get_properties)(Context, const void *, AllocationProperties *, Device *) = nullptr;
+  Result (*get_range)(Context, const void *, void **, std::size_t *) = nullptr;
+  Result (*get_ipc_handle)(Context, const void *, IpcHandle *) = nullptr;
+  Result (*put_ipc_handle)(Context, IpcHandle) = nullptr;  // optional
+  Result (*open_ipc_handle)(Context, Device, IpcHandle, std::uint32_t flags, void **) = nullptr;
+  Result (*close_ipc_handle)(Context, const void *) = nullptr;
+};
+
+// The functions of a library (a file name or path) that is in this process already; SLUICE_ERROR_UNSUPPORTED when it is
+// not. It is loaded by whoever initialises it: the functions of a loader that nobody initialised do nothing.
+Outcome find_calls(const char *library, Calls *calls);
+// Those of this process's loader, looked up once it is there. Any thread; good until the process ends.
+Outcome find_calls_of_process(const Calls **calls);
+// SLUICE_ERROR_UNSUPPORTED with the name of the first function that is missing for the memory of other processes.
+Outcome check_ipc_calls(const Calls &calls);
+
+// "zeMemOpenIpcHandle: 0x78000004 (ZE_RESULT_ERROR_INVALID_ARGUMENT)", and what it means to Sluice. Success for 0.
+Outcome outcome_of(const char *call, Result native);
+
+// The allocation that holds `address`. Any thread.
+Outcome find_range(const Calls &calls, Context context, const void *address, NativeRange *range);
+
+}  // namespace level_zero
+
+}  // namespace sluice::backends::sycl

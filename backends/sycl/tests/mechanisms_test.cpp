@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Which mechanism the module takes for the memory of other processes, as far as a device without any can show it.
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstring>
+#include <string>
+
+#include "../../module_table.h"
+#include "../ipc_handle.h"
+#include "sluice/backend.h"
+
+namespace {
+
+using sluice::backends::sycl::Mechanism;
+
+std::string &ipc_knob() {
+  static std::string text;
+  return text;
+}
+
+constexpr sluice_host_services_t kServices = {sizeof(sluice_host_services_t), [](int, const char *) {},
+                                              [](const char *name) -> const char * {
+                                                const bool is_set =
+                                                    std::strcmp(name, "SLUICE_SYCL_IPC") == 0 && !ipc_knob().empty();
+                                                return is_set ? ipc_knob().c_str() : nullptr;
+                                              }};
+
+const sluice_backend_t &table() {
+  return sluice::backends::module_table();
+}
+
+// A handle of another process, which is right but for what it stands for.
+sluice_ipc_handle_t make_in_child(Mechanism mechanism) {
+  int ends[2] = {-1, -1};
+  EXPECT_EQ(pipe(ends), 0);
+  sluice_ipc_handle_t handle = {};
+  const pid_t child = fork();
+  if (child == 0) {
+    const char nothing[8] = {};
+    const bool is_made =
+        sluice::backends::sycl::write_handle(mechanism, nothing, sizeof nothing, 0, &handle).is_success();
+    _exit(is_made && write(ends[1], &handle, sizeof handle) == sizeof handle ? 0 : 1);
+  }
+  EXPECT_EQ(read(ends[0], &handle, sizeof handle), static_cast<ssize_t>(sizeof handle));
+  int status = 0;
+  EXPECT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+  close(ends[0]);
+  close(ends[1]);
+  return handle;
+}
+
+void expect_text(const char *words) {
+  EXPECT_NE(std::strstr(table().last_error(), words), nullptr) << table().last_error();
+}
+
+class Mechanisms : public testing::Test {
+ protected:
+  void SetUp() override {
+    ipc_knob().clear();
+    const sluice_result_t result = table().init(&kServices);
+    ASSERT_EQ(result, SLUICE_SUCCESS) << table().last_error();
+    is_begun_ = true;
+    if (table().device_count() < 1) GTEST_SKIP() << "missing: a device of the runtime";
+  }
+  void TearDown() override {
+    if (is_begun_) table().fini();
+  }
+
+ private:
+  bool is_begun_ = false;
+};
+
+TEST_F(Mechanisms, HandleThatTheDeviceCannotOpen_IsUnsupported) {
+  void *base = nullptr;
+  const auto open = [&](int mechanism) {
+    const sluice_ipc_handle_t handle = make_in_child(static_cast<Mechanism>(mechanism));
+    return table().ipc_open(0, &handle, &base);
+  };
+  EXPECT_EQ(open(77), SLUICE_ERROR_UNSUPPORTED);
+  expect_text("mechanism 77");
+  for (const char *word : {"extension", "off"}) {
+    ipc_knob() = word;
+    EXPECT_EQ(open(2), SLUICE_ERROR_UNSUPPORTED);
+    expect_text("forbids level_zero");
+  }
+  ipc_knob() = "level_zero";
+  EXPECT_EQ(open(1), SLUICE_ERROR_UNSUPPORTED);
+  expect_text("forbids extension");
+  EXPECT_NE(open(2), SLUICE_SUCCESS);  // not one of Level Zero here; elsewhere the bytes are no name of memory
+}
+
+TEST_F(Mechanisms, Knob_IsObeyedByExports) {
+  void *memory = nullptr;
+  ASSERT_EQ(table().program_set_device(0), SLUICE_SUCCESS) << table().last_error();
+  ASSERT_EQ(table().program_alloc(SLUICE_MEMORY_DEVICE, 100, &memory), SLUICE_SUCCESS) << table().last_error();
+  sluice_ipc_handle_t handle = {};
+  uint64_t offset = 0;
+  uint64_t size_bytes = 0;
+  ipc_knob() = "off";
+  EXPECT_EQ(table().ipc_export(memory, &handle, &offset, &size_bytes), SLUICE_ERROR_UNSUPPORTED);
+  expect_text("SLUICE_SYCL_IPC is off");
+  EXPECT_EQ(table().program_free(memory), SLUICE_SUCCESS);
+}
+
+TEST_F(Mechanisms, Knob_WithAnotherWord_IsRefused) {
+  ipc_knob() = "pigeon";
+  EXPECT_EQ(table().init(&kServices), SLUICE_ERROR_INVALID_ARGUMENT);
+  expect_text("pigeon");
+}
+
+}  // namespace

@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The page and the JSON file."""
+
+from paper.claims import PUBLISHED, PUBLISHED_INTEL_MPI
+from peers.targets import size_text
+
+TITLES = {
+    "3": "Figure 3: the stages alone, GB/s",
+    "5": "Figure 5: latency staged whole, by staging memory, us",
+    "6": "Figure 6: latency by number of blocks, over that of one block",
+    "7 latency": "Figure 7 (a, d): latency, us",
+    "7 bw": "Figure 7 (b, e): bandwidth, GB/s",
+    "7 bibw": "Figure 7 (c, f): both ways, GB/s",
+}
+
+
+def in_paper_unit(results, figure, column, size, value, slow):
+    """What is shown: in the time of the machine that is imitated."""
+    if figure == "3":
+        return size / (value / slow) / 1e3
+    if figure == "6":
+        return value / results.median("6", "1", size)
+    return value / slow if figure in ("5", "7 latency") else value * slow / 1e3
+
+
+def figure(value):
+    return f"{value:.0f}" if value >= 1000 else f"{value:.1f}" if value >= 100 else f"{value:.3g}"
+
+
+def modelled(results, column, size):
+    """What the profile alone says of a cell of figure 6; `results` are the model's."""
+    one, cut = (results.median("6", name, size) for name in ("1", column))
+    return f" (profile {cut / one:.3g})" if column != "1" and one and cut else ""
+
+
+def published(where, column, size):
+    value = PUBLISHED.get((where, column, size))
+    if value is None:
+        return ""
+    return f" (paper {value / 1e3:g})" if where in ("7 bw", "7 bibw") else f" (paper {value:g})"
+
+
+def cell(results, where, column, size, about):
+    values = results.values(where, column, size)
+    if not values:
+        return "-"
+    shown = sorted(in_paper_unit(results, where, column, size, value, about["slow"]) for value in values)
+    middle = in_paper_unit(results, where, column, size, results.median(where, column, size), about["slow"])
+    beside = modelled(about["modelled"], column, size) if where == "6" else published(where, column, size)
+    return f"{figure(middle)} [{figure(shown[0])}..{figure(shown[-1])}]{beside}"
+
+
+def section(results, where, about):
+    columns = results.columns(where)
+    has_intel = any(test == where for test, _ in PUBLISHED_INTEL_MPI)
+    yield f"### {TITLES[where]}"
+    yield ""
+    yield "| |" + "".join(f" {column} |" for column in columns) + (" Intel MPI 2021.6, paper |" if has_intel else "")
+    yield "| --- |" + " --- |" * (len(columns) + has_intel)
+    for size in results.sizes(where):
+        row = f"| {size_text(size)} |" + "".join(f" {cell(results, where, column, size, about)} |" for column in columns)
+        if has_intel:
+            row += f" {PUBLISHED_INTEL_MPI.get((where, size), '')} |"
+        yield row
+    yield ""
+
+
+def verdict_row(verdict):
+    claim = verdict.claim
+    said = f"at most {claim.at_most:g}" if claim.published is None else f"{claim.published:.3g}"
+    ours = "-" if verdict.ours is None else f"{verdict.ours:.3g} [{verdict.low:.3g}..{verdict.high:.3g}]"
+    profile = "-" if verdict.profile is None else f"{verdict.profile:.3g}"
+    return f"| {claim.figure} | {claim.text} | {said} | {profile} | {ours} | {verdict.word} |"
+
+
+def page(results, verdicts, about):
+    """The whole page, as Markdown."""
+    yield "## EMULATED: figures 3, 5, 6 and 7 of the CCGrid'23 paper"
+    yield ""
+    yield f"{about['note']}"
+    yield ""
+    yield f"Medians of {results.rounds} rounds' best iterations, all columns in turn, [smallest..largest]; commit {about['commit']};"
+    yield f"load of the machine ({about['cpus']} cores) before each round {about['load']}. Times are divided by {about['slow']:g}, bandwidths multiplied."
+    yield ""
+    yield "| figure | the paper says | wanted | profile alone | ours | shape |"
+    yield "| --- | --- | --- | --- | --- | --- |"
+    yield from map(verdict_row, verdicts)
+    yield ""
+    for where in results.sections():
+        yield from section(results, where, about)
+    for what, why in results.failures.items():
+        yield f"Not measured: {what}: {why}"
+
+
+def document(results, verdicts, about):
+    """The JSON file, schema sluice-paper-ccgrid23 version 1; figures as they were measured, not divided."""
+    return {
+        "schema": "sluice-paper-ccgrid23",
+        "schema_version": 1,
+        **{key: value for key, value in about.items() if key != "modelled"},
+        "rounds": results.rounds,
+        "rows": [{"figure": where, "column": column, "size_bytes": size, "unit": results.units[where]["unit"],
+                  "published": PUBLISHED.get((where, column, size)), "median": results.median(where, column, size),
+                  "by_round": results.by_round(where, column, size)} for where, column, size in results.cells],
+        "failures": results.failures,
+        "claims": [{"figure": verdict.claim.figure, "text": verdict.claim.text, "published": verdict.claim.published,
+                    "at_most": verdict.claim.at_most, "ours": verdict.ours, "min": verdict.low, "max": verdict.high, "profile": verdict.profile,
+                    "verdict": verdict.word} for verdict in verdicts],
+    }
