@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// sluice-bench: a plain MPI program. Reads the command line, runs one test, and turns every error into one line on
+// sluice-bench: a plain MPI program. Reads the command line, runs the tests, and turns every error into one line on
 // stderr and an exit status: 0 done, 1 failed, 2 wrong command line.
 #include <fmt/format.h>
 #include <mpi.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <string>
 #include <vector>
@@ -88,14 +89,19 @@ void measure(const World &world, const Options &options, const std::vector<std::
 // What the arguments ask for, or why they cannot be understood. Known before MPI starts, because one test asks MPI for
 // threads; said afterwards, because one rank alone speaks.
 struct Request {
-  Options options;
+  std::vector<Options> runs;  // one for each test; a single one for a text; none when there is an error
   std::string error;
+
+  bool needs_threads() const {
+    return std::any_of(runs.begin(), runs.end(),
+                       [](const Options &options) { return options.test != nullptr && options.test->needs_threads; });
+  }
 };
 
 Request read_request(const std::vector<std::string> &command) {
   Request request;
   try {
-    request.options = parse_options({command.begin() + 1, command.end()}, query_tests());
+    request.runs = parse_runs({command.begin() + 1, command.end()}, query_tests());
   } catch (const OptionError &error) {
     request.error = error.what();
   }
@@ -109,6 +115,29 @@ bool has_one_command_line(const World &world, const std::vector<std::string> &co
     arguments += command[i] + '\n';
   }
   return world.is_same_everywhere(arguments);
+}
+
+// Collective. One test after the other; of several, those behind one that fails are run all the same. Throws
+// AgreedError.
+void measure_all(const World &world, const std::vector<Options> &runs, const std::vector<std::string> &command) {
+  if (runs.size() == 1) {
+    measure(world, runs.front(), command);
+    return;
+  }
+  std::size_t n_failed = 0;
+  for (const Options &options : runs) {
+    try {
+      measure(world, options, command);
+    } catch (const AgreedError &error) {
+      ++n_failed;
+      if (world.is_root()) {
+        fmt::print(stderr, "sluice-bench: {}: {}\n", options.test->name, error.what());
+      }
+    }
+  }
+  if (n_failed > 0) {
+    throw AgreedError(fmt::format("{} of {} tests failed", n_failed, runs.size()));
+  }
 }
 
 int run(const World &world, const Request &request, const std::vector<std::string> &command) {
@@ -126,10 +155,10 @@ int run(const World &world, const Request &request, const std::vector<std::strin
     return kWrongCommandLine;
   }
   try {
-    if (request.options.action == Action::measure) {
-      measure(world, request.options, command);
+    if (request.runs.front().action == Action::measure) {
+      measure_all(world, request.runs, command);
     } else if (world.is_root()) {
-      print_answer(request.options);
+      print_answer(request.runs.front());
     }
     return 0;
   } catch (const AgreedError &error) {
@@ -145,9 +174,7 @@ int main(int argc, char **argv) {
   try {
     const std::vector<std::string> command(argv, argv + argc);
     const sluice::bench::Request request = sluice::bench::read_request(command);
-    const sluice::bench::TestInfo *const test = request.options.test;
-    const bool has_threads = test != nullptr && test->needs_threads;
-    const sluice::bench::World world(&argc, &argv, has_threads ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE);
+    const sluice::bench::World world(&argc, &argv, request.needs_threads() ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE);
     try {
       return sluice::bench::run(world, request, command);
     } catch (const std::exception &error) {

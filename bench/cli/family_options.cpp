@@ -53,6 +53,7 @@ auto value_of(const char *option, const Words &words, const std::string &text) {
     }
   }
   std::vector<std::string_view> all;
+  all.reserve(words.size());
   for (const auto &word : words) {
     all.emplace_back(word.word);
   }

@@ -6,6 +6,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <utility>
 
 #include "bench/cli/sizes.hpp"
 
@@ -60,7 +61,7 @@ void declare_what(Command &command, Options &options) {
   app.add_flag("-v,--version", command.wants_version, "Print the version");
   app.add_flag("--list", command.wants_tests, "Name the tests, one a line");
   app.add_flag("--list-devices", command.wants_devices, "Name the device modules and devices found, one a line");
-  app.add_option("test", words.test, "The test to run (--list)");
+  app.add_option("test", words.test, "The test to run (--list), or several: latency,bw,allreduce");
   app.add_option("placement", words.placement,
                  "Memory of rank 0 and of rank 1 (of the lower and the upper half of the pairs; of rank 0 and of all "
                  "others): H host, D device, M (MD, MH) managed or shared, P pinned host; with -d the default is D D")
@@ -90,7 +91,7 @@ void declare_how(Command &command, Options &options) {
   app.add_option("--check", words.check, "all | some | none: untimed iterations in which every byte is checked");
   app.add_flag("-f,--full", options.is_full, "More columns: largest, deviation, samples");
   app.add_option("-z,--tail-lat", words.percentiles, "-z50,90,99: columns with these percentiles");
-  app.add_option("--json", options.json_path, "Write the results to this file as well");
+  app.add_option("--json", options.json_path, "Write the results to this file as well (several tests: to this folder)");
   app.add_option("--csv", options.csv_path, "The same as comma-separated values");
   declare_family_options(app, words.family);
 }
@@ -252,6 +253,40 @@ std::vector<std::string> reversed_arguments(const std::vector<std::string> &argu
   return reversed;
 }
 
+void interpret(const Command &command, std::span<const TestInfo> tests, Options &options) {
+  interpret_test(command.words, tests, options);
+  options.family =
+      interpret_family(command.words.family, options.test->has_operation ? ElementType::int32 : ElementType::bytes);
+  interpret_placement(command.words, options);
+  interpret_route(command.words, options);
+  interpret_check(command, options);
+  interpret_percentiles(command.words, options);
+  interpret_sizes(command.words, options);
+  interpret_counts(command, options);
+}
+
+// A file of the test's own in the folder.
+std::string file_in(const std::string &folder, const std::string &test, const char *suffix) {
+  return folder.empty() ? "" : fmt::format("{}/{}.{}", folder, test, suffix);
+}
+
+// common: what the command line said to all tests alike.
+std::vector<Options> interpret_all(Command &command, std::span<const TestInfo> tests, const Options &common) {
+  const std::vector<std::string> names = CLI::detail::split(command.words.test, ',');
+  std::vector<Options> runs;
+  for (const std::string &name : names) {
+    command.words.test = name;
+    Options options = common;
+    interpret(command, tests, options);
+    if (names.size() > 1) {
+      options.json_path = file_in(options.json_path, name, "json");
+      options.csv_path = file_in(options.csv_path, name, "csv");
+    }
+    runs.push_back(std::move(options));
+  }
+  return runs;
+}
+
 std::string one_line(std::string text) {
   std::replace(text.begin(), text.end(), '\n', ' ');
   return text;
@@ -260,6 +295,14 @@ std::string one_line(std::string text) {
 }  // namespace
 
 Options parse_options(const std::vector<std::string> &arguments, std::span<const TestInfo> tests) {
+  std::vector<Options> runs = parse_runs(arguments, tests);
+  if (runs.size() != 1) {
+    throw OptionError("one test at a time");
+  }
+  return std::move(runs.front());
+}
+
+std::vector<Options> parse_runs(const std::vector<std::string> &arguments, std::span<const TestInfo> tests) {
   Options options;
   Command command;
   declare_what(command, options);
@@ -279,17 +322,9 @@ Options parse_options(const std::vector<std::string> &arguments, std::span<const
   } else if (command.wants_devices) {
     options.action = Action::list_devices;
   } else {
-    interpret_test(command.words, tests, options);
-    options.family =
-        interpret_family(command.words.family, options.test->has_operation ? ElementType::int32 : ElementType::bytes);
-    interpret_placement(command.words, options);
-    interpret_route(command.words, options);
-    interpret_check(command, options);
-    interpret_percentiles(command.words, options);
-    interpret_sizes(command.words, options);
-    interpret_counts(command, options);
+    return interpret_all(command, tests, options);
   }
-  return options;
+  return {options};
 }
 
 const char *memory_name(sluice_memory_kind_t kind) {

@@ -68,6 +68,10 @@ struct Options {
 // Throws OptionError with one line that says what is wrong and what is allowed.
 Options parse_options(const std::vector<std::string> &arguments, std::span<const TestInfo> tests);
 
+// The same for a test word that may hold several names with commas between them: the options of each, in that order.
+// --json and --csv then name a folder, in which each test has a file of its own.
+std::vector<Options> parse_runs(const std::vector<std::string> &arguments, std::span<const TestInfo> tests);
+
 // The word of a memory kind in the heading and in JSON: "host", "pinned", "device", "managed".
 const char *memory_name(sluice_memory_kind_t kind);
 

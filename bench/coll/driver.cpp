@@ -39,7 +39,11 @@ struct Times {
 class CollectiveSweep {
  public:
   CollectiveSweep(Session &session, const Collective &collective, Form form)
-      : session_(session), options_(session.options()), collective_(collective), form_(form) {
+      : session_(session),
+        options_(session.options()),
+        collective_(collective),
+        form_(form),
+        start_line_(session.world(), session.options().family.start) {
     circle_.rank = session.world().rank();
     circle_.n_ranks = session.world().n_ranks();
     if (collective.is_neighborhood) {
@@ -49,7 +53,6 @@ class CollectiveSweep {
   }
 
   void run() {
-    start_line_.emplace(session_.world(), options_.family.start);
     session_.begin(columns());
     for (const std::uint64_t size : options_.sizes) {
       Row row;
@@ -110,7 +113,7 @@ class CollectiveSweep {
         exchange.run();
         wrong = exchange.verify(iteration, scratch_);
       } else {
-        wrong = check_barrier(session_.world(), start_line_->clock(), iteration, [&] { exchange.run(); });
+        wrong = check_barrier(session_.world(), start_line_.clock(), iteration, [&] { exchange.run(); });
       }
       if (failure.empty() && !wrong.empty()) {
         failure = fmt::format("size {}, iteration {}, {} ({})", size, iteration, wrong, is_naive ? "naive" : "direct");
@@ -170,7 +173,7 @@ class CollectiveSweep {
     const std::uint64_t work = compute_us ? work_.amount_of(*compute_us) : 0;
     session_.world().barrier();
     for (std::uint64_t i = 0; i < loop.warmup + loop.iterations; ++i) {
-      const double start_us = start_line_->wait();
+      const double start_us = start_line_.wait();
       double compute = 0;
       if (compute_us) {
         exchange.start();
@@ -179,7 +182,7 @@ class CollectiveSweep {
       } else {
         exchange.run();
       }
-      const double end_us = start_line_->clock().now_us();
+      const double end_us = start_line_.clock().now_us();
       if (i >= loop.warmup) {
         whole.push_back(end_us - start_us);
         computed.push_back(compute);
@@ -192,13 +195,13 @@ class CollectiveSweep {
 
   // Computes, with the calls of MPI_Test that the user asked for spread over it; returns the µs that passed.
   double compute(Exchange &exchange, std::uint64_t work) {
-    const double begin = start_line_->clock().now_us();
+    const double begin = start_line_.clock().now_us();
     const auto n_parts = static_cast<std::uint64_t>(options_.family.n_progress_calls) + 1;
     for (std::uint64_t part = 0; part < n_parts; ++part) {
       if (part > 0) exchange.test();
       work_.run(work / n_parts);
     }
-    return start_line_->clock().now_us() - begin;
+    return start_line_.clock().now_us() - begin;
   }
 
   Session &session_;
@@ -207,7 +210,7 @@ class CollectiveSweep {
   Form form_;
   Circle circle_;
   std::optional<Neighborhood> neighborhood_;
-  std::optional<StartLine> start_line_;
+  StartLine start_line_;
   HostWork work_;
   std::vector<std::byte> scratch_;
 };

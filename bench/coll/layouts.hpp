@@ -2,6 +2,7 @@
 // Layouts that several collectives share. All counts are in elements.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -17,6 +18,7 @@ inline std::vector<Block> own_vector(const Circle &circle, std::uint64_t n) {
 // n elements for each of n_blocks receivers, one after the other.
 inline std::vector<Block> block_for_each(const Circle &circle, std::uint64_t n, std::uint64_t n_blocks) {
   std::vector<Block> blocks;
+  blocks.reserve(n_blocks);
   for (std::uint64_t i = 0; i < n_blocks; ++i) {
     blocks.push_back({.begin = i * n, .n = n, .rank = circle.rank, .message = i});
   }
@@ -26,6 +28,7 @@ inline std::vector<Block> block_for_each(const Circle &circle, std::uint64_t n, 
 // n elements from each rank, in rank order: each one's block number `message`.
 inline std::vector<Block> block_from_each(const Circle &circle, std::uint64_t n, std::uint64_t message) {
   std::vector<Block> blocks;
+  blocks.reserve(static_cast<std::size_t>(circle.n_ranks));
   for (int rank = 0; rank < circle.n_ranks; ++rank) {
     blocks.push_back({.begin = static_cast<std::uint64_t>(rank) * n, .n = n, .rank = rank, .message = message});
   }

@@ -25,15 +25,9 @@ int rank_at(const std::vector<int> &extents, const std::vector<int> &coordinates
   return rank;
 }
 
-// Which of the blocks that `source` sends to `rank` is the one for the k-th time that source stands in rank's list: the
-// k-th for it, in the order of source's own list.
-std::uint64_t block_of(const std::vector<int> &destinations_of_source, int rank, std::ptrdiff_t k) {
-  for (std::size_t i = 0; i < destinations_of_source.size(); ++i) {
-    if (destinations_of_source[i] == rank && k-- == 0) {
-      return i;
-    }
-  }
-  return 0;
+// Which of the blocks that a rank sends is for `rank`.
+std::uint64_t block_for(const std::vector<int> &destinations, int rank) {
+  return static_cast<std::uint64_t>(std::find(destinations.begin(), destinations.end(), rank) - destinations.begin());
 }
 
 }  // namespace
@@ -47,7 +41,12 @@ std::vector<int> torus_neighbors(const std::vector<int> &extents, int radius, in
         std::vector<int> there = own;
         const int extent = extents[dimension];
         there[dimension] = ((own[dimension] + direction) % extent + extent) % extent;
-        neighbors.push_back(rank_at(extents, there));
+        const int neighbor = rank_at(extents, there);
+        // In a short dimension several steps lead to one rank, or back. MPIs do not agree on which of two edges between
+        // the same ranks is which, so there is one.
+        if (neighbor != rank && std::find(neighbors.begin(), neighbors.end(), neighbor) == neighbors.end()) {
+          neighbors.push_back(neighbor);
+        }
       }
     }
   }
@@ -60,9 +59,8 @@ Neighborhood::Neighborhood(const World &world, const Topology &topology) {
   const std::vector<int> mine = torus_neighbors(extents, topology.radius, world.rank());
   neighbors_.sources = mine;
   neighbors_.destinations = mine;
-  for (std::size_t i = 0; i < mine.size(); ++i) {
-    const auto k = std::count(mine.begin(), mine.begin() + static_cast<std::ptrdiff_t>(i), mine[i]);
-    neighbors_.source_blocks.push_back(block_of(torus_neighbors(extents, topology.radius, mine[i]), world.rank(), k));
+  for (const int source : mine) {
+    neighbors_.source_blocks.push_back(block_for(torus_neighbors(extents, topology.radius, source), world.rank()));
   }
   const int n = static_cast<int>(mine.size());
   check_mpi(MPI_Dist_graph_create_adjacent(world.communicator(), n, mine.data(), MPI_UNWEIGHTED, n, mine.data(),

@@ -29,7 +29,7 @@ class Neighborhood {
 };
 
 // The neighbours of `rank` in a torus of these extents, both ways along each dimension, 1 to radius steps.
-// Pure; a rank may stand in it more than once.
+// Pure; each once, and never the rank itself.
 std::vector<int> torus_neighbors(const std::vector<int> &extents, int radius, int rank);
 
 }  // namespace sluice::bench

@@ -45,6 +45,22 @@ void expect_error(const std::vector<std::string> &arguments, const std::string &
 
 using Sizes = std::vector<std::uint64_t>;
 
+TEST(Options, AreThoseOfEachTest_WhenSeveralAreNamed) {
+  const std::vector<Options> runs = parse_runs({"latency,adds", "--json", "out", "-i", "3"}, kTests);
+  ASSERT_EQ(runs.size(), 2U);
+  EXPECT_EQ(runs[0].test->name, "latency");
+  EXPECT_EQ(runs[1].test->name, "adds");
+  EXPECT_EQ(runs[0].sizes.front(), 1U);
+  EXPECT_EQ(runs[1].sizes.front(), 4U);
+  EXPECT_EQ(runs[0].json_path, "out/latency.json");
+  EXPECT_EQ(runs[1].json_path, "out/adds.json");
+  EXPECT_EQ(runs[1].csv_path, "");
+  EXPECT_EQ(runs[1].iterations, 3U);
+  expect_error({"latency,frob"}, "test 'frob' is unknown");
+  expect_error({"latency,,bw"}, "no test was named");
+  EXPECT_THROW(parse_runs({"latency,waits", "-m", "8"}, kTests), OptionError);
+}
+
 TEST(Options, AreOsuDefaults_WhenOnlyTheTestIsGiven) {
   const Options options = parse({"latency"});
   EXPECT_EQ(options.test->name, "latency");
