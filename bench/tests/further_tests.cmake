@@ -70,6 +70,27 @@ _bench_list(collectives_naive 3 ${first_mpi} "" "allreduce;bcast;gather;alltoall
             ${stub} --naive ${both_sizes})
 _bench_list(ireduce_compare 3 ${first_mpi} "" ireduce ${stub} --compare-naive --force --sizes 8200 ${brief} D H)
 
+# One-sided: every access; each kind of window and each synchronisation once in the quick set, all pairs in the full one.
+set(accesses put_latency get_latency put_bw get_bw acc_latency get_acc_latency)
+set(atomics fop_latency cas_latency)
+list(JOIN accesses "," access_names)
+list(JOIN atomics "," atomic_names)
+foreach(window create allocate dynamic)
+  foreach(epoch flush flush_local lock lock_all fence pscw)
+    set(label full)
+    if("${window}:${epoch}" MATCHES "create:(flush|lock_all)|allocate:(flush_local|pscw)|dynamic:(lock|fence)")
+      set(label bench)
+    endif()
+    _bench_list(one_sided_${window}_${epoch} 2 ${first_mpi} ${label} "${accesses}" -w ${window} -s ${epoch}
+                --sizes 8,8200 ${brief} -W 4)
+    _bench_list(one_sided_${window}_${epoch} 2 "${other_mpis}" full "${accesses}" -w ${window} -s ${epoch}
+                --sizes 8,8200 ${brief} -W 4)
+    _bench_list(atomics_${window}_${epoch} 2 ${first_mpi} ${label} "${atomics}" -w ${window} -s ${epoch} ${brief})
+    _bench_list(atomics_${window}_${epoch} 2 "${other_mpis}" full "${atomics}" -w ${window} -s ${epoch} ${brief})
+  endforeach()
+endforeach()
+_bench_list(accumulate_float 2 ${first_mpi} "" "acc_latency;get_acc_latency" -T mpi_float --op max --sizes 8,4000 ${brief})
+
 # What an MPI lacks: a line that names it.
 sluice_add_rank_test(sluice-bench NAME bench.names_what_is_missing MPIS ompi4 ${no_sluice}
                      LAUNCH --expect-exit 1 --expect-output "partitioned_latency: rank 0: size 8: this MPI (standard 3.1) has no MPI_Pready"
@@ -81,21 +102,29 @@ sluice_add_rank_test(sluice-bench NAME bench.names_what_is_missing MPIS ompi4 ${
 set(preload --preload-above $<TARGET_FILE:sluice_bench_spoiling_mpi_${SLUICE_HOST_MPI_${first_mpi}_FLAVOUR}>)
 function(_bench_see mode name n_ranks labels tests)
   list(LENGTH tests n)
+  set(size 4096)
+  set(sizes --sizes 4096)
+  if(name STREQUAL "atomics")
+    set(size 8)
+    set(sizes "")
+  endif()
   list(JOIN tests "," names)
-  set(expected --expect-output "size 4096, iteration 0, " --expect-output "${n} of ${n} tests failed")
+  set(expected --expect-output "size ${size}, iteration 0, " --expect-output "${n} of ${n} tests failed")
   foreach(test IN LISTS tests)
     list(APPEND expected --expect-output "sluice-bench: ${test}: rank")
   endforeach()
   sluice_add_rank_test(sluice-bench NAME bench.${name}_see_${mode} MPIS ${first_mpi} RANKS ${n_ranks} ${no_sluice} fault
                        ${labels}
                        LAUNCH ${preload} --env SPOIL_MIN_BYTES=1000 --env SPOIL_MODE=${mode} --expect-exit 1 ${expected}
-                       ARGS ${names} --sizes 4096 -i 2)
+                       ARGS ${names} ${sizes} -i 2)
 endfunction()
 set(pair_tests latency bw bibw ${pair_tests} partitioned_latency)
 foreach(mode flip tail lost element outside)
   _bench_see(${mode} pairs 2 "" "${pair_tests}")
   _bench_see(${mode} groups 4 "" "${group_tests}")
   _bench_see(${mode} blocking 3 "" "${blocking}")
+  _bench_see(${mode} accesses 2 "" "${accesses}")
+  _bench_see(${mode} atomics 2 "" "${atomics}")
   _bench_see(${mode} nonblocking 3 full "${nonblocking}")
   _bench_see(${mode} persistent 3 full "${persistent}")
 endforeach()
@@ -106,6 +135,8 @@ function(_bench_spoils_nothing name n_ranks tests)
                        LAUNCH ${preload} --env SPOIL_MODE=none ARGS ${names} -i 2 ${ARGN})
 endfunction()
 _bench_spoils_nothing(blocking 3 "${blocking}" --sizes 4096)
+_bench_spoils_nothing(accesses 2 "${accesses}" --sizes 4096)
+_bench_spoils_nothing(atomics 2 "${atomics}")
 # Data of the operation before: each by itself, because what the test before left would be seen for another reason.
 function(_bench_sees_stale n_ranks labels)
   foreach(test IN LISTS ARGN)
@@ -135,6 +166,7 @@ _bench_refuses(odd_pairs 3 1 "needs at least 2 ranks, an even number" mbw_mr)
 _bench_refuses(lonely_collective 1 1 "allreduce needs at least 2 ranks" allreduce)
 _bench_refuses(sizes_of_barrier 2 2 "takes no sizes" barrier -m 8)
 _bench_refuses(odd_element 2 2 "sizes are multiples of 4" allreduce --sizes 7)
+_bench_refuses(one_sided_device 2 2 "put_latency measures host memory only, so far" put_latency ${stub})
 _bench_refuses(unaware_collective 2 1 "does not take stub device memory" allreduce ${stub})
 
 # Ranks that were given different arguments must end, not wait for each other.

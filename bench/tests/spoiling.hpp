@@ -5,6 +5,7 @@
 #include <mpi.h>
 
 #include <cstddef>
+#include <string>
 #include <vector>
 
 namespace spoiling {
@@ -20,6 +21,9 @@ struct Region {
 // count elements of type at buffer.
 Region region_of(const void *buffer, long long count, MPI_Datatype type, std::size_t n_blocks = 1);
 Region nothing();
+
+// What SPOIL_MODE says.
+std::string mode();
 
 // Spoils what has arrived, as SPOIL_MODE says.
 void spoil(const Region &region);

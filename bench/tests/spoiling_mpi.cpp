@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A library to preload below sluice-bench that spoils what is received, so that the checks can be seen to fail.
-// Point to point and the ends of requests are here, collectives in spoiling_collectives.cpp. Host memory only.
+// Point to point and the ends of requests are here, collectives in spoiling_collectives.cpp, one-sided
+// accesses in spoiling_one_sided.cpp. Host memory only.
 // SPOIL_MODE   flip     one bit of the last byte
 //              tail     the last three quarters are overwritten
 //              lost     nothing arrives
@@ -16,7 +17,6 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <cstring>
 #include <map>
 #include <string>
 #include <utility>
@@ -36,11 +36,6 @@ std::map<MPI_Request, Pending> pending;
 // For `stale`: what arrived last, by size.
 std::map<std::size_t, std::vector<unsigned char>> last;
 
-std::string mode() {
-  const char *text = std::getenv("SPOIL_MODE");
-  return text != nullptr ? text : "none";
-}
-
 std::size_t smallest() {
   const char *text = std::getenv("SPOIL_MIN_BYTES");
   return text != nullptr ? std::strtoull(text, nullptr, 10) : 1;
@@ -55,6 +50,11 @@ void deliver_stale(const Region &region) {
 }
 
 }  // namespace
+
+std::string mode() {
+  const char *text = std::getenv("SPOIL_MODE");
+  return text != nullptr ? text : "none";
+}
 
 Region nothing() {
   return {};
@@ -82,7 +82,8 @@ void spoil(const Region &region) {
   if (mode() == "flip") {
     bytes[n - 1] ^= 0x40U;
   } else if (mode() == "tail") {
-    std::memset(bytes + n / 4, 0, n - n / 4);
+    // Not with zeroes: small whole numbers end in them.
+    std::for_each(bytes + n / 4, bytes + n, [](unsigned char &byte) { byte ^= 0xa5U; });
   } else if (mode() == "lost") {
     std::copy(region.before.begin(), region.before.end(), bytes);
   } else if (mode() == "stale") {
