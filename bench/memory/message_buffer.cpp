@@ -81,7 +81,7 @@ std::string MessageBuffer::examine(const std::function<std::string(std::span<con
                                    std::vector<std::byte> &scratch) const {
   read(scratch);
   const std::span<const std::byte> all(scratch);
-  const std::string wrong = reader(all.subspan(kGuardBytes, size_bytes_));
+  std::string wrong = reader(all.subspan(kGuardBytes, size_bytes_));
   if (!wrong.empty()) {
     return wrong;
   }

@@ -56,7 +56,8 @@ struct OneWay : WindowTest, TimedByOneThread<OneWay<SomeWay>> {
   }
 
   static Summary result(const Summary &times_us, std::uint64_t size_bytes, std::size_t window, int n_ranks) {
-    return rate_of(times_us, static_cast<double>(size_bytes) * static_cast<double>(window) * (n_ranks / 2));
+    const int n_pairs = n_ranks / 2;
+    return rate_of(times_us, static_cast<double>(size_bytes) * static_cast<double>(window) * n_pairs);
   }
 };
 

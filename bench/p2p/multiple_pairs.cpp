@@ -17,7 +17,8 @@ struct Bandwidth : OneWay<PlainCalls> {
 
 struct MessageRate : OneWay<PlainCalls> {
   static Summary result(const Summary &times_us, std::uint64_t, std::size_t window, int n_ranks) {
-    return rate_of(times_us, kMega * static_cast<double>(window) * (n_ranks / 2));
+    const int n_pairs = n_ranks / 2;
+    return rate_of(times_us, kMega * static_cast<double>(window) * n_pairs);
   }
   static std::vector<ExtraColumn> extra_columns() { return {{"mbps", "MB/s"}}; }
   static std::vector<double> extras(const Summary &result, std::uint64_t size) {

@@ -11,6 +11,7 @@ constexpr std::uint64_t kCheckBudgetBytes = std::uint64_t{64} << 20;
 
 std::vector<MessageBuffer> some_buffers(Session &session, std::uint64_t size_bytes, std::size_t n) {
   std::vector<MessageBuffer> buffers;
+  buffers.reserve(n);
   for (std::size_t i = 0; i < n; ++i) {
     buffers.emplace_back(session.module(), session.memory(), size_bytes);
   }

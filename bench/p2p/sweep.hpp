@@ -205,6 +205,10 @@ struct TimedByOneThread {
   static std::vector<double> sample(const Loop &loop, SomeRoute &route, const Party &party) {
     return sample_us(loop, [&] { Test::iterate(route, party); });
   }
+
+ private:
+  TimedByOneThread() = default;
+  friend Test;
 };
 
 }  // namespace sluice::bench
