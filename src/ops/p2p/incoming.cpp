@@ -37,9 +37,6 @@ void Incoming::serve(const std::shared_ptr<Incoming> &self, MPI_Request request,
   is_completed_ = false;
   outcome_ = {};
   pull_.reset();
-  // What is too long for a short receive need not be seen before the program looks for it. (MPICH 5 and Intel MPI tell
-  // the status of a persistent receive once, perhaps to an MPI_Testall that completes nothing: that is looked after.)
-  if (side.is_short() && !is_persistent()) return;
   is_hidden_.store(true, std::memory_order_release);
   progress::Engine::process().watch(self);
 }
@@ -99,14 +96,8 @@ Status Incoming::finish(MPI_Status *status) {
       return Status::error(ErrorKind::kBackend, "the host MPI could not complete a persistent receive");
     }
   }
-  Status recalled = recall(status);
+  const Status recalled = recall(status);
   const std::uint64_t came_bytes = pull_ == nullptr ? wire::received_bytes(*status) : 0;
-  Descriptor descriptor;
-  if (side.is_short() && pull_ == nullptr && side.read_descriptor(came_bytes, &descriptor)) {
-    pull_ = std::make_shared<Pull>(descriptor, side.landing(), operation_, status->MPI_SOURCE, status->MPI_TAG);
-    if (!pull_->advance()) progress::Engine::process().watch(pull_);
-    recalled = recall(status);
-  }
   if (pull_ != nullptr) {
     statistics::record(operation_, side.kind(), pull_->route(), 1, pull_->received_bytes(), watch.elapsed());
     return recalled;

@@ -25,6 +25,16 @@ int send_init_through(Operation operation, SendInitFunction<Count> function, con
     const MPI_Comm reached = operation == Operation::kBsendInit ? MPI_COMM_NULL : comm;
     Status ready = Side::of_outgoing(buf, count, datatype, dest, reached, &staged->send_side);
     if (!ready.is_ok()) return raise(comm, ready);
+    if (ready.is_ok() && staged->send_side.is_described()) {
+      // The host MPI is shown the program's arguments once: they are its to refuse, here and not at the first start.
+      MPI_Request shown = MPI_REQUEST_NULL;
+      const int result = (wire::host().*function)(buf, 0, datatype, dest, tag, comm, &shown);
+      // The MPI-5 ABI of MPICH 5 returns success after it has called the error handler.
+      if (result != MPI_SUCCESS || shown == MPI_REQUEST_NULL) return result;
+      if (wire::host().MPI_Request_free(&shown) != MPI_SUCCESS) {
+        return raise(comm, Status::error(ErrorKind::kBackend, "the host MPI could not free a persistent request"));
+      }
+    }
     if (const auto outgoing = Outgoing::make(operation, true, &staged->send_side, dest, tag, comm, &ready)) {
       *request = *outgoing->request();
       progress::TrackedRequests::process().add(*request, outgoing);

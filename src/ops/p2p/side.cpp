@@ -5,6 +5,7 @@
 
 #include "ops/datatype/layout_of.hpp"
 #include "ops/p2p/comm_state.hpp"
+#include "ops/p2p/pull_hints.hpp"
 #include "plan/policy.hpp"
 #include "transfer/host_layout.hpp"
 #include "wire/status.hpp"
@@ -53,12 +54,17 @@ Status Side::of_outgoing(const void *buffer, MPI_Count count, MPI_Datatype type,
   return peer == MPI_PROC_NULL ? Status() : side->classify(count, Use::kSent, peer, comm);
 }
 
+Status Side::of_standard(const void *buffer, MPI_Count count, MPI_Datatype type, int peer, MPI_Comm comm, Side *side) {
+  side->name_buffer(buffer, count, type);
+  return peer == MPI_PROC_NULL ? Status() : side->classify(count, Use::kStandardSent, peer, comm);
+}
+
 Status Side::of_matched(const void *buffer, MPI_Count count, MPI_Datatype type, MPI_Message message, Side *side) {
   return of(buffer, count, type, message == MPI_MESSAGE_NO_PROC ? MPI_PROC_NULL : 0, side);
 }
 
 Status Side::classify(MPI_Count count, Use use, int peer, MPI_Comm comm) {
-  const bool is_outgoing = use == Use::kSent;
+  const bool is_outgoing = use == Use::kSent || use == Use::kStandardSent;
   const device::Backends backends = device::loaded_backends();
   // A host-only rank may be sent descriptors by ranks that are not.
   const bool may_be_described = use == Use::kReceived && wire::Channel::process().is_open();
@@ -83,8 +89,13 @@ Status Side::classify(MPI_Count count, Use use, int peer, MPI_Comm comm) {
   const std::uint64_t span_bytes = is_contiguous || buffer_ == MPI_BOTTOM ? 0 : region_.span_bytes();
   query_ = {place.kind, region_.size_bytes(), is_contiguous, is_outgoing, span_bytes};
   const bool is_device = place.kind == MemoryKind::kDevice || place.kind == MemoryKind::kShared;
-  if (is_outgoing && is_device && is_contiguous && comm != MPI_COMM_NULL && query_.size_bytes >= kDescriptorBytes) {
+  if (is_outgoing && is_device && is_contiguous && comm != MPI_COMM_NULL && query_.size_bytes > 0) {
     query_.peer = peer_of(comm, peer, &world_peer_);
+    if (query_.peer == plan::Peer::kLocal && query_.size_bytes <= PullHints::kLongestBytes &&
+        !PullHints::process().may_offer(world_peer_)) {
+      query_.peer = plan::Peer::kLocalHost;
+    }
+    query_.may_be_relied_on_to_buffer = use == Use::kStandardSent;
   }
   plan_ = plan::choose(query_, plan::policy_of(place.backend, place.device));
   return {};
@@ -120,7 +131,16 @@ bool Side::read_descriptor(std::uint64_t came_bytes, Descriptor *descriptor) con
   if (is_staged()) return ops::read_descriptor(staged_.data(), descriptor);
   if (is_short_) return ops::read_descriptor(landing_.bytes, descriptor);
   transfer::gather(region_, message.bytes, sizeof message.bytes);
-  return ops::read_descriptor(message.bytes, descriptor);
+  if (!ops::read_descriptor(message.bytes, descriptor)) return false;
+  transfer::scatter(region_, landing_.bytes, sizeof landing_.bytes);
+  return true;
+}
+
+// What a descriptor describes may be shorter than the descriptor, and the bytes behind it are to stay as they are.
+void Side::keep_head() noexcept {
+  if (may_meet_descriptor_ && !is_staged() && !is_short_) {
+    transfer::gather(region_, landing_.bytes, sizeof landing_.bytes);
+  }
 }
 
 Landing Side::landing() const noexcept {

@@ -36,8 +36,10 @@ class Side {
   [[nodiscard]] static Status of_plain(const void *buffer, MPI_Count count, MPI_Datatype type, int peer, Side *side);
 
   // As above for a side that nothing is received into. `comm`: where `peer` is, if the message may travel as a
-  // descriptor; else MPI_COMM_NULL.
+  // descriptor; else MPI_COMM_NULL. of_standard: of a blocking send in standard mode.
   [[nodiscard]] static Status of_outgoing(const void *buffer, MPI_Count count, MPI_Datatype type, int peer,
+                                          MPI_Comm comm, Side *side);
+  [[nodiscard]] static Status of_standard(const void *buffer, MPI_Count count, MPI_Datatype type, int peer,
                                           MPI_Comm comm, Side *side);
 
   // As `of` for a matched message, whose peer is known to exist.
@@ -51,8 +53,7 @@ class Side {
   }
   // Received into, and a descriptor may come (Incoming).
   [[nodiscard]] bool may_meet_descriptor() const noexcept { return may_meet_descriptor_; }
-  // Such a side that is shorter than a descriptor: the host MPI receives into room of ours, and a descriptor that comes
-  // is a message too long.
+  // Such a side that is shorter than a descriptor: the host MPI receives into room of ours.
   [[nodiscard]] bool is_short() const noexcept { return is_short_; }
   // The receiving end of a side that is described, as a rank in MPI_COMM_WORLD.
   [[nodiscard]] int world_peer() const noexcept { return world_peer_; }
@@ -62,7 +63,8 @@ class Side {
   [[nodiscard]] Side outgoing_copy() const;
   // Plans again for memory that turned out not to be exportable.
   void plan_without_ipc();
-  // After the host MPI's part of a receive, which brought `came_bytes`: whether what came is a descriptor.
+  // After the host MPI's part of a receive, which brought `came_bytes`: whether what came is a descriptor. Where one
+  // came to lie in the program's own buffer, the bytes that were there are put back. Once for each message.
   [[nodiscard]] bool read_descriptor(std::uint64_t came_bytes, Descriptor *descriptor) const;
   // Where what the descriptor describes is to go. Valid as long as this side stays where it is.
   [[nodiscard]] Landing landing() const noexcept;
@@ -99,7 +101,9 @@ class Side {
   // For the trace. What a side is sent as; before copy_down().
   void name_message(Operation operation, int dest, int tag) noexcept { message_ = {operation, dest, tag}; }
   // A staged payload is with the host MPI, from now on; it is no more; or it was another's descriptor after all.
+  // From begin_wire() on a receive may write to the buffer.
   void begin_wire() noexcept {
+    keep_head();
     if (is_staged()) wire_.begin();
   }
   void end_sent() noexcept {
@@ -128,9 +132,10 @@ class Side {
   [[nodiscard]] std::uint64_t size_bytes() const noexcept;
 
  private:
-  enum class Use : std::uint8_t { kReceived, kSent, kPlain };
+  enum class Use : std::uint8_t { kReceived, kSent, kStandardSent, kPlain };
   [[nodiscard]] Status classify(MPI_Count count, Use use, int peer, MPI_Comm comm);
   [[nodiscard]] Status copy_up_bytes(Operation operation, const MPI_Status &status, std::uint64_t size_bytes) const;
+  void keep_head() noexcept;
   void name_buffer(const void *buffer, MPI_Count count, MPI_Datatype type);
   [[nodiscard]] bool is_wrong_null() const noexcept;
   [[nodiscard]] Status open(std::uint64_t largest_count);
@@ -146,7 +151,9 @@ class Side {
   plan::Plan plan_;
   transfer::Region region_;
   transfer::Staged staged_;
-  mutable DescriptorMessage landing_;  // of a short side of host memory: the host MPI writes here
+  // Of a side that a descriptor may come to. A short one of host memory: the host MPI writes here. A longer one of host
+  // memory: what was in its place before.
+  mutable DescriptorMessage landing_;
   trace::Message message_;
   trace::Span wire_;
 };
