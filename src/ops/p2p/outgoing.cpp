@@ -99,7 +99,7 @@ int Outgoing::start(bool starts_request) {
   int result = starts_request ? host.MPI_Start(&request_) : MPI_SUCCESS;
   if (result != MPI_SUCCESS) return result;
   // Before anything is sent: another thread may hear the answer before this one goes on.
-  ControlListener::process().add(descriptor_.number, shared_from_this());
+  ControlListener::process().add(descriptor_.number, shared_from_this(), descriptor_.route == Route::kPipelined);
   result =
       host.MPI_Isend(message_.bytes, sizeof message_.bytes, MPI_BYTE, dest_, tag_, communicator(), &message_request_);
   // The MPI-5 ABI of MPICH 5 returns success after it has called the program's error handler.

@@ -132,7 +132,7 @@ Status Pull::begin_stream() {
 
 Status Pull::send_go() {
   const wire::Channel &channel = wire::Channel::process();
-  go_ = {Control::Kind::kGo, descriptor_.number, descriptor_.operation, blocks_.n_blocks(), 0};
+  go_ = {Control::Kind::kGo, descriptor_.number, descriptor_.operation, blocks_.n_blocks(), channel.rank()};
   const int code =
       wire::host().MPI_Isend(&go_, sizeof go_, MPI_BYTE, descriptor_.sender,
                              wire::Channel::tag(wire::PrivateKind::kControl, 0), channel.comm(), &go_request_);
