@@ -8,25 +8,15 @@
 #include "ops/p2p/incoming.hpp"
 
 namespace sluice::ops {
-namespace {
-
-std::shared_ptr<Arrivals> &arrivals() {
-  static auto *made = new std::shared_ptr<Arrivals>(std::make_shared<Arrivals>());
-  return *made;
-}
-
-}  // namespace
 
 Arrivals &Arrivals::process() {
-  return *arrivals();
+  return progress::process_task<Arrivals>();
 }
 
 void Arrivals::add(std::shared_ptr<Incoming> receive) {
   const std::scoped_lock lock(mutex_);
   inbox_.push_back(std::move(receive));
-  if (is_watched_) return;
-  is_watched_ = true;
-  progress::Engine::process().watch(arrivals());
+  come();
 }
 
 void Arrivals::take_in() {
@@ -96,8 +86,7 @@ bool Arrivals::advance() {
   if (!waiting_.empty()) return false;
   next_ = 0;
   const std::scoped_lock lock(mutex_);
-  is_watched_ = !inbox_.empty();
-  return !is_watched_;
+  return may_go(inbox_.empty());
 }
 
 }  // namespace sluice::ops

@@ -15,7 +15,7 @@ namespace sluice::ops {
 
 class Incoming;
 
-class Arrivals final : public progress::Task {
+class Arrivals final : public progress::RecurringTask {
  public:
   // Receives that a turn finds waiting before it asks no further: among the oldest; among the newest, one of which the
   // program may be waiting for; and among all, which have their turn one after the other, so that each is asked after
@@ -46,9 +46,7 @@ class Arrivals final : public progress::Task {
   std::vector<std::shared_ptr<Incoming>> waiting_;  // belongs to the turn; in the order of posting
   std::vector<std::shared_ptr<Incoming>> arrived_;  // in this turn, as descriptors
   std::size_t next_ = 0;                            // whose turn it is
-  std::mutex mutex_;
-  std::vector<std::shared_ptr<Incoming>> inbox_;
-  bool is_watched_ = false;
+  std::vector<std::shared_ptr<Incoming>> inbox_;    // with mutex_
 };
 
 }  // namespace sluice::ops

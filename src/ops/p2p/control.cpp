@@ -10,26 +10,16 @@
 #include "wire/host.hpp"
 
 namespace sluice::ops {
-namespace {
-
-std::shared_ptr<ControlListener> &listener() {
-  static auto *made = new std::shared_ptr<ControlListener>(std::make_shared<ControlListener>());
-  return *made;
-}
-
-}  // namespace
 
 ControlListener &ControlListener::process() {
-  return *listener();
+  return progress::process_task<ControlListener>();
 }
 
 void ControlListener::add(int number, std::weak_ptr<Outgoing> outgoing, bool expects_go) {
   const std::scoped_lock lock(mutex_);
   sends_.insert_or_assign(number, Send{std::move(outgoing), expects_go});
   if (expects_go) n_expecting_.fetch_add(1, std::memory_order_relaxed);
-  if (is_watched_) return;
-  is_watched_ = true;
-  progress::Engine::process().watch(listener());
+  come();
 }
 
 void ControlListener::remove(int number) {
@@ -62,8 +52,7 @@ bool ControlListener::look() {
 bool ControlListener::advance() {
   if (n_expecting_.load(std::memory_order_relaxed) > 0 || ++n_turns_ % kSeldom == 0) look();
   const std::scoped_lock lock(mutex_);
-  is_watched_ = !sends_.empty();
-  return !is_watched_;
+  return may_go(sends_.empty());
 }
 
 void ControlListener::dispatch(const Control &control) {

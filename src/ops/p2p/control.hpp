@@ -15,7 +15,7 @@ namespace sluice::ops {
 
 class Outgoing;
 
-class ControlListener final : public progress::Task {
+class ControlListener final : public progress::RecurringTask {
  public:
   // The process's. Never destroyed.
   static ControlListener &process();
@@ -41,11 +41,9 @@ class ControlListener final : public progress::Task {
   };
   void dispatch(const Control &control);
 
-  std::mutex mutex_;
-  std::unordered_map<int, Send> sends_;
+  std::unordered_map<int, Send> sends_;  // with mutex_
   std::atomic<int> n_expecting_{0};
   unsigned n_turns_ = 0;
-  bool is_watched_ = false;
 };
 
 }  // namespace sluice::ops

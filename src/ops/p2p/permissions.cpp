@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "ops/p2p/permissions.hpp"
 
-#include <memory>
-
 #include "base/log.hpp"
 #include "ops/p2p/arrivals.hpp"
 #include "ops/p2p/comm_state.hpp"
@@ -12,18 +10,9 @@
 #include "wire/host.hpp"
 
 namespace sluice::ops {
-namespace {
-
-std::shared_ptr<Permissions> &permissions() {
-  static auto *made = new std::shared_ptr<Permissions>(
-      std::make_shared<Permissions>(static_cast<std::size_t>(wire::Channel::process().size())));
-  return *made;
-}
-
-}  // namespace
 
 Permissions &Permissions::process() {
-  return *permissions();
+  return progress::process_task<Permissions>(static_cast<std::size_t>(wire::Channel::process().size()));
 }
 
 bool Permissions::has(int peer) {
@@ -46,9 +35,7 @@ void Permissions::note_plain(const Side &side, MPI_Comm comm, const MPI_Status &
   receives_are_safe.store(true, std::memory_order_release);
   const std::scoped_lock lock(mutex_);
   messages_.push_back({peer, {Control::Kind::kMayDescribe, 0, 0, 0, wire::Channel::process().rank()}});
-  if (is_watched_) return;
-  is_watched_ = true;
-  progress::Engine::process().watch(permissions());
+  come();
 }
 
 bool Permissions::advance() {
@@ -68,8 +55,7 @@ bool Permissions::advance() {
     if (code != MPI_SUCCESS) log::warn_once("permission", "p2p", "the host MPI could not send a control message");
     message = code != MPI_SUCCESS || is_done != 0 ? messages_.erase(message) : std::next(message);
   }
-  is_watched_ = !messages_.empty();
-  return !is_watched_;
+  return may_go(messages_.empty());
 }
 
 bool Permissions::drain() {

@@ -22,7 +22,7 @@ namespace sluice::ops {
 
 class Side;
 
-class Permissions final : public progress::Task {
+class Permissions final : public progress::RecurringTask {
  public:
   // The process's, for the ranks of MPI_COMM_WORLD; made by the first call, when the channel is open. Never destroyed.
   static Permissions &process();
@@ -58,9 +58,7 @@ class Permissions final : public progress::Task {
   std::vector<std::atomic<bool>> granted_;  // to this process, by peer
   std::atomic<int> n_granted_{0};
   std::vector<std::atomic<bool>> given_;  // by this process, by peer
-  std::mutex mutex_;
-  std::list<Message> messages_;
-  bool is_watched_ = false;
+  std::list<Message> messages_;           // with mutex_
 };
 
 }  // namespace sluice::ops
