@@ -4,12 +4,17 @@
 #include <algorithm>
 
 #include "ops/p2p/descriptor.hpp"
+#include "transfer/host_layout.hpp"
 
 namespace sluice::ops {
 namespace {
 
 std::uintptr_t stretch_of(std::uintptr_t address) noexcept {
   return address / kDescriptorBytes;
+}
+
+std::uintptr_t address_of(const transfer::Region &region) noexcept {
+  return reinterpret_cast<std::uintptr_t>(region.origin);
 }
 
 bool overlap(std::uintptr_t one, std::uintptr_t other) noexcept {
@@ -31,29 +36,33 @@ void HeadClaim::set_open(bool is_open) noexcept {
   if (address_ != 0) Heads::process().set_open(address_, is_open);
 }
 
-const Heads::Held *Heads::find_locked(std::uintptr_t address) const noexcept {
+Heads::Held *Heads::find_locked(std::uintptr_t address) noexcept {
   const std::uintptr_t stretch = stretch_of(address);
   for (const std::uintptr_t near : {stretch - 1, stretch, stretch + 1}) {
     const auto found = held_.find(near);
-    if (found != held_.end() && overlap(found->second.address, address)) return &found->second;
+    if (found != held_.end() && overlap(address_of(found->second.region), address)) return &found->second;
   }
   return nullptr;
 }
 
-HeadClaim Heads::claim(const void *buffer) {
-  const auto address = reinterpret_cast<std::uintptr_t>(buffer);
+HeadClaim Heads::claim(const transfer::Region &region) {
+  const std::uintptr_t address = address_of(region);
   HeadClaim claim;
   const std::scoped_lock lock(mutex_);
   if (find_locked(address) != nullptr || address == 0) return claim;
-  held_.emplace(stretch_of(address), Held{address, true});
+  held_.emplace(stretch_of(address), Held{region});
   claim.address_ = address;
   return claim;
 }
 
-bool Heads::is_open(const void *buffer) {
+void Heads::scatter_around(const transfer::Region &region, const std::byte *packed, std::uint64_t size_bytes) noexcept {
   const std::scoped_lock lock(mutex_);
-  const Held *held = find_locked(reinterpret_cast<std::uintptr_t>(buffer));
-  return held != nullptr && held->is_open;
+  const Held *held = find_locked(address_of(region));
+  const bool is_kept = held != nullptr && held->is_open;
+  DescriptorMessage head;
+  if (is_kept) transfer::gather(held->region, head.bytes, sizeof head.bytes);
+  transfer::scatter(region, packed, size_bytes);
+  if (is_kept) transfer::scatter(held->region, head.bytes, sizeof head.bytes);
 }
 
 void Heads::set_open(std::uintptr_t address, bool is_open) noexcept {

@@ -11,6 +11,8 @@
 #include <unordered_map>
 #include <utility>
 
+#include "transfer/staged.hpp"
+
 namespace sluice::ops {
 
 // One beginning, claimed until destroyed, and open while its receive waits for what comes. Movable.
@@ -43,18 +45,21 @@ class Heads {
   // The process's. Never destroyed.
   static Heads &process();
 
-  // Claims the descriptor's length from `buffer` on. An empty claim when that meets one that is held. Any thread.
-  [[nodiscard]] HeadClaim claim(const void *buffer);
-  // A claim that meets the beginning of `buffer` is open. Any thread.
-  [[nodiscard]] bool is_open(const void *buffer);
+  // Claims where a descriptor comes to lie in `region`, which is as long as one or longer. An empty claim when
+  // another's beginning is less than a descriptor's length away. Any thread.
+  [[nodiscard]] HeadClaim claim(const transfer::Region &region);
+  // transfer::scatter() into a region that could not be claimed: not to bytes in which the receive that holds the claim
+  // may find a descriptor, as long as it waits. What comes into that one lies there in the end, since the program has
+  // given both the same place. Any thread.
+  void scatter_around(const transfer::Region &region, const std::byte *packed, std::uint64_t size_bytes) noexcept;
 
  private:
   friend class HeadClaim;
   struct Held {
-    std::uintptr_t address;
-    bool is_open;
+    transfer::Region region;
+    bool is_open = true;
   };
-  [[nodiscard]] const Held *find_locked(std::uintptr_t address) const noexcept;
+  [[nodiscard]] Held *find_locked(std::uintptr_t address) noexcept;
   void set_open(std::uintptr_t address, bool is_open) noexcept;
   void release(std::uintptr_t address) noexcept;
 

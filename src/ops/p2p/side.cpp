@@ -55,7 +55,9 @@ Status Side::of_outgoing(const void *buffer, MPI_Count count, MPI_Datatype type,
   side->name_buffer(buffer, count, type);
   if (peer == MPI_PROC_NULL) return {};
   if (Status status = side->classify(count, Use::kSent); !status.is_ok()) return status;
+  if (side->kind_ == MemoryKind::kHost) return {};
   side->find_peer(peer, comm, sending);
+  side->choose_route();
   return {};
 }
 
@@ -88,11 +90,15 @@ Status Side::classify(MPI_Count count, Use use) {
   // Absolute addresses may lead to several allocations, on devices and on the host: no image of those.
   const std::uint64_t span_bytes = is_contiguous || buffer_ == MPI_BOTTOM ? 0 : region_.span_bytes();
   query_ = {place.kind, region_.size_bytes(), is_contiguous, is_outgoing, span_bytes};
-  plan_ = plan::choose(query_, plan::policy_of(place.backend, place.device));
+  if (!is_outgoing) choose_route();  // of what is sent once the peer is known
   return {};
 }
 
-// A message of device memory may travel as a descriptor: plans again for the peer that it goes to.
+void Side::choose_route() {
+  plan_ = plan::choose(query_, plan::policy_of(region_.place.backend, region_.place.device));
+}
+
+// A message of device memory may travel as a descriptor: to whom it goes.
 void Side::find_peer(int peer, MPI_Comm comm, Sending sending) {
   const bool is_device = kind_ == MemoryKind::kDevice || kind_ == MemoryKind::kShared;
   if (!is_device || !query_.is_contiguous || comm == MPI_COMM_NULL || query_.size_bytes == 0) return;
@@ -107,7 +113,6 @@ void Side::find_peer(int peer, MPI_Comm comm, Sending sending) {
     query_.peer = plan::Peer::kLocalHost;
   }
   query_.may_be_relied_on_to_buffer = sending == Sending::kStandardBlocking;
-  plan_ = plan::choose(query_, plan::policy_of(region_.place.backend, region_.place.device));
 }
 
 // A null pointer that the host MPI will refuse; or, by its own rules, not.
@@ -155,7 +160,7 @@ void Side::keep_head() {
 
 // More than an int counts cannot be received in any call's form as bytes: such a receive takes its chance.
 void Side::claim_head() {
-  head_ = Heads::process().claim(region_.origin);
+  head_ = Heads::process().claim(region_);
   if (!head_.is_empty() || region_.size_bytes() > std::uint64_t{std::numeric_limits<int>::max()}) return;
   room_ = std::make_unique_for_overwrite<std::byte[]>(region_.size_bytes());
 }
@@ -167,19 +172,12 @@ void Side::stay(bool is_safe) {
 
 bool Side::is_safe() {
   if (!may_meet_descriptor_ || is_staged() || lands_apart() || stays_ || !head_.is_empty()) return true;
-  head_ = Heads::process().claim(region_.origin);
+  head_ = Heads::process().claim(region_);
   return !head_.is_empty();
 }
 
-// The beginning stays as it is while another receive may find a descriptor in it: what comes into that one lies there
-// in the end, since the program has given both the same place.
 void Side::leave_room(std::uint64_t came_bytes) const noexcept {
-  if (room_ == nullptr) return;
-  DescriptorMessage head;
-  const bool is_others = Heads::process().is_open(region_.origin);
-  if (is_others) transfer::gather(region_, head.bytes, sizeof head.bytes);
-  transfer::scatter(region_, room_.get(), came_bytes);
-  if (is_others) transfer::scatter(region_, head.bytes, sizeof head.bytes);
+  if (room_ != nullptr) Heads::process().scatter_around(region_, room_.get(), came_bytes);
 }
 
 Landing Side::landing() const {

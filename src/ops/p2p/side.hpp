@@ -155,6 +155,7 @@ class Side {
   enum class Use : std::uint8_t { kReceived, kSent, kPlain };
   [[nodiscard]] Status classify(MPI_Count count, Use use);
   void find_peer(int peer, MPI_Comm comm, Sending sending);
+  void choose_route();
   [[nodiscard]] Status copy_up_bytes(Operation operation, const MPI_Status &status, std::uint64_t size_bytes) const;
   void keep_head();
   void claim_head();
