@@ -53,6 +53,8 @@ bool Incoming::looks_for_arrival() {
   if (!is_completed_ || !side.read_descriptor(wire::received_bytes(completed_), &descriptor)) {
     if (is_completed_) {
       side.end_received(operation_, completed_);
+      // Now, not when the program asks: with a progress thread it may be looking at its buffer.
+      outcome_ = side.copy_up(operation_, wire::received_bytes(completed_), &completed_);
       Permissions::process().note_plain(side, communicator(), completed_);
     }
     settle();  // a plain message, a cancelled receive, or an error that the completion call is to see
@@ -70,6 +72,7 @@ bool Incoming::advance() {
   if (!pull_->is_settled()) return false;
   // What is left is to see the acknowledgement off. The program may start this receive again as soon as it is settled.
   if (!is_done) progress::Engine::process().watch(pull_);
+  side.leave_room(pull_->received_bytes());
   settle();
   return true;
 }
@@ -77,6 +80,8 @@ bool Incoming::advance() {
 int Incoming::start_again(const std::shared_ptr<Tracked> &self, MPI_Request *request) {
   const auto incoming = std::static_pointer_cast<Incoming>(self);
   Posting posting = look_at_claims(communicator(), source, tag);
+  is_completed_ = false;
+  outcome_ = {};
   side.begin_wire();
   if (!posting.claim.has_value()) {
     const int result = wire::host().MPI_Start(request);
@@ -104,16 +109,16 @@ Status Incoming::finish(MPI_Status *status) {
     }
   }
   Status recalled = recall(status);
-  const std::uint64_t came_bytes = pull_ == nullptr ? wire::received_bytes(*status) : 0;
   if (pull_ != nullptr) {
-    side.leave_room(pull_->received_bytes());
     statistics::record(operation_, side.kind(), pull_->route(), 1, pull_->received_bytes(), watch.elapsed());
     return recalled;
   }
-  side.end_received(operation_, *status);  // of one that the engine does not look after
-  if (outcome_.is_ok()) outcome_ = side.copy_up(operation_, came_bytes, status);
-  completed_ = *status;
-  is_completed_ = true;
+  if (!is_completed_) {  // the engine has not looked after this one, or was told of an error
+    side.end_received(operation_, *status);
+    if (outcome_.is_ok()) outcome_ = side.copy_up(operation_, wire::received_bytes(*status), status);
+    completed_ = *status;
+    is_completed_ = true;
+  }
   if (statistics::is_enabled()) side.record(operation_, wire::received_bytes(*status), watch.elapsed());
   return outcome_;
 }
