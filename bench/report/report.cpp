@@ -108,7 +108,7 @@ std::string Report::finish(const std::string &failure) {
   if (!is_writer_) {
     return "";
   }
-  const std::string csv_error = write_file("--csv", options_.csv_path, csv_document(options_, columns_, rows_));
+  std::string csv_error = write_file("--csv", options_.csv_path, csv_document(options_, columns_, rows_));
   if (options_.json_path.empty()) {
     return csv_error;
   }
