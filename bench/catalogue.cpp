@@ -1,47 +1,36 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The tests there are.
+// The tests there are, as they registered themselves.
 #include "bench/catalogue.hpp"
 
-#include <array>
-
-#include "bench/micro/memcpy.hpp"
-#include "bench/p2p/p2p.hpp"
+#include <algorithm>
+#include <tuple>
+#include <utility>
+#include <vector>
 
 namespace sluice::bench {
 namespace {
 
-using RunFunction = void (*)(Session &);
-
-constexpr std::array kTests{
-    TestInfo{.name = "latency", .title = "ping-pong between two ranks", .metric = Metric::latency_us},
-    TestInfo{.name = "bw",
-             .title = "one-way bandwidth, a window of messages in flight",
-             .metric = Metric::bandwidth_mbps,
-             .min_size = 1},
-    TestInfo{.name = "bibw",
-             .title = "two-way bandwidth, a window of messages in flight each way",
-             .metric = Metric::bandwidth_mbps,
-             .min_size = 1},
-    TestInfo{.name = "memcpy",
-             .title = "copies between a device and the four staging memories, on rank 0",
-             .metric = Metric::copy_us,
-             .n_ranks = 0,
-             .min_size = 1,
-             .has_placement = false,
-             .needs_device = true},
-};
-constexpr std::array<RunFunction, kTests.size()> kRun{run_latency, run_bandwidth, run_bidirectional_bandwidth,
-                                                      run_memcpy};
+// Built before main() by the registrations of many files, whose order is not defined: sorted when it is first read.
+std::vector<TestInfo> &tests() {
+  static std::vector<TestInfo> all;
+  return all;
+}
 
 }  // namespace
 
-std::span<const TestInfo> query_tests() {
-  return kTests;
+Registration::Registration(TestInfo test) {
+  tests().push_back(std::move(test));
 }
 
-void run_test(Session &session) {
-  const auto index = static_cast<std::size_t>(session.options().test - kTests.data());
-  kRun.at(index)(session);
+std::span<const TestInfo> query_tests() {
+  static const bool is_sorted = [] {
+    std::sort(tests().begin(), tests().end(), [](const TestInfo &a, const TestInfo &b) {
+      return std::tie(a.family, a.name) < std::tie(b.family, b.name);
+    });
+    return true;
+  }();
+  static_cast<void>(is_sorted);
+  return tests();
 }
 
 }  // namespace sluice::bench

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// sluice-bench: a plain MPI program. Reads the command line, runs one test, and turns every error into one line on
+// sluice-bench: a plain MPI program. Reads the command line, runs the tests, and turns every error into one line on
 // stderr and an exit status: 0 done, 1 failed, 2 wrong command line.
 #include <fmt/format.h>
 #include <mpi.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <string>
 #include <vector>
@@ -42,6 +43,13 @@ void print_devices(const Options &options) {
   }
 }
 
+std::string ranks_of(const TestInfo &test) {
+  if (test.max_ranks == test.min_ranks) {
+    return std::to_string(test.min_ranks);
+  }
+  return fmt::format("{}+{}", test.min_ranks, test.is_paired ? " even" : "");
+}
+
 void print_answer(const Options &options) {
   switch (options.action) {
     case Action::help:
@@ -52,7 +60,7 @@ void print_answer(const Options &options) {
       break;
     case Action::list_tests:
       for (const TestInfo &test : query_tests()) {
-        fmt::print("{:<10} {}\n", test.name, test.title);
+        fmt::print("{:<28} {:<8} {}\n", test.name, ranks_of(test), test.title);
       }
       break;
     default:
@@ -67,7 +75,7 @@ void measure(const World &world, const Options &options, const std::vector<std::
   std::string failure;
   try {
     Session session(options, world, report, command);
-    run_test(session);
+    options.test->run(session);
   } catch (const AgreedError &error) {
     failure = error.what();
   }
@@ -78,23 +86,81 @@ void measure(const World &world, const Options &options, const std::vector<std::
   }
 }
 
-int run(const World &world, const std::vector<std::string> &command) {
-  const auto complain = [&world](const char *text) {
+// What the arguments ask for, or why they cannot be understood. Known before MPI starts, because one test asks MPI for
+// threads; said afterwards, because one rank alone speaks.
+struct Request {
+  std::vector<Options> runs;  // one for each test; a single one for a text; none when there is an error
+  std::string error;
+
+  bool needs_threads() const {
+    return std::any_of(runs.begin(), runs.end(),
+                       [](const Options &options) { return options.test != nullptr && options.test->needs_threads; });
+  }
+};
+
+Request read_request(const std::vector<std::string> &command) {
+  Request request;
+  try {
+    request.runs = parse_runs({command.begin() + 1, command.end()}, query_tests());
+  } catch (const OptionError &error) {
+    request.error = error.what();
+  }
+  return request;
+}
+
+// Ranks that measure different things would wait for each other for ever. Collective.
+bool has_one_command_line(const World &world, const std::vector<std::string> &command) {
+  std::string arguments;
+  for (std::size_t i = 1; i < command.size(); ++i) {
+    arguments += command[i] + '\n';
+  }
+  return world.is_same_everywhere(arguments);
+}
+
+// Collective. One test after the other; of several, those behind one that fails are run all the same. Throws
+// AgreedError.
+void measure_all(const World &world, const std::vector<Options> &runs, const std::vector<std::string> &command) {
+  if (runs.size() == 1) {
+    measure(world, runs.front(), command);
+    return;
+  }
+  std::size_t n_failed = 0;
+  for (const Options &options : runs) {
+    try {
+      measure(world, options, command);
+    } catch (const AgreedError &error) {
+      ++n_failed;
+      if (world.is_root()) {
+        fmt::print(stderr, "sluice-bench: {}: {}\n", options.test->name, error.what());
+      }
+    }
+  }
+  if (n_failed > 0) {
+    throw AgreedError(fmt::format("{} of {} tests failed", n_failed, runs.size()));
+  }
+}
+
+int run(const World &world, const Request &request, const std::vector<std::string> &command) {
+  const auto complain = [&world](const std::string &text) {
     if (world.is_root()) {
       fmt::print(stderr, "sluice-bench: {}\n", text);
     }
   };
+  if (!has_one_command_line(world, command)) {
+    complain("the ranks were started with different arguments");
+    return kFailed;
+  }
+  if (!request.error.empty()) {
+    complain(request.error);
+    return kWrongCommandLine;
+  }
   try {
-    const Options options = parse_options({command.begin() + 1, command.end()}, query_tests());
-    if (options.action == Action::measure) {
-      measure(world, options, command);
+    if (request.runs.front().action == Action::measure) {
+      measure_all(world, request.runs, command);
     } else if (world.is_root()) {
-      print_answer(options);
+      print_answer(request.runs.front());
     }
     return 0;
-  } catch (const OptionError &error) {
-    complain(error.what());
-    return kWrongCommandLine;
   } catch (const AgreedError &error) {
     complain(error.what());
     return kFailed;
@@ -106,9 +172,11 @@ int run(const World &world, const std::vector<std::string> &command) {
 
 int main(int argc, char **argv) {
   try {
-    const sluice::bench::World world(&argc, &argv);
+    const std::vector<std::string> command(argv, argv + argc);
+    const sluice::bench::Request request = sluice::bench::read_request(command);
+    const sluice::bench::World world(&argc, &argv, request.needs_threads() ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE);
     try {
-      return sluice::bench::run(world, {argv, argv + argc});
+      return sluice::bench::run(world, request, command);
     } catch (const std::exception &error) {
       // Only this rank knows, and others may be waiting for its message: nobody could end in order.
       fmt::print(stderr, "sluice-bench: rank {}: {}\n", world.rank(), error.what());

@@ -9,29 +9,67 @@
 
 #include "bench/measure/sampling.hpp"
 #include "bench/mpi/device_awareness.hpp"
+#include "bench/report/report.hpp"
 
 namespace sluice::bench {
+namespace {
+
+std::vector<std::string> describe_sharing(const std::string &module, const nlohmann::json &ranks) {
+  std::map<std::pair<std::string, int>, std::vector<int>> users;
+  for (const nlohmann::json &about : ranks) {
+    if (about.contains("device")) {
+      users[{about.at("host"), about.at("device").at("index")}].push_back(about.at("rank"));
+    }
+  }
+  std::vector<std::string> notes;
+  for (const auto &[place, sharing] : users) {
+    if (sharing.size() > 1) {
+      notes.push_back(
+          fmt::format("{} ranks share device {} {} of {}", sharing.size(), module, place.second, place.first));
+    }
+  }
+  return notes;
+}
+
+std::string wanted_ranks(const TestInfo &test) {
+  if (test.max_ranks == test.min_ranks) {
+    return fmt::format("exactly {} ranks", test.min_ranks);
+  }
+  return fmt::format("at least {} {}{}", test.min_ranks, test.min_ranks == 1 ? "rank" : "ranks",
+                     test.is_paired ? ", an even number," : "");
+}
+
+}  // namespace
 
 Session::Session(const Options &options, const World &world, Report &report, std::vector<std::string> command)
-    : options_(options), world_(world), report_(report) {
-  run_.command = std::move(command);
+    : options_(options), world_(world), report_(report), run_(std::make_unique<RunRecord>()) {
+  run_->command = std::move(command);
   require_ranks();
   world_.agree(report_.open());
-  if (options_.test->needs_device) {
-    memory_ = world_.is_root() ? SLUICE_MEMORY_DEVICE : SLUICE_MEMORY_HOST;
-  } else {
-    memory_ = options_.placement.at(static_cast<std::size_t>(world_.rank()));
-  }
+  choose_memory();
   world_.agree(error_of([this] { bind_device(); }));
   require_awareness();
 }
 
+Session::~Session() = default;
+
 void Session::require_ranks() const {
-  const int wanted = options_.test->n_ranks;
-  if (wanted != 0 && world_.n_ranks() != wanted) {
-    throw AgreedError(fmt::format("{} needs exactly {} ranks, and this run has {}: start it with mpiexec -n {}",
-                                  options_.test->name, wanted, world_.n_ranks(), wanted));
+  const TestInfo &test = *options_.test;
+  const int n = world_.n_ranks();
+  if (n < test.min_ranks || (test.max_ranks != 0 && n > test.max_ranks) || (test.is_paired && n % 2 != 0)) {
+    throw AgreedError(fmt::format("{} needs {}, and this run has {}: start it with mpiexec -n {}", test.name,
+                                  wanted_ranks(test), n, test.min_ranks));
   }
+}
+
+void Session::choose_memory() {
+  const TestInfo &test = *options_.test;
+  if (test.needs_device) {
+    memory_ = world_.is_root() ? SLUICE_MEMORY_DEVICE : SLUICE_MEMORY_HOST;
+    return;
+  }
+  const bool is_first = test.family == Family::p2p ? world_.rank() < (world_.n_ranks() + 1) / 2 : world_.is_root();
+  memory_ = options_.placement.at(is_first ? 0 : 1);
 }
 
 void Session::bind_device() {
@@ -53,7 +91,7 @@ void Session::require_awareness() {
           "hand, or --force to try",
           options_.device, awareness.evidence);
     }
-    run_.notes.push_back("device memory: " + awareness.evidence);
+    run_->notes.push_back("device memory: " + awareness.evidence);
   }
   world_.agree(refusal);
 }
@@ -73,37 +111,24 @@ std::string Session::describe_rank() const {
   return about.dump();
 }
 
-std::vector<std::string> Session::describe_sharing(const nlohmann::json &ranks) const {
-  std::map<std::pair<std::string, int>, std::vector<int>> users;
-  for (const nlohmann::json &about : ranks) {
-    if (about.contains("device")) {
-      users[{about.at("host"), about.at("device").at("index")}].push_back(about.at("rank"));
-    }
-  }
-  std::vector<std::string> notes;
-  for (const auto &[place, sharing] : users) {
-    if (sharing.size() > 1) {
-      notes.push_back(
-          fmt::format("{} ranks share device {} {} of {}", sharing.size(), options_.device, place.second, place.first));
-    }
-  }
-  return notes;
+void Session::add_note(std::string note) {
+  run_->notes.push_back(std::move(note));
 }
 
-void Session::begin(const std::vector<std::string> &series_names) {
+void Session::begin(Columns columns) {
   std::string about;
   world_.agree(error_of([&] { about = describe_rank(); }));
-  run_.ranks = nlohmann::json::array();
+  run_->ranks = nlohmann::json::array();
   for (const std::string &text : world_.gather(about)) {
-    run_.ranks.push_back(nlohmann::json::parse(text));
+    run_->ranks.push_back(nlohmann::json::parse(text));
   }
-  for (std::string &note : describe_sharing(run_.ranks)) {
-    run_.notes.push_back(std::move(note));
+  for (std::string &note : describe_sharing(options_.device, run_->ranks)) {
+    run_->notes.push_back(std::move(note));
   }
-  run_.mpi_library = world_.library_version();
-  run_.mpi_standard = world_.standard_version();
-  run_.clock_cost_ns = clock_cost_ns();
-  report_.begin(run_, series_names);
+  run_->mpi_library = world_.library_version();
+  run_->mpi_standard = world_.standard_version();
+  run_->clock_cost_ns = clock_cost_ns();
+  report_.begin(*run_, std::move(columns));
 }
 
 void Session::add(Row row) {

@@ -2,6 +2,7 @@
 // Everything a test is given: options, ranks, device memory, and where to report.
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -9,9 +10,12 @@
 #include "bench/cli/options.hpp"
 #include "bench/memory/device_module.hpp"
 #include "bench/mpi/world.hpp"
-#include "bench/report/report.hpp"
+#include "bench/report/row.hpp"
 
 namespace sluice::bench {
+
+class Report;
+struct RunRecord;
 
 class Session {
  public:
@@ -19,32 +23,36 @@ class Session {
   // (node-local rank modulo number of devices), and refuses to hand device memory to an MPI that does not take it.
   // Throws AgreedError with the one line that the user sees. options, world and report outlive the session.
   Session(const Options &options, const World &world, Report &report, std::vector<std::string> command);
+  Session(const Session &) = delete;
+  Session &operator=(const Session &) = delete;
+  ~Session();
 
   const Options &options() const { return options_; }
   const World &world() const { return world_; }
-  Report &report() { return report_; }
   // Null when everything lies in host memory.
   DeviceModule *module() { return module_ ? &*module_ : nullptr; }
   // Where this rank's messages lie.
   sluice_memory_kind_t memory() const { return memory_; }
 
+  // Local, before begin(). A line for the heading and for JSON.
+  void add_note(std::string note);
   // Collective. Prints the heading for rows with these columns.
-  void begin(const std::vector<std::string> &series_names);
+  void begin(Columns columns);
   // Collective. Reports the row and, when its check failed (the same text on all ranks), ends the run: throws
   // AgreedError.
   void add(Row row);
 
  private:
   void require_ranks() const;
+  void choose_memory();
   void bind_device();
   void require_awareness();
-  std::vector<std::string> describe_sharing(const nlohmann::json &ranks) const;
   std::string describe_rank() const;
 
   const Options &options_;
   const World &world_;
   Report &report_;
-  RunRecord run_;
+  std::unique_ptr<RunRecord> run_;
   std::optional<DeviceModule> module_;
   sluice_memory_kind_t memory_ = SLUICE_MEMORY_HOST;
 };

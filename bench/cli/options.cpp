@@ -3,10 +3,10 @@
 #include "bench/cli/options.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <utility>
 
 #include "bench/cli/sizes.hpp"
 
@@ -31,6 +31,7 @@ struct Words {
   std::string compare_naive;
   std::string check;
   std::string percentiles;
+  FamilyWords family;
   // Signed, so that a negative number is refused instead of becoming a huge one.
   std::int64_t iterations = 0;
   std::int64_t warmup = 0;
@@ -60,10 +61,10 @@ void declare_what(Command &command, Options &options) {
   app.add_flag("-v,--version", command.wants_version, "Print the version");
   app.add_flag("--list", command.wants_tests, "Name the tests, one a line");
   app.add_flag("--list-devices", command.wants_devices, "Name the device modules and devices found, one a line");
-  app.add_option("test", words.test, "The test to run (--list)");
+  app.add_option("test", words.test, "The test to run (--list), or several: latency,bw,allreduce");
   app.add_option("placement", words.placement,
-                 "Memory of rank 0 and of rank 1: H host, D device, M (MD, MH) managed or shared, P pinned host; "
-                 "with -d the default is D D")
+                 "Memory of rank 0 and of rank 1 (of the lower and the upper half of the pairs; of rank 0 and of all "
+                 "others): H host, D device, M (MD, MH) managed or shared, P pinned host; with -d the default is D D")
       ->expected(0, kManyWords);
   app.add_option("-d,--accelerator", options.device, "Device module to take memory from (--list-devices)");
   app.add_option("--module-path", options.module_dir, "Folder with the device modules (default: ../lib/sluice)");
@@ -90,7 +91,9 @@ void declare_how(Command &command, Options &options) {
   app.add_option("--check", words.check, "all | some | none: untimed iterations in which every byte is checked");
   app.add_flag("-f,--full", options.is_full, "More columns: largest, deviation, samples");
   app.add_option("-z,--tail-lat", words.percentiles, "-z50,90,99: columns with these percentiles");
-  app.add_option("--json", options.json_path, "Write the results to this file as well");
+  app.add_option("--json", options.json_path, "Write the results to this file as well (several tests: to this folder)");
+  app.add_option("--csv", options.csv_path, "The same as comma-separated values");
+  declare_family_options(app, words.family);
 }
 
 sluice_memory_kind_t parse_placement(const std::string &word) {
@@ -111,8 +114,13 @@ void interpret_placement(const Words &words, Options &options) {
     options.placement.fill(options.device.empty() ? SLUICE_MEMORY_HOST : SLUICE_MEMORY_DEVICE);
   } else if (words.placement.size() == 2) {
     options.placement = {parse_placement(words.placement[0]), parse_placement(words.placement[1])};
+  } else if (words.placement.size() == 1 && test.family == Family::coll) {
+    options.placement.fill(parse_placement(words.placement[0]));
   } else {
     throw OptionError("placement needs two words, for rank 0 and rank 1, such as D D");
+  }
+  if (test.is_host_only && options.has_device_side()) {
+    throw OptionError(fmt::format("{} measures host memory only, so far", test.name));
   }
   if (options.device.empty() && (test.needs_device || options.has_device_side())) {
     throw OptionError(fmt::format("{} needs a device module here: give -d <name>; --list-devices names them",
@@ -177,13 +185,28 @@ void interpret_sizes(const Words &words, Options &options) {
   if (!words.range.empty() && !words.size_list.empty()) {
     throw OptionError("-m and --sizes exclude each other");
   }
-  const std::string range = words.range.empty() ? kDefaultRange : words.range;
+  const TestInfo &test = *options.test;
+  if (!test.has_sizes) {
+    if (!words.range.empty() || !words.size_list.empty()) {
+      throw OptionError(fmt::format("{} has no messages, and takes no sizes", test.name));
+    }
+    options.sizes = {0};
+    return;
+  }
+  const std::uint64_t step = test.has_element_type ? element_bytes(options.family.type) : test.size_step;
+  const std::uint64_t first = std::max<std::uint64_t>({test.min_size, step, 1});
+  const std::string usual = test.default_range.empty() ? kDefaultRange : test.default_range;
+  const std::string range = words.range.empty() ? usual : words.range;
   options.sizes =
-      words.size_list.empty() ? parse_size_range("-m", range, 1) : parse_size_list("--sizes", words.size_list);
+      words.size_list.empty() ? parse_size_range("-m", range, first) : parse_size_list("--sizes", words.size_list);
   const std::uint64_t smallest = *std::min_element(options.sizes.begin(), options.sizes.end());
-  if (smallest < options.test->min_size) {
-    throw OptionError(
-        fmt::format("{}: sizes start at {}, not {}", options.test->name, options.test->min_size, smallest));
+  if (smallest < test.min_size) {
+    throw OptionError(fmt::format("{}: sizes start at {}, not {}", test.name, test.min_size, smallest));
+  }
+  for (const std::uint64_t size : options.sizes) {
+    if (size % step != 0) {
+      throw OptionError(fmt::format("{}: sizes are multiples of {}, its element, not {}", test.name, step, size));
+    }
   }
 }
 
@@ -219,11 +242,8 @@ void interpret_test(const Words &words, std::span<const TestInfo> tests, Options
     options.test = &*found;
     return;
   }
-  std::vector<std::string_view> names;
-  std::transform(tests.begin(), tests.end(), std::back_inserter(names), [](const TestInfo &t) { return t.name; });
-  throw OptionError(fmt::format(
-      "{}: there are {}", words.test.empty() ? "no test was named" : fmt::format("test '{}' is unknown", words.test),
-      fmt::join(names, ", ")));
+  throw OptionError(words.test.empty() ? "no test was named; --list names them"
+                                       : fmt::format("test '{}' is unknown; --list names them", words.test));
 }
 
 // CLI11 takes arguments last first. A bare -z means OSU's default list.
@@ -231,6 +251,40 @@ std::vector<std::string> reversed_arguments(const std::vector<std::string> &argu
   std::vector<std::string> reversed(arguments.rbegin(), arguments.rend());
   std::replace(reversed.begin(), reversed.end(), std::string("-z"), std::string("-z") + kDefaultPercentiles);
   return reversed;
+}
+
+void interpret(const Command &command, std::span<const TestInfo> tests, Options &options) {
+  interpret_test(command.words, tests, options);
+  options.family =
+      interpret_family(command.words.family, options.test->has_operation ? ElementType::int32 : ElementType::bytes);
+  interpret_placement(command.words, options);
+  interpret_route(command.words, options);
+  interpret_check(command, options);
+  interpret_percentiles(command.words, options);
+  interpret_sizes(command.words, options);
+  interpret_counts(command, options);
+}
+
+// A file of the test's own in the folder.
+std::string file_in(const std::string &folder, const std::string &test, const char *suffix) {
+  return folder.empty() ? "" : fmt::format("{}/{}.{}", folder, test, suffix);
+}
+
+// common: what the command line said to all tests alike.
+std::vector<Options> interpret_all(Command &command, std::span<const TestInfo> tests, const Options &common) {
+  const std::vector<std::string> names = CLI::detail::split(command.words.test, ',');
+  std::vector<Options> runs;
+  for (const std::string &name : names) {
+    command.words.test = name;
+    Options options = common;
+    interpret(command, tests, options);
+    if (names.size() > 1) {
+      options.json_path = file_in(options.json_path, name, "json");
+      options.csv_path = file_in(options.csv_path, name, "csv");
+    }
+    runs.push_back(std::move(options));
+  }
+  return runs;
 }
 
 std::string one_line(std::string text) {
@@ -241,6 +295,14 @@ std::string one_line(std::string text) {
 }  // namespace
 
 Options parse_options(const std::vector<std::string> &arguments, std::span<const TestInfo> tests) {
+  std::vector<Options> runs = parse_runs(arguments, tests);
+  if (runs.size() != 1) {
+    throw OptionError("one test at a time");
+  }
+  return std::move(runs.front());
+}
+
+std::vector<Options> parse_runs(const std::vector<std::string> &arguments, std::span<const TestInfo> tests) {
   Options options;
   Command command;
   declare_what(command, options);
@@ -260,15 +322,9 @@ Options parse_options(const std::vector<std::string> &arguments, std::span<const
   } else if (command.wants_devices) {
     options.action = Action::list_devices;
   } else {
-    interpret_test(command.words, tests, options);
-    interpret_placement(command.words, options);
-    interpret_route(command.words, options);
-    interpret_check(command, options);
-    interpret_percentiles(command.words, options);
-    interpret_sizes(command.words, options);
-    interpret_counts(command, options);
+    return interpret_all(command, tests, options);
   }
-  return options;
+  return {options};
 }
 
 const char *memory_name(sluice_memory_kind_t kind) {

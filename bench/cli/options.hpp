@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "bench/cli/family_options.hpp"
 #include "bench/cli/option_error.hpp"
 #include "bench/cli/test_info.hpp"
 
@@ -51,10 +52,13 @@ struct Options {
   NaiveStaging naive_staging = NaiveStaging::pageable;
   bool is_forced = false;  // pass device memory to an MPI that does not say it can take it
 
+  FamilyOptions family;
+
   CheckMode check = CheckMode::some;
   bool is_full = false;
   std::vector<double> percentiles;  // further columns, 0 < p <= 100
   std::string json_path;            // empty: no JSON
+  std::string csv_path;
 
   // True when a buffer of any rank comes from a device runtime.
   bool has_device_side() const { return placement[0] != SLUICE_MEMORY_HOST || placement[1] != SLUICE_MEMORY_HOST; }
@@ -63,6 +67,10 @@ struct Options {
 // Reads the arguments (without the program's name). tests: all tests there are; must outlive the result.
 // Throws OptionError with one line that says what is wrong and what is allowed.
 Options parse_options(const std::vector<std::string> &arguments, std::span<const TestInfo> tests);
+
+// The same for a test word that may hold several names with commas between them: the options of each, in that order.
+// --json and --csv then name a folder, in which each test has a file of its own.
+std::vector<Options> parse_runs(const std::vector<std::string> &arguments, std::span<const TestInfo> tests);
 
 // The word of a memory kind in the heading and in JSON: "host", "pinned", "device", "managed".
 const char *memory_name(sluice_memory_kind_t kind);

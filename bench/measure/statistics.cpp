@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <tuple>
+#include <utility>
 
 namespace sluice::bench {
 namespace {
@@ -21,6 +23,20 @@ double nearest_rank(const std::vector<double> &sorted, double percent) {
   return sorted[std::min(index, sorted.size() - 1)];
 }
 
+// The samples between which the true median lies with 95 % probability, whatever their distribution: the number of
+// samples below it is binomial, here by its normal approximation.
+std::pair<double, double> interval_of_median(const std::vector<double> &sorted) {
+  constexpr std::size_t kFewest = 6;  // with fewer not even smallest and largest hold it so often
+  if (sorted.size() < kFewest) {
+    return {sorted.front(), sorted.back()};
+  }
+  const auto n = static_cast<double>(sorted.size());
+  const double reach = 1.959964 * std::sqrt(n) / 2;
+  const auto low = static_cast<std::size_t>(std::max(0.0, std::floor(n / 2 - reach)));
+  const auto high = static_cast<std::size_t>(std::min(n - 1, std::ceil(n / 2 + reach)));
+  return {sorted[low], sorted[high]};
+}
+
 }  // namespace
 
 Summary summarise(std::vector<double> samples, std::span<const double> percentiles) {
@@ -33,6 +49,7 @@ Summary summarise(std::vector<double> samples, std::span<const double> percentil
   summary.min = samples.front();
   summary.max = samples.back();
   summary.p99 = nearest_rank(samples, 99);
+  std::tie(summary.median_low, summary.median_high) = interval_of_median(samples);
   if (samples.size() > 1) {
     double squares = 0;
     for (const double sample : samples) {
@@ -56,6 +73,8 @@ Summary rate_of(const Summary &times_us, double bytes) {
   rates.min = rate(times_us.max);
   rates.max = rate(times_us.min);
   rates.p99 = rate(times_us.p99);
+  rates.median_low = rate(times_us.median_high);
+  rates.median_high = rate(times_us.median_low);
   rates.stddev = times_us.mean > 0 ? rates.mean * times_us.stddev / times_us.mean : 0.0;
   for (const double time_us : times_us.percentiles) {
     rates.percentiles.push_back(rate(time_us));

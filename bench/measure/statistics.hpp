@@ -19,6 +19,8 @@ struct Summary {
   double max = 0;
   double p99 = 0;
   double stddev = 0;                // of the sample; 0 for a single one
+  double median_low = 0;            // 95 % interval of the median, from the order of the samples alone;
+  double median_high = 0;           // with fewer than six samples: smallest and largest
   std::vector<double> percentiles;  // in the order asked for
 };
 

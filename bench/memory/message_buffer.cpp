@@ -34,38 +34,59 @@ void MessageBuffer::write(std::vector<std::byte> &scratch) {
   }
 }
 
-void MessageBuffer::fill(const Pattern &pattern, std::vector<std::byte> &scratch) {
-  scratch.resize(buffer_.size_bytes());
-  pattern.fill(std::span(scratch).subspan(kGuardBytes, size_bytes_));
-  write(scratch);
-}
-
-void MessageBuffer::poison(const Pattern &expected, std::vector<std::byte> &scratch) {
-  scratch.resize(buffer_.size_bytes());
-  expected.poison(std::span(scratch).subspan(kGuardBytes, size_bytes_));
-  write(scratch);
-}
-
-std::optional<Mismatch> MessageBuffer::verify(const Pattern &pattern, std::vector<std::byte> &scratch) const {
+void MessageBuffer::read(std::vector<std::byte> &scratch) const {
   scratch.resize(buffer_.size_bytes());
   if (is_host_) {
     std::memcpy(scratch.data(), buffer_.data(), scratch.size());
   } else {
     module_->copy(scratch.data(), buffer_.data(), scratch.size());
   }
-  const std::span<const std::byte> all(scratch);
-  const auto compare = [&](const Pattern &expected, std::uint64_t begin, std::uint64_t n) -> std::optional<Mismatch> {
-    const std::optional<std::uint64_t> position = expected.find_mismatch(all.subspan(begin, n));
-    if (!position) {
-      return std::nullopt;
-    }
-    const auto offset = static_cast<std::int64_t>(begin + *position) - static_cast<std::int64_t>(kGuardBytes);
-    return Mismatch{offset, expected.at(*position), all[begin + *position]};
-  };
+}
+
+void MessageBuffer::store(const std::function<void(std::span<std::byte>)> &writer, std::vector<std::byte> &scratch) {
+  scratch.resize(buffer_.size_bytes());
+  writer(std::span(scratch).subspan(kGuardBytes, size_bytes_));
+  write(scratch);
+}
+
+void MessageBuffer::fill(const Pattern &pattern, std::vector<std::byte> &scratch) {
+  store([&](std::span<std::byte> message) { pattern.fill(message); }, scratch);
+}
+
+void MessageBuffer::poison(const Pattern &expected, std::vector<std::byte> &scratch) {
+  store([&](std::span<std::byte> message) { expected.poison(message); }, scratch);
+}
+
+std::optional<Mismatch> MessageBuffer::find_bad_guard(std::span<const std::byte> all) const {
   const Pattern guard = guard_pattern();
-  if (auto wrong = compare(pattern, kGuardBytes, size_bytes_)) return wrong;
-  if (auto wrong = compare(guard, 0, kGuardBytes)) return wrong;
-  return compare(guard, kGuardBytes + size_bytes_, kGuardBytes);
+  for (const std::uint64_t begin : {std::uint64_t{0}, kGuardBytes + size_bytes_}) {
+    if (const auto position = guard.find_mismatch(all.subspan(begin, kGuardBytes))) {
+      const auto offset = static_cast<std::int64_t>(begin + *position) - static_cast<std::int64_t>(kGuardBytes);
+      return Mismatch{offset, guard.at(*position), all[begin + *position]};
+    }
+  }
+  return std::nullopt;
+}
+
+std::optional<Mismatch> MessageBuffer::verify(const Pattern &pattern, std::vector<std::byte> &scratch) const {
+  read(scratch);
+  const std::span<const std::byte> all(scratch);
+  if (const auto position = pattern.find_mismatch(all.subspan(kGuardBytes, size_bytes_))) {
+    return Mismatch{static_cast<std::int64_t>(*position), pattern.at(*position), all[kGuardBytes + *position]};
+  }
+  return find_bad_guard(all);
+}
+
+std::string MessageBuffer::examine(const std::function<std::string(std::span<const std::byte>)> &reader,
+                                   std::vector<std::byte> &scratch) const {
+  read(scratch);
+  const std::span<const std::byte> all(scratch);
+  std::string wrong = reader(all.subspan(kGuardBytes, size_bytes_));
+  if (!wrong.empty()) {
+    return wrong;
+  }
+  const auto guard = find_bad_guard(all);
+  return guard ? describe(*guard, size_bytes_) : "";
 }
 
 std::string describe(const Mismatch &mismatch, std::uint64_t message_bytes) {

@@ -4,7 +4,9 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -37,11 +39,18 @@ class MessageBuffer {
   void fill(const Pattern &pattern, std::vector<std::byte> &scratch);
   // The same, but with every byte of the message different from what `expected` will bring.
   void poison(const Pattern &expected, std::vector<std::byte> &scratch);
+  // The same with contents that `writer` puts into host memory of the message's size.
+  void store(const std::function<void(std::span<std::byte>)> &writer, std::vector<std::byte> &scratch);
+  // Shows `reader` the message and then looks at the guards: what the reader found wrong, or which guard byte is; "".
+  std::string examine(const std::function<std::string(std::span<const std::byte>)> &reader,
+                      std::vector<std::byte> &scratch) const;
   // Compares message and guards with what they should be; the first byte that differs.
   std::optional<Mismatch> verify(const Pattern &pattern, std::vector<std::byte> &scratch) const;
 
  private:
   void write(std::vector<std::byte> &scratch);
+  void read(std::vector<std::byte> &scratch) const;
+  std::optional<Mismatch> find_bad_guard(std::span<const std::byte> all) const;
 
   DeviceModule *module_;
   bool is_host_;

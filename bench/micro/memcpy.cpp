@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // memcpy: the time of the vendor's plain blocking copy between a device and host memory of four kinds, both ways;
 // figure 4 of the CCGrid'23 paper (mean of 1000 copies after 200 warm-ups).
-#include "bench/micro/memcpy.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -11,9 +9,11 @@
 #include <string>
 #include <vector>
 
+#include "bench/catalogue.hpp"
 #include "bench/measure/sampling.hpp"
 #include "bench/memory/buffer.hpp"
 #include "bench/memory/message_buffer.hpp"
+#include "bench/session.hpp"
 
 namespace sluice::bench {
 namespace {
@@ -114,10 +114,8 @@ class MemcpySweep {
   std::vector<std::byte> scratch_;
 };
 
-}  // namespace
-
 void run_memcpy(Session &session) {
-  session.begin(series_names());
+  session.begin({series_names(), {}});
   for (const std::uint64_t size : session.options().sizes) {
     Row row;
     row.size_bytes = size;
@@ -131,5 +129,18 @@ void run_memcpy(Session &session) {
     session.add(std::move(row));
   }
 }
+
+const Registration memcpy_test({.name = "memcpy",
+                                .title = "copies between a device and the four staging memories, on rank 0",
+                                .family = Family::micro,
+                                .metric = Metric::copy_us,
+                                .min_ranks = 1,
+                                .max_ranks = 0,
+                                .min_size = 1,
+                                .has_placement = false,
+                                .needs_device = true,
+                                .run = run_memcpy});
+
+}  // namespace
 
 }  // namespace sluice::bench

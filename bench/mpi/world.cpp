@@ -4,7 +4,9 @@
 
 #include <fmt/format.h>
 
+#include <chrono>
 #include <cstdio>
+#include <functional>
 #include <numeric>
 
 namespace sluice::bench {
@@ -18,8 +20,10 @@ void throw_mpi_error(int rc, const char *call) {
   throw MpiError(fmt::format("{} failed: {}", call, std::string(text, static_cast<std::size_t>(length))));
 }
 
-World::World(int *argc, char ***argv) {
-  check_mpi(MPI_Init(argc, argv), "MPI_Init");
+World::World(int *argc, char ***argv, int thread_level) {
+  const auto start = std::chrono::steady_clock::now();
+  check_mpi(MPI_Init_thread(argc, argv, thread_level, &thread_level_), "MPI_Init_thread");
+  init_us_ = std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - start).count();
   check_mpi(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
   check_mpi(MPI_Comm_rank(MPI_COMM_WORLD, &rank_), "MPI_Comm_rank");
   check_mpi(MPI_Comm_size(MPI_COMM_WORLD, &n_ranks_), "MPI_Comm_size");
@@ -40,6 +44,7 @@ void World::find_local_rank() {
   MPI_Comm node = MPI_COMM_NULL;
   check_mpi(MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node), "MPI_Comm_split_type");
   check_mpi(MPI_Comm_rank(node, &local_rank_), "MPI_Comm_rank");
+  check_mpi(MPI_Comm_size(node, &n_local_ranks_), "MPI_Comm_size");
   check_mpi(MPI_Comm_free(&node), "MPI_Comm_free");
 }
 
@@ -60,6 +65,15 @@ std::string World::first_error(const std::string &error) const {
   text.resize(static_cast<std::size_t>(length));
   check_mpi(MPI_Bcast(text.data(), length, MPI_CHAR, first, MPI_COMM_WORLD), "MPI_Bcast");
   return n_ranks_ > 1 ? fmt::format("rank {}: {}", first, text) : text;
+}
+
+bool World::is_same_everywhere(const std::string &text) const {
+  // The hash and its complement in one reduction: the smallest of both are complements only when all are equal.
+  const std::uint64_t hash = std::hash<std::string>{}(text);
+  const std::uint64_t mine[] = {hash, ~hash};
+  std::uint64_t smallest[2] = {};
+  check_mpi(MPI_Allreduce(mine, smallest, 2, MPI_UINT64_T, MPI_MIN, MPI_COMM_WORLD), "MPI_Allreduce");
+  return smallest[0] == ~smallest[1];
 }
 
 void World::agree(const std::string &error) const {

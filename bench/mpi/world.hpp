@@ -4,6 +4,7 @@
 
 #include <mpi.h>
 
+#include <cstdint>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -34,7 +35,8 @@ inline void check_mpi(int rc, const char *call) {
 // collective unless said otherwise.
 class World {
  public:
-  World(int *argc, char ***argv);
+  // thread_level: what is asked of MPI_Init_thread; thread_level() says what was got.
+  World(int *argc, char ***argv, int thread_level = MPI_THREAD_SINGLE);
   World(const World &) = delete;
   World &operator=(const World &) = delete;
   // Local. Calls MPI_Finalize.
@@ -45,14 +47,21 @@ class World {
   bool is_root() const { return rank_ == 0; }
   // Position among the ranks that share this machine's memory.
   int local_rank() const { return local_rank_; }
+  // Ranks that share this machine's memory, this one among them.
+  int n_local_ranks() const { return n_local_ranks_; }
   const std::string &host() const { return host_; }
+  int thread_level() const { return thread_level_; }
+  // What MPI_Init took on this rank.
+  double init_us() const { return init_us_; }
   MPI_Comm communicator() const { return MPI_COMM_WORLD; }
 
   void barrier() const;
   // Every rank says whether it has an error text. Returns, on all ranks, the text of the lowest that has, with its
   // number; "" when none has.
   std::string first_error(const std::string &error) const;
-  // The same, thrown as AgreedError when it is not "".
+  // True on all ranks when all gave the same text.
+  bool is_same_everywhere(const std::string &text) const;
+  // The error of first_error, thrown as AgreedError when it is not "".
   void agree(const std::string &error) const;
   // The texts of all ranks, on rank 0; empty elsewhere.
   std::vector<std::string> gather(const std::string &text) const;
@@ -67,6 +76,9 @@ class World {
   int rank_ = 0;
   int n_ranks_ = 0;
   int local_rank_ = 0;
+  int n_local_ranks_ = 1;
+  int thread_level_ = MPI_THREAD_SINGLE;
+  double init_us_ = 0;
   std::string host_;
 };
 

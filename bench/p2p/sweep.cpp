@@ -8,94 +8,80 @@ namespace sluice::bench {
 namespace {
 
 constexpr std::uint64_t kCheckBudgetBytes = std::uint64_t{64} << 20;
-constexpr std::uint64_t kSomeIterations = 4;
 
-MessageBuffers make_buffers(Session &session, std::uint64_t size_bytes, std::size_t n_buffers, bool is_sender,
-                            bool is_receiver) {
-  MessageBuffers buffers;
-  for (std::size_t i = 0; i < n_buffers; ++i) {
-    if (is_sender) buffers.send.emplace_back(session.module(), session.memory(), size_bytes);
-    if (is_receiver) buffers.recv.emplace_back(session.module(), session.memory(), size_bytes);
+std::vector<MessageBuffer> some_buffers(Session &session, std::uint64_t size_bytes, std::size_t n) {
+  std::vector<MessageBuffer> buffers;
+  buffers.reserve(n);
+  for (std::size_t i = 0; i < n; ++i) {
+    buffers.emplace_back(session.module(), session.memory(), size_bytes);
   }
   return buffers;
 }
 
-Pattern pattern_of(int rank, std::uint64_t iteration, std::size_t slot) {
-  return {static_cast<std::uint32_t>(rank), iteration, slot};
+std::vector<void *> pointers_of(const std::vector<MessageBuffer> &buffers, std::size_t n_slots) {
+  std::vector<void *> pointers;
+  pointers.reserve(n_slots);
+  for (std::size_t slot = 0; slot < n_slots; ++slot) {
+    pointers.push_back(buffers[slot % buffers.size()].data());
+  }
+  return pointers;
+}
+
+Pattern sent_by(int rank, std::uint64_t iteration, const Lane &lane) {
+  return {static_cast<std::uint32_t>(rank), iteration, lane.message};
 }
 
 }  // namespace
 
-SizeSetup::SizeSetup(Session &session, std::uint64_t size_bytes, std::size_t n_slots, std::size_t n_buffers,
-                     bool is_sender, bool is_receiver)
-    : type(size_bytes) {
-  const Options &options = session.options();
-  const int peer = 1 - session.world().rank();
-  if (options.route != Route::naive) {
-    buffers = make_buffers(session, size_bytes, n_buffers, is_sender, is_receiver);
-    direct = std::make_unique<DirectRoute>(slot_pointers(buffers.send, n_slots), slot_pointers(buffers.recv, n_slots),
-                                           type, peer);
-  }
-  if (options.route != Route::direct) {
-    naive_buffers = make_buffers(session, size_bytes, n_buffers, is_sender, is_receiver);
-    naive = std::make_unique<NaiveRoute>(session.module(), session.memory(), options.naive_staging, naive_buffers,
-                                         n_slots, type, peer);
-  }
+MessageBuffers make_buffers(Session &session, std::uint64_t size_bytes, const Traffic &traffic, std::size_t n_most) {
+  return {some_buffers(session, size_bytes, std::min(n_most, traffic.send.size())),
+          some_buffers(session, size_bytes, std::min(n_most, traffic.recv.size()))};
 }
 
-std::unique_ptr<SizeSetup> agree_on_setup(Session &session, std::uint64_t size_bytes, std::size_t n_slots,
-                                          std::size_t n_buffers, bool is_sender, bool is_receiver) {
-  std::unique_ptr<SizeSetup> setup;
-  const std::string error = error_of(
-      [&] { setup = std::make_unique<SizeSetup>(session, size_bytes, n_slots, n_buffers, is_sender, is_receiver); });
-  session.world().agree(error.empty() ? "" : fmt::format("size {}: {}", size_bytes, error));
-  return setup;
+Slots make_slots(const MessageBuffers &buffers, const Traffic &traffic) {
+  return {traffic, pointers_of(buffers.send, traffic.send.size()), pointers_of(buffers.recv, traffic.recv.size())};
 }
 
-void prepare_check(MessageBuffers &buffers, int rank, std::uint64_t iteration, std::vector<std::byte> &scratch) {
+void prepare_check(MessageBuffers &buffers, const Traffic &traffic, int rank, std::uint64_t iteration,
+                   std::vector<std::byte> &scratch) {
   for (std::size_t slot = 0; slot < buffers.send.size(); ++slot) {
-    buffers.send[slot].fill(pattern_of(rank, iteration, slot), scratch);
+    buffers.send[slot].fill(sent_by(rank, iteration, traffic.send[slot]), scratch);
   }
   for (std::size_t slot = 0; slot < buffers.recv.size(); ++slot) {
-    buffers.recv[slot].poison(pattern_of(1 - rank, iteration, slot), scratch);
+    buffers.recv[slot].poison(sent_by(traffic.recv[slot].peer, iteration, traffic.recv[slot]), scratch);
   }
 }
 
-std::string verify_check(const MessageBuffers &buffers, int rank, std::uint64_t iteration,
+std::string verify_check(const MessageBuffers &buffers, const Traffic &traffic, int rank, std::uint64_t iteration,
                          std::vector<std::byte> &scratch) {
   for (std::size_t slot = 0; slot < buffers.recv.size(); ++slot) {
     const MessageBuffer &buffer = buffers.recv[slot];
-    if (const auto wrong = buffer.verify(pattern_of(1 - rank, iteration, slot), scratch)) {
+    const Lane &lane = traffic.recv[slot];
+    if (const auto wrong = buffer.verify(sent_by(lane.peer, iteration, lane), scratch)) {
       return fmt::format("received message {}, {}", slot, describe(*wrong, buffer.size_bytes()));
     }
   }
   for (std::size_t slot = 0; slot < buffers.send.size(); ++slot) {
     const MessageBuffer &buffer = buffers.send[slot];
-    if (const auto wrong = buffer.verify(pattern_of(rank, iteration, slot), scratch)) {
+    if (const auto wrong = buffer.verify(sent_by(rank, iteration, traffic.send[slot]), scratch)) {
       return fmt::format("sent message {} was changed, {}", slot, describe(*wrong, buffer.size_bytes()));
     }
   }
   return "";
 }
 
-std::size_t checked_slots(std::size_t n_slots, std::uint64_t size_bytes) {
+std::string text_with_size(std::uint64_t size_bytes, const std::string &error) {
+  return error.empty() ? "" : fmt::format("size {}: {}", size_bytes, error);
+}
+
+std::string text_with_iteration(std::uint64_t size_bytes, std::uint64_t iteration, const std::string &failure,
+                                const char *route) {
+  return failure.empty() ? "" : fmt::format("size {}, iteration {}, {} ({})", size_bytes, iteration, failure, route);
+}
+
+std::size_t checked_window(std::size_t window, std::uint64_t size_bytes) {
   const std::uint64_t fitting = kCheckBudgetBytes / std::max<std::uint64_t>(size_bytes, 1);
-  return std::min<std::size_t>(n_slots, std::max<std::uint64_t>(fitting, 1));
-}
-
-std::uint64_t checked_iterations(CheckMode mode, std::uint64_t timed_iterations) {
-  switch (mode) {
-    case CheckMode::none:
-      return 0;
-    case CheckMode::all:
-      return timed_iterations;
-    default:
-      return std::min(kSomeIterations, timed_iterations);
-  }
-}
-
-Loop chosen_loop(const Options &options, const Loop &defaults) {
-  return {options.warmup.value_or(defaults.warmup), options.iterations.value_or(defaults.iterations), options.batch};
+  return std::min<std::size_t>(window, std::max<std::uint64_t>(fitting, 1));
 }
 
 }  // namespace sluice::bench

@@ -56,16 +56,17 @@ json to_json(const Spread &spread) {
 }
 
 json to_json(const Summary &summary, const std::vector<double> &percents) {
-  json block = {{"samples", summary.n_samples}, {"mean", summary.mean}, {"median", summary.median},
-                {"min", summary.min},           {"max", summary.max},   {"p99", summary.p99},
-                {"stddev", summary.stddev}};
+  json block = {{"samples", summary.n_samples}, {"mean", summary.mean},
+                {"median", summary.median},     {"min", summary.min},
+                {"max", summary.max},           {"p99", summary.p99},
+                {"stddev", summary.stddev},     {"median_interval", {summary.median_low, summary.median_high}}};
   for (std::size_t i = 0; i < percents.size(); ++i) {
     block["percentiles"][fmt::format("{:g}", percents[i])] = summary.percentiles.at(i);
   }
   return block;
 }
 
-json to_json(const Row &row, const Options &options) {
+json to_json(const Row &row, const Options &options, const Columns &columns) {
   json text = {{"size_bytes", row.size_bytes}, {"series", json::array()}};
   if (row.check.n_iterations > 0) {
     text["check"] = {{"iterations", row.check.n_iterations}, {"passed", row.check.failure.empty()}};
@@ -82,7 +83,29 @@ json to_json(const Row &row, const Options &options) {
     text["ratio"] = to_json(ratio_of(row.series[0], row.series[1]));
     text["ratio"]["of"] = {row.series[0].name, row.series[1].name};
   }
+  for (std::size_t i = 0; i < row.extras.size(); ++i) {
+    text["extras"][columns.extras.at(i).key] = row.extras[i];
+  }
   return text;
+}
+
+json family_json(const Options &options) {
+  const FamilyOptions &family = options.family;
+  switch (options.test->family) {
+    case Family::coll:
+      return {{"type", word_of(family.type)},
+              {"operation", word_of(family.operation)},
+              {"sync", word_of(family.start)},
+              {"topology", fmt::format("cart:{}:{}", family.topology.dimensions, family.topology.radius)},
+              {"progress_calls", family.n_progress_calls}};
+    case Family::rma:
+      return {{"type", word_of(family.type)},
+              {"operation", word_of(family.operation)},
+              {"window", word_of(family.window)},
+              {"epoch", word_of(family.epoch)}};
+    default:
+      return {{"threads", options.test->needs_threads ? family.n_threads : 1}, {"partitions", family.n_partitions}};
+  }
 }
 
 json options_json(const Options &options) {
@@ -97,15 +120,15 @@ json options_json(const Options &options) {
           {"repeat", options.repeat},
           {"window", options.window},
           {"buffers", options.has_multiple_buffers ? "multiple" : "single"},
-          {"check", check_name(options.check)}};
+          {"check", check_name(options.check)},
+          {"family", family_json(options)}};
 }
 
 }  // namespace
 
-json json_document(const Options &options, const RunRecord &run, const std::vector<Row> &rows,
+json json_document(const Options &options, const RunRecord &run, const Columns &columns, const std::vector<Row> &rows,
                    const std::string &failure) {
   const std::time_t now = std::chrono::system_clock::to_time_t(std::chrono::system_clock::now());
-  const bool is_rate = options.test->metric == Metric::bandwidth_mbps;
   json document = {{"schema", "sluice-bench"},
                    {"schema_version", kSchemaVersion},
                    {"version", program_version()},
@@ -119,11 +142,13 @@ json json_document(const Options &options, const RunRecord &run, const std::vect
                    {"clock", {{"name", "steady"}, {"read_ns", run.clock_cost_ns}}},
                    {"test", options.test->name},
                    {"options", options_json(options)},
-                   {"metric", {{"unit", metric_unit(options.test->metric)}, {"better", is_rate ? "higher" : "lower"}}},
+                   {"metric",
+                    {{"unit", metric_unit(options.test->metric)},
+                     {"better", is_higher_better(options.test->metric) ? "higher" : "lower"}}},
                    {"rows", json::array()},
                    {"status", failure.empty() ? "ok" : "failed"}};
   for (const Row &row : rows) {
-    document["rows"].push_back(to_json(row, options));
+    document["rows"].push_back(to_json(row, options, columns));
   }
   if (!failure.empty()) {
     document["error"] = failure;

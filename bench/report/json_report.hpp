@@ -24,8 +24,8 @@ struct RunRecord {
 };
 
 // The whole document. failure: empty for a run that ended well.
-nlohmann::json json_document(const Options &options, const RunRecord &run, const std::vector<Row> &rows,
-                             const std::string &failure);
+nlohmann::json json_document(const Options &options, const RunRecord &run, const Columns &columns,
+                             const std::vector<Row> &rows, const std::string &failure);
 
 // Version of this program and the commit it was built from ("" when built outside a git checkout).
 const char *program_version();

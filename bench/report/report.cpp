@@ -11,11 +11,24 @@
 #include <sstream>
 #include <utility>
 
+#include "bench/report/csv_report.hpp"
+
 namespace sluice::bench {
 namespace {
 
-std::string file_error(const std::string &path) {
-  return fmt::format("--json: '{}' cannot be written: {}", path, std::strerror(errno));
+std::string file_error(const char *option, const std::string &path) {
+  return fmt::format("{}: '{}' cannot be written: {}", option, path, std::strerror(errno));
+}
+
+// An empty path: nothing is asked for. Returns the reason why it could not be done, or "".
+std::string write_file(const char *option, const std::string &path, const std::string &text) {
+  if (path.empty()) {
+    return "";
+  }
+  std::ofstream file(path);
+  file << text;
+  file.close();
+  return file ? "" : file_error(option, path);
 }
 
 // The first line, with runs of blanks made one.
@@ -32,12 +45,13 @@ std::string heading_line(const std::string &text) {
 
 Report::Report(const Options &options, bool is_writer) : options_(options), is_writer_(is_writer), table_(options) {}
 
-std::string Report::open() {
-  if (!is_writer_ || options_.json_path.empty()) {
+std::string Report::open() const {
+  if (!is_writer_) {
     return "";
   }
-  const std::ofstream file(options_.json_path);  // empties it: an old result must not pass for this run's
-  return file ? "" : file_error(options_.json_path);
+  // Empties them: an old result must not pass for this run's.
+  const std::string error = write_file("--json", options_.json_path, "");
+  return error.empty() ? write_file("--csv", options_.csv_path, "") : error;
 }
 
 void Report::print_rank(std::size_t rank) const {
@@ -56,8 +70,9 @@ void Report::print_rank(std::size_t rank) const {
   fmt::print("{}\n", text);
 }
 
-void Report::begin(RunRecord run, const std::vector<std::string> &series_names) {
+void Report::begin(RunRecord run, Columns columns) {
   run_ = std::move(run);
+  columns_ = std::move(columns);
   if (!is_writer_) {
     return;
   }
@@ -76,7 +91,7 @@ void Report::begin(RunRecord run, const std::vector<std::string> &series_names) 
   for (const std::string &note : run_.notes) {
     fmt::print("# Note: {}\n", note);
   }
-  fmt::print("{}\n", table_.heading(series_names));
+  fmt::print("{}\n", table_.heading(columns_));
   std::fflush(stdout);
 }
 
@@ -90,13 +105,16 @@ void Report::add(Row row) {
 }
 
 std::string Report::finish(const std::string &failure) {
-  if (!is_writer_ || options_.json_path.empty()) {
+  if (!is_writer_) {
     return "";
   }
-  std::ofstream file(options_.json_path);
-  file << json_document(options_, run_, rows_, failure).dump(2) << '\n';
-  file.close();
-  return file ? "" : file_error(options_.json_path);
+  std::string csv_error = write_file("--csv", options_.csv_path, csv_document(options_, columns_, rows_));
+  if (options_.json_path.empty()) {
+    return csv_error;
+  }
+  const std::string text = json_document(options_, run_, columns_, rows_, failure).dump(2) + '\n';
+  const std::string json_error = write_file("--json", options_.json_path, text);
+  return json_error.empty() ? csv_error : json_error;
 }
 
 }  // namespace sluice::bench

@@ -19,10 +19,10 @@ class Report {
 
   // Opens the JSON file, so that a name that cannot be written is known before anything is measured. Returns the
   // reason, "" when all is well or no file is asked for.
-  std::string open();
+  std::string open() const;
 
-  // Prints the heading. series_names: the columns that all rows will have.
-  void begin(RunRecord run, const std::vector<std::string> &series_names);
+  // Prints the heading.
+  void begin(RunRecord run, Columns columns);
   // Prints and keeps a row.
   void add(Row row);
   // Writes the JSON file; failure: why the run ended early, "" when it did not. Returns an error text, "" when written.
@@ -35,6 +35,7 @@ class Report {
   bool is_writer_;
   Table table_;
   RunRecord run_;
+  Columns columns_;
   std::vector<Row> rows_;
 };
 

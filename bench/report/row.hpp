@@ -16,10 +16,23 @@ struct CheckOutcome {
   std::string failure;             // empty: every byte was right
 };
 
+// A figure beside the series, derived from them: messages a second, bus bandwidth, overlap.
+struct ExtraColumn {
+  std::string key;    // in JSON and CSV
+  std::string label;  // in the table, with its unit
+};
+
+// What every row of a run has.
+struct Columns {
+  std::vector<std::string> series;
+  std::vector<ExtraColumn> extras;
+};
+
 struct Row {
   std::uint64_t size_bytes = 0;
   CheckOutcome check;
   std::vector<Series> series;  // empty when the check failed: wrong data is not timed
+  std::vector<double> extras;  // one for each extra column, or none
 };
 
 }  // namespace sluice::bench

@@ -32,22 +32,37 @@ std::string metric_label(Metric metric, const char *statistic) {
       return fmt::format("{} Latency(us)", statistic);
     case Metric::bandwidth_mbps:
       return fmt::format("{} MB/s", statistic);
+    case Metric::rate_per_s:
+      return fmt::format("{} Messages/s", statistic);
+    case Metric::init_us:
+      return fmt::format("{} Init(us)", statistic);
     default:
       return fmt::format("{} Copy(us)", statistic);
   }
 }
 
 const char *metric_unit(Metric metric) {
-  return metric == Metric::bandwidth_mbps ? "MB/s" : "us";
+  switch (metric) {
+    case Metric::bandwidth_mbps:
+      return "MB/s";
+    case Metric::rate_per_s:
+      return "messages/s";
+    default:
+      return "us";
+  }
 }
 
-std::string Table::heading(const std::vector<std::string> &series_names) const {
+bool is_higher_better(Metric metric) {
+  return metric == Metric::bandwidth_mbps || metric == Metric::rate_per_s;
+}
+
+std::string Table::heading(const Columns &columns) const {
   const Metric metric = options_.test->metric;
   std::string text = fmt::format("{:<{}}", "# Size", kSizeWidth);
   if (options_.route == Route::compare) {
     text += column("direct") + column("naive") + column("direct/naive") + column("[min..max]", kSpreadWidth);
-  } else if (series_names.size() > 1) {
-    for (const std::string &name : series_names) {
+  } else if (columns.series.size() > 1) {
+    for (const std::string &name : columns.series) {
       text += column(name, kNamedWidth);
     }
   } else if (options_.repeat > 1) {
@@ -63,6 +78,9 @@ std::string Table::heading(const std::vector<std::string> &series_names) const {
     for (const double percent : options_.percentiles) {
       text += column(fmt::format("P{:g}", percent));
     }
+  }
+  for (const ExtraColumn &extra : columns.extras) {
+    text += column(extra.label);
   }
   return options_.check == CheckMode::none ? text : text + column("Validation");
 }
@@ -90,6 +108,9 @@ std::string Table::line(const Row &row) const {
     for (const double value : summary.percentiles) {
       text += column(value);
     }
+  }
+  for (const double value : row.extras) {
+    text += column(value);
   }
   if (options_.check == CheckMode::none) {
     return text;

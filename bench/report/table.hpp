@@ -14,8 +14,8 @@ class Table {
  public:
   explicit Table(const Options &options) : options_(options) {}
 
-  // The line with the column names, for rows that have series of these names.
-  std::string heading(const std::vector<std::string> &series_names) const;
+  // The line with the column names.
+  std::string heading(const Columns &columns) const;
   std::string line(const Row &row) const;
 
  private:
@@ -24,7 +24,9 @@ class Table {
 
 // "Avg Latency(us)" and the like: `statistic` of the metric with its unit.
 std::string metric_label(Metric metric, const char *statistic);
-// The unit, as JSON says it: "us" or "MB/s".
+// The unit, as JSON says it: "us", "MB/s", "messages/s".
 const char *metric_unit(Metric metric);
+// True for bandwidths and rates.
+bool is_higher_better(Metric metric);
 
 }  // namespace sluice::bench

@@ -13,9 +13,16 @@
 namespace sluice::bench {
 namespace {
 
-constexpr std::array kTests{TestInfo{.name = "latency", .title = "t"},
-                            TestInfo{.name = "bw", .title = "t", .metric = Metric::bandwidth_mbps, .min_size = 1},
-                            TestInfo{.name = "copies", .title = "t", .has_placement = false, .needs_device = true}};
+const std::array kTests{TestInfo{.name = "latency", .title = "t"},
+                        TestInfo{.name = "bw", .title = "t", .metric = Metric::bandwidth_mbps, .min_size = 1},
+                        TestInfo{.name = "copies", .title = "t", .has_placement = false, .needs_device = true},
+                        TestInfo{.name = "adds",
+                                 .title = "t",
+                                 .family = Family::coll,
+                                 .default_range = "1M",
+                                 .has_element_type = true,
+                                 .has_operation = true},
+                        TestInfo{.name = "waits", .title = "t", .family = Family::coll, .has_sizes = false}};
 
 Options parse(const std::vector<std::string> &arguments) {
   return parse_options(arguments, kTests);
@@ -37,6 +44,22 @@ void expect_error(const std::vector<std::string> &arguments, const std::string &
 }
 
 using Sizes = std::vector<std::uint64_t>;
+
+TEST(Options, AreThoseOfEachTest_WhenSeveralAreNamed) {
+  const std::vector<Options> runs = parse_runs({"latency,adds", "--json", "out", "-i", "3"}, kTests);
+  ASSERT_EQ(runs.size(), 2U);
+  EXPECT_EQ(runs[0].test->name, "latency");
+  EXPECT_EQ(runs[1].test->name, "adds");
+  EXPECT_EQ(runs[0].sizes.front(), 1U);
+  EXPECT_EQ(runs[1].sizes.front(), 4U);
+  EXPECT_EQ(runs[0].json_path, "out/latency.json");
+  EXPECT_EQ(runs[1].json_path, "out/adds.json");
+  EXPECT_EQ(runs[1].csv_path, "");
+  EXPECT_EQ(runs[1].iterations, 3U);
+  expect_error({"latency,frob"}, "test 'frob' is unknown");
+  expect_error({"latency,,bw"}, "no test was named");
+  EXPECT_THROW(parse_runs({"latency,waits", "-m", "8"}, kTests), OptionError);
+}
 
 TEST(Options, AreOsuDefaults_WhenOnlyTheTestIsGiven) {
   const Options options = parse({"latency"});
@@ -110,8 +133,8 @@ TEST(Options, AskForTexts) {
 }
 
 TEST(Options, SayWhatIsWrong_InOneLine) {
-  expect_error({}, "no test was named: there are latency, bw, copies");
-  expect_error({"frob"}, "test 'frob' is unknown: there are latency");
+  expect_error({}, "no test was named; --list names them");
+  expect_error({"frob"}, "test 'frob' is unknown; --list names them");
   expect_error({"latency", "--frob"}, "--frob");
   expect_error({"latency", "-i"}, "--iterations");
   expect_error({"latency", "-i", "many"}, "many");
@@ -136,6 +159,35 @@ TEST(Options, SayWhatIsWrong_AboutPlacement) {
   expect_error({"latency", "-d", "any", "--naive", "H", "P"}, "need a side in device or managed memory");
   expect_error({"latency", "-d", "any", "--naive=magic"}, "--naive: 'magic' is unknown: pageable or pinned");
   expect_error({"latency", "-d", "any", "--naive", "--compare-naive"}, "exclude each other");
+}
+
+TEST(Options, ReadWhatFamiliesTake) {
+  const FamilyOptions family =
+      parse({"adds", "-T", "mpi_double", "--op", "min", "--sync", "barrier", "-N", "cart:2:3", "-t", "4:4", "-q", "16"})
+          .family;
+  EXPECT_EQ(family.type, ElementType::float64);
+  EXPECT_EQ(family.operation, Operation::min);
+  EXPECT_EQ(family.start, StartRule::barrier);
+  EXPECT_EQ(family.topology.dimensions, 2);
+  EXPECT_EQ(family.topology.radius, 3);
+  EXPECT_EQ(family.n_threads, 4);
+  EXPECT_EQ(family.n_partitions, 16);
+  EXPECT_EQ(parse({"adds"}).family.type, ElementType::int32);
+  EXPECT_EQ(parse({"adds"}).sizes.front(), 4U);
+  EXPECT_EQ(parse({"latency"}).family.type, ElementType::bytes);
+  EXPECT_EQ(parse({"adds", "-d", "any", "P"}).placement, (std::array{SLUICE_MEMORY_PINNED, SLUICE_MEMORY_PINNED}));
+}
+
+TEST(Options, SayWhatIsWrong_AboutFamilies) {
+  expect_error({"adds", "-T", "mpi_half"}, "-T: 'mpi_half' is unknown: mpi_char, mpi_int");
+  expect_error({"adds", "--op", "xor"}, "--op: 'xor' is unknown: sum, max, min");
+  expect_error({"adds", "--sync", "now"}, "--sync: 'now' is unknown: clock, barrier");
+  expect_error({"adds", "-N", "cart:9:1"}, "-N: 'cart:9:1' is not cart:DIMENSIONS:RADIUS");
+  expect_error({"adds", "-t", "1:2"}, "-t: threads answer each other in pairs: 1:1, not 1:2");
+  expect_error({"adds", "-t", "x"}, "-t: 'x' is not a number");
+  expect_error({"adds", "-q", "0"}, "-q: 0 is outside 1 to");
+  expect_error({"adds", "--sizes", "6"}, "adds: sizes are multiples of 4, its element, not 6");
+  expect_error({"waits", "-m", "8"}, "waits has no messages, and takes no sizes");
 }
 
 TEST(Sizes, ReadRangesListsAndSuffixes) {

@@ -2,6 +2,7 @@
 // The table and the JSON document of known results.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdlib>
 #include <sstream>
@@ -9,14 +10,15 @@
 #include <vector>
 
 #include "bench/cli/options.hpp"
+#include "bench/report/csv_report.hpp"
 #include "bench/report/json_report.hpp"
 #include "bench/report/table.hpp"
 
 namespace sluice::bench {
 namespace {
 
-constexpr std::array kTests{TestInfo{.name = "latency", .title = "t"},
-                            TestInfo{.name = "bw", .title = "t", .metric = Metric::bandwidth_mbps, .min_size = 1}};
+const std::array kTests{TestInfo{.name = "latency", .title = "t"},
+                        TestInfo{.name = "bw", .title = "t", .metric = Metric::bandwidth_mbps, .min_size = 1}};
 
 Options parse(const std::vector<std::string> &arguments) {
   return parse_options(arguments, kTests);
@@ -45,13 +47,13 @@ TEST(Table, PrintsSizeThenMean_AsOsuDoes) {
   const Options options = parse({"latency"});
   const Row row = row_of({{"direct", {summarise({1, 2, 6}, {})}}});
   EXPECT_EQ(words_of(Table(options).line(row)), (Words{"64", "3.000", "2.000", "1.000", "6.000", "Pass"}));
-  EXPECT_EQ(words_of(Table(options).heading({"direct"})),
+  EXPECT_EQ(words_of(Table(options).heading({{"direct"}, {}})),
             (Words{"#", "Size", "Avg", "Latency(us)", "Median", "Min", "P99", "Validation"}));
 }
 
 TEST(Table, HasTheColumnsAskedFor) {
   const Options options = parse({"bw", "-f", "-z90", "--check", "none"});
-  EXPECT_EQ(words_of(Table(options).heading({"direct"})),
+  EXPECT_EQ(words_of(Table(options).heading({{"direct"}, {}})),
             (Words{"#", "Size", "Avg", "MB/s", "Median", "Min", "P99", "Max", "Stddev", "Samples", "P90"}));
   const Row row = row_of({{"direct", {summarise({1, 2, 6}, options.percentiles)}}});
   EXPECT_EQ(words_of(Table(options).line(row)).size(), 9U);
@@ -79,7 +81,7 @@ TEST(Json, HasWhatTheSchemaPromises) {
   RunRecord run;
   run.command = {"sluice-bench", "latency"};
   run.ranks = nlohmann::json::array();
-  const nlohmann::json document = json_document(options, run, {row}, "");
+  const nlohmann::json document = json_document(options, run, {}, {row}, "");
   EXPECT_EQ(document.at("schema"), "sluice-bench");
   EXPECT_EQ(document.at("schema_version"), kSchemaVersion);
   EXPECT_EQ(document.at("status"), "ok");
@@ -95,11 +97,32 @@ TEST(Json, HasWhatTheSchemaPromises) {
   EXPECT_DOUBLE_EQ(first.at("series").at(0).at("blocks").at(1).at("percentiles").at("50"), 3);
 }
 
+TEST(Csv, HasALineForEachBlock) {
+  const Options options = parse({"latency", "--repeat", "2", "-z50"});
+  const Columns columns{{"direct"}, {{"rate", "Rate"}}};
+  Row row = row_of({{"direct", {summarise({1}, options.percentiles), summarise({3}, options.percentiles)}}});
+  row.extras = {7};
+  Row failed = row_of({});
+  failed.check.failure = "wrong";
+  std::istringstream text(csv_document(options, columns, {row, failed}));
+  std::vector<std::string> lines;
+  for (std::string line; std::getline(text, line);) {
+    lines.push_back(line);
+  }
+  ASSERT_EQ(lines.size(), 4U);
+  EXPECT_EQ(lines[1], "latency,64,pass,direct,0,us,1,1,1,1,1,1,0,1,1,1,7");
+  EXPECT_EQ(lines[2], "latency,64,pass,direct,1,us,1,3,3,3,3,3,0,3,3,3,7");
+  EXPECT_EQ(lines[3].substr(0, 16), "latency,64,fail,");
+  for (const std::string &line : lines) {
+    EXPECT_EQ(std::count(line.begin(), line.end(), ','), 16) << line;
+  }
+}
+
 TEST(Json, SaysWhy_WhenTheRunFailed) {
   const Options options = parse({"bw"});
   RunRecord run;
   run.ranks = nlohmann::json::array();
-  const nlohmann::json document = json_document(options, run, {}, "rank 1: wrong");
+  const nlohmann::json document = json_document(options, run, {}, {}, "rank 1: wrong");
   EXPECT_EQ(document.at("status"), "failed");
   EXPECT_EQ(document.at("error"), "rank 1: wrong");
   EXPECT_EQ(document.at("metric").at("unit"), "MB/s");

@@ -27,6 +27,17 @@ Series series_of(const std::vector<double> &medians) {
   return series;
 }
 
+// The number of samples below the median is within 1.96 standard deviations of 50: of 100 samples, the 41st to the
+// 61st.
+TEST(Summarise, GivesTheIntervalOfTheMedian) {
+  const Summary summary = summarise(one_to(100), {});
+  EXPECT_DOUBLE_EQ(summary.median_low, 41);
+  EXPECT_DOUBLE_EQ(summary.median_high, 61);
+  const Summary few = summarise({3, 1, 2}, {});
+  EXPECT_DOUBLE_EQ(few.median_low, 1);
+  EXPECT_DOUBLE_EQ(few.median_high, 3);
+}
+
 TEST(Summarise, GivesKnownFigures_WhenSamplesAreOneToHundred) {
   const std::vector<double> percents{50, 90, 99, 99.5, 100};
   const Summary summary = summarise(one_to(100), percents);

@@ -3,11 +3,20 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "base/knobs.hpp"
 #include "base/log.hpp"
 
 namespace sluice::device {
+namespace {
+
+bool overlaps(const ExportOrigin &one, const ExportOrigin &other) noexcept {
+  return one.process == other.process && one.base_address < other.base_address + other.size_bytes &&
+         other.base_address < one.base_address + one.size_bytes;
+}
+
+}  // namespace
 
 Imported::~Imported() {
   const Status status = backend_->check(backend_->table().ipc_close(device_, base_), "unmap another process's memory");
@@ -23,7 +32,7 @@ Status IpcImports::open(const Backend *backend, std::int32_t device, const sluic
                         const ExportOrigin &origin, ImportedPtr *imported) {
   std::list<Entry> closing;  // unmapped when the lock is gone
   const std::scoped_lock lock(mutex_);
-  const auto is_same = [&](const Entry &entry) {
+  const auto is_same = [&](const auto &entry) {
     return entry.backend == backend && entry.device == device &&
            std::memcmp(entry.handle.bytes, handle.bytes, sizeof handle.bytes) == 0;
   };
@@ -33,19 +42,15 @@ Status IpcImports::open(const Backend *backend, std::int32_t device, const sluic
     *imported = entries_.front().imported;
     return {};
   }
-  // Before the new one is mapped: some runtimes refuse a second mapping of one address of the exporter.
-  entries_.remove_if([&](const Entry &entry) {
-    return entry.origin.process == origin.process && entry.origin.base_address == origin.base_address &&
-           entry.backend == backend && entry.device == device && entry.imported.use_count() == 1;
-  });
+  const auto refused = std::find_if(refusals_.begin(), refusals_.end(), is_same);
+  if (refused != refusals_.end()) return refused->why;
   void *base = nullptr;
-  sluice_result_t result = backend->table().ipc_open(device, &handle, &base);
-  // And some refuse a mapping that only overlaps an old one. Not before it is refused: pieces may overlap and be good.
-  if (result != SLUICE_SUCCESS && drop_overlapping(backend, device, origin)) {
-    result = backend->table().ipc_open(device, &handle, &base);
+  bool is_final = true;
+  Status status = map(backend, device, handle, origin, &base, &is_final);
+  if (!status.is_ok()) {
+    if (is_final) remember({backend, device, handle, status});
+    return status;
   }
-  Status status = backend->check(result, "map another process's device memory");
-  if (!status.is_ok()) return status;
   entries_.push_front({backend, device, handle, origin, std::make_shared<const Imported>(backend, device, base)});
   *imported = entries_.front().imported;
   for (auto entry = entries_.end(); entries_.size() > most_ && entry != entries_.begin();) {
@@ -58,17 +63,41 @@ Status IpcImports::open(const Backend *backend, std::int32_t device, const sluic
   return {};
 }
 
+Status IpcImports::map(const Backend *backend, std::int32_t device, const sluice_ipc_handle_t &handle,
+                       const ExportOrigin &origin, void **base, bool *is_final) {
+  // Before the new one is mapped: some runtimes refuse a second mapping of one address of the exporter.
+  entries_.remove_if([&](const Entry &entry) {
+    return entry.origin.process == origin.process && entry.origin.base_address == origin.base_address &&
+           entry.backend == backend && entry.device == device && entry.imported.use_count() == 1;
+  });
+  sluice_result_t result = backend->table().ipc_open(device, &handle, base);
+  // And some refuse a mapping that only overlaps an old one. Not before it is refused: pieces may overlap and be good.
+  if (result != SLUICE_SUCCESS && drop_overlapping(backend, device, origin)) {
+    result = backend->table().ipc_open(device, &handle, base);
+  }
+  // A mapping that is in use now may be what is in the way; and memory may be there another time.
+  *is_final = result != SLUICE_ERROR_OUT_OF_MEMORY &&
+              std::none_of(entries_.begin(), entries_.end(),
+                           [&](const Entry &entry) { return overlaps(entry.origin, origin); });
+  return backend->check(result, "map another process's device memory");
+}
+
+void IpcImports::remember(Refusal refusal) {
+  refusals_.push_front(std::move(refusal));
+  if (refusals_.size() > kMostRefusals) refusals_.pop_back();
+}
+
 bool IpcImports::drop_overlapping(const Backend *backend, std::int32_t device, const ExportOrigin &origin) {
   return entries_.remove_if([&](const Entry &entry) {
-    return entry.origin.process == origin.process && entry.backend == backend && entry.device == device &&
-           entry.origin.base_address < origin.base_address + origin.size_bytes &&
-           origin.base_address < entry.origin.base_address + entry.origin.size_bytes && entry.imported.use_count() == 1;
+    return entry.backend == backend && entry.device == device && overlaps(entry.origin, origin) &&
+           entry.imported.use_count() == 1;
   }) > 0;
 }
 
 void IpcImports::clear() noexcept {
   const std::scoped_lock lock(mutex_);
   entries_.remove_if([](const Entry &entry) { return entry.imported.use_count() == 1; });
+  refusals_.clear();
 }
 
 std::size_t IpcImports::size() const {

@@ -55,13 +55,16 @@ class IpcImports {
   static IpcImports &process();
 
   // Maps what `handle` names for `device` of `backend`, or finds the mapping. The least recently used mapping beyond
-  // the bound is closed, never one in use. Any thread; the lock is held while the runtime maps.
+  // the bound is closed, never one in use. What was refused once is refused again without asking the runtime, so that
+  // memory out of reach costs each message nothing. Any thread; the lock is held while the runtime maps.
   [[nodiscard]] Status open(const Backend *backend, std::int32_t device, const sluice_ipc_handle_t &handle,
                             const ExportOrigin &origin, ImportedPtr *imported);
 
-  // Closes all that is not in use.
+  // Closes all that is not in use, and forgets refusals.
   void clear() noexcept;
   [[nodiscard]] std::size_t size() const;
+  // The most refusals remembered; the oldest are forgotten.
+  static constexpr std::size_t kMostRefusals = 64;
 
  private:
   struct Entry {
@@ -72,11 +75,24 @@ class IpcImports {
     ImportedPtr imported;
   };
 
-  // Closes what is not in use and lies where `origin` does; whether there was any. The lock is held.
+  struct Refusal {
+    const Backend *backend;
+    std::int32_t device;
+    sluice_ipc_handle_t handle;
+    Status why;
+  };
+
+  // All with the lock held.
+  // Asks the runtime. *is_final: it would say the same another time.
+  [[nodiscard]] Status map(const Backend *backend, std::int32_t device, const sluice_ipc_handle_t &handle,
+                           const ExportOrigin &origin, void **base, bool *is_final);
+  // Closes what is not in use and lies where `origin` does; whether there was any.
   bool drop_overlapping(const Backend *backend, std::int32_t device, const ExportOrigin &origin);
+  void remember(Refusal refusal);
 
   mutable std::mutex mutex_;
-  std::list<Entry> entries_;  // most recently used first
+  std::list<Entry> entries_;     // most recently used first
+  std::list<Refusal> refusals_;  // latest first
   const std::size_t most_;
 };
 

@@ -18,6 +18,8 @@ const char *sentence(Reason reason) {
       return "the CPU may not touch device memory";
     case Reason::kSharedIsStaged:
       return "SLUICE_DEVICE_SHARED is staged, so that no host MPI registers or pins migrating pages";
+    case Reason::kBuffered:
+      return "a blocking send this short returns before its receive is posted";
     case Reason::kPeerPulls:
       return "the receiver is on this node and pulls it out of the sender's device memory";
     case Reason::kLarge:

@@ -14,27 +14,35 @@ struct Policy {
   bool stages_shared = true;                              // SLUICE_DEVICE_SHARED
   StagingMemory staging_memory = StagingMemory::kMalloc;  // SLUICE_DEVICE_STAGING_MEMORY, `auto` resolved
   bool allows_ipc = false;                                // SLUICE_P2P_IPC, and the backend has the group
-  std::uint64_t ipc_threshold_bytes = 256;                // SLUICE_P2P_IPC_THRESHOLD
+  std::uint64_t ipc_threshold_bytes = 1;                  // SLUICE_P2P_IPC_THRESHOLD
   Pipeline pipeline = Pipeline::kNone;                    // SLUICE_P2P_PIPELINE
   std::uint32_t pipeline_blocks = 2;                      // SLUICE_P2P_PIPELINE_BLOCKS
   std::uint64_t pipeline_threshold_bytes = 65536;         // SLUICE_P2P_PIPELINE_THRESHOLD
+  std::uint64_t buffered_bytes = 0;                       // SLUICE_P2P_BUFFERED_BYTES
 };
+
+// A process that sends to itself before it receives gets away with it under every host MPI when the message is short;
+// so it does here, whatever the policy says of others.
+inline constexpr std::uint64_t kSelfBufferedBytes = 8192;
 
 // What the other side of a message can do.
 enum class Peer : std::uint8_t {
-  kUnknown,  // carries no Sluice that we know of: plain messages alone
-  kRemote,   // on another node: blocks
-  kLocal     // on this node: pulls from our memory, or blocks
+  kUnknown,    // carries no Sluice that we know of: plain messages alone
+  kRemote,     // on another node: blocks
+  kLocal,      // on this node: pulls from our memory, or blocks
+  kLocalHost,  // on this node, and lately it could not pull, as a receiver into host memory cannot: blocks
+  kSelf        // this process: copies
 };
 
 // One side of an operation.
 struct Query {
   MemoryKind kind = MemoryKind::kHost;
-  std::uint64_t size_bytes = 0;  // of payload
-  bool is_contiguous = true;     // the payload is one run of bytes
-  bool is_outgoing = false;      // only sent from: nothing is received into this side
-  std::uint64_t span_bytes = 0;  // from the payload's lowest byte to its highest; 0: too far apart to say
-  Peer peer = Peer::kUnknown;    // of a side that is outgoing; a receiver learns the route from the message
+  std::uint64_t size_bytes = 0;             // of payload
+  bool is_contiguous = true;                // the payload is one run of bytes
+  bool is_outgoing = false;                 // only sent from: nothing is received into this side
+  std::uint64_t span_bytes = 0;             // from the payload's lowest byte to its highest; 0: too far apart to say
+  Peer peer = Peer::kUnknown;               // of a side that is outgoing; a receiver learns the route from the message
+  bool may_be_relied_on_to_buffer = false;  // a blocking send in standard mode
 };
 
 // Why a route was chosen; the sentence is in explain().
@@ -44,6 +52,7 @@ enum class Reason : std::uint8_t {
   kCpuMayTouch,
   kDeviceMemory,
   kSharedIsStaged,
+  kBuffered,
   kPeerPulls,
   kLarge
 };
@@ -71,12 +80,22 @@ struct Plan {
   return query.is_outgoing && is_dense ? Form::kImage : Form::kPacked;
 }
 
+// The longest message that a blocking send in standard mode copies, so that it returns before its receive is posted.
+[[nodiscard]] constexpr std::uint64_t buffered_bytes(Peer peer, const Policy &policy) noexcept {
+  return peer == Peer::kSelf && policy.buffered_bytes < kSelfBufferedBytes ? kSelfBufferedBytes : policy.buffered_bytes;
+}
+
 // The route of device memory that is sent from: only one run of bytes can be pulled or cut, and only a Sluice at the
 // other end knows what to do with a descriptor.
 [[nodiscard]] constexpr Plan choose_for_device(const Query &query, const Policy &policy) noexcept {
-  const Plan staged{Route::kStaged, Reason::kDeviceMemory, policy.staging_memory, form_of(query)};
+  Plan staged{Route::kStaged, Reason::kDeviceMemory, policy.staging_memory, form_of(query)};
   if (!query.is_outgoing || !query.is_contiguous || query.peer == Peer::kUnknown) return staged;
-  if (query.kind == MemoryKind::kDevice && query.peer == Peer::kLocal && policy.allows_ipc &&
+  if (query.may_be_relied_on_to_buffer && query.size_bytes <= buffered_bytes(query.peer, policy)) {
+    staged.reason = Reason::kBuffered;
+    return staged;
+  }
+  const bool is_reached = query.peer == Peer::kLocal || query.peer == Peer::kSelf;
+  if (query.kind == MemoryKind::kDevice && is_reached && policy.allows_ipc &&
       query.size_bytes >= policy.ipc_threshold_bytes) {
     return {Route::kIpc, Reason::kPeerPulls, policy.staging_memory, Form::kPlain};
   }

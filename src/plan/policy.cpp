@@ -35,6 +35,7 @@ const KnobChoice &knob_choice() {
     read.policy.pipeline = choice_of<Pipeline>("SLUICE_P2P_PIPELINE", kPipelineNames).value_or(Pipeline::kNone);
     read.policy.pipeline_blocks = static_cast<std::uint32_t>(knobs.bytes("SLUICE_P2P_PIPELINE_BLOCKS"));
     read.policy.pipeline_threshold_bytes = knobs.bytes("SLUICE_P2P_PIPELINE_THRESHOLD");
+    read.policy.buffered_bytes = knobs.bytes("SLUICE_P2P_BUFFERED_BYTES");
     return read;
   }();
   return choice;

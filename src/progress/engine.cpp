@@ -50,6 +50,12 @@ void Engine::turn() {
   if (n_done != 0) n_tasks_.fetch_sub(n_done, std::memory_order_acq_rel);
 }
 
+void RecurringTask::come() {
+  if (is_watched_) return;
+  is_watched_ = true;
+  Engine::process().watch(shared_from_this());
+}
+
 void Patience::pause() noexcept {
   constexpr unsigned kImpatient = 2000;
   if (++n_pauses_ < kImpatient) return;

@@ -29,6 +29,30 @@ class Task {
   [[nodiscard]] virtual bool advance() = 0;
 };
 
+// A task that comes and goes: the engine has it while there is anything to do. Held by a shared_ptr.
+class RecurringTask : public Task, public std::enable_shared_from_this<RecurringTask> {
+ protected:
+  // There is something to do. The caller holds mutex_.
+  void come();
+  // What advance() returns: whether there is nothing left to do, `is_idle`. The caller holds mutex_.
+  [[nodiscard]] bool may_go(bool is_idle) noexcept {
+    is_watched_ = !is_idle;
+    return is_idle;
+  }
+
+  std::mutex mutex_;  // of what others give this to do
+
+ private:
+  bool is_watched_ = false;  // with mutex_
+};
+
+// The process's one task of a kind; made by the first call from `arguments`, never destroyed.
+template <typename Kind, typename... Arguments>
+Kind &process_task(const Arguments &...arguments) {
+  static auto *made = new std::shared_ptr<Kind>(std::make_shared<Kind>(arguments...));
+  return **made;
+}
+
 // Waits a moment between two turns of a loop that found nothing done: not at all at first, later by letting others run.
 class Patience {
  public:

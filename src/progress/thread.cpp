@@ -51,6 +51,7 @@ Status ProgressThread::start() {
   try {
     const SignalsBlocked blocked;
     thread_ = std::thread([this] { run(); });
+    is_running_.store(true, std::memory_order_relaxed);
   } catch (const std::system_error &error) {
     return Status::error(ErrorKind::kOutOfMemory, std::string("the progress thread could not be made: ") +
                                                       error.what() + "; raise the limit of threads (ulimit -u)");
@@ -61,6 +62,7 @@ Status ProgressThread::start() {
 void ProgressThread::stop() noexcept {
   if (!thread_.joinable()) return;
   is_ending_.store(true);
+  is_running_.store(false, std::memory_order_relaxed);
   Engine::process().wake();
   try {
     thread_.join();

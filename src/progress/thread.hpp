@@ -20,11 +20,14 @@ class ProgressThread {
   [[nodiscard]] Status start();
   // Ends it and waits for its turn to end. Nothing when it does not run. Not within a turn.
   void stop() noexcept;
+  // Between the two. Any thread.
+  [[nodiscard]] bool is_running() const noexcept { return is_running_.load(std::memory_order_relaxed); }
 
  private:
   void run() noexcept;
 
   std::atomic<bool> is_ending_{false};
+  std::atomic<bool> is_running_{false};
   std::thread thread_;
 };
 

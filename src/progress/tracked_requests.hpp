@@ -69,9 +69,10 @@ class Tracked {
   [[nodiscard]] MPI_Comm communicator() const noexcept { return communicator_; }
   [[nodiscard]] bool is_persistent() const noexcept { return is_persistent_; }
 
-  // Started and not yet finished. Only the thread that completes the request may look, as MPI has it.
-  [[nodiscard]] bool is_active() const noexcept { return is_active_; }
-  void set_active(bool is_active) noexcept { is_active_ = is_active; }
+  // Started and not yet finished. Any thread may look; what follows from it is for the one that completes the request,
+  // as MPI has it.
+  [[nodiscard]] bool is_active() const noexcept { return is_active_.load(std::memory_order_relaxed); }
+  void set_active(bool is_active) noexcept { is_active_.store(is_active, std::memory_order_relaxed); }
 
   // True for the one caller that has to call finish(); false when the data is in place already (MPI_Request_get_status
   // said so before MPI_Wait). Any thread: those whose complete sends share a handle may find one Tracked between them.
@@ -83,7 +84,7 @@ class Tracked {
  private:
   const MPI_Comm communicator_;
   const bool is_persistent_;
-  bool is_active_;
+  std::atomic<bool> is_active_;
   std::atomic<bool> is_finished_{false};
 };
 

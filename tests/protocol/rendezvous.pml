@@ -7,19 +7,21 @@
  * The host MPI matches the i-th message with the i-th receive; a matched receive is complete some time later. -DOPS=n: 2 or
  * 3 operations.
  *
- * Mutations: BUG_NO_PROGRESS_IN_BARRIER, BUG_ACK_BEFORE_COPY, BUG_TRACK_FROM_THRESHOLD (receives between the descriptor's
- * size and the threshold are not tracked), BUG_SHORT_BY_HOST (receives below the descriptor's size have no room for one, so
- * that the host MPI truncates what comes and its sender is not known), BUG_FREED_SHORT_FORGOTTEN (a freed short request is
- * not adopted), BUG_FREED_BLOCKS (an adopted request does not keep this process from blocking in the host MPI).
+ * Mutations: BUG_NO_PROGRESS_IN_BARRIER, BUG_ACK_BEFORE_COPY, BUG_TRACK_NO_SHORT (receives below the descriptor's size are
+ * looked at when the program completes them), BUG_SHORT_BY_HOST (they have no room for a descriptor, so that the host MPI
+ * truncates what comes and its sender is not known), BUG_FREED_FORGOTTEN (a freed receive is not adopted), BUG_FREED_BLOCKS
+ * (an adopted request does not keep this process from blocking in the host MPI).
  */
 #ifndef OPS
 #define OPS 3
 #endif
 
-/* Messages. SMALL fits everywhere; MEDIUM is plain, too large for a capacity of SMALL. */
+/* Messages. SMALL and MEDIUM are plain, LARGE and BRIEF travel as descriptors. SMALL and BRIEF fit everywhere, the others
+   not into a capacity of SMALL. */
 #define SMALL 0
 #define MEDIUM 1
-#define LARGE 2 /* a descriptor */
+#define LARGE 2
+#define BRIEF 3
 /* Capacities: SMALL is below the descriptor's size (short: the host MPI is given room of ours), MEDIUM everything else. */
 
 byte size[OPS], capacity[OPS];
@@ -54,12 +56,14 @@ byte entered[2];                /* barriers entered */
 
 #define MATCHED(i) (sent[i] && posted[i])
 #define COMPLETE(i) (MATCHED(i) && host_done[i])
-#ifdef BUG_TRACK_FROM_THRESHOLD
-#define TRACKED(i) (false) /* MEDIUM stands for a capacity between the two */
-#else
-#define TRACKED(i) (capacity[i] >= MEDIUM)
-#endif
 #define IS_SHORT(i) (capacity[i] == SMALL)
+#define IS_PLAIN(i) (size[i] < LARGE)
+#define FITS(i) (size[i] == SMALL || size[i] == BRIEF || !IS_SHORT(i))
+#ifdef BUG_TRACK_NO_SHORT
+#define TRACKED(i) (!IS_SHORT(i))
+#else
+#define TRACKED(i) (true)
+#endif
 #ifdef BUG_NO_PROGRESS_IN_BARRIER
 #define IN_MPI(p) (at[p] == IN_WAIT || at[p] == IN_FINALIZE)
 #else
@@ -74,7 +78,7 @@ inline barrier(me, where) {
 /* What a completed send must satisfy. */
 inline complete_send(i) {
   assert(!done[i]);
-  assert(size[i] < LARGE || pulled[i] || (IS_SHORT(i) && MATCHED(i)));
+  assert(IS_PLAIN(i) || pulled[i] || (!FITS(i) && MATCHED(i)));
   done[i] = true
 }
 
@@ -83,7 +87,7 @@ inline wait_send(i) {
   atomic { at[0] = IN_WAIT };
   atomic {
     if
-    :: size[i] < LARGE && !done[i] -> complete_send(i) /* a plain message: the host MPI buffers it */
+    :: IS_PLAIN(i) && !done[i] -> complete_send(i) /* a plain message: the host MPI buffers it */
     :: acks[i] > 0 -> acks[i]--; complete_send(i)
     fi;
     at[0] = COMPUTING
@@ -102,12 +106,12 @@ proctype Sender() {
 }
 
 /* --- Receiver -------------------------------------------------------------------------------------------------------- */
-/* The program, or MPI_Finalize for what was freed, looks at a receive that is not tracked. */
+/* The program looks at a receive that is not tracked. */
 inline look_at_untracked(i) {
-  assert(IS_SHORT(i) || size[i] < LARGE); /* else the program reads a descriptor */
-#ifndef BUG_SHORT_BY_HOST
-  if :: size[i] == LARGE -> acks[i]++ /* MPI_ERR_TRUNCATE; the descriptor says whose send it was */ :: else fi;
-#endif
+  if
+  :: IS_PLAIN(i)
+  :: else -> pulled[i] = FITS(i); acks[i]++
+  fi;
   finished[i] = true
 }
 inline wait_receive(i) {
@@ -135,7 +139,7 @@ proctype Receiver() {
     if :: !stepwise && i != first && !freed[i] -> wait_receive(i) :: else fi
   };
   if :: receiver_barrier == LATE_ONE -> barrier(1, IN_BARRIER) :: else fi;
-#ifndef BUG_FREED_SHORT_FORGOTTEN
+#ifndef BUG_FREED_FORGOTTEN
   for (i : 0 .. OPS - 1) { /* MPI_Finalize ends what was freed */
     if :: freed[i] -> at[1] = IN_FINALIZE; finished[i] :: else fi
   };
@@ -143,28 +147,37 @@ proctype Receiver() {
   barrier(1, IN_FINALIZE);
   at[1] = GONE;
   d_step { for (i : 0 .. OPS - 1) { /* Nothing lost: every message that fits has come. */
-    assert(size[i] < LARGE || IS_SHORT(i) || pulled[i])
+    assert(IS_PLAIN(i) || !FITS(i) || pulled[i])
   } }
 }
 
-/* Whether an adopted request is served where this process is. */
+/* Whether a receive is served where this process is. */
 #ifdef BUG_FREED_BLOCKS
-#define SERVES_FREED (at[1] == IN_WAIT || at[1] == IN_FINALIZE)
+#define SERVES(i) (IN_MPI(1) && (!freed[i] || at[1] != IN_BARRIER))
 #else
-#define SERVES_FREED IN_MPI(1)
+#ifdef BUG_FREED_FORGOTTEN
+#define SERVES(i) (IN_MPI(1) && !freed[i])
+#else
+#define SERVES(i) IN_MPI(1)
 #endif
-#define ARRIVED(i) (TRACKED(i) && COMPLETE(i) && !seen[i])
+#endif
+#define ARRIVED(i) (TRACKED(i) && COMPLETE(i) && !seen[i] && SERVES(i))
 
 /* A tracked receive is complete in the host MPI. */
 inline look(i) {
   seen[i] = true;
   if
-  :: size[i] < LARGE -> finished[i] = true
-  :: else ->
+  :: IS_PLAIN(i) -> finished[i] = true
+  :: !IS_PLAIN(i) && FITS(i) ->
      pulling = i;
 #ifdef BUG_ACK_BEFORE_COPY
      acks[i]++; pulled[i] = true
 #endif
+  :: else -> /* MPI_ERR_TRUNCATE; the descriptor says whose send it was */
+#ifndef BUG_SHORT_BY_HOST
+     acks[i]++;
+#endif
+     finished[i] = true
   fi
 }
 
@@ -174,13 +187,10 @@ proctype ReceiverProgress() {
   byte pulling = OPS;
 end:
   do
-  :: atomic { IN_MPI(1) && pulling == OPS && ARRIVED(0) -> look(0) }
-  :: atomic { IN_MPI(1) && pulling == OPS && ARRIVED(1) -> look(1) }
+  :: atomic { pulling == OPS && ARRIVED(0) -> look(0) }
+  :: atomic { pulling == OPS && ARRIVED(1) -> look(1) }
 #if OPS > 2
-  :: atomic { IN_MPI(1) && pulling == OPS && ARRIVED(2) -> look(2) }
-#endif
-#ifndef BUG_FREED_SHORT_FORGOTTEN
-  :: atomic { SERVES_FREED && freed[0] && !TRACKED(0) && COMPLETE(0) && !finished[0] -> look_at_untracked(0) }
+  :: atomic { pulling == OPS && ARRIVED(2) -> look(2) }
 #endif
   :: atomic { /* the copy, then the acknowledgement */
        pulling < OPS ->
@@ -208,7 +218,7 @@ init {
   atomic {
     for (i : 0 .. OPS - 1) {
       if
-      :: i < 2 -> select(x : SMALL .. LARGE); size[i] = x
+      :: i < 2 -> select(x : SMALL .. BRIEF); size[i] = x
       :: else -> size[i] = LARGE /* with three, less variety: the search stays small */
       fi;
       select(x : SMALL .. MEDIUM); capacity[i] = x
@@ -223,11 +233,6 @@ init {
     if :: sender_barrier = EARLY :: sender_barrier = LATE_ONE fi;
     if :: receiver_barrier = EARLY :: receiver_barrier = BETWEEN :: receiver_barrier = LATE_ONE fi;
     legal = !(sender_barrier == LATE_ONE && (receiver_barrier == EARLY || (stepwise && receiver_barrier == BETWEEN)));
-    if /* limit L1: a short receive of a long message that nobody looks at before the sender has to go on */
-    :: receiver_barrier == BETWEEN && sender_barrier == LATE_ONE ->
-       for (i : 0 .. OPS - 1) { legal = legal && !(size[i] == LARGE && capacity[i] == SMALL && !freed[i]) }
-    :: else
-    fi;
     x = 0; i = 0;
     if
     :: legal ->

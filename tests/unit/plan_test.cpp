@@ -68,10 +68,38 @@ Policy all_routes() {
 }
 
 TEST(Plan_Choose, LetsALocalPeerPull_FromTheThresholdOn) {
-  EXPECT_EQ(choose(sent_to(Peer::kLocal, 255), all_routes()).route, Route::kStaged);
-  EXPECT_EQ(choose(sent_to(Peer::kLocal, 256), all_routes()).route, Route::kIpc);
+  EXPECT_EQ(choose(sent_to(Peer::kLocal, 1), all_routes()).route, Route::kIpc);
+  EXPECT_EQ(choose(sent_to(Peer::kSelf, 1), all_routes()).route, Route::kIpc);
+  Policy later = all_routes();
+  later.ipc_threshold_bytes = 256;
+  EXPECT_EQ(choose(sent_to(Peer::kLocal, 255), later).route, Route::kStaged);
+  EXPECT_EQ(choose(sent_to(Peer::kLocal, 256), later).route, Route::kIpc);
   EXPECT_EQ(choose(sent_to(Peer::kLocal, 1 << 20), all_routes()).route, Route::kIpc);
   EXPECT_EQ(choose(sent_to(Peer::kLocal, 1 << 20, MemoryKind::kShared), all_routes()).route, Route::kPipelined);
+}
+
+TEST(Plan_Choose, CopiesWhatABlockingSendMayBeReliedOnToBuffer) {
+  const auto route = [](Peer peer, std::uint64_t size_bytes, bool is_standard, std::uint64_t buffered_bytes) {
+    Query query = sent_to(peer, size_bytes);
+    query.may_be_relied_on_to_buffer = is_standard;
+    Policy policy = all_routes();
+    policy.buffered_bytes = buffered_bytes;
+    return choose(query, policy).route;
+  };
+  EXPECT_EQ(route(Peer::kLocal, 8, true, 0), Route::kIpc);
+  EXPECT_EQ(route(Peer::kLocal, 100, true, 100), Route::kStaged);
+  EXPECT_EQ(route(Peer::kLocal, 101, true, 100), Route::kIpc);
+  EXPECT_EQ(route(Peer::kLocal, 100, false, 100), Route::kIpc) << "other modes may wait for the receiver";
+  EXPECT_EQ(route(Peer::kRemote, 1 << 20, true, 1 << 20), Route::kStaged);
+  EXPECT_EQ(route(Peer::kSelf, kSelfBufferedBytes, true, 0), Route::kStaged);
+  EXPECT_EQ(route(Peer::kSelf, kSelfBufferedBytes + 1, true, 0), Route::kIpc);
+  EXPECT_EQ(route(Peer::kSelf, kSelfBufferedBytes + 1, true, 1 << 20), Route::kStaged);
+  EXPECT_EQ(route(Peer::kSelf, 8, false, 0), Route::kIpc);
+}
+
+TEST(Plan_Choose, OffersNothingToAReceiverThatCannotPull) {
+  EXPECT_EQ(choose(sent_to(Peer::kLocalHost, 8), all_routes()).route, Route::kStaged);
+  EXPECT_EQ(choose(sent_to(Peer::kLocalHost, 65536), all_routes()).route, Route::kPipelined);
 }
 
 TEST(Plan_Choose, CutsIntoBlocks_WhereNobodyCanPull) {

@@ -20,6 +20,7 @@
 #include "device/staging_pool.hpp"
 #include "ops/datatype/layout_of.hpp"
 #include "ops/p2p/comm_state.hpp"
+#include "ops/p2p/permissions.hpp"
 #include "ops/request/turns.hpp"
 #include "progress/engine.hpp"
 #include "progress/thread.hpp"
@@ -70,6 +71,7 @@ void close_channel() {
   if (wire::host().MPI_Ibarrier(channel.comm(), &request) == MPI_SUCCESS) {
     if (wait_in_turns(&request, MPI_STATUS_IGNORE) != MPI_SUCCESS) log::warn("ops", "the last barrier failed");
   }
+  if (!Permissions::process().drain()) log::warn("ops", "the last permissions were not received");
   release_comm_states();
   channel.close();
 }

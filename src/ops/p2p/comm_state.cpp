@@ -112,6 +112,7 @@ plan::Peer peer_of(MPI_Comm comm, int rank, int *world_rank) {
     }
   }
   if (*world_rank < 0) return plan::Peer::kUnknown;
+  if (*world_rank == channel.rank()) return plan::Peer::kSelf;
   return channel.is_local(*world_rank) ? plan::Peer::kLocal : plan::Peer::kRemote;
 }
 

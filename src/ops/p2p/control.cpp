@@ -5,40 +5,35 @@
 
 #include "base/log.hpp"
 #include "ops/p2p/outgoing.hpp"
+#include "ops/p2p/permissions.hpp"
 #include "wire/channel.hpp"
 #include "wire/host.hpp"
 
 namespace sluice::ops {
-namespace {
-
-std::shared_ptr<ControlListener> &listener() {
-  static auto *made = new std::shared_ptr<ControlListener>(std::make_shared<ControlListener>());
-  return *made;
-}
-
-}  // namespace
 
 ControlListener &ControlListener::process() {
-  return *listener();
+  return progress::process_task<ControlListener>();
 }
 
-void ControlListener::add(int number, std::weak_ptr<Outgoing> outgoing) {
+void ControlListener::add(int number, std::weak_ptr<Outgoing> outgoing, bool expects_go) {
   const std::scoped_lock lock(mutex_);
-  sends_.insert_or_assign(number, std::move(outgoing));
-  if (is_watched_) return;
-  is_watched_ = true;
-  progress::Engine::process().watch(listener());
+  sends_.insert_or_assign(number, Send{std::move(outgoing), expects_go});
+  if (expects_go) n_expecting_.fetch_add(1, std::memory_order_relaxed);
+  come();
 }
 
 void ControlListener::remove(int number) {
   const std::scoped_lock lock(mutex_);
-  sends_.erase(number);
+  const auto found = sends_.find(number);
+  if (found == sends_.end()) return;
+  if (found->second.expects_go) n_expecting_.fetch_sub(1, std::memory_order_relaxed);
+  sends_.erase(found);
 }
 
 // Probed for, not received ahead of time: a receive that stayed posted between operations would be the only one of ours
 // that is there while the program does other things, and partitioned communication of Intel MPI 2021.18 stops for good
 // when any receive is pending on any communicator (docs/protocol.md, "Messages").
-bool ControlListener::advance() {
+bool ControlListener::look() {
   const wire::Host &host = wire::host();
   const wire::Channel &channel = wire::Channel::process();
   int is_there = 0;
@@ -51,17 +46,27 @@ bool ControlListener::advance() {
     if (code == MPI_SUCCESS) dispatch(control);
   }
   if (code != MPI_SUCCESS) log::warn_once("control", "p2p", "the host MPI could not receive a control message");
+  return code == MPI_SUCCESS && is_there != 0;
+}
+
+bool ControlListener::advance() {
+  if (n_expecting_.load(std::memory_order_relaxed) > 0 || ++n_turns_ % kSeldom == 0) look();
   const std::scoped_lock lock(mutex_);
-  is_watched_ = !sends_.empty();
-  return !is_watched_;
+  return may_go(sends_.empty());
 }
 
 void ControlListener::dispatch(const Control &control) {
+  if (control.kind == Control::Kind::kMayDescribe) {
+    if (control.sender >= 0 && control.sender < wire::Channel::process().size()) {
+      Permissions::process().note_granted(control.sender);
+    }
+    return;
+  }
   std::shared_ptr<Outgoing> outgoing;
   {
     const std::scoped_lock lock(mutex_);
     const auto found = sends_.find(control.number);
-    if (found != sends_.end()) outgoing = found->second.lock();
+    if (found != sends_.end()) outgoing = found->second.outgoing.lock();
   }
   if (outgoing != nullptr && control.kind == Control::Kind::kGo) outgoing->go(control);
 }

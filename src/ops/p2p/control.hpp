@@ -2,6 +2,7 @@
 // ControlListener: hears what receivers ask of this process's sends.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <memory>
 #include <mutex>
@@ -14,25 +15,35 @@ namespace sluice::ops {
 
 class Outgoing;
 
-class ControlListener final : public progress::Task {
+class ControlListener final : public progress::RecurringTask {
  public:
   // The process's. Never destroyed.
   static ControlListener &process();
 
-  // From now on messages about operation `number` go to `outgoing`. Any thread.
-  void add(int number, std::weak_ptr<Outgoing> outgoing);
+  // From now on messages about operation `number` go to `outgoing`. expects_go: that the receiver will ask for blocks;
+  // else it hardly will, and is listened to less often. Any thread.
+  void add(int number, std::weak_ptr<Outgoing> outgoing, bool expects_go);
   // Until this. Any thread.
   void remove(int number);
 
-  // Looks for one message in each turn while there is anybody to give it to.
+  // Takes one message if one has come; whether one had. Any thread.
+  bool look();
+
+  // Looks for one message in each turn while anybody expects it, and now and then while there is anybody to give it to.
   [[nodiscard]] bool advance() override;
 
  private:
+  // To look costs a search of the host MPI's queue.
+  static constexpr unsigned kSeldom = 8;
+  struct Send {
+    std::weak_ptr<Outgoing> outgoing;
+    bool expects_go = false;
+  };
   void dispatch(const Control &control);
 
-  std::mutex mutex_;
-  std::unordered_map<int, std::weak_ptr<Outgoing>> sends_;
-  bool is_watched_ = false;
+  std::unordered_map<int, Send> sends_;  // with mutex_
+  std::atomic<int> n_expecting_{0};
+  unsigned n_turns_ = 0;
 };
 
 }  // namespace sluice::ops

@@ -73,16 +73,17 @@ struct Acknowledgement {
   std::uint64_t operation = 0;
 };
 
-// What a receiver asks of a sender.
+// What a receiver asks of a sender, or tells it.
 struct Control {
   enum class Kind : std::uint32_t {
-    kGo,  // send the first `n_blocks` blocks
+    kGo,           // send the first `n_blocks` blocks
+    kMayDescribe,  // `sender` takes descriptors (permissions.hpp)
   };
   Kind kind = Kind::kGo;
   std::int32_t number = 0;
   std::uint64_t operation = 0;
   std::uint32_t n_blocks = 0;
-  std::uint32_t zero = 0;
+  std::int32_t sender = 0;  // rank in MPI_COMM_WORLD of who says this
 };
 static_assert(std::is_trivially_copyable_v<Control>);
 

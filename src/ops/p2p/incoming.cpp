@@ -4,6 +4,8 @@
 #include <utility>
 
 #include "ops/env/errors.hpp"
+#include "ops/p2p/arrivals.hpp"
+#include "ops/p2p/permissions.hpp"
 #include "wire/channel.hpp"
 #include "wire/host.hpp"
 #include "wire/status.hpp"
@@ -37,35 +39,40 @@ void Incoming::serve(const std::shared_ptr<Incoming> &self, MPI_Request request,
   is_completed_ = false;
   outcome_ = {};
   pull_.reset();
-  // What is too long for a short receive need not be seen before the program looks for it. (MPICH 5 and Intel MPI tell
-  // the status of a persistent receive once, perhaps to an MPI_Testall that completes nothing: that is looked after.)
-  if (side.is_short() && !is_persistent()) return;
   is_hidden_.store(true, std::memory_order_release);
-  progress::Engine::process().watch(self);
+  Arrivals::process().add(self);
+}
+
+bool Incoming::looks_for_arrival() {
+  int is_done = 0;
+  const int result = wire::host().MPI_Request_get_status(request_, &is_done, &completed_);
+  if (result == MPI_SUCCESS && is_done == 0) return true;
+  is_completed_ = result == MPI_SUCCESS;
+  if (result != MPI_SUCCESS && is_persistent()) outcome_ = error_of_host(result);
+  Descriptor descriptor;
+  if (!is_completed_ || !side.read_descriptor(wire::received_bytes(completed_), &descriptor)) {
+    if (is_completed_) {
+      side.end_received(operation_, completed_);
+      // Now, not when the program asks: with a progress thread it may be looking at its buffer.
+      outcome_ = side.copy_up(operation_, wire::received_bytes(completed_), &completed_);
+      Permissions::process().note_plain(side, communicator(), completed_);
+    }
+    settle();  // a plain message, a cancelled receive, or an error that the completion call is to see
+    return false;
+  }
+  side.abandon_wire();
+  const int from = envelope_.has_value() ? envelope_->source : completed_.MPI_SOURCE;
+  const int with = envelope_.has_value() ? envelope_->tag : completed_.MPI_TAG;
+  pull_ = std::make_shared<Pull>(descriptor, side.landing(), operation_, from, with);
+  return false;
 }
 
 bool Incoming::advance() {
-  if (pull_ == nullptr) {
-    int is_done = 0;
-    const int result = wire::host().MPI_Request_get_status(request_, &is_done, &completed_);
-    if (result == MPI_SUCCESS && is_done == 0) return false;
-    is_completed_ = result == MPI_SUCCESS;
-    if (result != MPI_SUCCESS && is_persistent()) outcome_ = error_of_host(result);
-    Descriptor descriptor;
-    if (!is_completed_ || !side.read_descriptor(wire::received_bytes(completed_), &descriptor)) {
-      if (is_completed_) side.end_received(operation_, completed_);
-      settle();  // a plain message, a cancelled receive, or an error that the completion call is to see
-      return true;
-    }
-    side.abandon_wire();
-    const int from = envelope_.has_value() ? envelope_->source : completed_.MPI_SOURCE;
-    const int with = envelope_.has_value() ? envelope_->tag : completed_.MPI_TAG;
-    pull_ = std::make_shared<Pull>(descriptor, side.landing(), operation_, from, with);
-  }
   const bool is_done = pull_->advance();
   if (!pull_->is_settled()) return false;
   // What is left is to see the acknowledgement off. The program may start this receive again as soon as it is settled.
   if (!is_done) progress::Engine::process().watch(pull_);
+  side.leave_room(pull_->received_bytes());
   settle();
   return true;
 }
@@ -73,6 +80,8 @@ bool Incoming::advance() {
 int Incoming::start_again(const std::shared_ptr<Tracked> &self, MPI_Request *request) {
   const auto incoming = std::static_pointer_cast<Incoming>(self);
   Posting posting = look_at_claims(communicator(), source, tag);
+  is_completed_ = false;
+  outcome_ = {};
   side.begin_wire();
   if (!posting.claim.has_value()) {
     const int result = wire::host().MPI_Start(request);
@@ -100,21 +109,16 @@ Status Incoming::finish(MPI_Status *status) {
     }
   }
   Status recalled = recall(status);
-  const std::uint64_t came_bytes = pull_ == nullptr ? wire::received_bytes(*status) : 0;
-  Descriptor descriptor;
-  if (side.is_short() && pull_ == nullptr && side.read_descriptor(came_bytes, &descriptor)) {
-    pull_ = std::make_shared<Pull>(descriptor, side.landing(), operation_, status->MPI_SOURCE, status->MPI_TAG);
-    if (!pull_->advance()) progress::Engine::process().watch(pull_);
-    recalled = recall(status);
-  }
   if (pull_ != nullptr) {
     statistics::record(operation_, side.kind(), pull_->route(), 1, pull_->received_bytes(), watch.elapsed());
     return recalled;
   }
-  side.end_received(operation_, *status);  // of one that the engine does not look after
-  if (outcome_.is_ok()) outcome_ = side.copy_up(operation_, came_bytes, status);
-  completed_ = *status;
-  is_completed_ = true;
+  if (!is_completed_) {  // the engine has not looked after this one, or was told of an error
+    side.end_received(operation_, *status);
+    if (outcome_.is_ok()) outcome_ = side.copy_up(operation_, wire::received_bytes(*status), status);
+    completed_ = *status;
+    is_completed_ = true;
+  }
   if (statistics::is_enabled()) side.record(operation_, wire::received_bytes(*status), watch.elapsed());
   return outcome_;
 }
@@ -167,6 +171,7 @@ int finish_receive(Operation operation, MPI_Comm comm, Side *side, MPI_Status *s
   Descriptor descriptor;
   if (!side->read_descriptor(came_bytes, &descriptor)) {
     side->end_received(operation, *status);
+    if (wire::Channel::process().is_open()) Permissions::process().note_plain(*side, comm, *status);
     const Status copied = side->copy_up(operation, came_bytes, status);
     if (statistics::is_enabled()) side->record(operation, wire::received_bytes(*status), time);
     return copied.is_ok() ? MPI_SUCCESS : raise(comm, copied);
@@ -175,6 +180,8 @@ int finish_receive(Operation operation, MPI_Comm comm, Side *side, MPI_Status *s
   const auto pull = std::make_shared<Pull>(descriptor, side->landing(), operation, status->MPI_SOURCE, status->MPI_TAG);
   progress::Engine::process().watch(pull);
   progress::turn_until([&] { return pull->is_settled(); });
+  side->leave_room(pull->received_bytes());
+  side->release_head();
   wire::set_received_bytes(status, pull->received_bytes());
   statistics::record(operation, side->kind(), pull->route(), 1, pull->received_bytes(), time + watch.elapsed());
   return pull->outcome().is_ok() ? MPI_SUCCESS : raise(comm, pull->outcome());

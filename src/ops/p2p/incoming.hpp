@@ -43,11 +43,19 @@ class Incoming final : public progress::Tracked, public progress::Task {
     return is_persistent() && request_ != MPI_REQUEST_NULL && !is_hidden();
   }
 
-  // progress::Task
+  // For Arrivals, within a turn: asks the host MPI. False once something has come, or an error: then this is not to be
+  // asked again, but may have to be advanced.
+  [[nodiscard]] bool looks_for_arrival();
+  [[nodiscard]] bool is_pulling() const noexcept { return pull_ != nullptr; }
+
+  // progress::Task: what follows after a descriptor came.
   [[nodiscard]] bool advance() override;
 
  private:
-  void settle() noexcept { is_hidden_.store(false, std::memory_order_release); }
+  void settle() noexcept {
+    side.release_head();
+    is_hidden_.store(false, std::memory_order_release);
+  }
 
   const Operation operation_;
   MPI_Request request_ = MPI_REQUEST_NULL;

@@ -9,6 +9,7 @@
 #include "ops/env/errors.hpp"
 #include "ops/p2p/comm_state.hpp"
 #include "ops/p2p/control.hpp"
+#include "ops/p2p/pull_hints.hpp"
 #include "plan/policy.hpp"
 #include "wire/channel.hpp"
 #include "wire/host.hpp"
@@ -98,9 +99,11 @@ int Outgoing::start(bool starts_request) {
   int result = starts_request ? host.MPI_Start(&request_) : MPI_SUCCESS;
   if (result != MPI_SUCCESS) return result;
   // Before anything is sent: another thread may hear the answer before this one goes on.
-  ControlListener::process().add(descriptor_.number, shared_from_this());
+  ControlListener::process().add(descriptor_.number, shared_from_this(), descriptor_.route == Route::kPipelined);
   result =
       host.MPI_Isend(message_.bytes, sizeof message_.bytes, MPI_BYTE, dest_, tag_, communicator(), &message_request_);
+  // The MPI-5 ABI of MPICH 5 returns success after it has called the program's error handler.
+  if (result == MPI_SUCCESS && message_request_ == MPI_REQUEST_NULL) result = MPI_ERR_OTHER;
   if (result != MPI_SUCCESS) {  // the host MPI has raised it; the acknowledgement will not come
     ControlListener::process().remove(descriptor_.number);
     if (host.MPI_Cancel(&request_) == MPI_SUCCESS) {
@@ -134,6 +137,7 @@ bool Outgoing::advance() {
 
 void Outgoing::go(const Control &control) {
   if (control.operation != descriptor_.operation || is_hidden()) return;
+  if (descriptor_.route == Route::kIpc) PullHints::process().note_blocks(peer_);
   const transfer::Region &region = side_.region();
   blocks_.begin(region.place, region.origin, side_.staging_memory(), descriptor_.blocks, control.n_blocks,
                 {peer_, descriptor_.number, {operation_, dest_, tag_, descriptor_.sender, descriptor_.operation}});

@@ -23,8 +23,19 @@ int send_init_through(Operation operation, SendInitFunction<Count> function, con
     auto staged = std::make_shared<StagedRequest>(operation, comm, true);
     // A buffered send may not wait for its receiver: its messages are always plain.
     const MPI_Comm reached = operation == Operation::kBsendInit ? MPI_COMM_NULL : comm;
-    Status ready = Side::of_outgoing(buf, count, datatype, dest, reached, &staged->send_side);
+    Status ready =
+        Side::of_outgoing(buf, count, datatype, dest, reached, &staged->send_side, Side::Sending::kPersistent);
     if (!ready.is_ok()) return raise(comm, ready);
+    if (ready.is_ok() && staged->send_side.is_described()) {
+      // The host MPI is shown the program's arguments once: they are its to refuse, here and not at the first start.
+      MPI_Request shown = MPI_REQUEST_NULL;
+      const int result = (wire::host().*function)(buf, 0, datatype, dest, tag, comm, &shown);
+      // The MPI-5 ABI of MPICH 5 returns success after it has called the error handler.
+      if (result != MPI_SUCCESS || shown == MPI_REQUEST_NULL) return result;
+      if (wire::host().MPI_Request_free(&shown) != MPI_SUCCESS) {
+        return raise(comm, Status::error(ErrorKind::kBackend, "the host MPI could not free a persistent request"));
+      }
+    }
     if (const auto outgoing = Outgoing::make(operation, true, &staged->send_side, dest, tag, comm, &ready)) {
       *request = *outgoing->request();
       progress::TrackedRequests::process().add(*request, outgoing);
@@ -53,6 +64,7 @@ int recv_init_through(RecvInitFunction<Count> function, void *buf, Count count, 
     Status ready = Side::of(buf, count, datatype, source, &side);
     if (ready.is_ok() && side.is_staged()) ready = side.open<Count>();
     if (!ready.is_ok()) return raise(comm, ready);
+    side.stay(true);
     const int result =
         (wire::host().*function)(side.buffer(), side.count<Count>(), side.type(), source, tag, comm, request);
     if (result == MPI_SUCCESS && (side.is_staged() || side.may_meet_descriptor())) {

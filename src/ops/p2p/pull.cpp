@@ -22,14 +22,18 @@ Status truncated(std::uint64_t came_bytes, std::uint64_t room_bytes) {
                                    came_bytes, room_bytes));
 }
 
+namespace {
+// Of what is too long for a short receive nothing comes, as with a plain message: the error is all that it gets.
+std::uint64_t bytes_to_bring(std::uint64_t came_bytes, std::uint64_t room_bytes) noexcept {
+  return came_bytes > room_bytes && room_bytes < kDescriptorBytes ? 0 : std::min(came_bytes, room_bytes);
+}
+}  // namespace
+
 Pull::Pull(const Descriptor &descriptor, const Landing &landing, Operation operation, int source, int tag)
     : descriptor_(descriptor),
       landing_(landing),
       message_{operation, source, tag, descriptor.sender, descriptor.operation},
-      // A receive with no room for a descriptor gets an error and nothing else: that needs no answer from the sender.
-      wanted_bytes_(landing.region.size_bytes() < kDescriptorBytes
-                        ? 0
-                        : std::min(descriptor.size_bytes(), landing.region.size_bytes())) {}
+      wanted_bytes_(bytes_to_bring(descriptor.size_bytes(), landing.region.size_bytes())) {}
 
 Pull::~Pull() = default;
 
@@ -60,7 +64,8 @@ void Pull::poll_copy() {
   Status status = batch_->poll(&is_done);
   if (!is_done) return;
   if (status.is_ok()) {
-    span_.end(trace::Lane::kD2d, message_, {wanted_bytes_});
+    const bool is_pinned = landing_.region.place.kind == MemoryKind::kPinned;
+    span_.end(is_pinned ? trace::Lane::kD2h : trace::Lane::kD2d, message_, {wanted_bytes_});
     return acknowledge({});
   }
   if (batch_->size() > 1) {  // whose error it is shows when each is copied alone
@@ -80,12 +85,12 @@ void Pull::fall_back(const Status &why) {
   statistics::record_fallback("ipc_open");
 }
 
-// Pulls straight into the program's device memory. False when that cannot be done here: then the sender is asked for
-// blocks.
+// Pulls straight into the program's memory, which a device of the sender's runtime reaches: its own, shared, or pinned
+// memory of the host. False when that cannot be done here: then the sender is asked for blocks.
 bool Pull::begin_copy() {
   const transfer::Region &region = landing_.region;
   const device::Place &place = region.place;
-  if (place.backend == nullptr || place.kind != MemoryKind::kDevice || !region.layout->is_contiguous ||
+  if (place.backend == nullptr || place.kind == MemoryKind::kFreed || !region.layout->is_contiguous ||
       std::strcmp(place.backend->name(), descriptor_.backend) != 0 || place.backend->table().ipc_open == nullptr) {
     return false;
   }
@@ -127,7 +132,7 @@ Status Pull::begin_stream() {
 
 Status Pull::send_go() {
   const wire::Channel &channel = wire::Channel::process();
-  go_ = {Control::Kind::kGo, descriptor_.number, descriptor_.operation, blocks_.n_blocks(), 0};
+  go_ = {Control::Kind::kGo, descriptor_.number, descriptor_.operation, blocks_.n_blocks(), channel.rank()};
   const int code =
       wire::host().MPI_Isend(&go_, sizeof go_, MPI_BYTE, descriptor_.sender,
                              wire::Channel::tag(wire::PrivateKind::kControl, 0), channel.comm(), &go_request_);

@@ -43,7 +43,10 @@ int send_through(const SendForms<Count> &forms, const void *buf, Count count, MP
     // classify and plan
     Side side;
     const bool is_buffered = forms.nonblocking == nullptr;
-    Status status = Side::of_outgoing(buf, count, datatype, dest, is_buffered ? MPI_COMM_NULL : comm, &side);
+    const MPI_Comm reached = is_buffered ? MPI_COMM_NULL : comm;
+    const bool is_standard = forms.operation == Operation::kSend;
+    Status status = Side::of_outgoing(buf, count, datatype, dest, reached, &side,
+                                      is_standard ? Side::Sending::kStandardBlocking : Side::Sending::kOnce);
     if (!status.is_ok()) return raise(comm, status);
     // execute
     const auto outgoing = Outgoing::make(forms.operation, false, &side, dest, tag, comm, &status);

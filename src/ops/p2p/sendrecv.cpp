@@ -84,6 +84,7 @@ int replace_through(ReplaceFunction<Count> function, void *buf, Count count, MPI
       side.name_message(Operation::kSendrecvReplace, dest, sendtag);
       if (Status ready = side.open_and_copy_down<Count>(); !ready.is_ok()) return raise(comm, ready);
     }
+    side.stay(false);
     side.begin_wire();
     const int result = (wire::host().*function)(side.buffer(), side.count<Count>(), side.type(), dest, sendtag, source,
                                                 recvtag, comm, received);

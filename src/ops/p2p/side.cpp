@@ -5,6 +5,8 @@
 
 #include "ops/datatype/layout_of.hpp"
 #include "ops/p2p/comm_state.hpp"
+#include "ops/p2p/permissions.hpp"
+#include "ops/p2p/pull_hints.hpp"
 #include "plan/policy.hpp"
 #include "transfer/host_layout.hpp"
 #include "wire/status.hpp"
@@ -40,24 +42,30 @@ void Side::name_buffer(const void *buffer, MPI_Count count, MPI_Datatype type) {
 
 Status Side::of(const void *buffer, MPI_Count count, MPI_Datatype type, int peer, Side *side) {
   side->name_buffer(buffer, count, type);
-  return peer == MPI_PROC_NULL ? Status() : side->classify(count, Use::kReceived, peer, MPI_COMM_NULL);
+  return peer == MPI_PROC_NULL ? Status() : side->classify(count, Use::kReceived);
 }
 
 Status Side::of_plain(const void *buffer, MPI_Count count, MPI_Datatype type, int peer, Side *side) {
   side->name_buffer(buffer, count, type);
-  return peer == MPI_PROC_NULL ? Status() : side->classify(count, Use::kPlain, peer, MPI_COMM_NULL);
+  return peer == MPI_PROC_NULL ? Status() : side->classify(count, Use::kPlain);
 }
 
-Status Side::of_outgoing(const void *buffer, MPI_Count count, MPI_Datatype type, int peer, MPI_Comm comm, Side *side) {
+Status Side::of_outgoing(const void *buffer, MPI_Count count, MPI_Datatype type, int peer, MPI_Comm comm, Side *side,
+                         Sending sending) {
   side->name_buffer(buffer, count, type);
-  return peer == MPI_PROC_NULL ? Status() : side->classify(count, Use::kSent, peer, comm);
+  if (peer == MPI_PROC_NULL) return {};
+  if (Status status = side->classify(count, Use::kSent); !status.is_ok()) return status;
+  if (side->kind_ == MemoryKind::kHost) return {};
+  side->find_peer(peer, comm, sending);
+  side->choose_route();
+  return {};
 }
 
 Status Side::of_matched(const void *buffer, MPI_Count count, MPI_Datatype type, MPI_Message message, Side *side) {
   return of(buffer, count, type, message == MPI_MESSAGE_NO_PROC ? MPI_PROC_NULL : 0, side);
 }
 
-Status Side::classify(MPI_Count count, Use use, int peer, MPI_Comm comm) {
+Status Side::classify(MPI_Count count, Use use) {
   const bool is_outgoing = use == Use::kSent;
   const device::Backends backends = device::loaded_backends();
   // A host-only rank may be sent descriptors by ranks that are not.
@@ -82,12 +90,29 @@ Status Side::classify(MPI_Count count, Use use, int peer, MPI_Comm comm) {
   // Absolute addresses may lead to several allocations, on devices and on the host: no image of those.
   const std::uint64_t span_bytes = is_contiguous || buffer_ == MPI_BOTTOM ? 0 : region_.span_bytes();
   query_ = {place.kind, region_.size_bytes(), is_contiguous, is_outgoing, span_bytes};
-  const bool is_device = place.kind == MemoryKind::kDevice || place.kind == MemoryKind::kShared;
-  if (is_outgoing && is_device && is_contiguous && comm != MPI_COMM_NULL && query_.size_bytes >= kDescriptorBytes) {
-    query_.peer = peer_of(comm, peer, &world_peer_);
-  }
-  plan_ = plan::choose(query_, plan::policy_of(place.backend, place.device));
+  if (!is_outgoing) choose_route();  // of what is sent once the peer is known
   return {};
+}
+
+void Side::choose_route() {
+  plan_ = plan::choose(query_, plan::policy_of(region_.place.backend, region_.place.device));
+}
+
+// A message of device memory may travel as a descriptor: to whom it goes.
+void Side::find_peer(int peer, MPI_Comm comm, Sending sending) {
+  const bool is_device = kind_ == MemoryKind::kDevice || kind_ == MemoryKind::kShared;
+  if (!is_device || !query_.is_contiguous || comm == MPI_COMM_NULL || query_.size_bytes == 0) return;
+  query_.peer = peer_of(comm, peer, &world_peer_);
+  if (query_.peer == plan::Peer::kUnknown) return;
+  if (query_.peer != plan::Peer::kSelf && sending != Sending::kPersistent && !Permissions::process().has(world_peer_)) {
+    query_.peer = plan::Peer::kUnknown;
+    return;
+  }
+  if (query_.peer == plan::Peer::kLocal && query_.size_bytes <= PullHints::kLongestBytes &&
+      !PullHints::process().may_offer(world_peer_)) {
+    query_.peer = plan::Peer::kLocalHost;
+  }
+  query_.may_be_relied_on_to_buffer = sending == Sending::kStandardBlocking;
 }
 
 // A null pointer that the host MPI will refuse; or, by its own rules, not.
@@ -118,12 +143,49 @@ bool Side::read_descriptor(std::uint64_t came_bytes, Descriptor *descriptor) con
   if (!may_meet_descriptor_ || came_bytes != kDescriptorBytes) return false;
   DescriptorMessage message;
   if (is_staged()) return ops::read_descriptor(staged_.data(), descriptor);
-  if (is_short_) return ops::read_descriptor(landing_.bytes, descriptor);
+  if (lands_apart()) return ops::read_descriptor(room(), descriptor);
   transfer::gather(region_, message.bytes, sizeof message.bytes);
-  return ops::read_descriptor(message.bytes, descriptor);
+  if (!ops::read_descriptor(message.bytes, descriptor)) return false;
+  transfer::scatter(region_, landing_.bytes, sizeof landing_.bytes);
+  return true;
 }
 
-Landing Side::landing() const noexcept {
+// What a descriptor describes may be shorter than the descriptor, and the bytes behind it are to stay as they are.
+void Side::keep_head() {
+  if (!may_meet_descriptor_ || is_staged() || lands_apart()) return;
+  if (!stays_ && Permissions::must_be_safe()) claim_head();
+  head_.set_open(true);
+  if (room_ == nullptr) transfer::gather(region_, landing_.bytes, sizeof landing_.bytes);
+}
+
+// More than an int counts cannot be received in any call's form as bytes: such a receive takes its chance.
+void Side::claim_head() {
+  head_ = Heads::process().claim(region_);
+  if (!head_.is_empty() || region_.size_bytes() > std::uint64_t{std::numeric_limits<int>::max()}) return;
+  room_ = std::make_unique_for_overwrite<std::byte[]>(region_.size_bytes());
+}
+
+void Side::stay(bool is_safe) {
+  stays_ = true;
+  if (is_safe && may_meet_descriptor_ && !is_staged() && !lands_apart()) claim_head();
+}
+
+bool Side::is_safe() {
+  if (!may_meet_descriptor_ || is_staged() || lands_apart() || stays_ || !head_.is_empty()) return true;
+  head_ = Heads::process().claim(region_);
+  return !head_.is_empty();
+}
+
+void Side::leave_room(std::uint64_t came_bytes) const noexcept {
+  if (room_ != nullptr) Heads::process().scatter_around(region_, room_.get(), came_bytes);
+}
+
+Landing Side::landing() const {
+  if (room_ != nullptr) {
+    transfer::Region room{room_.get(), static_cast<std::int64_t>(region_.size_bytes()), nullptr, {}};
+    [[maybe_unused]] const bool is_named = named_layout(MPI_BYTE, &room.layout);
+    return {std::move(room), nullptr, nullptr, plan_.staging_memory};
+  }
   return {region_, is_staged() ? staged_.data() : nullptr, is_staged() ? &staged_ : nullptr, plan_.staging_memory};
 }
 
@@ -152,13 +214,14 @@ Status Side::copy_down() const {
 }
 
 Status Side::copy_up(Operation operation, std::uint64_t came_bytes, MPI_Status *status) const {
-  if (!is_staged() && !is_short_) return {};
+  if (!is_staged() && !lands_apart()) return {};
   const std::uint64_t bytes = std::min(came_bytes, region_.size_bytes());
   Status copied;
   if (is_staged()) {
     copied = copy_up_bytes(operation, *status, bytes);
   } else {
-    transfer::scatter(region_, landing_.bytes, bytes);
+    if (is_short_) transfer::scatter(region_, landing_.bytes, bytes);
+    leave_room(bytes);
   }
   if (came_bytes == bytes) return copied;
   wire::set_received_bytes(status, bytes);

@@ -5,11 +5,13 @@
 #include <chrono>
 #include <cstdint>
 #include <limits>
+#include <memory>
 
 #include "base/statistics.hpp"
 #include "base/trace.hpp"
 #include "device/place.hpp"
 #include "ops/p2p/descriptor.hpp"
+#include "ops/p2p/heads.hpp"
 #include "ops/p2p/pull.hpp"
 #include "plan/plan.hpp"
 #include "transfer/staged.hpp"
@@ -37,8 +39,9 @@ class Side {
 
   // As above for a side that nothing is received into. `comm`: where `peer` is, if the message may travel as a
   // descriptor; else MPI_COMM_NULL.
+  enum class Sending : std::uint8_t { kOnce, kStandardBlocking, kPersistent };
   [[nodiscard]] static Status of_outgoing(const void *buffer, MPI_Count count, MPI_Datatype type, int peer,
-                                          MPI_Comm comm, Side *side);
+                                          MPI_Comm comm, Side *side, Sending sending = Sending::kOnce);
 
   // As `of` for a matched message, whose peer is known to exist.
   [[nodiscard]] static Status of_matched(const void *buffer, MPI_Count count, MPI_Datatype type, MPI_Message message,
@@ -51,8 +54,7 @@ class Side {
   }
   // Received into, and a descriptor may come (Incoming).
   [[nodiscard]] bool may_meet_descriptor() const noexcept { return may_meet_descriptor_; }
-  // Such a side that is shorter than a descriptor: the host MPI receives into room of ours, and a descriptor that comes
-  // is a message too long.
+  // Such a side that is shorter than a descriptor: the host MPI receives into room of ours.
   [[nodiscard]] bool is_short() const noexcept { return is_short_; }
   // The receiving end of a side that is described, as a rank in MPI_COMM_WORLD.
   [[nodiscard]] int world_peer() const noexcept { return world_peer_; }
@@ -62,10 +64,11 @@ class Side {
   [[nodiscard]] Side outgoing_copy() const;
   // Plans again for memory that turned out not to be exportable.
   void plan_without_ipc();
-  // After the host MPI's part of a receive, which brought `came_bytes`: whether what came is a descriptor.
+  // After the host MPI's part of a receive, which brought `came_bytes`: whether what came is a descriptor. Where one
+  // came to lie in the program's own buffer, the bytes that were there are put back. Once for each message.
   [[nodiscard]] bool read_descriptor(std::uint64_t came_bytes, Descriptor *descriptor) const;
   // Where what the descriptor describes is to go. Valid as long as this side stays where it is.
-  [[nodiscard]] Landing landing() const noexcept;
+  [[nodiscard]] Landing landing() const;
   [[nodiscard]] MemoryKind kind() const noexcept { return kind_; }
   [[nodiscard]] Route route() const noexcept { return plan_.route; }
 
@@ -99,9 +102,29 @@ class Side {
   // For the trace. What a side is sent as; before copy_down().
   void name_message(Operation operation, int dest, int tag) noexcept { message_ = {operation, dest, tag}; }
   // A staged payload is with the host MPI, from now on; it is no more; or it was another's descriptor after all.
-  void begin_wire() noexcept {
+  // From begin_wire() on a receive may write to the buffer. Before the host MPI is given the side's arguments.
+  void begin_wire() {
+    keep_head();
     if (is_staged()) wire_.begin();
   }
+  // Of a receive into a buffer that nothing may be put in the place of, from here on: one that is sent from, too, or
+  // that a persistent request names. `is_safe`: it is to have its beginning for itself, or room of its own now.
+  void stay(bool is_safe);
+  // All that has come is in place: others may have the buffer's beginning, or write to it.
+  void release_head() noexcept {
+    if (stays_) {
+      head_.set_open(false);
+    } else {
+      head_.release();
+    }
+  }
+  // After a descriptor's payload of `came_bytes` has come: brings it from room of ours into the program's buffer, if it
+  // lies there.
+  void leave_room(std::uint64_t came_bytes) const noexcept;
+  // Nothing that comes into another receive can lie on a descriptor that came into this one; claims the beginning of
+  // the buffer for that if it has to. Within a turn.
+  [[nodiscard]] bool is_safe();
+
   void end_sent() noexcept {
     if (wire_.is_begun()) wire_.end(trace::Lane::kWire, message_, {size_bytes()});
   }
@@ -112,14 +135,15 @@ class Side {
   // short side, travels as MPI_PACKED, which matches every type; an image by the program's own type. `Count` is int or
   // MPI_Count, as the MPI function has it.
   [[nodiscard]] void *buffer() const noexcept {
-    if (!is_staged()) return is_short_ ? landing_.bytes : buffer_;
+    if (!is_staged()) return lands_apart() ? room() : buffer_;
     return plan_.form == plan::Form::kImage ? staged_.image_origin() : staged_.data();
   }
   template <typename Count>
   [[nodiscard]] Count count() const noexcept {
-    return static_cast<Count>(is_short_ ? static_cast<MPI_Count>(kDescriptorBytes) : message_count_);
+    if (is_short_) return static_cast<Count>(kDescriptorBytes);
+    return static_cast<Count>(room_ != nullptr ? static_cast<MPI_Count>(region_.size_bytes()) : message_count_);
   }
-  [[nodiscard]] MPI_Datatype type() const noexcept { return is_short_ ? MPI_PACKED : message_type_; }
+  [[nodiscard]] MPI_Datatype type() const noexcept { return lands_apart() ? MPI_PACKED : message_type_; }
 
   // Counts one call in the statistics; `bytes` of payload, or the whole side's.
   void record(Operation operation, std::uint64_t bytes, std::chrono::nanoseconds time) const noexcept {
@@ -129,8 +153,15 @@ class Side {
 
  private:
   enum class Use : std::uint8_t { kReceived, kSent, kPlain };
-  [[nodiscard]] Status classify(MPI_Count count, Use use, int peer, MPI_Comm comm);
+  [[nodiscard]] Status classify(MPI_Count count, Use use);
+  void find_peer(int peer, MPI_Comm comm, Sending sending);
+  void choose_route();
   [[nodiscard]] Status copy_up_bytes(Operation operation, const MPI_Status &status, std::uint64_t size_bytes) const;
+  void keep_head();
+  void claim_head();
+  // The host MPI receives into room of ours.
+  [[nodiscard]] bool lands_apart() const noexcept { return is_short_ || room_ != nullptr; }
+  [[nodiscard]] std::byte *room() const noexcept { return is_short_ ? landing_.bytes : room_.get(); }
   void name_buffer(const void *buffer, MPI_Count count, MPI_Datatype type);
   [[nodiscard]] bool is_wrong_null() const noexcept;
   [[nodiscard]] Status open(std::uint64_t largest_count);
@@ -146,7 +177,12 @@ class Side {
   plan::Plan plan_;
   transfer::Region region_;
   transfer::Staged staged_;
-  mutable DescriptorMessage landing_;  // of a short side of host memory: the host MPI writes here
+  // Of a side that a descriptor may come to. A short one of host memory: the host MPI writes here. A longer one of host
+  // memory: what was in its place before.
+  mutable DescriptorMessage landing_;
+  HeadClaim head_;                     // of a side of host memory into which the host MPI writes
+  std::unique_ptr<std::byte[]> room_;  // of one whose beginning is another's
+  bool stays_ = false;
   trace::Message message_;
   trace::Span wire_;
 };

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "ops/p2p/side.hpp"
+#include "progress/host_turns.hpp"
 #include "progress/tracked_requests.hpp"
 
 namespace sluice::ops {
@@ -41,6 +42,7 @@ class StagedRequest final : public progress::Tracked {
   [[nodiscard]] Status prepare() override;
   // Incoming data up.
   [[nodiscard]] Status finish(MPI_Status *status) override;
+  [[nodiscard]] int start_again(const std::shared_ptr<Tracked> &self, MPI_Request *request) override;
 
  private:
   const Operation operation_;
@@ -50,6 +52,7 @@ class StagedRequest final : public progress::Tracked {
 // (`result`), lets go of it. Returns `result`.
 inline int track(std::shared_ptr<StagedRequest> staged, MPI_Request *request, int result) {
   if (result == MPI_SUCCESS && staged->is_staged()) {
+    if (!staged->is_persistent()) progress::HostTurns::process().serve(staged);
     progress::TrackedRequests::process().add(*request, std::move(staged));
   }
   return result;

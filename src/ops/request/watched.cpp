@@ -34,7 +34,7 @@ int Watched::find_apart() const noexcept {
 MPI_Request *Watched::visible(MPI_Request *requests) {
   is_any_hidden_ = false;
   for (Entry &entry : entries_) {
-    entry.is_hidden = entry.tracked != nullptr && entry.tracked->is_active() && entry.tracked->is_hidden();
+    entry.is_hidden = is_hidden_now(entry);
     is_any_hidden_ |= entry.is_hidden;
   }
   if (!is_any_hidden_) return requests;

@@ -47,8 +47,9 @@ class Watched {
   // The array itself when none is. Valid until the next call.
   [[nodiscard]] MPI_Request *visible(MPI_Request *requests);
   [[nodiscard]] bool is_any_hidden() const noexcept { return is_any_hidden_; }
-  [[nodiscard]] bool is_hidden(int index) const noexcept {
-    return !entries_.empty() && entries_[static_cast<std::size_t>(index)].is_hidden;
+  // Whether request `index` is hidden at this moment.
+  [[nodiscard]] bool hides(int index) const noexcept {
+    return !entries_.empty() && is_hidden_now(entries_[static_cast<std::size_t>(index)]);
   }
   // A request that is complete and that the host MPI takes for inactive; -1: none. After visible() it says nothing of
   // those that were hidden then: another thread may complete one meanwhile, and it must be either hidden from the host
@@ -70,6 +71,9 @@ class Watched {
     progress::TrackedPtr tracked;
     bool is_hidden = false;  // in the last visible()
   };
+  [[nodiscard]] static bool is_hidden_now(const Entry &entry) noexcept {
+    return entry.tracked != nullptr && entry.tracked->is_active() && entry.tracked->is_hidden();
+  }
   static void retire(Entry *entry);
 
   int count_;

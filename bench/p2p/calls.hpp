@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// How a test's messages are given to MPI: plain calls, persistent requests, or partitioned ones
+// (partitioned_calls.hpp). All have the same functions, so that a test is written once. A slot is a message's number
+// (traffic.hpp).
+#pragma once
+
+#include <mpi.h>
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "bench/cli/family_options.hpp"
+#include "bench/mpi/message_type.hpp"
+#include "bench/mpi/world.hpp"
+#include "bench/p2p/traffic.hpp"
+
+namespace sluice::bench {
+
+// The messages of one rank, and a pointer for each.
+struct Slots {
+  Traffic traffic;
+  std::vector<void *> send;
+  std::vector<void *> recv;
+};
+
+// What all ways of calling share: slots, requests, and the ends of requests. Functions throw MpiError; the hot ones do
+// nothing else. Different slots may be used by different threads.
+class Calls {
+ public:
+  // type outlives the calls.
+  Calls(Slots slots, const MessageType &type);
+
+  std::size_t n_sends() const { return slots_.send.size(); }
+  std::size_t n_recvs() const { return slots_.recv.size(); }
+
+  void finish_sends() {
+    const int n = static_cast<int>(send_requests_.size());
+    check_mpi(MPI_Waitall(n, send_requests_.data(), MPI_STATUSES_IGNORE), "MPI_Waitall");
+  }
+  void finish_recvs() {
+    const int n = static_cast<int>(recv_requests_.size());
+    check_mpi(MPI_Waitall(n, recv_requests_.data(), statuses_.data()), "MPI_Waitall");
+  }
+  void finish_send(std::size_t slot) { check_mpi(MPI_Wait(&send_requests_[slot], MPI_STATUS_IGNORE), "MPI_Wait"); }
+  void finish_recv(std::size_t slot) { check_mpi(MPI_Wait(&recv_requests_[slot], &statuses_[slot]), "MPI_Wait"); }
+
+  // What the last statuses say, compared with the messages that were sent; "" when they are right.
+  std::string verify_statuses() const;
+
+ protected:
+  void release_requests() noexcept;
+
+  Slots slots_;
+  std::vector<MPI_Request> send_requests_;
+  std::vector<MPI_Request> recv_requests_;
+  std::vector<MPI_Status> statuses_;
+  int count_;
+  MPI_Datatype type_;
+};
+
+// MPI_Send, MPI_Recv, MPI_Isend, MPI_Irecv.
+class PlainCalls : public Calls {
+ public:
+  PlainCalls(Slots slots, const MessageType &type, const FamilyOptions &) : Calls(std::move(slots), type) {}
+
+  // Blocking.
+  void send(std::size_t slot) {
+    const Lane &lane = slots_.traffic.send[slot];
+    check_mpi(MPI_Send(slots_.send[slot], count_, type_, lane.peer, lane.tag, MPI_COMM_WORLD), "MPI_Send");
+  }
+  void recv(std::size_t slot) {
+    const Lane &lane = slots_.traffic.recv[slot];
+    check_mpi(MPI_Recv(slots_.recv[slot], count_, type_, lane.peer, lane.tag, MPI_COMM_WORLD, &statuses_[slot]),
+              "MPI_Recv");
+  }
+
+  // Non-blocking: start every slot, then finish all.
+  void start_send(std::size_t slot) {
+    const Lane &lane = slots_.traffic.send[slot];
+    check_mpi(MPI_Isend(slots_.send[slot], count_, type_, lane.peer, lane.tag, MPI_COMM_WORLD, &send_requests_[slot]),
+              "MPI_Isend");
+  }
+  void start_recv(std::size_t slot) {
+    const Lane &lane = slots_.traffic.recv[slot];
+    check_mpi(MPI_Irecv(slots_.recv[slot], count_, type_, lane.peer, lane.tag, MPI_COMM_WORLD, &recv_requests_[slot]),
+              "MPI_Irecv");
+  }
+};
+
+// MPI_Send_init and MPI_Recv_init once, then MPI_Start and MPI_Wait.
+class PersistentCalls : public Calls {
+ public:
+  PersistentCalls(Slots slots, const MessageType &type, const FamilyOptions &);
+  PersistentCalls(const PersistentCalls &) = delete;
+  PersistentCalls &operator=(const PersistentCalls &) = delete;
+  ~PersistentCalls() { release_requests(); }
+
+  void start_send(std::size_t slot) { check_mpi(MPI_Start(&send_requests_[slot]), "MPI_Start"); }
+  void start_recv(std::size_t slot) { check_mpi(MPI_Start(&recv_requests_[slot]), "MPI_Start"); }
+  void send(std::size_t slot) {
+    start_send(slot);
+    finish_send(slot);
+  }
+  void recv(std::size_t slot) {
+    start_recv(slot);
+    finish_recv(slot);
+  }
+};
+
+}  // namespace sluice::bench

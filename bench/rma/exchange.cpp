@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// One one-sided test at one size on this rank.
+#include "bench/rma/exchange.hpp"
+
+#include <fmt/format.h>
+
+#include <limits>
+
+#include "bench/mpi/reduction.hpp"
+
+namespace sluice::bench {
+namespace {
+
+ElementType element_of(const OneSided &test, ElementType wanted) {
+  if (test.is_one_element) {
+    return ElementType::int64;
+  }
+  return test.has_numbers ? wanted : ElementType::bytes;
+}
+
+MessageBuffer host_memory(std::uint64_t size_bytes) {
+  return {nullptr, SLUICE_MEMORY_HOST, size_bytes};
+}
+
+}  // namespace
+
+OneSidedExchange::OneSidedExchange(Session &session, const OneSided &test, std::uint64_t size_bytes,
+                                   std::uint64_t n_slots)
+    : test_(test),
+      rank_(session.world().rank()),
+      element_(element_of(test, session.options().family.type)),
+      operation_(session.options().family.operation),
+      size_bytes_(size_bytes),
+      n_slots_(n_slots),
+      type_(size_bytes),
+      origin_(host_memory(size_bytes * n_slots)),
+      compare_(host_memory(test.is_comparing ? size_bytes * n_slots : 0)),
+      result_(host_memory(test.has_result ? size_bytes * n_slots : 0)),
+      window_(session.options().family.window, size_bytes * n_slots),
+      epoch_(session.options().family.epoch, window_.window(), rank_) {
+  access_.window = window_.window();
+  access_.count = type_.count();
+  access_.type = type_.type();
+  if (test.has_numbers) {
+    const std::uint64_t n = size_bytes / element_bytes(element_);
+    if (n > static_cast<std::uint64_t>(std::numeric_limits<int>::max())) {
+      throw MpiError(fmt::format("{}: {} elements are more than a count of MPI holds", test.name, n));
+    }
+    access_.count = static_cast<int>(n);
+    access_.type = mpi_type(element_, true);
+    access_.op = mpi_operation(operation_);
+  }
+}
+
+WindowData OneSidedExchange::data(std::uint64_t iteration) const {
+  return {test_.has_numbers, element_, operation_, size_bytes_, iteration, rank_};
+}
+
+// A comparison that fails changes nothing: every other iteration makes one.
+Holds OneSidedExchange::target_after(std::uint64_t iteration) const {
+  return test_.is_comparing && iteration % 2 == 1 ? Holds::targets : test_.target_after;
+}
+
+void OneSidedExchange::prepare(std::uint64_t iteration, std::vector<std::byte> &scratch) {
+  const WindowData begin = data(iteration);
+  origin_.store(
+      [&](std::span<std::byte> memory) {
+        if (test_.origin_after == Holds::origins) {
+          begin.fill(memory, Holds::origins);
+        } else {
+          begin.poison(memory, test_.origin_after);
+        }
+      },
+      scratch);
+  compare_.store(
+      [&](std::span<std::byte> memory) {
+        if (target_after(iteration) == Holds::targets) {
+          begin.poison(memory, Holds::targets);
+        } else {
+          begin.fill(memory, Holds::targets);
+        }
+      },
+      scratch);
+  result_.store([&](std::span<std::byte> memory) { begin.poison(memory, Holds::targets); }, scratch);
+  window_.store([&](std::span<std::byte> memory) { begin.fill(memory, Holds::own); });
+}
+
+std::string OneSidedExchange::verify(std::uint64_t iteration, std::vector<std::byte> &scratch) {
+  const WindowData expected = data(iteration);
+  const bool is_origin = rank_ == kOrigin;
+  std::string wrong = window_.examine([&](std::span<const std::byte> memory) {
+    return expected.find_error(memory, is_origin ? Holds::own : target_after(iteration));
+  });
+  if (!wrong.empty()) {
+    return fmt::format("window, {}", wrong);
+  }
+  if (!is_origin) {
+    return "";
+  }
+  wrong = origin_.examine(
+      [&](std::span<const std::byte> memory) { return expected.find_error(memory, test_.origin_after); }, scratch);
+  if (!wrong.empty()) {
+    return fmt::format("origin, {}", wrong);
+  }
+  if (test_.has_result) {
+    wrong = result_.examine(
+        [&](std::span<const std::byte> memory) { return expected.find_error(memory, Holds::targets); }, scratch);
+  }
+  return wrong.empty() ? "" : fmt::format("result, {}", wrong);
+}
+
+void OneSidedExchange::run(std::uint64_t n_accesses) {
+  epoch_.begin();
+  for (std::uint64_t i = 0; rank_ == kOrigin && i < n_accesses; ++i) {
+    const std::uint64_t place = i % n_slots_ * size_bytes_;
+    access_.origin = origin_.data() + place;
+    access_.compare = compare_.data() + (test_.is_comparing ? place : 0);
+    access_.result = result_.data() + (test_.has_result ? place : 0);
+    access_.offset = window_.target_offset() + static_cast<MPI_Aint>(place);
+    check_mpi(test_.access(access_), test_.name.c_str());
+  }
+  epoch_.end();
+}
+
+}  // namespace sluice::bench

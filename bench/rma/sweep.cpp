@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What all one-sided tests share: for each size, first the checked iterations, then the timed blocks.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "bench/catalogue.hpp"
+#include "bench/measure/chosen_loop.hpp"
+#include "bench/mpi/rank_samples.hpp"
+#include "bench/rma/exchange.hpp"
+#include "bench/rma/one_sided.hpp"
+
+namespace sluice::bench {
+namespace {
+
+constexpr std::uint64_t kMemoryBudgetBytes = std::uint64_t{64} << 20;
+constexpr std::uint64_t kOneElementBytes = 8;
+
+// OSU's numbers of iterations.
+Loop one_sided_loop(bool is_bandwidth, std::uint64_t size_bytes) {
+  constexpr std::uint64_t kLargeMessage = 8192;
+  if (is_bandwidth) {
+    return size_bytes > kLargeMessage ? Loop{.warmup = 2, .iterations = 20} : Loop{.warmup = 10, .iterations = 100};
+  }
+  return size_bytes > kLargeMessage ? Loop{.warmup = 10, .iterations = 1000} : Loop{.warmup = 100, .iterations = 10000};
+}
+
+class OneSidedSweep {
+ public:
+  OneSidedSweep(Session &session, const OneSided &test)
+      : session_(session),
+        test_(test),
+        n_accesses_(test.is_bandwidth ? session.options().window : 1),
+        is_origin_(session.world().rank() == kOrigin) {}
+
+  void run() {
+    const Options &options = session_.options();
+    session_.add_note(fmt::format("window memory: {}, synchronisation: {}", word_of(options.family.window),
+                                  word_of(options.family.epoch)));
+    session_.begin({{"direct"}, {}});
+    for (const std::uint64_t size : options.sizes) {
+      Row row;
+      row.size_bytes = test_.is_one_element ? kOneElementBytes : size;
+      const Loop loop = chosen_loop(options, one_sided_loop(test_.is_bandwidth, row.size_bytes));
+      row.check.n_iterations = checked_iterations(options.check, loop.iterations);
+      const auto exchange = agree_on_exchange(row.size_bytes);
+      row.check.failure = session_.world().first_error(check(*exchange, row.check.n_iterations, row.size_bytes));
+      if (row.check.failure.empty()) {
+        row.series.push_back({"direct", {}});
+        for (std::uint64_t block = 0; block < options.repeat; ++block) {
+          row.series.front().blocks.push_back(time(*exchange, loop, row.size_bytes));
+        }
+      }
+      session_.add(std::move(row));
+    }
+  }
+
+ private:
+  // Accesses of one iteration that do not share memory: two that write one place at once leave nobody knows what.
+  std::uint64_t n_slots(std::uint64_t size) const {
+    return std::clamp<std::uint64_t>(kMemoryBudgetBytes / std::max<std::uint64_t>(size, 1), 1, n_accesses_);
+  }
+
+  // On every rank, or AgreedError on every rank. The limits that throw are the same everywhere; a rank whose window
+  // cannot be made ends the run by itself.
+  std::unique_ptr<OneSidedExchange> agree_on_exchange(std::uint64_t size) {
+    std::unique_ptr<OneSidedExchange> exchange;
+    const std::string error =
+        error_of([&] { exchange = std::make_unique<OneSidedExchange>(session_, test_, size, n_slots(size)); });
+    session_.world().agree(error.empty() ? "" : fmt::format("size {}: {}", size, error));
+    return exchange;
+  }
+
+  std::string check(OneSidedExchange &exchange, std::uint64_t n_iterations, std::uint64_t size) {
+    std::string failure;
+    for (std::uint64_t iteration = 0; iteration < n_iterations; ++iteration) {
+      exchange.prepare(iteration, scratch_);
+      session_.world().barrier();
+      exchange.epoch().open();
+      exchange.run(n_slots(size));
+      exchange.epoch().close();
+      session_.world().barrier();
+      const std::string wrong = exchange.verify(iteration, scratch_);
+      if (failure.empty() && !wrong.empty()) {
+        failure = fmt::format("size {}, iteration {}, {}", size, iteration, wrong);
+      }
+    }
+    return failure;
+  }
+
+  Summary time(OneSidedExchange &exchange, const Loop &loop, std::uint64_t size) {
+    exchange.prepare(0, scratch_);
+    session_.world().barrier();
+    exchange.epoch().open();
+    std::vector<double> samples = sample_us(loop, [&] { exchange.run(n_accesses_); });
+    exchange.epoch().close();
+    samples = largest_of_ranks(std::move(samples), is_origin_);
+    const Summary times = summarise(std::move(samples), session_.options().percentiles);
+    return test_.is_bandwidth ? rate_of(times, static_cast<double>(size) * static_cast<double>(n_accesses_)) : times;
+  }
+
+  Session &session_;
+  const OneSided &test_;
+  std::uint64_t n_accesses_;
+  bool is_origin_;
+  std::vector<std::byte> scratch_;
+};
+
+}  // namespace
+
+OneSidedRegistration::OneSidedRegistration(OneSided test) {
+  const auto shared = std::make_shared<const OneSided>(std::move(test));
+  Registration({.name = shared->name,
+                .title = shared->title + " by rank 0 to memory of rank 1",
+                .family = Family::rma,
+                .metric = shared->is_bandwidth ? Metric::bandwidth_mbps : Metric::latency_us,
+                .has_sizes = !shared->is_one_element,
+                .min_size = shared->is_bandwidth ? std::uint64_t{1} : std::uint64_t{0},
+                .is_host_only = true,
+                .has_element_type = shared->has_numbers && !shared->is_one_element,
+                .has_operation = shared->has_numbers && !shared->is_comparing,
+                .run = [shared](Session &session) { OneSidedSweep(session, *shared).run(); }});
+}
+
+}  // namespace sluice::bench

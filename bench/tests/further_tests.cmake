@@ -1,0 +1,192 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# Short real runs of the tests beyond latency, bw and bibw, and the proof for each that its check sees spoiled data.
+# Included by CMakeLists.txt, whose variables it uses.
+list(GET SLUICE_HOST_MPIS 0 first_mpi)
+set(brief -i 8 -x 1 -c)
+
+# One launch runs many tests: starting ranks takes longer than most of them. `full` says which runs the quick set omits.
+function(_bench_list name n_ranks mpis labels tests)
+  list(JOIN tests "," names)
+  sluice_add_rank_test(sluice-bench NAME bench.${name} MPIS ${mpis} RANKS ${n_ranks} ${no_sluice} ${labels}
+                       ARGS ${names} ${ARGN})
+endfunction()
+set(other_mpis ${SLUICE_HOST_MPIS})
+list(REMOVE_ITEM other_mpis ${first_mpi})
+# Open MPI here is of standard 3.1: it has neither persistent collectives nor partitioned messages.
+set(newer_mpis ${other_mpis})
+list(REMOVE_ITEM newer_mpis ompi4)
+
+# Point to point.
+set(pair_tests latency_persistent bw_persistent bibw_persistent latency_mt message_rate)
+set(group_tests multi_lat mbw_mr bw_fan_in bw_fan_out)
+foreach(set "first_mpi;bench" "other_mpis;full")
+  list(GET set 0 mpis)
+  list(GET set 1 label)
+  _bench_list(pairs 2 "${${mpis}}" ${label} "${pair_tests}" --sizes 8,8193 ${brief} -W 16)
+  _bench_list(groups 4 "${${mpis}}" ${label} "${group_tests}" --sizes 8,8193 ${brief} -W 4)
+endforeach()
+_bench_list(partitioned 2 ${first_mpi} "" partitioned_latency --sizes 1,100,8192 ${brief} -q 4)
+_bench_list(partitioned 2 "${newer_mpis}" full partitioned_latency --sizes 1,100,8192 ${brief} -q 4)
+_bench_list(fan_in_window 3 ${first_mpi} "" bw_fan_in --sizes 8 ${brief} -W 4 -b multiple)
+_bench_list(threads_device 2 ${first_mpi} "" latency_mt ${stub} --force -t 3 --sizes 8 ${brief})
+_bench_list(pairs_naive 2 ${first_mpi} "" "latency_persistent;bibw_persistent" ${stub} --naive --sizes 8,8193 ${brief} -W 4)
+_bench_list(groups_naive 4 ${first_mpi} "" "mbw_mr;bw_fan_out" ${stub} --naive --sizes 8193 ${brief} -W 4)
+
+# Collectives: every one in its three forms, on an odd number of ranks.
+set(reductions allreduce reduce reduce_scatter reduce_scatter_block scan exscan)
+set(movements allgather allgatherv alltoall alltoallv alltoallw bcast gather gatherv scatter scatterv)
+set(neighborhoods neighbor_allgather neighbor_allgatherv neighbor_alltoall neighbor_alltoallv neighbor_alltoallw)
+set(blocking ${reductions} ${movements} ${neighborhoods})
+list(TRANSFORM blocking PREPEND i OUTPUT_VARIABLE nonblocking)
+list(TRANSFORM blocking APPEND _persistent OUTPUT_VARIABLE persistent)
+# MPICH 4.0, and Intel MPI after it, copies the root's own block when the request is made and never again: these two find what was there then.
+set(persistent_but_roots ${persistent})
+list(REMOVE_ITEM persistent_but_roots gather_persistent scatter_persistent)
+set(both_sizes --sizes 8,8200 ${brief})
+_bench_list(blocking 3 ${first_mpi} "" "${blocking}" ${both_sizes})
+_bench_list(nonblocking 3 ${first_mpi} "" "${nonblocking}" ${both_sizes})
+_bench_list(persistent 3 mpich4 "" "${persistent_but_roots}" ${both_sizes})
+_bench_list(persistent_roots 3 mpich5 "" "gather_persistent;scatter_persistent" ${both_sizes})
+_bench_list(blocking 3 "${other_mpis}" full "${blocking}" ${both_sizes})
+_bench_list(nonblocking 3 "${other_mpis}" full "${nonblocking}" ${both_sizes})
+_bench_list(persistent 3 impi full "${persistent_but_roots}" ${both_sizes})
+_bench_list(persistent 3 mpich5 full "${persistent}" ${both_sizes})
+_bench_list(barriers 3 ${first_mpi} "" "barrier;ibarrier;barrier_persistent" ${brief})
+_bench_list(barriers 3 "${newer_mpis}" full "barrier;ibarrier;barrier_persistent" ${brief})
+foreach(type mpi_char mpi_long mpi_float mpi_double)
+  foreach(operation sum max min)
+    _bench_list(${type}_${operation} 3 ${first_mpi} full "allreduce;exscan;reduce_scatter" -T ${type} --op ${operation}
+                --sizes 8,4000 ${brief})
+  endforeach()
+endforeach()
+_bench_list(floats 3 ${first_mpi} "" "allreduce;exscan" -T mpi_float --sizes 8,4000 ${brief})
+_bench_list(allreduce_after_barrier 3 ${first_mpi} "" allreduce --sync barrier --sizes 8 ${brief} --repeat 3)
+_bench_list(ialltoall_with_progress 3 ${first_mpi} "" ialltoall -t 4 --sizes 8200 ${brief} -f -z)
+_bench_list(torus 4 ${first_mpi} "" "${neighborhoods}" -N cart:2:2 --sizes 100 ${brief})
+_bench_list(torus 4 "${other_mpis}" full "${neighborhoods}" -N cart:2:2 --sizes 100 ${brief})
+_bench_list(torus_of_two 2 "${SLUICE_HOST_MPIS}" full "${neighborhoods}" --sizes 100 ${brief})
+
+# Collectives on device memory: staged by hand, on a stub module.
+_bench_list(collectives_naive 3 ${first_mpi} "" "allreduce;bcast;gather;alltoallv;exscan;neighbor_allgather"
+            ${stub} --naive ${both_sizes})
+_bench_list(ireduce_compare 3 ${first_mpi} "" ireduce ${stub} --compare-naive --force --sizes 8200 ${brief} D H)
+
+# One-sided: every access; each kind of window and each synchronisation once in the quick set, all pairs in the full one.
+set(accesses put_latency get_latency put_bw get_bw acc_latency get_acc_latency)
+set(atomics fop_latency cas_latency)
+list(JOIN accesses "," access_names)
+list(JOIN atomics "," atomic_names)
+foreach(window create allocate dynamic)
+  foreach(epoch flush flush_local lock lock_all fence pscw)
+    # Open MPI as it is started here has no component for other windows than those that it allocates.
+    set(others ${other_mpis})
+    if(NOT window STREQUAL "allocate")
+      set(others ${newer_mpis})
+    endif()
+    set(label full)
+    if("${window}:${epoch}" MATCHES "create:(flush|lock_all)|allocate:(flush_local|pscw)|dynamic:(lock|fence)")
+      set(label bench)
+    endif()
+    _bench_list(one_sided_${window}_${epoch} 2 ${first_mpi} ${label} "${accesses}" -w ${window} -s ${epoch}
+                --sizes 8,8200 ${brief} -W 4)
+    _bench_list(one_sided_${window}_${epoch} 2 "${others}" full "${accesses}" -w ${window} -s ${epoch}
+                --sizes 8,8200 ${brief} -W 4)
+    _bench_list(atomics_${window}_${epoch} 2 ${first_mpi} ${label} "${atomics}" -w ${window} -s ${epoch} ${brief})
+    _bench_list(atomics_${window}_${epoch} 2 "${others}" full "${atomics}" -w ${window} -s ${epoch} ${brief})
+  endforeach()
+endforeach()
+_bench_list(accumulate_float 2 ${first_mpi} "" "acc_latency;get_acc_latency" -T mpi_float --op max --sizes 8,4000 ${brief})
+
+# What an MPI lacks: a line that names it.
+sluice_add_rank_test(sluice-bench NAME bench.names_what_is_missing MPIS ompi4 ${no_sluice}
+                     LAUNCH --expect-exit 1 --expect-output "partitioned_latency: rank 0: size 8: this MPI (standard 3.1) has no MPI_Pready"
+                            --expect-output "allreduce_persistent: rank 0: size 8: this MPI (standard 3.1) has no MPI_Allreduce_init"
+                            --expect-output "2 of 2 tests failed"
+                     ARGS partitioned_latency,allreduce_persistent --sizes 8 ${brief})
+
+# Every test must see every fault: each of the list ends with a line of its own, and none is left over.
+set(preload --preload-above $<TARGET_FILE:sluice_bench_spoiling_mpi_${SLUICE_HOST_MPI_${first_mpi}_FLAVOUR}>)
+function(_bench_see mode name n_ranks labels tests)
+  list(LENGTH tests n)
+  set(size 4096)
+  set(sizes --sizes 4096)
+  if(name STREQUAL "atomics")
+    set(size 8)
+    set(sizes "")
+  endif()
+  list(JOIN tests "," names)
+  set(expected --expect-output "size ${size}, iteration 0, " --expect-output "${n} of ${n} tests failed")
+  foreach(test IN LISTS tests)
+    list(APPEND expected --expect-output "sluice-bench: ${test}: rank")
+  endforeach()
+  sluice_add_rank_test(sluice-bench NAME bench.${name}_see_${mode} MPIS ${first_mpi} RANKS ${n_ranks} ${no_sluice} fault
+                       ${labels}
+                       LAUNCH ${preload} --env SPOIL_MIN_BYTES=1000 --env SPOIL_MODE=${mode} --expect-exit 1 ${expected}
+                       ARGS ${names} ${sizes} -i 2)
+endfunction()
+set(pair_tests latency bw bibw ${pair_tests} partitioned_latency)
+foreach(mode flip tail lost element outside)
+  _bench_see(${mode} pairs 2 "" "${pair_tests}")
+  _bench_see(${mode} groups 4 "" "${group_tests}")
+  _bench_see(${mode} blocking 3 "" "${blocking}")
+  _bench_see(${mode} accesses 2 "" "${accesses}")
+  _bench_see(${mode} atomics 2 "" "${atomics}")
+  _bench_see(${mode} nonblocking 3 full "${nonblocking}")
+  _bench_see(${mode} persistent 3 full "${persistent}")
+endforeach()
+_bench_see(swap movements 3 "" "allgather;allgatherv;alltoall;alltoallv;alltoallw;gather;gatherv;neighbor_allgather;neighbor_allgatherv;neighbor_alltoallw")
+function(_bench_spoils_nothing name n_ranks tests)
+  list(JOIN tests "," names)
+  sluice_add_rank_test(sluice-bench NAME bench.${name}_unspoiled MPIS ${first_mpi} RANKS ${n_ranks} ${no_sluice} fault
+                       LAUNCH ${preload} --env SPOIL_MODE=none ARGS ${names} -i 2 ${ARGN})
+endfunction()
+_bench_spoils_nothing(blocking 3 "${blocking}" --sizes 4096)
+_bench_spoils_nothing(accesses 2 "${accesses}" --sizes 4096)
+_bench_spoils_nothing(atomics 2 "${atomics}")
+# Data of the operation before: each by itself, because what the test before left would be seen for another reason.
+function(_bench_sees_stale n_ranks labels)
+  foreach(test IN LISTS ARGN)
+    sluice_add_rank_test(sluice-bench NAME bench.${test}_sees_stale MPIS ${first_mpi} RANKS ${n_ranks} ${no_sluice} fault
+                         ${labels}
+                         LAUNCH ${preload} --env SPOIL_MIN_BYTES=1000 --env SPOIL_MODE=stale --expect-exit 1
+                                --expect-output "size 4096, iteration 1, received"
+                         ARGS ${test} --sizes 4096 -i 2)
+  endforeach()
+endfunction()
+_bench_sees_stale(2 "" latency)
+_bench_sees_stale(3 "" allreduce)
+set(further ${blocking} ${nonblocking})
+list(REMOVE_ITEM further allreduce)
+_bench_sees_stale(3 full ${further})
+sluice_add_rank_test(sluice-bench NAME bench.barriers_see_skip MPIS ${first_mpi} RANKS 3 ${no_sluice} fault
+                     LAUNCH ${preload} --env SPOIL_MODE=skip --expect-exit 1
+                            --expect-output "before the last one came" --expect-output "3 of 3 tests failed"
+                     ARGS barrier,ibarrier,barrier_persistent -i 2)
+
+# Mistakes.
+function(_bench_refuses name n_ranks status text)
+  sluice_add_rank_test(sluice-bench NAME bench.${name} MPIS ${first_mpi} RANKS ${n_ranks} ${no_sluice}
+                       LAUNCH --expect-exit ${status} --expect-output "${text}" ARGS ${ARGN})
+endfunction()
+_bench_refuses(odd_pairs 3 1 "needs at least 2 ranks, an even number" mbw_mr)
+_bench_refuses(lonely_collective 1 1 "allreduce needs at least 2 ranks" allreduce)
+_bench_refuses(sizes_of_barrier 2 2 "takes no sizes" barrier -m 8)
+_bench_refuses(odd_element 2 2 "sizes are multiples of 4" allreduce --sizes 7)
+_bench_refuses(one_sided_device 2 2 "put_latency measures host memory only, so far" put_latency ${stub})
+_bench_refuses(unaware_collective 2 1 "does not take stub device memory" allreduce ${stub})
+
+# Ranks that were given different arguments must end, not wait for each other.
+foreach(mpi ${first_mpi} ompi4)
+  sluice_add_rank_test(sluice-bench NAME bench.unequal_arguments MPIS ${mpi} RANKS 1 ${no_sluice}
+                       LAUNCH --expect-exit 1 --expect-output "started with different arguments"
+                       ARGS latency --sizes 8 : -n 1 ${CMAKE_RUNTIME_OUTPUT_DIRECTORY}/sluice-bench.${SLUICE_HOST_MPI_${mpi}_FLAVOUR}
+                            latency --sizes 16)
+endforeach()
+
+# The published schema, and CSV.
+set(plain_launch ${SLUICE_LAUNCH} --mpi ${first_mpi} -n 2 --)
+add_test(NAME bench.schema
+         COMMAND ${Python3_EXECUTABLE} ${CMAKE_CURRENT_SOURCE_DIR}/schema_test.py ${plain_launch}
+                 ${CMAKE_RUNTIME_OUTPUT_DIRECTORY}/sluice-bench.${SLUICE_HOST_MPI_${first_mpi}_FLAVOUR})
+set_tests_properties(bench.schema PROPERTIES LABELS "bench;ranks-2" SKIP_RETURN_CODE 77 TIMEOUT 300
+                     ENVIRONMENT "TEST_PYTHON_ENVS=${SLUICE_PYTHON_ENVS}")

@@ -1,0 +1,72 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""Runs sluice-bench and holds its JSON against docs/sluice-bench.schema.json, and its CSV against the JSON.
+
+  schema_test.py <sluice-bench of any flavour, the rest of the command line that starts it in front>
+
+Exit status 77 when the validator is not here.
+"""
+
+import csv
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+SYSTEM_PYTHON = "/usr/bin/python3"  # the one that Debian's packages are for
+try:
+    import jsonschema
+except ImportError:
+    if os.path.realpath(sys.executable) != os.path.realpath(SYSTEM_PYTHON) and os.path.exists(SYSTEM_PYTHON):
+        os.execv(SYSTEM_PYTHON, [SYSTEM_PYTHON, *sys.argv])
+    print("skipped: no python3-jsonschema here (tools/setup installs it)")
+    sys.exit(77)
+
+SCHEMA = pathlib.Path(__file__).resolve().parents[2] / "docs" / "sluice-bench.schema.json"
+RUNS = (["latency", "--sizes", "8,64", "-i", "9", "-x", "1", "-z"],
+        ["mbw_mr", "--sizes", "8", "-i", "9", "-x", "1", "--repeat", "2", "--check", "none"],
+        ["allreduce", "--sizes", "8,64", "-i", "9", "-x", "1", "-T", "mpi_float"],
+        ["ibcast", "--sizes", "8", "-i", "9", "-x", "1"],
+        ["barrier", "-i", "9", "-x", "1"],
+        ["init"])
+
+
+def check_csv(path, document):
+    with open(path, newline="", encoding="utf-8") as file:
+        lines = list(csv.DictReader(file))
+    blocks = [(row["size_bytes"], series["name"], block, row.get("extras", {}))
+              for row in document["rows"] for series in row["series"] for block in series["blocks"]]
+    assert len(lines) == len(blocks), f"{len(lines)} lines of CSV for {len(blocks)} blocks"
+    for line, (size, name, block, extras) in zip(lines, blocks):
+        assert None not in line and None not in line.values(), f"a line with too many or too few fields: {line}"
+        assert (int(line["size_bytes"]), line["series"]) == (size, name), line
+        for key in ("mean", "median", "min", "max", "p99", "stddev"):
+            assert abs(float(line[key]) - block[key]) <= 1e-9 * max(1, abs(block[key])), (key, line, block)
+        for key, value in extras.items():
+            assert abs(float(line[key]) - value) <= 1e-9 * max(1, abs(value)), (key, line)
+
+
+def main():
+    schema = json.loads(SCHEMA.read_text(encoding="utf-8"))
+    validator = jsonschema.Draft7Validator(schema)
+    validator.check_schema(schema)
+    with tempfile.TemporaryDirectory() as folder:
+        json_path, csv_path = pathlib.Path(folder) / "run.json", pathlib.Path(folder) / "run.csv"
+        for words in RUNS:
+            command = [*sys.argv[1:], *words, "--json", str(json_path), "--csv", str(csv_path)]
+            done = subprocess.run(command, capture_output=True, text=True, check=False)
+            assert done.returncode == 0, f"{command}: {done.stdout}{done.stderr}"
+            document = json.loads(json_path.read_text(encoding="utf-8"))
+            errors = [f"{'/'.join(map(str, error.path))}: {error.message}" for error in validator.iter_errors(document)]
+            assert not errors, f"{words}: {errors}"
+            check_csv(csv_path, document)
+            # The schema must be able to say no.
+            del document["rows"][0]["series"][0]["blocks"][0]["median"]
+            assert not validator.is_valid(document), "a block without its median passes"
+    print(f"{len(RUNS)} runs hold to the schema")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Heads: the beginnings of host buffers into which a descriptor may come to lie. Programs that measure post a window of
+// receives into one and the same buffer; a descriptor that came into one of them would be overwritten by what comes
+// into the next, before anybody has read it. Where that could be, all receives but one get room of their own,
+// and leave the beginning of the buffer alone while that one waits.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <mutex>
+#include <unordered_map>
+#include <utility>
+
+#include "transfer/staged.hpp"
+
+namespace sluice::ops {
+
+// One beginning, claimed until destroyed, and open while its receive waits for what comes. Movable.
+class HeadClaim {
+ public:
+  HeadClaim() noexcept = default;
+  HeadClaim(HeadClaim &&other) noexcept : address_(std::exchange(other.address_, 0)) {}
+  HeadClaim &operator=(HeadClaim &&other) noexcept {
+    if (this != &other) {
+      release();
+      address_ = std::exchange(other.address_, 0);
+    }
+    return *this;
+  }
+  HeadClaim(const HeadClaim &) = delete;
+  HeadClaim &operator=(const HeadClaim &) = delete;
+  ~HeadClaim() { release(); }
+
+  [[nodiscard]] bool is_empty() const noexcept { return address_ == 0; }
+  void set_open(bool is_open) noexcept;
+  void release() noexcept;
+
+ private:
+  friend class Heads;
+  std::uintptr_t address_ = 0;
+};
+
+class Heads {
+ public:
+  // The process's. Never destroyed.
+  static Heads &process();
+
+  // Claims where a descriptor comes to lie in `region`, which is as long as one or longer. An empty claim when
+  // another's beginning is less than a descriptor's length away. Any thread.
+  [[nodiscard]] HeadClaim claim(const transfer::Region &region);
+  // transfer::scatter() into a region that could not be claimed: not to bytes in which the receive that holds the claim
+  // may find a descriptor, as long as it waits. What comes into that one lies there in the end, since the program has
+  // given both the same place. Any thread.
+  void scatter_around(const transfer::Region &region, const std::byte *packed, std::uint64_t size_bytes) noexcept;
+
+ private:
+  friend class HeadClaim;
+  struct Held {
+    transfer::Region region;
+    bool is_open = true;
+  };
+  [[nodiscard]] Held *find_locked(std::uintptr_t address) noexcept;
+  void set_open(std::uintptr_t address, bool is_open) noexcept;
+  void release(std::uintptr_t address) noexcept;
+
+  std::mutex mutex_;
+  std::unordered_map<std::uintptr_t, Held> held_;  // at most one in each stretch of a descriptor's length
+};
+
+}  // namespace sluice::ops

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "progress/host_turns.hpp"
+
+#include "base/log.hpp"
+#include "progress/thread.hpp"
+#include "wire/channel.hpp"
+#include "wire/host.hpp"
+
+namespace sluice::progress {
+namespace {
+
+bool is_over(const std::weak_ptr<Tracked> &served) {
+  const TrackedPtr tracked = served.lock();
+  return tracked == nullptr || !tracked->is_active();
+}
+
+}  // namespace
+
+void HostTurns::serve(const TrackedPtr &tracked) {
+  if (!ProgressThread::process().is_running()) return;
+  const std::scoped_lock lock(mutex_);
+  served_.push_back(tracked);
+  come();
+}
+
+bool HostTurns::advance() {
+  // Any call that looks for a message makes the host MPI serve all that is under way.
+  int is_there = 0;
+  if (wire::host().MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, wire::Channel::process().comm(), &is_there,
+                              MPI_STATUS_IGNORE) != MPI_SUCCESS) {
+    log::warn_once("host_turns", "progress", "the host MPI could not be served by the progress thread");
+  }
+  const std::scoped_lock lock(mutex_);
+  std::erase_if(served_, is_over);
+  if (!ProgressThread::process().is_running())
+    served_.clear();  // nothing is owed to a persistent one that stays active
+  return may_go(served_.empty());
+}
+
+}  // namespace sluice::progress
