@@ -7,6 +7,7 @@
 
 #include "base/log.hpp"
 #include "progress/engine.hpp"
+#include "progress/host_turns.hpp"
 #include "wire/host.hpp"
 
 namespace sluice::progress {
@@ -18,8 +19,10 @@ std::size_t TrackedRequests::Hash::operator()(MPI_Request request) const noexcep
   return std::hash<std::uintptr_t>()(bits);
 }
 
-int Tracked::start_again(const std::shared_ptr<Tracked> & /*self*/, MPI_Request *request) {
-  return wire::host().MPI_Start(request);
+int Tracked::start_again(const std::shared_ptr<Tracked> &self, MPI_Request *request) {
+  const int result = wire::host().MPI_Start(request);
+  if (result == MPI_SUCCESS) HostTurns::process().serve(self);
+  return result;
 }
 
 TrackedRequests &TrackedRequests::process() {

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "ops/request/collective.hpp"
+#include "progress/host_turns.hpp"
 #include "progress/tracked_requests.hpp"
 #include "wire/channel.hpp"
 #include "wire/host.hpp"
@@ -90,7 +91,9 @@ int execute_with_request(const Call &call, Sides sides) {
   }
   // What was lent to the host MPI stays where it is when its owner moves.
   if (is_staged) {
-    progress::TrackedRequests::process().add(*call.request, std::make_shared<StagedCollective>(call, std::move(sides)));
+    const auto staged = std::make_shared<StagedCollective>(call, std::move(sides));
+    if (!staged->is_persistent()) progress::HostTurns::process().serve(staged);
+    progress::TrackedRequests::process().add(*call.request, staged);
   }
   return MPI_SUCCESS;
 }

@@ -19,12 +19,6 @@ Status StagedRequest::prepare() {
   return {};
 }
 
-int StagedRequest::start_again(const std::shared_ptr<Tracked> &self, MPI_Request *request) {
-  const int result = Tracked::start_again(self, request);
-  if (result == MPI_SUCCESS) progress::HostTurns::process().serve(self);
-  return result;
-}
-
 Status StagedRequest::finish(MPI_Status *status) {
   const statistics::Stopwatch watch;
   send_side.end_sent();

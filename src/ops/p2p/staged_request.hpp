@@ -42,7 +42,6 @@ class StagedRequest final : public progress::Tracked {
   [[nodiscard]] Status prepare() override;
   // Incoming data up.
   [[nodiscard]] Status finish(MPI_Status *status) override;
-  [[nodiscard]] int start_again(const std::shared_ptr<Tracked> &self, MPI_Request *request) override;
 
  private:
   const Operation operation_;
