@@ -18,7 +18,8 @@
 #   FAULT_RANK <r>         the only rank on which the fault is in force (default: all)
 #   [NO_SLUICE]            the host MPI alone
 #   [NO_BACKEND_ARGUMENT]
-#   [NO_BACKENDS_NONE])    with BACKENDS none: leaves SLUICE_BACKENDS to ENV
+#   [NO_BACKENDS_NONE]     with BACKENDS none: leaves SLUICE_BACKENDS to ENV
+#   [NO_SANITIZER])        not under the sanitizers: others show them the same code
 #
 # A test is named <name>.<mpi>.<backend>.n<ranks>. A program that ends with 77 counts as skipped. A test with the label
 # `full` is left out of the quick set (ctest -LE full).
@@ -105,7 +106,7 @@ function(_sluice_test_backends out wanted)
 endfunction()
 
 function(sluice_add_rank_test program)
-  cmake_parse_arguments(arg "NO_SLUICE;NO_BACKEND_ARGUMENT;NO_BACKENDS_NONE" "NAME;TIMEOUT;FAULT;FAULT_RANK"
+  cmake_parse_arguments(arg "NO_SLUICE;NO_SANITIZER;NO_BACKEND_ARGUMENT;NO_BACKENDS_NONE" "NAME;TIMEOUT;FAULT;FAULT_RANK"
                         "RANKS;MPIS;BACKENDS;ARGS;LAUNCH;ENV;LABELS;WRAP" ${ARGN})
   if(arg_UNPARSED_ARGUMENTS)
     message(FATAL_ERROR "sluice_add_rank_test(${program}): unknown ${arg_UNPARSED_ARGUMENTS}")
@@ -169,7 +170,7 @@ function(_sluice_add_one_rank_test)
   set(labels ${arg_LABELS} ranks-${n} backend-${backend} mpi-${mpi})
   list(GET SLUICE_HOST_MPIS 0 first_mpi)
   # The sanitizers see our code the same under every host MPI; the emulated device is the one whose runtime they cover.
-  if(mpi STREQUAL first_mpi AND NOT "full" IN_LIST labels AND NOT arg_NO_SLUICE
+  if(mpi STREQUAL first_mpi AND NOT "full" IN_LIST labels AND NOT arg_NO_SLUICE AND NOT arg_NO_SANITIZER
      AND (fault_knob OR backend STREQUAL "none"))
     list(APPEND labels sanitize)
   endif()

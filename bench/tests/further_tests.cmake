@@ -6,6 +6,9 @@ set(brief -i 8 -x 1 -c)
 
 # One launch runs many tests: starting ranks takes longer than most of them. `full` says which runs the quick set omits.
 function(_bench_list name n_ranks mpis labels tests)
+  if(NOT mpis)  # none here but the first
+    return()
+  endif()
   list(JOIN tests "," names)
   sluice_add_rank_test(sluice-bench NAME bench.${name} MPIS ${mpis} RANKS ${n_ranks} ${no_sluice} ${labels}
                        ARGS ${names} ${ARGN})
