@@ -143,6 +143,7 @@ sluice_result_t enqueue_copies(sluice_queue_t *queue, const sluice_copy_t *copie
   if (n_copies == 0) return SLUICE_SUCCESS;
   const ContextScope scope(queue->context);
   if (scope.result() != SLUICE_SUCCESS) return scope.result();
+  if (const sluice_result_t marked = tickets_mark(queue); marked != SLUICE_SUCCESS) return marked;
   for (size_t at = 0; at < n_copies;) {
     size_t n_taken = 0;
     if (n_copies - at > 1 && enqueue_batch(queue, copies + at, n_copies - at, &n_taken)) {
@@ -163,7 +164,7 @@ sluice_result_t enqueue_copies(sluice_queue_t *queue, const sluice_copy_t *copie
 sluice_result_t enqueue_ticket(sluice_queue_t *queue, uint64_t *ticket) {
   const ContextScope scope(queue->context);
   if (scope.result() != SLUICE_SUCCESS) return scope.result();
-  const sluice_result_t result = ticket_enqueue(queue);
+  const sluice_result_t result = ticket_enqueue_unmarked(queue);
   *ticket = queue->last_ticket;
   return result;
 }
@@ -182,6 +183,7 @@ sluice_result_t copy(sluice_queue_t *queue, void *dst, const void *src, size_t s
     const ContextScope scope(queue->context);
     sluice_result_t result = scope.result();
     if (result == SLUICE_SUCCESS && copy_small(queue, dst, src, size_bytes, &result)) return result;
+    if (result == SLUICE_SUCCESS) result = tickets_mark(queue);
     if (result == SLUICE_SUCCESS && size_bytes != 0) result = enqueue_one(queue, dst, src, size_bytes);
     if (result == SLUICE_SUCCESS) result = ticket_enqueue(queue);
     if (result != SLUICE_SUCCESS) return result;

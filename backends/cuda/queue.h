@@ -35,6 +35,7 @@ struct sluice_queue {
 
   uint64_t *word = nullptr;  // kFlag: host word that the stream writes each ticket to
   CUdeviceptr word_address = 0;
+  uint64_t first_unmarked = 0;            // from this ticket on none is written yet; 0: all are
   std::array<CUevent, kEvents> events{};  // kEvent: one for each ticket in flight
 
   uint32_t n_polls = 0;
@@ -56,6 +57,11 @@ sluice_result_t tickets_open(sluice_queue *queue);
 sluice_result_t tickets_close(sluice_queue *queue);
 // Marks the end of what was enqueued so far; the number is queue->last_ticket.
 sluice_result_t ticket_enqueue(sluice_queue *queue);
+// The same for one that is rather tested than waited for: as long as nothing is enqueued behind it, an empty stream
+// says as much as a mark, and the device has a command less to do.
+sluice_result_t ticket_enqueue_unmarked(sluice_queue *queue);
+// Before anything is enqueued behind such a ticket.
+sluice_result_t tickets_mark(sluice_queue *queue);
 sluice_result_t ticket_test(sluice_queue *queue, uint64_t ticket);
 sluice_result_t ticket_wait(sluice_queue *queue, uint64_t ticket);
 

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <span>
 #include <thread>
 #include <vector>
@@ -57,6 +58,35 @@ TEST(Tickets, AreDoneInOrder) {
   std::vector<std::byte> after;
   ASSERT_EQ(device.read(&after), "");
   EXPECT_EQ(conformance::pattern_mismatch(after, 1), "");
+}
+
+// Tickets with nothing between them, and with a copy behind them: the older ones never wait for more than the newer.
+TEST(Tickets, InARow_AreDoneWithWhatIsBeforeThem) {
+  SKIP_WITHOUT_PROGRAM_GROUP();
+  constexpr size_t kBytes = size_t{1} << 20U;
+  MAKE_MEMORY_OR_SKIP(device, SLUICE_MEMORY_DEVICE, 0, 2 * kBytes);
+  const Queue queue(0);
+  ASSERT_EQ(queue.problem(), "");
+  for (uint64_t iteration = 0; iteration < 20; ++iteration) {
+    const std::vector<std::byte> bytes = conformance::pattern(2 * kBytes, iteration);
+    const sluice_copy_t first{device.data(), bytes.data(), kBytes};
+    const sluice_copy_t second{device.data() + kBytes, bytes.data() + kBytes, kBytes};
+    std::array<uint64_t, 3> tickets{};
+    ASSERT_OK(table().enqueue_copies(queue.get(), &first, 1));
+    ASSERT_OK(table().enqueue_ticket(queue.get(), &tickets[0]));
+    ASSERT_OK(table().enqueue_ticket(queue.get(), &tickets[1]));
+    ASSERT_OK(table().enqueue_copies(queue.get(), &second, 1));
+    ASSERT_OK(table().enqueue_ticket(queue.get(), &tickets[2]));
+    for (const uint64_t ticket : tickets) {
+      sluice_result_t result = SLUICE_NOT_READY;
+      while ((result = table().test_ticket(queue.get(), ticket)) == SLUICE_NOT_READY) std::this_thread::yield();
+      ASSERT_OK(result);
+    }
+    ASSERT_OK(table().wait_ticket(queue.get(), tickets[0]));
+    std::vector<std::byte> after;
+    ASSERT_EQ(device.read(&after), "");
+    ASSERT_EQ(conformance::pattern_mismatch(after, iteration), "");
+  }
 }
 
 // Data is visible to the CPU as soon as test_ticket says so, with no call in between.
