@@ -35,7 +35,7 @@ struct sluice_queue {
 
   uint64_t *word = nullptr;  // kFlag: host word that the stream writes each ticket to
   CUdeviceptr word_address = 0;
-  uint64_t first_unmarked = 0;            // from this ticket on none is written yet; 0: all are
+  uint64_t marked_ticket = 0;             // kFlag: the newest that the stream writes; it stands for all before it
   std::array<CUevent, kEvents> events{};  // kEvent: one for each ticket in flight
 
   uint32_t n_polls = 0;

@@ -161,7 +161,10 @@ bool write_words(sluice_queue *queue, void *dst, const void *src, size_t size_by
   // This one's default flag is the fence that all writes before it are behind.
   fill_write(&writes[n++], queue->word_address, reinterpret_cast<const char *>(&ticket), sizeof ticket);
   const CUresult native = g_driver.cuStreamBatchMemOp(queue->stream, n, writes.data(), 0);
-  if (native == CUDA_SUCCESS) return true;
+  if (native == CUDA_SUCCESS) {
+    queue->marked_ticket = ticket;
+    return true;
+  }
   queue->can_write_words = false;
   log_line(3, (native_text(g_driver, "cuStreamBatchMemOp", native) + "; words are copied from now on").c_str());
   return false;

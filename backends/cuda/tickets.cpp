@@ -24,7 +24,6 @@ sluice_result_t fail_queue(sluice_queue *queue, const char *call, CUresult nativ
 
 sluice_result_t finish(sluice_queue *queue, uint64_t ticket) {
   queue->done_ticket = ticket;
-  if (ticket >= queue->first_unmarked) queue->first_unmarked = 0;
   queue->n_polls = 0;
   return SLUICE_SUCCESS;
 }
@@ -66,7 +65,7 @@ sluice_result_t test_stream(sluice_queue *queue) {
 }
 
 bool is_unmarked(const sluice_queue *queue, uint64_t ticket) {
-  return queue->first_unmarked != 0 && ticket >= queue->first_unmarked;
+  return queue->mode == CopyMode::kFlag && ticket > queue->marked_ticket;
 }
 
 sluice_result_t wait_word(sluice_queue *queue, uint64_t ticket) {
@@ -88,6 +87,17 @@ sluice_result_t wait_natively(sluice_queue *queue, uint64_t ticket) {
                                    : g_driver.cuStreamSynchronize(queue->stream);
   if (native == CUDA_SUCCESS) return finish(queue, done);
   return fail_queue(queue, by_event ? "cuEventSynchronize" : "cuStreamSynchronize", native);
+}
+
+// Waits first for the ticket that the event marked before.
+sluice_result_t record_event(sluice_queue *queue, uint64_t ticket) {
+  const uint64_t same_event = ticket > kEvents ? ticket - kEvents : 0;
+  if (same_event > queue->done_ticket) {
+    const sluice_result_t result = wait_natively(queue, same_event);
+    if (result != SLUICE_SUCCESS) return result;
+  }
+  const CUresult native = g_driver.cuEventRecord(queue->events[ticket % kEvents], queue->stream);
+  return native == CUDA_SUCCESS ? SLUICE_SUCCESS : fail_queue(queue, "cuEventRecord", native);
 }
 
 sluice_result_t open_word(sluice_queue *queue) {
@@ -140,40 +150,29 @@ sluice_result_t tickets_close(sluice_queue *queue) {
 sluice_result_t ticket_enqueue(sluice_queue *queue) {
   if (queue->failure != SLUICE_SUCCESS) return fail(queue->failure, queue->failure_text);
   const uint64_t ticket = queue->last_ticket + 1;
-  if (queue->mode == CopyMode::kFlag) {
-    const CUresult native =
-        g_driver.cuStreamWriteValue64(queue->stream, queue->word_address, ticket, CU_STREAM_WRITE_VALUE_DEFAULT);
-    if (native != CUDA_SUCCESS) return fail_queue(queue, "cuStreamWriteValue64", native);
-  } else if (queue->mode == CopyMode::kEvent) {
-    const uint64_t same_event = ticket > kEvents ? ticket - kEvents : 0;
-    if (same_event > queue->done_ticket) {
-      const sluice_result_t result = wait_natively(queue, same_event);
-      if (result != SLUICE_SUCCESS) return result;
-    }
-    const CUresult native = g_driver.cuEventRecord(queue->events[ticket % kEvents], queue->stream);
-    if (native != CUDA_SUCCESS) return fail_queue(queue, "cuEventRecord", native);
+  if (queue->mode == CopyMode::kEvent) {
+    const sluice_result_t result = record_event(queue, ticket);
+    if (result != SLUICE_SUCCESS) return result;
   }
   queue->last_ticket = ticket;
-  queue->first_unmarked = 0;  // the newest mark stands for all before it
   queue->has_untracked = false;
-  return SLUICE_SUCCESS;
+  return queue->mode == CopyMode::kFlag ? tickets_mark(queue) : SLUICE_SUCCESS;
 }
 
 sluice_result_t ticket_enqueue_unmarked(sluice_queue *queue) {
   if (queue->mode != CopyMode::kFlag || g_copy_mode != CopyMode::kAuto) return ticket_enqueue(queue);
   if (queue->failure != SLUICE_SUCCESS) return fail(queue->failure, queue->failure_text);
   ++queue->last_ticket;
-  if (queue->first_unmarked == 0) queue->first_unmarked = queue->last_ticket;
   queue->has_untracked = false;
   return SLUICE_SUCCESS;
 }
 
 sluice_result_t tickets_mark(sluice_queue *queue) {
-  if (queue->first_unmarked == 0) return SLUICE_SUCCESS;
+  if (!is_unmarked(queue, queue->last_ticket) || queue->done_ticket == queue->last_ticket) return SLUICE_SUCCESS;
   const CUresult native = g_driver.cuStreamWriteValue64(queue->stream, queue->word_address, queue->last_ticket,
                                                         CU_STREAM_WRITE_VALUE_DEFAULT);
   if (native != CUDA_SUCCESS) return fail_queue(queue, "cuStreamWriteValue64", native);
-  queue->first_unmarked = 0;
+  queue->marked_ticket = queue->last_ticket;
   return SLUICE_SUCCESS;
 }
 
