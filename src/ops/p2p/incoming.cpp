@@ -36,9 +36,6 @@ void Incoming::serve(const std::shared_ptr<Incoming> &self, MPI_Request request,
                      const std::optional<Envelope> &envelope) {
   request_ = request;
   envelope_ = envelope;
-  is_completed_ = false;
-  outcome_ = {};
-  pull_.reset();
   is_hidden_.store(true, std::memory_order_release);
   Arrivals::process().add(self);
 }
@@ -55,7 +52,7 @@ bool Incoming::looks_for_arrival() {
       side.end_received(operation_, completed_);
       // Now, not when the program asks: with a progress thread it may be looking at its buffer.
       outcome_ = side.copy_up(operation_, wire::received_bytes(completed_), &completed_);
-      Permissions::process().note_plain(side, communicator(), completed_);
+      Permissions::note_plain(side, communicator(), completed_);
     }
     settle();  // a plain message, a cancelled receive, or an error that the completion call is to see
     return false;
@@ -82,6 +79,7 @@ int Incoming::start_again(const std::shared_ptr<Tracked> &self, MPI_Request *req
   Posting posting = look_at_claims(communicator(), source, tag);
   is_completed_ = false;
   outcome_ = {};
+  pull_.reset();
   side.begin_wire();
   if (!posting.claim.has_value()) {
     const int result = wire::host().MPI_Start(request);
@@ -171,7 +169,7 @@ int finish_receive(Operation operation, MPI_Comm comm, Side *side, MPI_Status *s
   Descriptor descriptor;
   if (!side->read_descriptor(came_bytes, &descriptor)) {
     side->end_received(operation, *status);
-    if (wire::Channel::process().is_open()) Permissions::process().note_plain(*side, comm, *status);
+    Permissions::note_plain(*side, comm, *status);
     const Status copied = side->copy_up(operation, came_bytes, status);
     if (statistics::is_enabled()) side->record(operation, wire::received_bytes(*status), time);
     return copied.is_ok() ? MPI_SUCCESS : raise(comm, copied);

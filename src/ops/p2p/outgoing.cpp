@@ -9,6 +9,7 @@
 #include "ops/env/errors.hpp"
 #include "ops/p2p/comm_state.hpp"
 #include "ops/p2p/control.hpp"
+#include "ops/p2p/permissions.hpp"
 #include "ops/p2p/pull_hints.hpp"
 #include "plan/policy.hpp"
 #include "wire/channel.hpp"
@@ -86,11 +87,26 @@ Status Outgoing::fill(Side *side, bool *is_possible) {
   return {};
 }
 
-int Outgoing::start(bool starts_request) {
+Status Outgoing::prepare() {
   // The start before this one was acknowledged; what the engine still does for it needs nobody's help.
   if (is_served_.load(std::memory_order_acquire)) {
     progress::turn_until([&] { return !is_served_.load(std::memory_order_acquire); });
   }
+  const bool may_describe = peer_ == wire::Channel::process().rank() || Permissions::process().has(peer_);
+  is_plain_.store(!may_describe, std::memory_order_release);
+  if (may_describe) return {};
+  if (plain_ == nullptr) plain_ = std::make_shared<PlainStart>(side_);
+  return plain_->prepare(operation_, dest_, tag_);
+}
+
+int Outgoing::start_again(const std::shared_ptr<Tracked> & /*self*/, MPI_Request * /*request*/) {
+  if (!is_plain()) return start(true);
+  const int result = plain_->start(operation_, dest_, tag_, communicator());
+  if (result == MPI_SUCCESS) progress::Engine::process().watch(plain_);
+  return result;
+}
+
+int Outgoing::start(bool starts_request) {
   descriptor_.operation = next_operation();
   write(descriptor_, &message_);
   is_acknowledged_.store(false, std::memory_order_relaxed);
@@ -118,7 +134,7 @@ int Outgoing::start(bool starts_request) {
 }
 
 bool Outgoing::advance() {
-  if (is_hidden() && blocks_.advance()) {
+  if (is_streaming_.load(std::memory_order_acquire) && blocks_.advance()) {
     stream_outcome_ = blocks_.outcome();
     is_streaming_.store(false, std::memory_order_release);
   }
@@ -129,14 +145,14 @@ bool Outgoing::advance() {
     }
     message_request_ = MPI_REQUEST_NULL;
   }
-  if (is_hidden() || !is_acknowledged_.load(std::memory_order_acquire)) return false;
+  if (is_streaming_.load(std::memory_order_acquire) || !is_acknowledged_.load(std::memory_order_acquire)) return false;
   ControlListener::process().remove(descriptor_.number);
   is_served_.store(false, std::memory_order_release);
   return true;
 }
 
 void Outgoing::go(const Control &control) {
-  if (control.operation != descriptor_.operation || is_hidden()) return;
+  if (control.operation != descriptor_.operation || is_streaming_.load(std::memory_order_acquire)) return;
   if (descriptor_.route == Route::kIpc) PullHints::process().note_blocks(peer_);
   const transfer::Region &region = side_.region();
   blocks_.begin(region.place, region.origin, side_.staging_memory(), descriptor_.blocks, control.n_blocks,
@@ -150,12 +166,14 @@ Status Outgoing::finish(MPI_Status *status) {
 }
 
 Status Outgoing::recall(MPI_Status *status) {
-  // As the host MPIs leave the statuses of sends; what they hold now is the acknowledgement's.
+  // As the host MPIs leave the statuses of sends; what they hold now is the acknowledgement's, or nothing's.
+  wire::clear(status);
   status->MPI_SOURCE = MPI_ANY_SOURCE;
   status->MPI_TAG = MPI_ANY_TAG;
   wire::set_received_bytes(status, 0);
   // Other threads may have heard GO and sent all blocks between this one's look at is_hidden() and the acknowledgement.
   if (is_hidden()) progress::turn_until([this] { return !is_hidden(); });
+  if (is_plain()) return plain_->outcome();
   // Blocks that could not be copied down were announced by an empty one: the receiver has an error too.
   return stream_outcome_;
 }

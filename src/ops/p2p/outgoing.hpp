@@ -7,6 +7,7 @@
 
 #include "ops/p2p/block_stream.hpp"
 #include "ops/p2p/descriptor.hpp"
+#include "ops/p2p/plain_start.hpp"
 #include "ops/p2p/side.hpp"
 #include "progress/engine.hpp"
 #include "progress/tracked_requests.hpp"
@@ -34,12 +35,17 @@ class Outgoing final : public progress::Tracked, public progress::Task, public s
   [[nodiscard]] MPI_Request *request() noexcept { return &request_; }
 
   // progress::Tracked
-  [[nodiscard]] Status prepare() override { return {}; }
-  int start_again(const std::shared_ptr<Tracked> & /*self*/, MPI_Request * /*request*/) override { return start(true); }
+  // Decides how this start travels, and brings a plain one's payload down.
+  [[nodiscard]] Status prepare() override;
+  int start_again(const std::shared_ptr<Tracked> &self, MPI_Request *request) override;
   [[nodiscard]] Status finish(MPI_Status *status) override;
   [[nodiscard]] Status recall(MPI_Status *status) override;
-  // Until the host MPI has done with the last block, which is about when the acknowledgement comes.
-  [[nodiscard]] bool is_hidden() const noexcept override { return is_streaming_.load(std::memory_order_acquire); }
+  // Until the host MPI has done with the last block, which is about when the acknowledgement comes; or with a plain
+  // start's payload.
+  [[nodiscard]] bool is_hidden() const noexcept override {
+    return is_plain() ? plain_->is_under_way() : is_streaming_.load(std::memory_order_acquire);
+  }
+  [[nodiscard]] bool is_apart() const noexcept override { return is_plain(); }
   [[nodiscard]] bool ignores_cancel() const noexcept override { return true; }
 
   // progress::Task: the descriptor's send, and the blocks that the receiver asks for.
@@ -51,6 +57,8 @@ class Outgoing final : public progress::Tracked, public progress::Task, public s
  private:
   [[nodiscard]] Status open(Side *side, int dest, int tag, bool *is_possible);
   [[nodiscard]] Status fill(Side *side, bool *is_possible);
+  // Of a persistent send: its last start travels without a descriptor.
+  [[nodiscard]] bool is_plain() const noexcept { return is_plain_.load(std::memory_order_acquire); }
 
   const Operation operation_;
   Side side_;
@@ -62,6 +70,8 @@ class Outgoing final : public progress::Tracked, public progress::Task, public s
   MPI_Request message_request_ = MPI_REQUEST_NULL;
   Acknowledgement acknowledgement_;
   MPI_Request request_ = MPI_REQUEST_NULL;
+  std::shared_ptr<PlainStart> plain_;  // of a persistent send that was started without permission
+  std::atomic<bool> is_plain_{false};
   OutgoingBlocks blocks_;
   std::atomic<bool> is_streaming_{false};
   Status stream_outcome_;

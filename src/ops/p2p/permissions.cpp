@@ -27,10 +27,13 @@ void Permissions::note_granted(int peer) noexcept {
 }
 
 void Permissions::note_plain(const Side &side, MPI_Comm comm, const MPI_Status &status) {
-  if (side.kind() == MemoryKind::kHost || !side.may_meet_descriptor()) return;
+  if (side.kind() == MemoryKind::kHost || !side.may_meet_descriptor()) return;  // without a channel no side may
   int peer = -1;
   const plan::Peer kind = peer_of(comm, status.MPI_SOURCE, &peer);
-  if (kind == plan::Peer::kUnknown || kind == plan::Peer::kSelf) return;
+  if (kind != plan::Peer::kUnknown && kind != plan::Peer::kSelf) process().give(peer);
+}
+
+void Permissions::give(int peer) {
   if (given_[static_cast<std::size_t>(peer)].exchange(true)) return;
   receives_are_safe.store(true, std::memory_order_release);
   const std::scoped_lock lock(mutex_);

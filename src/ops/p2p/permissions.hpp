@@ -2,10 +2,9 @@
 // Permissions: to whom this process may send descriptors. A receiver gives it to a sender when it has seen that it
 // receives that sender's messages into memory of a device runtime, and has made its receives safe for descriptors
 // (heads.hpp). Until then messages are plain: programs whose messages all lie in host memory never pay for that safety,
-// and a receiver into host memory is not asked to fetch what it cannot reach.
-//
-// Persistent sends do not wait for it: their way is chosen once. The persistent receives that they may meet are safe
-// from the beginning.
+// and a receiver into host memory is not asked to fetch what it cannot reach. Persistent sends ask at each start
+// (plain_start.hpp). A persistent receive cannot be made safe once the host MPI has its buffer, so that it is from the
+// beginning.
 #pragma once
 
 #include <atomic>
@@ -34,8 +33,9 @@ class Permissions final : public progress::RecurringTask {
   // `peer` has given it.
   void note_granted(int peer) noexcept;
 
-  // As a receiver: a plain message of `status` has come into `side`, on `comm`. Any thread.
-  void note_plain(const Side &side, MPI_Comm comm, const MPI_Status &status);
+  // As a receiver: a plain message of `status` has come into `side`, on `comm`. Does nothing without a channel. Any
+  // thread.
+  static void note_plain(const Side &side, MPI_Comm comm, const MPI_Status &status);
   // Permission was given to anybody, or is about to be: receives have to be safe. Hot: one load. Any thread.
   [[nodiscard]] static bool must_be_safe() noexcept { return receives_are_safe.load(std::memory_order_acquire); }
 
@@ -47,6 +47,8 @@ class Permissions final : public progress::RecurringTask {
   [[nodiscard]] bool drain();
 
  private:
+  void give(int peer);
+
   struct Message {
     int peer;
     Control control;

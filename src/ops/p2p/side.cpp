@@ -133,6 +133,13 @@ Side Side::outgoing_copy() const {
   return copy;
 }
 
+Side Side::plain_copy() const {
+  Side copy = outgoing_copy();
+  copy.query_.peer = plan::Peer::kUnknown;
+  copy.choose_route();
+  return copy;
+}
+
 void Side::plan_without_ipc() {
   plan::Policy policy = plan::policy_of(region_.place.backend, region_.place.device);
   policy.allows_ipc = false;

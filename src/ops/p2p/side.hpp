@@ -62,6 +62,8 @@ class Side {
   [[nodiscard]] StagingMemory staging_memory() const noexcept { return plan_.staging_memory; }
   // The same buffer to be sent from; without staging memory.
   [[nodiscard]] Side outgoing_copy() const;
+  // The same for a message to a peer that must not be sent a descriptor; planned, and without staging memory.
+  [[nodiscard]] Side plain_copy() const;
   // Plans again for memory that turned out not to be exportable.
   void plan_without_ipc();
   // After the host MPI's part of a receive, which brought `came_bytes`: whether what came is a descriptor. Where one
