@@ -69,6 +69,27 @@ TEST_F(Truncation, RecvReturnsTruncate_WhenTheMessageIsLonger) {
   });
 }
 
+// The receive has failed before the send is complete: the partner sends first, and receives afterwards.
+TEST_F(Truncation, SendrecvReturnsTruncate_WhenItsSendEndsLater) {
+  compare_each_case(Breadth::narrow, {8, 4000, 70'000}, [](Trial &run, const Case &c) {
+    const Session &session = Session::get();
+    const int count = static_cast<int>(c.size_bytes);
+    const Memory &out = run.output(c.size_bytes);
+    if (session.begins()) {
+      const Memory &in = run.input(c.size_bytes);
+      const int code = MPI_Sendrecv(in.data(), count, MPI_BYTE, session.partner(), kTag, out.data(), count, MPI_BYTE,
+                                    session.partner(), kTag, session.comm(), MPI_STATUS_IGNORE);
+      EXPECT_EQ(class_of(code), MPI_ERR_TRUNCATE);
+      expect_guard_untouched(out);
+    } else {
+      send_too_much(run, c.size_bytes);
+      run.call("MPI_Recv",
+               MPI_Recv(out.data(), count, MPI_BYTE, session.partner(), kTag, session.comm(), MPI_STATUS_IGNORE));
+      run.expect_pattern(out, session.partner(), 0, c.size_bytes);
+    }
+  });
+}
+
 TEST_F(Truncation, WaitallReturnsTruncateInTheStatus_OfTheReceiveThatWasTooShort) {
   if (hangs_in_truncated_waitall()) {
     GTEST_SKIP() << "this Open MPI hangs in it when it was started with MPI_THREAD_MULTIPLE, without Sluice too";
