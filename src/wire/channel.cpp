@@ -9,7 +9,6 @@
 #include <functional>
 #include <string>
 
-#include "base/log.hpp"
 #include "wire/host.hpp"
 
 namespace sluice::wire {
@@ -56,9 +55,6 @@ Status Channel::open(bool allows, bool wants) {
   if (!status.is_ok()) return status;
   status = agree();
   is_open_ = status.is_ok();
-  if (!is_open_) return status;
-  // Nothing is lost without them but time.
-  if (const Status shared = flags_.open(comm_, rank_, nodes_); !shared.is_ok()) log::info("wire", shared.message());
   return status;
 }
 

@@ -8,7 +8,6 @@
 
 #include "base/status.hpp"
 #include "wire/mpi.hpp"
-#include "wire/node_flags.hpp"
 
 namespace sluice::wire {
 
@@ -37,8 +36,6 @@ class Channel {
   [[nodiscard]] bool is_local(int rank) const noexcept {
     return nodes_[static_cast<std::size_t>(rank)] == nodes_[static_cast<std::size_t>(rank_)];
   }
-  // Between this process and the others of its node. Without any where they could not be made.
-  [[nodiscard]] NodeFlags &flags() noexcept { return flags_; }
   // Several threads may call MPI at once.
   [[nodiscard]] bool has_threads() const noexcept { return has_threads_; }
 
@@ -59,7 +56,6 @@ class Channel {
   int rank_ = 0;
   std::uint64_t nonce_ = 0;
   std::vector<std::uint64_t> nodes_;  // by rank, equal on one node
-  NodeFlags flags_;
   std::mutex mutex_;
   std::vector<int> free_numbers_;
   int next_number_ = 0;

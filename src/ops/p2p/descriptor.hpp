@@ -29,8 +29,7 @@ struct Descriptor {
   std::uint64_t offset_bytes = 0;      // of the payload in its allocation
   std::uint64_t allocation_bytes = 0;  // of that allocation
   Route route = Route::kPipelined;     // kIpc: `handle` is good
-  std::uint8_t flag = 0;               // of the sender's node flags: raised in place of an acknowledgement; 0: none
-  char backend[14] = {};               // whose handle it is
+  char backend[15] = {};               // whose handle it is
   sluice_ipc_handle_t handle{};
 
   [[nodiscard]] std::uint64_t size_bytes() const noexcept { return blocks.size_bytes; }
@@ -41,7 +40,7 @@ struct Descriptor {
            blocks.is_sound() && (route == Route::kIpc || route == Route::kPipelined) &&
            (route != Route::kIpc ||
             (offset_bytes <= allocation_bytes && size_bytes() <= allocation_bytes - offset_bytes)) &&
-           flag <= wire::NodeFlags::kPerProcess && std::memchr(backend, 0, sizeof backend) != nullptr;
+           std::memchr(backend, 0, sizeof backend) != nullptr;
   }
 };
 
@@ -60,9 +59,8 @@ static_assert(std::is_trivially_copyable_v<Descriptor> && sizeof(Descriptor) <= 
 // Whether these kDescriptorBytes are a descriptor of this job that can be believed.
 [[nodiscard]] inline bool read_descriptor(const std::byte *bytes, Descriptor *descriptor) noexcept {
   std::memcpy(descriptor, bytes, sizeof *descriptor);
-  wire::Channel &channel = wire::Channel::process();
-  return channel.is_open() && descriptor->is_sound(channel.nonce(), channel.size()) &&
-         (descriptor->flag == 0 || channel.flags().reaches(descriptor->sender));
+  const wire::Channel &channel = wire::Channel::process();
+  return channel.is_open() && descriptor->is_sound(channel.nonce(), channel.size());
 }
 
 inline void write(const Descriptor &descriptor, DescriptorMessage *message) noexcept {

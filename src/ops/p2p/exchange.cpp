@@ -12,37 +12,23 @@ namespace sluice::ops {
 
 bool Exchange::poll(MPI_Status *status) {
   const wire::Host &host = wire::host();
-  if (!is_sent_) poll_send();
   int is_done = 0;
+  if (!is_sent_ && (outgoing_ == nullptr || !outgoing_->is_hidden())) {
+    MPI_Request *request = outgoing_ != nullptr ? outgoing_->request() : &send_;
+    MPI_Status sent;
+    const int code = host.MPI_Test(request, &is_done, &sent);
+    is_sent_ = code != MPI_SUCCESS || is_done != 0;
+    if (code != MPI_SUCCESS) host_result_ = code;
+    if (is_sent_ && code == MPI_SUCCESS) end_sent();
+    if (is_sent_ && code == MPI_SUCCESS && outgoing_ != nullptr) note(outgoing_->finish(&sent));
+  }
   if (!is_received_ && !incoming_->is_hidden()) {
     const int code = host.MPI_Test(&receive_, &is_done, status);
     is_received_ = code != MPI_SUCCESS || is_done != 0;
     if (code != MPI_SUCCESS) host_result_ = code;
-    if (is_received_ && code == MPI_SUCCESS) {
-      if (Status finished = incoming_->finish(status); !finished.is_ok()) problem_ = std::move(finished);
-    }
+    if (is_received_ && code == MPI_SUCCESS) note(incoming_->finish(status));
   }
   return is_sent_ && is_received_;
-}
-
-void Exchange::poll_send() {
-  int code = MPI_SUCCESS;
-  bool is_done = false;
-  if (outgoing_ != nullptr) {
-    Status outcome;
-    code = outgoing_->poll(&is_done, &outcome);
-    if (!outcome.is_ok()) problem_ = std::move(outcome);
-  } else {
-    int is_complete = 0;
-    code = wire::host().MPI_Test(&send_, &is_complete, MPI_STATUS_IGNORE);
-    is_done = is_complete != 0;
-  }
-  is_sent_ = is_done || code != MPI_SUCCESS;
-  if (code != MPI_SUCCESS) {
-    host_result_ = code;
-  } else if (is_sent_) {
-    end_sent();
-  }
 }
 
 // At most one of the two was sent from staging memory.

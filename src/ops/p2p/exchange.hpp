@@ -76,8 +76,11 @@ class Exchange {
   template <typename Count>
   [[nodiscard]] int send(Peer to);
   int complete(MPI_Status *status);
-  void poll_send();
   void end_sent() noexcept;
+  // How one of the two ended. The other may have failed before it.
+  void note(Status ended) noexcept {
+    if (!ended.is_ok()) problem_ = std::move(ended);
+  }
   void withdraw_receive() noexcept;
   // MPICH 5 calls the error handler for some bad arguments and then returns success, without a request.
   [[nodiscard]] static bool was_refused(MPI_Request request, Peer peer) noexcept {
@@ -124,7 +127,7 @@ int Exchange::post(Peer from) {
 template <typename Count>
 int Exchange::send(Peer to) {
   Status status;
-  outgoing_ = Outgoing::make(operation_, Outgoing::Completion::kByCaller, &send_side, to.rank, to.tag, comm_, &status);
+  outgoing_ = Outgoing::make(operation_, false, &send_side, to.rank, to.tag, comm_, &status);
   if (outgoing_ != nullptr) return outgoing_->start(false);
   send_side.name_message(operation_, to.rank, to.tag);
   if (status.is_ok() && send_side.is_staged()) status = send_side.open_and_copy_down<Count>();

@@ -32,7 +32,7 @@ int isend_through(Operation operation, IsendFunction<Count> function, const void
     Status status = Side::of_outgoing(buf, count, datatype, dest, reached, &side);
     if (!status.is_ok()) return raise(comm, status);
     // execute
-    const auto outgoing = Outgoing::make(operation, Outgoing::Completion::kByRequest, &side, dest, tag, comm, &status);
+    const auto outgoing = Outgoing::make(operation, false, &side, dest, tag, comm, &status);
     if (outgoing != nullptr) return start(outgoing, request);
     if (!status.is_ok()) return raise(comm, status);
     if (!side.is_staged()) {

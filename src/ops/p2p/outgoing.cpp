@@ -27,15 +27,13 @@ std::uint64_t next_operation() noexcept {
 }  // namespace
 
 Outgoing::~Outgoing() {
-  wire::Channel &channel = wire::Channel::process();
-  if (descriptor_.number != 0) channel.give_number(descriptor_.number);
-  if (descriptor_.flag != 0) channel.flags().give(descriptor_.flag);
+  if (descriptor_.number != 0) wire::Channel::process().give_number(descriptor_.number);
 }
 
-std::shared_ptr<Outgoing> Outgoing::make(Operation operation, Completion completion, Side *side, int dest, int tag,
+std::shared_ptr<Outgoing> Outgoing::make(Operation operation, bool is_persistent, Side *side, int dest, int tag,
                                          MPI_Comm comm, Status *status) {
   if (!side->is_described()) return nullptr;
-  auto made = std::make_shared<Outgoing>(operation, comm, completion);
+  auto made = std::make_shared<Outgoing>(operation, comm, is_persistent);
   bool is_possible = true;
   *status = made->open(side, dest, tag, &is_possible);
   return status->is_ok() && is_possible ? made : nullptr;
@@ -49,10 +47,6 @@ Status Outgoing::open(Side *side, int dest, int tag, bool *is_possible) {
   tag_ = tag;
   wire::Channel &channel = wire::Channel::process();
   if (Status status = channel.take_number(&descriptor_.number); !status.is_ok()) return status;
-  if (completion_ == Completion::kByCaller && channel.flags().reaches(peer_)) {
-    descriptor_.flag = static_cast<std::uint8_t>(channel.flags().take());
-    if (descriptor_.flag != 0) return {};
-  }
   const int private_tag = wire::Channel::tag(wire::PrivateKind::kAcknowledgement, descriptor_.number);
   auto *const receive = is_persistent() ? wire::host().MPI_Recv_init : wire::host().MPI_Irecv;
   if (receive(&acknowledgement_, sizeof acknowledgement_, MPI_BYTE, peer_, private_tag, channel.comm(), &request_) !=
@@ -128,7 +122,7 @@ int Outgoing::start(bool starts_request) {
   if (result == MPI_SUCCESS && message_request_ == MPI_REQUEST_NULL) result = MPI_ERR_OTHER;
   if (result != MPI_SUCCESS) {  // the host MPI has raised it; the acknowledgement will not come
     ControlListener::process().remove(descriptor_.number);
-    if (request_ != MPI_REQUEST_NULL && host.MPI_Cancel(&request_) == MPI_SUCCESS) {
+    if (host.MPI_Cancel(&request_) == MPI_SUCCESS) {
       [[maybe_unused]] const int waited = host.MPI_Wait(&request_, MPI_STATUS_IGNORE);
     }
     return result;
@@ -164,35 +158,6 @@ void Outgoing::go(const Control &control) {
   blocks_.begin(region.place, region.origin, side_.staging_memory(), descriptor_.blocks, control.n_blocks,
                 {peer_, descriptor_.number, {operation_, dest_, tag_, descriptor_.sender, descriptor_.operation}});
   is_streaming_.store(true, std::memory_order_release);
-}
-
-int Outgoing::poll(bool *is_done, Status *outcome) {
-  *is_done = false;
-  if (is_hidden()) return MPI_SUCCESS;
-  MPI_Status status{};
-  if (descriptor_.flag != 0) {
-    if (wire::Channel::process().flags().read(descriptor_.flag) != descriptor_.operation) return MPI_SUCCESS;
-  } else {
-    int is_received = 0;
-    const int result = wire::host().MPI_Test(&request_, &is_received, &status);
-    if (result != MPI_SUCCESS || is_received == 0) return result;
-  }
-  *is_done = true;
-  *outcome = finish(&status);
-  return MPI_SUCCESS;
-}
-
-int Outgoing::wait() {
-  int result = MPI_SUCCESS;
-  Status outcome;
-  progress::turn_until([&] {
-    bool is_done = false;
-    result = poll(&is_done, &outcome);
-    return is_done || result != MPI_SUCCESS;
-  });
-  progress::TrackedRequests::process().reap();
-  if (result != MPI_SUCCESS) return result;
-  return outcome.is_ok() ? MPI_SUCCESS : raise(communicator(), outcome);
 }
 
 Status Outgoing::finish(MPI_Status *status) {

@@ -15,34 +15,24 @@
 namespace sluice::ops {
 
 // One send, or one persistent send with all its starts. The request that the program holds is the receive of the
-// acknowledgement, a request of the host MPI. Where the program holds none, a flag of the node is enough.
+// acknowledgement, a request of the host MPI.
 class Outgoing final : public progress::Tracked, public progress::Task, public std::enable_shared_from_this<Outgoing> {
  public:
-  // Who completes it: a completion call that the program makes; the same, time and again; or the caller, by wait() or
-  // poll().
-  enum class Completion : std::uint8_t { kByRequest, kPersistent, kByCaller };
-
-  Outgoing(Operation operation, MPI_Comm comm, Completion completion)
-      : Tracked(comm, completion == Completion::kPersistent), operation_(operation), completion_(completion) {}
+  Outgoing(Operation operation, MPI_Comm comm, bool is_persistent)
+      : Tracked(comm, is_persistent), operation_(operation) {}
   ~Outgoing() override;
 
   // A send of `side` to `dest`, if its route is kIpc or kPipelined: with its descriptor, and the request for its
   // acknowledgement. Sends nothing yet. Null when `side` does not travel so, or turns out to be no memory that can be
   // exported and too short for blocks: then it is planned anew; and null after an error, *status.
-  [[nodiscard]] static std::shared_ptr<Outgoing> make(Operation operation, Completion completion, Side *side, int dest,
+  [[nodiscard]] static std::shared_ptr<Outgoing> make(Operation operation, bool is_persistent, Side *side, int dest,
                                                       int tag, MPI_Comm comm, Status *status);
   // Sends the descriptor; from now on the engine serves the receiver. `starts_request`: also starts the persistent
   // request. Returns an error code of the host MPI, raised already.
   [[nodiscard]] int start(bool starts_request);
 
-  // The acknowledgement's request; the program's. Not of one that its caller completes.
+  // The acknowledgement's request; the program's.
   [[nodiscard]] MPI_Request *request() noexcept { return &request_; }
-
-  // kByCaller: whether the receiver has all, and nothing is left to send; then it is finished, *outcome says how.
-  // Returns an error code of the host MPI, raised already. Does not block.
-  [[nodiscard]] int poll(bool *is_done, Status *outcome);
-  // The same, waited for in turns. Returns an error code, raised already.
-  [[nodiscard]] int wait();
 
   // progress::Tracked
   // Decides how this start travels, and brings a plain one's payload down.
@@ -71,7 +61,6 @@ class Outgoing final : public progress::Tracked, public progress::Task, public s
   [[nodiscard]] bool is_plain() const noexcept { return is_plain_.load(std::memory_order_acquire); }
 
   const Operation operation_;
-  const Completion completion_;
   Side side_;
   int dest_ = 0;
   int tag_ = 0;

@@ -36,8 +36,7 @@ int send_init_through(Operation operation, SendInitFunction<Count> function, con
         return raise(comm, Status::error(ErrorKind::kBackend, "the host MPI could not free a persistent request"));
       }
     }
-    if (const auto outgoing =
-            Outgoing::make(operation, Outgoing::Completion::kPersistent, &staged->send_side, dest, tag, comm, &ready)) {
+    if (const auto outgoing = Outgoing::make(operation, true, &staged->send_side, dest, tag, comm, &ready)) {
       *request = *outgoing->request();
       progress::TrackedRequests::process().add(*request, outgoing);
       return MPI_SUCCESS;

@@ -163,11 +163,7 @@ void Pull::acknowledge(Status outcome) {
   if (outcome_.is_ok() && descriptor_.size_bytes() > wanted_bytes_) {
     outcome_ = truncated(descriptor_.size_bytes(), landing_.region.size_bytes());
   }
-  wire::Channel &channel = wire::Channel::process();
-  if (descriptor_.flag != 0) {
-    channel.flags().raise(descriptor_.sender, descriptor_.flag, descriptor_.operation);
-    return is_settled_.store(true, std::memory_order_release);
-  }
+  const wire::Channel &channel = wire::Channel::process();
   acknowledgement_.operation = descriptor_.operation;
   const int code = wire::host().MPI_Isend(&acknowledgement_, sizeof acknowledgement_, MPI_BYTE, descriptor_.sender,
                                           wire::Channel::tag(wire::PrivateKind::kAcknowledgement, descriptor_.number),

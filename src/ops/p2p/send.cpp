@@ -28,7 +28,9 @@ struct SendForms {
 // Sends the descriptor and waits for the receiver.
 int run(Outgoing *outgoing) {
   const int result = outgoing->start(false);
-  return result == MPI_SUCCESS ? outgoing->wait() : result;
+  if (result != MPI_SUCCESS) return result;
+  MPI_Status status;
+  return complete_in_turns(outgoing, outgoing->request(), &status);
 }
 
 template <typename Count>
@@ -47,8 +49,7 @@ int send_through(const SendForms<Count> &forms, const void *buf, Count count, MP
                                       is_standard ? Side::Sending::kStandardBlocking : Side::Sending::kOnce);
     if (!status.is_ok()) return raise(comm, status);
     // execute
-    const auto outgoing =
-        Outgoing::make(forms.operation, Outgoing::Completion::kByCaller, &side, dest, tag, comm, &status);
+    const auto outgoing = Outgoing::make(forms.operation, false, &side, dest, tag, comm, &status);
     if (outgoing != nullptr) return run(outgoing.get());
     side.name_message(forms.operation, dest, tag);
     if (status.is_ok() && side.is_staged()) status = side.open_and_copy_down<Count>();
