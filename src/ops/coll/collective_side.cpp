@@ -105,17 +105,6 @@ Status CollectiveSide::layout_at(const Argument &argument, std::size_t block, bo
   return {};
 }
 
-Status CollectiveSide::classify_block(const Region &region) {
-  Status status = device::classify(at(region.origin, region.layout->first_byte), &place_);
-  if (region.origin != nullptr && place_.kind != MemoryKind::kHost) return status;
-  // With MPI_BOTTOM each block has an address of its own, and one on a device is enough.
-  for (const transfer::Block &block : region.layout->blocks) {
-    if (!status.is_ok() || place_.kind != MemoryKind::kHost) break;
-    status = device::classify(at(region.origin, block.offset_bytes), &place_);
-  }
-  return status;
-}
-
 Status CollectiveSide::look(const Argument &argument, Verdict *verdict) {
   const bool is_absolute = argument.buffer == MPI_BOTTOM;
   for (int i = 0; i < n_blocks_; ++i) {
@@ -128,13 +117,8 @@ Status CollectiveSide::look(const Argument &argument, Verdict *verdict) {
     if (layout_->size_bytes == 0) continue;
     std::int64_t offset = argument.displacements.is_named() ? argument.displacements.at(block) : 0;
     if (!argument.has_types) offset *= layout_->extent_bytes;
-    const Region region{at(static_cast<std::byte *>(argument.buffer), offset), count, layout_, {}};
-    Status status;
-    if (is_absolute) {
-      status = classify_block(region);
-    } else {
-      status = device::classify(at(region.origin, layout_->first_byte), &place_);
-    }
+    Status status = transfer::classify_payload(at(static_cast<std::byte *>(argument.buffer), offset), *layout_,
+                                               is_absolute, device::loaded_backends(), &place_);
     if (!status.is_ok()) return status;
     const plan::Plan plan =
         plan::choose_collective({place_.kind, 1, 1, false}, plan::policy_of(place_.backend, place_.device));

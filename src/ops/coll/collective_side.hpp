@@ -83,7 +83,6 @@ class CollectiveSide {
   [[nodiscard]] Status add_blocks(const Argument &argument, const BlockAccess &access, bool *is_good,
                                   std::vector<transfer::StagedBlock> *blocks);
   [[nodiscard]] Status layout_at(const Argument &argument, std::size_t block, bool *is_good);
-  [[nodiscard]] Status classify_block(const transfer::Region &region);
   void count_host_bytes(const Argument &argument);
   [[nodiscard]] bool can_pack(const Argument &argument) const noexcept;
   [[nodiscard]] Status pack(Argument *argument);
