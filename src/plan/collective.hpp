@@ -8,8 +8,8 @@
 
 namespace sluice::plan {
 
-// One buffer at this rank. Which algorithm the ranks take together will be chosen here too; so far each stages for
-// itself, which goes with whatever the others do.
+// One buffer at this rank, which stages for itself: that goes with whatever the others do. What the ranks do together
+// is chosen in joint.hpp.
 struct CollectiveQuery {
   MemoryKind kind = MemoryKind::kHost;
   std::uint64_t size_bytes = 0;  // of payload, all blocks together

@@ -23,13 +23,17 @@ void HostTurns::serve(const TrackedPtr &tracked) {
   come();
 }
 
-bool HostTurns::advance() {
+void HostTurns::serve_host() noexcept {
   // Any call that looks for a message makes the host MPI serve all that is under way.
   int is_there = 0;
   if (wire::host().MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, wire::Channel::process().comm(), &is_there,
                               MPI_STATUS_IGNORE) != MPI_SUCCESS) {
     log::warn_once("host_turns", "progress", "the host MPI could not be served by the progress thread");
   }
+}
+
+bool HostTurns::advance() {
+  serve_host();
   const std::scoped_lock lock(mutex_);
   std::erase_if(served_, is_over);
   if (!ProgressThread::process().is_running())

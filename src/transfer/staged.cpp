@@ -1,33 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "transfer/staged.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
-#include <cstdlib>
-#include <limits>
-#include <vector>
 
 #include "device/copy.hpp"
+#include "transfer/pieces.hpp"
 
 namespace sluice::transfer {
-std::int64_t Region::first_byte() const noexcept {
-  // Elements may run backwards: then the last one is the lowest.
-  return layout->first_byte + std::min<std::int64_t>(0, (count - 1) * layout->extent_bytes);
-}
-
-std::uint64_t Region::span_bytes() const noexcept {
-  if (count <= 0) return 0;
-  std::int64_t distance = 0;  // from the first element to the last
-  std::int64_t span = 0;
-  if (__builtin_mul_overflow(count - 1, layout->extent_bytes, &distance) ||
-      distance == std::numeric_limits<std::int64_t>::min() ||
-      __builtin_sub_overflow(layout->end_byte, layout->first_byte, &span) ||
-      __builtin_add_overflow(span, std::abs(distance), &span) || span <= 0) {
-    return 0;
-  }
-  return static_cast<std::uint64_t>(span);
-}
 
 Status Staged::open(const Region &region, StagingMemory memory, std::uint64_t least_bytes) {
   is_image_ = false;
@@ -40,13 +19,7 @@ Status Staged::open_image(const Region &region, StagingMemory memory) {
 }
 
 Status Staged::acquire(const Region &region, StagingMemory memory, std::uint64_t size_bytes) {
-  if (region.place.kind == MemoryKind::kFreed) {
-    return Status::error(
-        ErrorKind::kBadBuffer,
-        fmt::format("the buffer at {} was device memory of {} and has been freed; keep it allocated until "
-                    "the operation is complete",
-                    static_cast<const void *>(region.origin), region.place.backend->name()));
-  }
+  if (Status status = refuse_freed(region.place, region.origin); !status.is_ok()) return status;
   region_ = region;
   return device::StagingPool::process().acquire({region.place.backend, region.place.device, memory}, size_bytes,
                                                 &lease_);
@@ -89,44 +62,22 @@ Status Staged::copy(Direction direction, const Region &part, std::byte *staged, 
 Status Staged::copy_image_down() const {
   std::byte *lowest = at(region_.origin, region_.first_byte());
   const std::uint64_t span = region_.span_bytes();
-  device::Place first;
-  device::Place last;
-  if (Status status = device::classify(lowest, &first); !status.is_ok()) return status;
-  if (Status status = device::classify(lowest + span - 1, &last); !status.is_ok()) return status;
-  // Bytes of one allocation have memory between them, so the gaps may be read; what is in them is sent nowhere.
-  const bool is_one_allocation =
-      first.allocation_id != 0 && first.backend == last.backend && first.allocation_id == last.allocation_id;
+  bool is_one_allocation = false;
+  if (Status status = lies_in_one_allocation(lowest, span, &is_one_allocation); !status.is_ok()) return status;
+  // What is in the gaps is sent nowhere.
   if (is_one_allocation) return device::copy(region_.place, lease_.data(), lowest, span);
   return copy_blocks(Direction::kDown, region_, lease_.data(), region_.size_bytes());
 }
 
 Status Staged::copy_blocks(Direction direction, const Region &part, std::byte *staged, std::uint64_t size_bytes) const {
-  // A bounded batch: a large message of small blocks must not need a list as large as itself.
-  constexpr std::size_t kBatch = 4096;
-  std::vector<sluice_copy_t> pieces;
-  pieces.reserve(std::min<std::size_t>(kBatch, part.layout->blocks.size() * static_cast<std::size_t>(part.count)));
-  std::uint64_t left = size_bytes;
-  for (std::int64_t element = 0; element < part.count && left > 0; ++element) {
-    const std::int64_t origin = element * part.layout->extent_bytes;
-    for (const Block &block : part.layout->blocks) {
-      const std::uint64_t size = std::min(left, block.size_bytes);
-      if (size == 0) break;
-      std::byte *memory = at(part.origin, origin + block.offset_bytes);
-      if (is_image_) staged = at(image_origin(), origin + block.offset_bytes);
-      if (direction == Direction::kDown) {
-        pieces.push_back({staged, memory, size});
-      } else {
-        pieces.push_back({memory, staged, size});
-      }
-      staged += size;
-      left -= size;
-      if (pieces.size() == kBatch) {
-        if (Status status = device::copy(part.place, pieces); !status.is_ok()) return status;
-        pieces.clear();
-      }
-    }
-  }
-  return device::copy(part.place, pieces);
+  Pieces pieces(part.place);
+  Status status;
+  for_each_run(part, size_bytes, [&](std::byte *memory, std::uint64_t position, std::uint64_t bytes) {
+    std::byte *beside = is_image_ ? at(image_origin(), memory - part.origin) : staged + position;
+    status = direction == Direction::kDown ? pieces.add(beside, memory, bytes) : pieces.add(memory, beside, bytes);
+    return status.is_ok();
+  });
+  return status.is_ok() ? pieces.flush() : status;
 }
 
 }  // namespace sluice::transfer

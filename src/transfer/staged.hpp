@@ -7,28 +7,10 @@
 #include <cstdint>
 
 #include "base/status.hpp"
-#include "device/place.hpp"
 #include "device/staging_pool.hpp"
-#include "transfer/layout.hpp"
+#include "transfer/region.hpp"
 
 namespace sluice::transfer {
-
-// The memory of one side of a message as the program named it. The layout is held; the memory is the program's.
-struct Region {
-  std::byte *origin = nullptr;  // the address given to MPI
-  std::int64_t count = 0;       // elements
-  LayoutPtr layout;
-  device::Place place;
-
-  // Payload in bytes.
-  [[nodiscard]] std::uint64_t size_bytes() const noexcept {
-    return static_cast<std::uint64_t>(count) * layout->size_bytes;
-  }
-  // Offset of the lowest byte from the origin, and bytes from there to behind the highest; 0 bytes when that is more
-  // than an offset can say, or nothing.
-  [[nodiscard]] std::int64_t first_byte() const noexcept;
-  [[nodiscard]] std::uint64_t span_bytes() const noexcept;
-};
 
 // A region with host memory beside it: the payload packed, in the order in which it travels; or an image of the region,
 // in which each byte lies as far from the lowest one as in the region (only to copy down).

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "transfer/staged_blocks.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <limits>
 #include <utility>
 
 #include "device/copy.hpp"
+#include "transfer/pieces.hpp"
 
 namespace sluice::transfer {
 namespace {
@@ -18,40 +17,6 @@ constexpr std::uint64_t kLineBytes = 64;
 std::intptr_t number_of(const std::byte *address) noexcept {
   return reinterpret_cast<std::intptr_t>(address);
 }
-
-// Collects copies; neighbours become one. A bounded batch: many small pieces must not need a list as large as the data.
-class Pieces {
- public:
-  explicit Pieces(const device::Place &place) : place_(place) {}
-
-  [[nodiscard]] Status add(std::byte *dst, const std::byte *src, std::uint64_t size_bytes) {
-    if (size_bytes == 0) return {};
-    if (!pieces_.empty()) {
-      sluice_copy_t &last = pieces_.back();
-      if (static_cast<std::byte *>(last.dst) + last.size_bytes == dst &&
-          static_cast<const std::byte *>(last.src) + last.size_bytes == src) {
-        last.size_bytes += size_bytes;
-        return {};
-      }
-    }
-    if (pieces_.size() == kBatch) {
-      if (Status status = flush(); !status.is_ok()) return status;
-    }
-    pieces_.push_back({dst, src, size_bytes});
-    return {};
-  }
-
-  [[nodiscard]] Status flush() {
-    Status status = device::copy(place_, pieces_);
-    pieces_.clear();
-    return status;
-  }
-
- private:
-  static constexpr std::size_t kBatch = 4096;
-  device::Place place_;
-  std::vector<sluice_copy_t> pieces_;
-};
 
 }  // namespace
 
@@ -102,13 +67,8 @@ std::uint64_t StagedBlocks::moved_bytes() const noexcept {
 }
 
 Status StagedBlocks::acquire(StagingMemory memory, std::uint64_t size_bytes) {
-  if (place_.kind == MemoryKind::kFreed) {
-    return Status::error(
-        ErrorKind::kBadBuffer,
-        fmt::format("the buffer at {} was device memory of {} and has been freed; keep it allocated until "
-                    "the operation is complete",
-                    static_cast<const void *>(blocks_.front().region.origin), place_.backend->name()));
-  }
+  const std::byte *origin = blocks_.empty() ? nullptr : blocks_.front().region.origin;
+  if (Status status = refuse_freed(place_, origin); !status.is_ok()) return status;
   if (size_bytes == 0 || size_bytes > std::numeric_limits<std::uint64_t>::max() / 2) {
     return Status::error(ErrorKind::kOutOfMemory,
                          "the buffer of a collective operation reaches over more memory than can be staged; use types "
@@ -142,24 +102,20 @@ std::byte *StagedBlocks::image_of(const void *address) const noexcept {
   return at(nullptr, reinterpret_cast<std::intptr_t>(address) + image_distance_);
 }
 
-// Gaps are read with the rest where many small copies are saved by it and all lies in one allocation, which has memory
-// between any two of its bytes. What is in them goes nowhere.
-bool StagedBlocks::is_read_in_one_piece() const noexcept {
-  if (!is_image_ || !std::all_of(blocks_.begin(), blocks_.end(), [](const auto &b) { return b.is_read(); }) ||
-      std::all_of(blocks_.begin(), blocks_.end(), [](const auto &b) { return b.region.layout->is_contiguous; })) {
-    return false;
-  }
-  const Span all = span();
-  device::Place first;
-  device::Place last;
-  return device::classify(all.lowest, &first).is_ok() &&
-         device::classify(all.lowest + all.size_bytes - 1, &last).is_ok() && first.allocation_id != 0 &&
-         first.backend == last.backend && first.allocation_id == last.allocation_id;
+// Gaps are read with the rest where many small copies are saved by it. What is in them goes nowhere.
+bool StagedBlocks::may_read_gaps() const noexcept {
+  return is_image_ && std::all_of(blocks_.begin(), blocks_.end(), [](const auto &b) { return b.is_read(); }) &&
+         !std::all_of(blocks_.begin(), blocks_.end(), [](const auto &b) { return b.region.layout->is_contiguous; });
 }
 
 Status StagedBlocks::copy_down() const {
-  if (!is_read_in_one_piece()) return copy_blocks(Direction::kDown);
+  if (!may_read_gaps()) return copy_blocks(Direction::kDown);
   const Span all = span();
+  bool is_one_allocation = false;
+  if (Status status = lies_in_one_allocation(all.lowest, all.size_bytes, &is_one_allocation); !status.is_ok()) {
+    return status;
+  }
+  if (!is_one_allocation) return copy_blocks(Direction::kDown);
   return device::copy(place_, image_of(all.lowest), all.lowest, all.size_bytes);
 }
 
@@ -176,20 +132,12 @@ Status StagedBlocks::copy_blocks(Direction direction) const {
   for (const StagedBlock &block : blocks_) {
     if (!(is_down ? block.is_read() : block.is_written())) continue;
     const Region &region = block.region;
-    if (region.layout->is_contiguous) {
-      if (Status status = add(region.origin, block.staged, region.size_bytes()); !status.is_ok()) return status;
-      continue;
-    }
-    std::byte *packed = block.staged;
-    for (std::int64_t element = 0; element < region.count; ++element) {
-      const std::int64_t origin = element * region.layout->extent_bytes;
-      for (const Block &run : region.layout->blocks) {
-        const std::int64_t offset = origin + run.offset_bytes;
-        std::byte *staged = is_image_ ? at(block.staged, offset) : packed;
-        if (Status status = add(at(region.origin, offset), staged, run.size_bytes); !status.is_ok()) return status;
-        packed += run.size_bytes;
-      }
-    }
+    Status status;
+    for_each_run(region, region.size_bytes(), [&](std::byte *memory, std::uint64_t position, std::uint64_t bytes) {
+      status = add(memory, is_image_ ? image_of(memory) : block.staged + position, bytes);
+      return status.is_ok();
+    });
+    if (!status.is_ok()) return status;
   }
   return pieces.flush();
 }

@@ -67,7 +67,7 @@ class StagedBlocks {
  private:
   enum class Direction : std::uint8_t { kDown, kUp };
   [[nodiscard]] Status acquire(StagingMemory memory, std::uint64_t size_bytes);
-  [[nodiscard]] bool is_read_in_one_piece() const noexcept;
+  [[nodiscard]] bool may_read_gaps() const noexcept;
   [[nodiscard]] Status copy_blocks(Direction direction) const;
 
   device::Place place_;

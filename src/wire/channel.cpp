@@ -47,10 +47,13 @@ Channel &Channel::process() {
   return *channel;
 }
 
-Status Channel::open(bool allows, bool wants) {
-  int votes[2] = {allows ? 0 : 1, wants ? 1 : 0};  // any who forbids, any who wants
-  Status status = check(host().MPI_Allreduce(MPI_IN_PLACE, votes, 2, MPI_INT, MPI_MAX, MPI_COMM_WORLD), "agreement");
+Status Channel::open(bool allows, bool wants, const CollectiveTerms &terms) {
+  // Any who forbids, any who wants, the longest threshold, any who would leave calls out.
+  std::uint64_t votes[4] = {allows ? 0U : 1U, wants ? 1U : 0U, terms.threshold_bytes, terms.may_leave_out ? 1U : 0U};
+  Status status =
+      check(host().MPI_Allreduce(MPI_IN_PLACE, votes, 4, MPI_UINT64_T, MPI_MAX, MPI_COMM_WORLD), "agreement");
   if (!status.is_ok() || votes[0] != 0 || votes[1] == 0) return status;
+  terms_ = {votes[2], votes[3] != 0};
   status = check(host().MPI_Comm_dup(MPI_COMM_WORLD, &comm_), "MPI_Comm_dup");
   if (!status.is_ok()) return status;
   status = agree();

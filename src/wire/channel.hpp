@@ -11,6 +11,13 @@
 
 namespace sluice::wire {
 
+// What the knobs say of collective operations, which all ranks must take the same way: the agreed ones.
+struct CollectiveTerms {
+  static constexpr std::uint64_t kNever = ~std::uint64_t{0} >> 1U;
+  std::uint64_t threshold_bytes = kNever;  // from this length on the ranks of a node look at a call together
+  bool may_leave_out = true;               // not at every one, when they had better not (ops/coll/node_group.hpp)
+};
+
 // What a private message is; part of its tag (docs/protocol.md, "Messages").
 enum class PrivateKind : std::uint8_t { kAcknowledgement = 0, kBlock = 1, kControl = 2, kClaim = 3 };
 
@@ -19,9 +26,10 @@ class Channel {
   // The process's. Never destroyed.
   static Channel &process();
 
-  // Collective over MPI_COMM_WORLD, in MPI_Init: opens the channel when every rank allows it and any rank wants it.
-  // Blocks. An error of the host MPI leaves it closed, and all messages are staged.
-  [[nodiscard]] Status open(bool allows, bool wants);
+  // Collective over MPI_COMM_WORLD, in MPI_Init: opens the channel when every rank allows it and any rank wants it. Of
+  // the terms that the ranks come with the most reserved hold. Blocks. An error of the host MPI leaves it closed, and
+  // all messages are staged.
+  [[nodiscard]] Status open(bool allows, bool wants, const CollectiveTerms &terms);
   // Gives the communicator back. Nothing may be in flight on it. In MPI_Finalize; local.
   void close() noexcept;
 
@@ -36,6 +44,8 @@ class Channel {
   [[nodiscard]] bool is_local(int rank) const noexcept {
     return nodes_[static_cast<std::size_t>(rank)] == nodes_[static_cast<std::size_t>(rank_)];
   }
+  // The same on all ranks.
+  [[nodiscard]] const CollectiveTerms &terms() const noexcept { return terms_; }
   // Several threads may call MPI at once.
   [[nodiscard]] bool has_threads() const noexcept { return has_threads_; }
 
@@ -52,6 +62,7 @@ class Channel {
 
   bool is_open_ = false;
   bool has_threads_ = false;
+  CollectiveTerms terms_;
   MPI_Comm comm_{};
   int rank_ = 0;
   std::uint64_t nonce_ = 0;

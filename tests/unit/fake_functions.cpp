@@ -129,8 +129,13 @@ struct Functions {
     return SLUICE_SUCCESS;
   }
   static sluice_result_t test_ticket(sluice_queue_t *queue, uint64_t /*ticket*/) {
-    const sluice_result_t result = fake_state(Slot).enter(Call::kTestTicket);
-    return result != SLUICE_SUCCESS || queue->pending.empty() ? result : SLUICE_NOT_READY;
+    FakeBackend::State &self = fake_state(Slot);
+    const sluice_result_t result = self.enter(Call::kTestTicket);
+    if (result != SLUICE_SUCCESS || queue->pending.empty()) return result;
+    // Done when it is asked after the next time.
+    for (const sluice_copy_t &copy : queue->pending) self.run(copy);
+    queue->pending.clear();
+    return SLUICE_NOT_READY;
   }
   static sluice_result_t wait_ticket(sluice_queue_t *queue, uint64_t ticket) {
     FakeBackend::State &self = fake_state(Slot);

@@ -6,6 +6,7 @@
 #include <memory>
 #include <utility>
 
+#include "ops/coll/node_call.hpp"
 #include "ops/request/collective.hpp"
 #include "progress/host_turns.hpp"
 #include "progress/tracked_requests.hpp"
@@ -125,7 +126,14 @@ bool needs_no_sides() noexcept {
   return device::loaded_backends().empty() && !statistics::is_enabled();
 }
 
-int plan_and_execute(Call *call, Sides *sides, const Status &classified) {
+bool needs_member() noexcept {
+  return wire::Channel::process().is_open() || !needs_no_sides();
+}
+
+int plan_and_execute(Call *call, const Member *member, Sides *sides, const Status &classified) {
+  if (int result = MPI_SUCCESS; member != nullptr && carry_out_on_node(*call, *member, *sides, classified, &result)) {
+    return result;
+  }
   if (!classified.is_ok()) return raise(call->comm, classified);
   if (Status opened = sides->open(call); !opened.is_ok()) return raise(call->comm, opened);
   return call->form == Form::kBlocking ? execute_blocking(*call, *sides)

@@ -25,11 +25,13 @@ struct Sides {
 
 // Nobody asks what the buffers are: no backend is loaded, and nothing is counted.
 [[nodiscard]] bool needs_no_sides() noexcept;
+// What this process is in the communicator matters: for its buffers, or for other ranks that have device memory.
+[[nodiscard]] bool needs_member() noexcept;
 
-// Plan, execute and complete, after `classified`, which says how classifying went. The staged form: what the host MPI
-// may not touch is brought into its reach, and the host MPI does the rest; each rank decides for itself. Further forms,
-// which the ranks take together, are chosen in here.
-int plan_and_execute(Call *call, Sides *sides, const Status &classified);
+// Plan, execute and complete, after `classified`, which says how classifying went. First the form that the ranks of a
+// node take together (node_call.hpp). Else the staged form: what the host MPI may not touch is brought into its reach,
+// and the host MPI does the rest; each rank decides for itself. `member` is null where nobody has to know.
+int plan_and_execute(Call *call, const Member *member, Sides *sides, const Status &classified);
 
 // `classify` is given the member, and classifies the sides that count.
 template <typename Classify>
@@ -37,8 +39,10 @@ int carry_out(Call *call, Classify classify) {
   return guarded(call->comm, [&]() -> int {
     Sides sides;
     Status classified;
-    if (Member member; !needs_no_sides() && Member::of(call->comm, &member)) classified = classify(member, &sides);
-    return plan_and_execute(call, &sides, classified);
+    Member member;
+    const bool is_known = needs_member() && Member::of(call->comm, &member);
+    if (is_known && !needs_no_sides()) classified = classify(member, &sides);
+    return plan_and_execute(call, is_known ? &member : nullptr, &sides, classified);
   });
 }
 

@@ -69,18 +69,25 @@ Status OwnTypes::make(std::uint64_t size_bytes, MPI_Datatype *type) {
 Status CollectiveSide::classify(const Argument &argument, int n_blocks, const BlockAccess &access, Use use) {
   n_blocks_ = n_blocks;
   is_significant_ = n_blocks > 0 && !argument.is_in_place();
-  if (!is_significant_ || !has_arrays(argument)) return {};
-  Verdict verdict = Verdict::kUnread;
+  if (!is_significant_) return {};
+  content_ = Content::kUnread;
+  if (!has_arrays(argument)) return {};
+  origin_ = static_cast<std::byte *>(argument.buffer);
+  is_regular_ = is_regular(argument);
+  count_ = argument.count;
   if (!device::loaded_backends().empty()) {
-    if (Status status = look(argument, &verdict); !status.is_ok()) return status;
+    if (Status status = look(argument); !status.is_ok()) return status;
   }
-  if (verdict != Verdict::kStaged) {
+  if (content_ != Content::kDevice) {
     count_host_bytes(argument);
     return {};
   }
   bool is_good = true;
   std::vector<StagedBlock> blocks;
-  if (Status status = add_blocks(argument, access, &is_good, &blocks); !status.is_ok() || !is_good) return status;
+  if (Status status = add_blocks(argument, access, &is_good, &blocks); !status.is_ok() || !is_good) {
+    content_ = Content::kUnread;
+    return status;
+  }
   blocks_.set(place_, std::move(blocks));
   moved_bytes_ = blocks_.moved_bytes();
   // Absolute addresses may lead to several allocations, on devices and on the host: no image of those.
@@ -105,19 +112,9 @@ Status CollectiveSide::layout_at(const Argument &argument, std::size_t block, bo
   return {};
 }
 
-Status CollectiveSide::classify_block(const Region &region) {
-  Status status = device::classify(at(region.origin, region.layout->first_byte), &place_);
-  if (region.origin != nullptr && place_.kind != MemoryKind::kHost) return status;
-  // With MPI_BOTTOM each block has an address of its own, and one on a device is enough.
-  for (const transfer::Block &block : region.layout->blocks) {
-    if (!status.is_ok() || place_.kind != MemoryKind::kHost) break;
-    status = device::classify(at(region.origin, block.offset_bytes), &place_);
-  }
-  return status;
-}
-
-Status CollectiveSide::look(const Argument &argument, Verdict *verdict) {
+Status CollectiveSide::look(const Argument &argument) {
   const bool is_absolute = argument.buffer == MPI_BOTTOM;
+  Content content = Content::kNothing;
   for (int i = 0; i < n_blocks_; ++i) {
     const auto block = static_cast<std::size_t>(i);
     const std::int64_t count = count_at(argument, block);
@@ -128,20 +125,16 @@ Status CollectiveSide::look(const Argument &argument, Verdict *verdict) {
     if (layout_->size_bytes == 0) continue;
     std::int64_t offset = argument.displacements.is_named() ? argument.displacements.at(block) : 0;
     if (!argument.has_types) offset *= layout_->extent_bytes;
-    const Region region{at(static_cast<std::byte *>(argument.buffer), offset), count, layout_, {}};
-    Status status;
-    if (is_absolute) {
-      status = classify_block(region);
-    } else {
-      status = device::classify(at(region.origin, layout_->first_byte), &place_);
-    }
+    Status status = transfer::classify_payload(at(static_cast<std::byte *>(argument.buffer), offset), *layout_,
+                                               is_absolute, device::loaded_backends(), &place_);
     if (!status.is_ok()) return status;
     const plan::Plan plan =
         plan::choose_collective({place_.kind, 1, 1, false}, plan::policy_of(place_.backend, place_.device));
-    *verdict = plan.route == Route::kStaged ? Verdict::kStaged : Verdict::kHost;
+    content = plan.route == Route::kStaged ? Content::kDevice : Content::kHost;
     // One object, one kind of memory.
-    if (!is_absolute || *verdict == Verdict::kStaged || is_regular(argument)) return {};
+    if (!is_absolute || content == Content::kDevice || is_regular_) break;
   }
+  content_ = content;
   return {};
 }
 
@@ -162,7 +155,7 @@ Status CollectiveSide::add_blocks(const Argument &argument, const BlockAccess &a
       return Status::error(ErrorKind::kInvalidArgument,
                            "the blocks of a collective operation reach farther than an address; lower its counts");
     }
-    const bool continues = is_regular(argument) && !blocks->empty() && blocks->back().access == access.of(i);
+    const bool continues = is_regular_ && !blocks->empty() && blocks->back().access == access.of(i);
     if (continues) {
       blocks->back().region.count += count;
       continue;
@@ -245,8 +238,16 @@ Status CollectiveSide::pack(Argument *argument) {
   return {};
 }
 
-void CollectiveSide::record(Operation operation, std::chrono::nanoseconds time) const noexcept {
-  if (is_significant_) statistics::record(operation, place_.kind, plan_.route, 1, moved_bytes_, time);
+void CollectiveSide::record(Operation operation, Route route, std::chrono::nanoseconds time) const noexcept {
+  if (is_significant_) statistics::record(operation, place_.kind, route, 1, moved_bytes_, time);
+}
+
+Region CollectiveSide::block(int index) const {
+  if (content_ != Content::kDevice || index >= n_blocks_) return {};
+  if (is_regular_) return {at(origin_, index * count_ * layout_->extent_bytes), count_, layout_, place_};
+  const auto found = std::lower_bound(indices_.begin(), indices_.end(), index);
+  if (found == indices_.end() || *found != index) return {};
+  return blocks_.blocks()[static_cast<std::size_t>(found - indices_.begin())].region;
 }
 
 }  // namespace sluice::ops::coll

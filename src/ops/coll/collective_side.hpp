@@ -64,6 +64,22 @@ class CollectiveSide {
 
   [[nodiscard]] bool is_staged() const noexcept { return plan_.route == Route::kStaged; }
 
+  // What classify() found.
+  enum class Content : std::uint8_t {
+    kNothing,  // no bytes at this rank, or the buffer means nothing here
+    kUnread,   // for the host MPI to refuse
+    kHost,     // bytes that the host MPI may touch
+    kDevice    // bytes that it may not
+  };
+  [[nodiscard]] Content content() const noexcept { return content_; }
+  // Of kDevice: where the bytes lie; whether their addresses count from MPI_BOTTOM, and may lie elsewhere too.
+  [[nodiscard]] const device::Place &place() const noexcept { return place_; }
+  [[nodiscard]] bool is_absolute() const noexcept { return origin_ == MPI_BOTTOM; }
+  // Block `index` of the call's; one of no bytes has no layout.
+  [[nodiscard]] transfer::Region block(int index) const;
+  [[nodiscard]] transfer::Span span() const noexcept { return blocks_.span(); }
+  [[nodiscard]] std::uint64_t size_bytes() const noexcept { return blocks_.size_bytes(); }
+
   // Execute, the part before the host MPI's call: takes staging memory and puts into *argument, the one that was
   // classified, what the host MPI is to be given. The types and arrays in it live as long as this side. Only for a
   // staged side. Blocks.
@@ -73,23 +89,28 @@ class CollectiveSide {
   // The part after it: brings what was written up into the program's buffer. Nothing for a side that is not staged.
   [[nodiscard]] Status copy_up() const { return is_staged() ? blocks_.copy_up() : Status(); }
 
-  // Counts one call in the statistics, unless the buffer means nothing here.
-  void record(Operation operation, std::chrono::nanoseconds time) const noexcept;
+  // Counts one call in the statistics, unless the buffer means nothing here: by the route that was planned, or `route`.
+  void record(Operation operation, std::chrono::nanoseconds time) const noexcept {
+    record(operation, plan_.route, time);
+  }
+  void record(Operation operation, Route route, std::chrono::nanoseconds time) const noexcept;
 
  private:
   // What the first block with bytes says: where it lies, and whether the arguments are good so far.
-  enum class Verdict : std::uint8_t { kUnread, kHost, kStaged };
-  [[nodiscard]] Status look(const Argument &argument, Verdict *verdict);
+  [[nodiscard]] Status look(const Argument &argument);
   [[nodiscard]] Status add_blocks(const Argument &argument, const BlockAccess &access, bool *is_good,
                                   std::vector<transfer::StagedBlock> *blocks);
   [[nodiscard]] Status layout_at(const Argument &argument, std::size_t block, bool *is_good);
-  [[nodiscard]] Status classify_block(const transfer::Region &region);
   void count_host_bytes(const Argument &argument);
   [[nodiscard]] bool can_pack(const Argument &argument) const noexcept;
   [[nodiscard]] Status pack(Argument *argument);
 
   int n_blocks_ = 0;
   bool is_significant_ = false;
+  bool is_regular_ = false;
+  Content content_ = Content::kNothing;
+  std::byte *origin_ = nullptr;
+  std::int64_t count_ = 0;  // of each block of a regular buffer
   std::uint64_t moved_bytes_ = 0;
   device::Place place_;
   plan::Plan plan_;

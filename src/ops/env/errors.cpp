@@ -56,13 +56,19 @@ AddedCodes &added_codes() {
   return *codes;
 }
 
-// The host MPI will end the job when it is told of an error on `communicator`.
-bool is_fatal_on(MPI_Comm communicator) {
+// What the host MPI does when it is told of an error on a communicator.
+enum class Handling : std::uint8_t { kFatal, kReturns, kOther };
+
+Handling handling_on(MPI_Comm communicator) {
   MPI_Errhandler handler = MPI_ERRHANDLER_NULL;
-  if (wire::host().MPI_Comm_get_errhandler(communicator, &handler) != MPI_SUCCESS) return true;
-  const bool is_fatal = handler == MPI_ERRORS_ARE_FATAL;
-  if (handler != MPI_ERRHANDLER_NULL && wire::host().MPI_Errhandler_free(&handler) != MPI_SUCCESS) return true;
-  return is_fatal;
+  if (wire::host().MPI_Comm_get_errhandler(communicator, &handler) != MPI_SUCCESS) return Handling::kFatal;
+  const Handling handling = handler == MPI_ERRORS_ARE_FATAL ? Handling::kFatal
+                            : handler == MPI_ERRORS_RETURN  ? Handling::kReturns
+                                                            : Handling::kOther;
+  if (handler != MPI_ERRHANDLER_NULL && wire::host().MPI_Errhandler_free(&handler) != MPI_SUCCESS) {
+    return Handling::kFatal;
+  }
+  return handling;
 }
 
 int class_of(ErrorKind kind) noexcept {
@@ -109,7 +115,10 @@ bool find_error_text(int code, std::string *text) {
 
 int raise(MPI_Comm communicator, const Status &status) {
   const int code = error_code(status);
-  if (is_fatal_on(communicator)) log::error("ops", status.message());
+  const Handling handling = handling_on(communicator);
+  // There is nothing to call; and Intel MPI 2021.18 ends the job when it is asked to.
+  if (handling == Handling::kReturns) return code;
+  if (handling == Handling::kFatal) log::error("ops", status.message());
   // The handler's own result says only whether it could be called; the error to report is `code` either way.
   [[maybe_unused]] const int called = wire::host().MPI_Comm_call_errhandler(communicator, code);
   return code;

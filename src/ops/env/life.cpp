@@ -58,7 +58,10 @@ void write_trace() {
 void open_channel() {
   const Knobs &knobs = Knobs::process();
   const bool has_use = knobs.text("SLUICE_P2P_IPC") != "off" || knobs.text("SLUICE_P2P_PIPELINE") != "none";
-  const Status status = wire::Channel::process().open(has_use, device::Registry::process().may_have_devices());
+  wire::CollectiveTerms terms;
+  if (knobs.text("SLUICE_COLL_IPC") != "off") terms.threshold_bytes = knobs.bytes("SLUICE_COLL_IPC_THRESHOLD");
+  terms.may_leave_out = knobs.text("SLUICE_COLL_IPC") != "always";
+  const Status status = wire::Channel::process().open(has_use, device::Registry::process().may_have_devices(), terms);
   if (!status.is_ok()) log::error("ops", status.message());
 }
 

@@ -68,6 +68,9 @@ bool describe(MPI_Comm comm, CommState *state) {
     return false;
   }
   state->is_within_world = are_all_known(state->world_ranks);
+  const wire::Channel &channel = wire::Channel::process();
+  state->is_on_one_node = state->is_within_world && std::all_of(state->world_ranks.begin(), state->world_ranks.end(),
+                                                                [&](int rank) { return channel.is_local(rank); });
   if (is_inter == 0) return true;
   std::vector<int> own_group;
   if (!find_world_ranks(comm, &wire::Host::MPI_Comm_group, &own_group)) return false;

@@ -11,11 +11,21 @@
 
 namespace sluice::ops {
 
+namespace coll {
+class NodeGroup;
+}
+
 struct CommState {
   // The rank in MPI_COMM_WORLD of each rank of the (remote) group; -1 for a process outside of it.
   std::vector<int> world_ranks;
   // All of its processes, in both groups, are in MPI_COMM_WORLD: they agreed on the channel.
   bool is_within_world = false;
+  // And all are on this node.
+  bool is_on_one_node = false;
+  // What they share for collective operations (ops/coll/node_group.hpp). Belongs to whoever is in a collective call on
+  // the communicator, of which MPI allows one at a time.
+  std::shared_ptr<coll::NodeGroup> node_group;
+  bool has_sought_node_group = false;
   // Messages that a probe has taken off the host MPI's queue.
   Claims claims;
 };

@@ -12,27 +12,6 @@
 #include "wire/status.hpp"
 
 namespace sluice::ops {
-namespace {
-
-const std::byte *at(const void *origin, std::int64_t offset) noexcept {
-  // MPI_BOTTOM is a null pointer, to which the language allows nothing to be added.
-  return reinterpret_cast<const std::byte *>(reinterpret_cast<std::intptr_t>(origin) + offset);
-}
-
-// Where the payload lies. With MPI_BOTTOM each block has an address of its own, and one on a device is enough.
-Status classify_payload(const void *buffer, const transfer::Layout &layout, device::Backends backends,
-                        device::Place *place) {
-  Status status = device::classify(at(buffer, layout.first_byte), backends, place);
-  if (buffer != MPI_BOTTOM) return status;
-  for (const transfer::Block &block : layout.blocks) {
-    if (!status.is_ok() || place->kind != MemoryKind::kHost) break;
-    status = device::classify(at(buffer, block.offset_bytes), backends, place);
-  }
-  return status;
-}
-
-}  // namespace
-
 void Side::name_buffer(const void *buffer, MPI_Count count, MPI_Datatype type) {
   // Sending does not change the buffer; one pointer serves both directions.
   buffer_ = const_cast<void *>(buffer);  // NOLINT(cppcoreguidelines-pro-type-const-cast)
@@ -79,7 +58,9 @@ Status Side::classify(MPI_Count count, Use use) {
   }
   device::Place place;
   if (count > 0) {
-    if (Status status = classify_payload(buffer_, *layout, backends, &place); !status.is_ok()) return status;
+    Status status =
+        transfer::classify_payload(static_cast<std::byte *>(buffer_), *layout, buffer_ == MPI_BOTTOM, backends, &place);
+    if (!status.is_ok()) return status;
   }
   region_ = {static_cast<std::byte *>(buffer_), count, std::move(layout), place};
   kind_ = place.kind;

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "ops/coll/node_blocks.hpp"
+
+#include "ops/datatype/layout_of.hpp"
+#include "wire/host.hpp"
+
+namespace sluice::ops::coll {
+namespace {
+
+// Who gets a block of whose.
+enum class Pattern : std::uint8_t { kNone, kBroadcast, kGather, kScatter, kAllgather, kAlltoall };
+
+Pattern pattern_of(Operation operation) noexcept {
+  switch (operation) {
+    case Operation::kBcast:
+      return Pattern::kBroadcast;
+    case Operation::kGather:
+    case Operation::kGatherv:
+      return Pattern::kGather;
+    case Operation::kScatter:
+    case Operation::kScatterv:
+      return Pattern::kScatter;
+    case Operation::kAllgather:
+    case Operation::kAllgatherv:
+      return Pattern::kAllgather;
+    case Operation::kAlltoall:
+    case Operation::kAlltoallv:
+    case Operation::kAlltoallw:
+      return Pattern::kAlltoall;
+    default:
+      return Pattern::kNone;
+  }
+}
+
+// Bytes of `count` elements of one block; none for arguments that are no good.
+std::optional<std::uint64_t> bytes_of(std::int64_t count, MPI_Datatype type) {
+  if (count < 0) return std::nullopt;
+  transfer::LayoutPtr layout;
+  std::uint64_t element_bytes = 0;
+  if (named_layout(type, &layout)) {
+    element_bytes = layout->size_bytes;
+  } else {
+    MPI_Count size = 0;
+    if (!is_valid(type) || wire::host().MPI_Type_size_x(type, &size) != MPI_SUCCESS || size < 0) return std::nullopt;
+    element_bytes = static_cast<std::uint64_t>(size);
+  }
+  std::uint64_t bytes = 0;
+  if (__builtin_mul_overflow(static_cast<std::uint64_t>(count), element_bytes, &bytes)) return kAnyLength;
+  return bytes;
+}
+
+// The argument that says how long each block is, where all blocks are of one length.
+const Argument &argument_of_block(const Call &call, const Member &member, Pattern pattern) noexcept {
+  const bool is_root = call.root == member.rank;
+  if (pattern == Pattern::kGather) return is_root ? call.recv : call.send;
+  if (pattern == Pattern::kScatter) return is_root ? call.send : call.recv;
+  return call.recv;
+}
+
+void want_from_all(const CollectiveSide &side, const Member &member, int except, NodeBlocks *blocks) {
+  for (int rank = 0; rank < member.size; ++rank) {
+    if (rank != except) blocks->wanted.push_back({rank, side.block(rank)});
+  }
+}
+
+void offer_to_all(const CollectiveSide &side, const Member &member, NodeBlocks *blocks) {
+  for (int rank = 0; rank < member.size; ++rank) blocks->offered.push_back(side.block(rank));
+}
+
+}  // namespace
+
+bool moves_data(const Call &call) noexcept {
+  return pattern_of(call.operation) != Pattern::kNone;
+}
+
+std::optional<std::uint64_t> common_bytes(const Call &call, const Member &member) {
+  const Pattern pattern = pattern_of(call.operation);
+  const Argument &block = argument_of_block(call, member, pattern);
+  if (call.operation == Operation::kAllgatherv) {
+    // All ranks have all lengths; the sum of the elements, in bytes.
+    if (block.counts.is_null()) return std::nullopt;
+    std::int64_t elements = 0;
+    for (std::size_t i = 0; i < static_cast<std::size_t>(member.size); ++i) {
+      if (block.counts.at(i) < 0 || __builtin_add_overflow(elements, block.counts.at(i), &elements)) {
+        return std::nullopt;
+      }
+    }
+    return bytes_of(elements, block.type);
+  }
+  const Argument &root = pattern == Pattern::kScatter ? call.send : call.recv;
+  if (root.counts.is_named() || root.has_types) return kAnyLength;
+  const std::optional<std::uint64_t> bytes = bytes_of(block.count, block.type);
+  if (!bytes || pattern == Pattern::kBroadcast) return bytes;
+  std::uint64_t all = 0;
+  return __builtin_mul_overflow(*bytes, static_cast<std::uint64_t>(member.size), &all) ? kAnyLength : all;
+}
+
+NodeBlocks blocks_of(const Call &call, const Member &member, const Sides &sides) {
+  NodeBlocks blocks;
+  const bool is_root = call.root == member.rank;
+  // Where a rank's own block is in place already: from nobody.
+  const int except = call.send.is_in_place() ? member.rank : -1;
+  switch (pattern_of(call.operation)) {
+    case Pattern::kBroadcast:
+      blocks.offered.push_back(sides.recv.block(0));  // those of the others too: what has come there can be passed on
+      if (!is_root) blocks.wanted.push_back({call.root, sides.recv.block(0)});
+      break;
+    case Pattern::kGather:
+      if (!call.send.is_in_place()) blocks.offered.push_back(sides.send.block(0));
+      if (is_root) want_from_all(sides.recv, member, except, &blocks);
+      break;
+    case Pattern::kScatter:
+      if (is_root) offer_to_all(sides.send, member, &blocks);
+      if (!call.recv.is_in_place()) blocks.wanted.push_back({call.root, sides.recv.block(0)});
+      break;
+    case Pattern::kAllgather:
+      blocks.offered.push_back(call.send.is_in_place() ? sides.recv.block(member.rank) : sides.send.block(0));
+      want_from_all(sides.recv, member, except, &blocks);
+      break;
+    case Pattern::kAlltoall:
+      offer_to_all(sides.send, member, &blocks);
+      want_from_all(sides.recv, member, -1, &blocks);
+      break;
+    case Pattern::kNone:
+      break;
+  }
+  return blocks;
+}
+
+}  // namespace sluice::ops::coll

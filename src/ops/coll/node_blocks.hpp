@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Which blocks of a rank's buffers other ranks get in a collective operation that moves data, and which it gets from
+// whom: MPI_Bcast, MPI_Gather(v), MPI_Scatter(v), MPI_Allgather(v), MPI_Alltoall(v, w) within one group.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "ops/coll/carry_out.hpp"
+#include "transfer/region.hpp"
+
+namespace sluice::ops::coll {
+
+// Blocks of no bytes have no layout.
+struct NodeBlocks {
+  struct Wanted {
+    int source;  // rank
+    transfer::Region region;
+  };
+  std::vector<transfer::Region> offered;  // one for each rank, or one for all, or none
+  std::vector<Wanted> wanted;
+};
+
+[[nodiscard]] inline std::uint64_t size_of(const transfer::Region &block) noexcept {
+  return block.layout == nullptr ? 0 : block.size_bytes();
+}
+
+// Whether the call is one of those above.
+[[nodiscard]] bool moves_data(const Call &call) noexcept;
+
+// The bytes of the longest buffer of any rank, from arguments that MPI demands to mean the same on all ranks.
+// kAnyLength: no rank knows it, so all have to look. None: a rank with such arguments is for the host MPI to refuse.
+// Hot.
+inline constexpr std::uint64_t kAnyLength = ~std::uint64_t{0};
+[[nodiscard]] std::optional<std::uint64_t> common_bytes(const Call &call, const Member &member);
+
+// The blocks at this rank; of sides that hold device memory, or nothing.
+[[nodiscard]] NodeBlocks blocks_of(const Call &call, const Member &member, const Sides &sides);
+
+}  // namespace sluice::ops::coll

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// NodeOffer: what a rank publishes of its buffers for a call that the ranks of a node look at together.
+#pragma once
+
+#include <vector>
+
+#include "ops/coll/node_blocks.hpp"
+#include "transfer/board.hpp"
+#include "transfer/strided.hpp"
+
+namespace sluice::ops::coll {
+
+struct NodeOffer {
+  NodeBlocks blocks;
+  transfer::Published published;
+  std::vector<transfer::StridedBlock> described;  // of blocks.offered, as many or none
+
+  // Fills this in, exporting what others may read. `classified` says how classifying `sides` went. A rank that cannot
+  // take part is no error; one whose memory was freed is, and then published says so too. May throw std::bad_alloc.
+  [[nodiscard]] Status fill(const Call &call, const Member &member, const Sides &sides, const Status &classified);
+
+ private:
+  [[nodiscard]] bool describe_offered(const Call &call, const Member &member, const Sides &sides);
+  [[nodiscard]] bool export_offered(const device::Place &place);
+};
+
+}  // namespace sluice::ops::coll

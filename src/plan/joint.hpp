@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The choice that the ranks of one node make together for a collective operation. Pure: each rank computes it for
+// itself from what all of them published, so all come to the same.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace sluice::plan {
+
+// What one rank published.
+struct Offer {
+  bool is_failing = false;          // it has an error already
+  bool can_take_part = false;       // all its buffers are device memory that it can pull into and others can pull from
+  bool feeds = false;               // others may pull on what it has pulled
+  std::string_view backend;         // whose memory; empty: it has no bytes to send or to receive
+  std::uint64_t largest_bytes = 0;  // payload of the longer of its two buffers
+  std::uint64_t broadcast_bytes = 0;  // of a broadcast: payload
+};
+
+// What the operation is; the same on all ranks.
+struct JointQuery {
+  bool is_broadcast = false;
+  std::uint64_t threshold_bytes = 0;  // of the longest buffer of any rank
+  std::uint64_t chunk_bytes = 0;      // of a broadcast, as its root published: how a chain cuts it
+};
+
+enum class Joint : std::uint8_t {
+  kStaged,  // each for itself, through the host MPI
+  kPull,    // each receiver pulls all that it gets from where it is, in one list of copies
+  kChain,   // a broadcast: each pulls from the one before it, in chunks, as they come there
+  kFail     // all return an error
+};
+
+enum class JointReason : std::uint8_t {
+  kRankFailed,
+  kRankCannot,
+  kTwoBackends,
+  kShort,
+  kNothing,
+  kDifferentLengths,
+  kPulled,
+  kFed
+};
+
+struct JointPlan {
+  Joint joint = Joint::kStaged;
+  JointReason reason = JointReason::kRankCannot;
+};
+
+// A broadcast of fewer chunks gains nothing by a chain; of more, their count would be none that the ranks can tell.
+inline constexpr std::uint64_t kFewestChunks = 4;
+inline constexpr std::uint64_t kMostChunks = std::uint64_t{1} << 30;
+
+// The choice for the ranks that made `offers`. Hot.
+[[nodiscard]] JointPlan choose_joint(std::span<const Offer> offers, const JointQuery &query) noexcept;
+
+// One line for people: "4 ranks -> pull: every receiver reaches the device memory of those that it gets from".
+[[nodiscard]] std::string explain(std::size_t n_ranks, const JointPlan &plan);
+
+}  // namespace sluice::plan

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "transfer/board.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <new>
+#include <type_traits>
+
+namespace sluice::transfer {
+namespace {
+
+static_assert(std::is_trivially_copyable_v<Published> && std::is_trivially_copyable_v<StridedBlock>);
+
+constexpr std::size_t kLineBytes = 128;  // two lines are fetched together by some processors
+
+}  // namespace
+
+std::string_view Published::backend_name() const noexcept {
+  return {backend, static_cast<std::size_t>(std::find(backend, backend + kNameBytes, '\0') - backend)};
+}
+
+std::size_t Board::slot_bytes(int n_ranks) noexcept {
+  const std::size_t bytes = sizeof(Published) + static_cast<std::size_t>(n_ranks) * sizeof(StridedBlock);
+  return (bytes + kLineBytes - 1) / kLineBytes * kLineBytes;
+}
+
+std::size_t Board::size_bytes(int n_ranks) noexcept {
+  return static_cast<std::size_t>(n_ranks) * (sizeof(Flags) + 2 * slot_bytes(n_ranks));
+}
+
+void Board::prepare(void *memory, int n_ranks) noexcept {
+  auto *flags = static_cast<Flags *>(memory);
+  for (int rank = 0; rank < n_ranks; ++rank) new (flags + rank) Flags{};
+}
+
+Board::Board(void *memory, int n_ranks, int rank) noexcept
+    : flags_(static_cast<Flags *>(memory)),
+      slots_(static_cast<std::byte *>(memory) + static_cast<std::size_t>(n_ranks) * sizeof(Flags)),
+      n_ranks_(n_ranks),
+      rank_(rank) {}
+
+std::byte *Board::slot(int rank) const noexcept {
+  return slots_ + (static_cast<std::size_t>(rank) * 2 + call_ % 2) * slot_bytes(n_ranks_);
+}
+
+void Board::publish(const Published &published, std::span<const StridedBlock> blocks) noexcept {
+  ++call_;
+  std::byte *own = slot(rank_);
+  std::memcpy(own, &published, sizeof published);
+  if (!blocks.empty()) std::memcpy(own + sizeof published, blocks.data(), blocks.size_bytes());
+  flags_[rank_].published.store(call_, std::memory_order_release);
+}
+
+bool Board::have_all_published() const noexcept {
+  return std::all_of(flags_, flags_ + n_ranks_,
+                     [this](const Flags &flags) { return flags.published.load(std::memory_order_acquire) >= call_; });
+}
+
+Published Board::published(int rank) const noexcept {
+  Published copy;
+  std::memcpy(&copy, slot(rank), sizeof copy);
+  return copy;
+}
+
+StridedBlock Board::block_for_me(int rank) const noexcept {
+  const Published said = published(rank);
+  StridedBlock copy;
+  const auto index = said.n_blocks == 1 ? std::size_t{0} : static_cast<std::size_t>(rank_);
+  if (index >= said.n_blocks || said.n_blocks > static_cast<std::uint32_t>(n_ranks_)) return copy;
+  std::memcpy(&copy, slot(rank) + sizeof said + index * sizeof copy, sizeof copy);
+  return copy;
+}
+
+void Board::set_chunks(std::uint32_t n_chunks) noexcept {
+  flags_[rank_].chunks.store(tagged(n_chunks), std::memory_order_release);
+}
+
+std::uint32_t Board::chunks_of(int rank) const noexcept {
+  const std::uint64_t value = flags_[rank].chunks.load(std::memory_order_acquire);
+  return value >> 32U == (call_ & ~std::uint32_t{0}) ? static_cast<std::uint32_t>(value) : 0;
+}
+
+void Board::end(Ending ending) noexcept {
+  flags_[rank_].ended.store(tagged(static_cast<std::uint32_t>(ending)), std::memory_order_release);
+}
+
+bool Board::have_all_ended() const noexcept {
+  return std::all_of(flags_, flags_ + n_ranks_, [this](const Flags &flags) {
+    return flags.ended.load(std::memory_order_acquire) >> 32U == (call_ & ~std::uint32_t{0});
+  });
+}
+
+Ending Board::outcome(int *rank) const noexcept {
+  Ending worst = Ending::kGood;
+  for (int i = 0; i < n_ranks_; ++i) {
+    const auto ending = static_cast<std::uint32_t>(flags_[i].ended.load(std::memory_order_acquire));
+    // Anything else is nothing that a rank says.
+    const Ending said =
+        ending <= static_cast<std::uint32_t>(Ending::kFailed) ? static_cast<Ending>(ending) : Ending::kFailed;
+    if (said <= worst) continue;
+    worst = said;
+    *rank = i;
+  }
+  return worst;
+}
+
+}  // namespace sluice::transfer

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Board: what the ranks of one node tell each other during a collective operation, in memory that they share: where
+// their device buffers are, how far each has come, and how it ended. Without MPI.
+//
+// Each rank writes to its own part alone. A call has a number, the same on all ranks; what was written for one call is
+// not written over before all ranks have begun the next but one, and each rank has read all that it needs of a call
+// before it begins the next. So no rank ever waits for another only to keep a reader from harm.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+#include "sluice/backend.h"
+#include "transfer/strided.hpp"
+
+namespace sluice::transfer {
+
+// What a rank says of its buffers. Plain bytes.
+struct Published {
+  enum class State : std::uint8_t {
+    kCannot,     // this rank stages, so all do
+    kTakesPart,  // others may pull from it, and it can pull from them
+    kFailed      // this rank has an error already
+  };
+  static constexpr std::size_t kNameBytes = 16;
+
+  State state = State::kCannot;
+  bool feeds = false;                  // what it receives lies in the described allocation, in one run: others may
+                                       // pull it from here as it comes
+  char backend[kNameBytes] = {};       // whose memory its buffers are; empty: it has none
+  std::uint64_t largest_bytes = 0;     // payload of the longer of its two buffers
+  std::uint64_t chunk_bytes = 0;       // of a broadcast's root: how it is cut for a chain
+  std::uint64_t broadcast_bytes = 0;   // of a broadcast: payload
+  sluice_ipc_handle_t handle{};        // of the allocation that holds what others pull
+  std::uint64_t base_address = 0;      // of that allocation, in that process
+  std::uint64_t allocation_bytes = 0;  // 0: there is nothing to pull
+  std::uint32_t n_blocks = 0;          // one for each rank, or one for all, or none
+
+  [[nodiscard]] std::string_view backend_name() const noexcept;
+};
+
+// How a rank's part of a call ended.
+enum class Ending : std::uint8_t {
+  kGood,
+  kRefused,  // another rank's memory cannot be reached from here: all stage instead
+  kFailed    // an error: the call ends with one on all ranks
+};
+
+// One rank's view. One thread at a time. The memory outlives it.
+class Board {
+ public:
+  static constexpr int kMostRanks = 256;
+  [[nodiscard]] static std::size_t size_bytes(int n_ranks) noexcept;
+  // Makes `memory`, zeroed, aligned to a page and of size_bytes(), a board for `n_ranks`; by one rank, before any other
+  // uses it.
+  static void prepare(void *memory, int n_ranks) noexcept;
+
+  Board(void *memory, int n_ranks, int rank) noexcept;
+
+  // Begins the next call: tells the others. At most n_ranks blocks. Never blocks.
+  void publish(const Published &published, std::span<const StridedBlock> blocks) noexcept;
+  [[nodiscard]] bool have_all_published() const noexcept;
+  // Once all have: what `rank` said, and its block for this rank. Copies, to be checked: others own the memory.
+  [[nodiscard]] Published published(int rank) const noexcept;
+  [[nodiscard]] StridedBlock block_for_me(int rank) const noexcept;
+
+  // How many chunks have come here: for those that pull them from here. kNoMore: no further ones will.
+  static constexpr std::uint32_t kNoMore = ~std::uint32_t{0};
+  void set_chunks(std::uint32_t n_chunks) noexcept;
+  [[nodiscard]] std::uint32_t chunks_of(int rank) const noexcept;
+
+  // Ends this rank's part. Nobody reads from here for this call after all have ended.
+  void end(Ending ending) noexcept;
+  [[nodiscard]] bool have_all_ended() const noexcept;
+  // Once all have: the worst of the endings, and a rank that had it.
+  [[nodiscard]] Ending outcome(int *rank) const noexcept;
+
+ private:
+  // What the others look at again and again.
+  struct alignas(128) Flags {
+    std::atomic<std::uint64_t> published;  // number of the call
+    std::atomic<std::uint64_t> chunks;     // number of the call and, in the lower half, the count
+    std::atomic<std::uint64_t> ended;      // number of the call and, in the lower half, the Ending
+  };
+  static_assert(std::atomic<std::uint64_t>::is_always_lock_free, "flags are shared between processes");
+
+  [[nodiscard]] static std::size_t slot_bytes(int n_ranks) noexcept;
+  [[nodiscard]] std::byte *slot(int rank) const noexcept;
+  [[nodiscard]] std::uint64_t tagged(std::uint32_t value) const noexcept { return call_ << 32U | value; }
+
+  Flags *flags_;      // one for each rank
+  std::byte *slots_;  // two for each rank, used in turn
+  int n_ranks_;
+  int rank_;
+  std::uint64_t call_ = 0;
+};
+
+}  // namespace sluice::transfer

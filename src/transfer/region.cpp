@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "transfer/region.hpp"
+
+#include <fmt/format.h>
+
+#include <cstdlib>
+#include <limits>
+
+namespace sluice::transfer {
+
+std::int64_t Region::first_byte() const noexcept {
+  // Elements may run backwards: then the last one is the lowest.
+  return layout->first_byte + std::min<std::int64_t>(0, (count - 1) * layout->extent_bytes);
+}
+
+std::uint64_t Region::span_bytes() const noexcept {
+  if (count <= 0) return 0;
+  std::int64_t distance = 0;  // from the first element to the last
+  std::int64_t span = 0;
+  if (__builtin_mul_overflow(count - 1, layout->extent_bytes, &distance) ||
+      distance == std::numeric_limits<std::int64_t>::min() ||
+      __builtin_sub_overflow(layout->end_byte, layout->first_byte, &span) ||
+      __builtin_add_overflow(span, std::abs(distance), &span) || span <= 0) {
+    return 0;
+  }
+  return static_cast<std::uint64_t>(span);
+}
+
+Status classify_payload(std::byte *origin, const Layout &layout, bool is_absolute, device::Backends backends,
+                        device::Place *place) {
+  Status status = device::classify(at(origin, layout.first_byte), backends, place);
+  if (!is_absolute) return status;
+  for (const Block &block : layout.blocks) {
+    if (!status.is_ok() || place->kind != MemoryKind::kHost) break;
+    status = device::classify(at(origin, block.offset_bytes), backends, place);
+  }
+  return status;
+}
+
+Status lies_in_one_allocation(const std::byte *lowest, std::uint64_t size_bytes, bool *is_one) {
+  device::Place first;
+  device::Place last;
+  *is_one = false;
+  if (Status status = device::classify(lowest, &first); !status.is_ok()) return status;
+  if (Status status = device::classify(lowest + size_bytes - 1, &last); !status.is_ok()) return status;
+  *is_one = first.allocation_id != 0 && first.backend == last.backend && first.allocation_id == last.allocation_id;
+  return {};
+}
+
+Status refuse_freed(const device::Place &place, const std::byte *origin) {
+  if (place.kind != MemoryKind::kFreed) return {};
+  return Status::error(
+      ErrorKind::kBadBuffer,
+      fmt::format("the buffer at {} was device memory of {} and has been freed; keep it allocated until "
+                  "the operation is complete",
+                  static_cast<const void *>(origin), place.backend->name()));
+}
+
+}  // namespace sluice::transfer

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Region: the memory of one side of a message as the program named it, and what is asked about it. Without MPI.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+
+#include "base/status.hpp"
+#include "device/place.hpp"
+#include "transfer/layout.hpp"
+
+namespace sluice::transfer {
+
+// The layout is held; the memory is the program's.
+struct Region {
+  std::byte *origin = nullptr;  // the address given to MPI
+  std::int64_t count = 0;       // elements
+  LayoutPtr layout;
+  device::Place place;
+
+  // Payload in bytes.
+  [[nodiscard]] std::uint64_t size_bytes() const noexcept {
+    return static_cast<std::uint64_t>(count) * layout->size_bytes;
+  }
+  // Offset of the lowest byte from the origin, and bytes from there to behind the highest; 0 bytes when that is more
+  // than an offset can say, or nothing.
+  [[nodiscard]] std::int64_t first_byte() const noexcept;
+  [[nodiscard]] std::uint64_t span_bytes() const noexcept;
+};
+
+// Calls `visit(memory, position, bytes)` for each run of the first `size_bytes` of the payload, in the order in which
+// it travels, with the run's position in it. `visit` returns whether to go on.
+template <typename Visit>
+void for_each_run(const Region &region, std::uint64_t size_bytes, Visit visit) {
+  const std::uint64_t all = std::min(size_bytes, region.size_bytes());
+  if (all == 0) return;  // then addresses may be null
+  if (region.layout->is_contiguous) {
+    visit(region.origin, std::uint64_t{0}, all);
+    return;
+  }
+  std::uint64_t done = 0;
+  for (std::int64_t element = 0; element < region.count; ++element) {
+    const std::int64_t origin = element * region.layout->extent_bytes;
+    for (const Block &block : region.layout->blocks) {
+      const std::uint64_t size = std::min(all - done, block.size_bytes);
+      if (size == 0 || !visit(at(region.origin, origin + block.offset_bytes), done, size)) return;
+      done += size;
+    }
+  }
+}
+
+// Where the payload of elements of `layout` at `origin` lies. `is_absolute`: addresses count from MPI_BOTTOM, so that
+// each block may be in an allocation of its own, and one on a device is enough. Any thread.
+[[nodiscard]] Status classify_payload(std::byte *origin, const Layout &layout, bool is_absolute,
+                                      device::Backends backends, device::Place *place);
+
+// Whether the `size_bytes` from `lowest` on lie in one allocation of a device's runtime, which has memory between any
+// two of its bytes: then what is between two of them may be read.
+[[nodiscard]] Status lies_in_one_allocation(const std::byte *lowest, std::uint64_t size_bytes, bool *is_one);
+
+// The error for a buffer whose memory the program has freed; none for any other.
+[[nodiscard]] Status refuse_freed(const device::Place &place, const std::byte *origin);
+
+}  // namespace sluice::transfer

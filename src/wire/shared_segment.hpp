@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// SharedSegment: memory that processes of one node share, private to the user.
+#pragma once
+
+#include <array>
+#include <cstddef>
+
+#include "base/status.hpp"
+
+namespace sluice::wire {
+
+// Under this name others open a segment, until it is taken away; "" is none.
+using SegmentName = std::array<char, 64>;
+
+// A mapping; unmapped at its end. Move only.
+class SharedSegment {
+ public:
+  SharedSegment() noexcept = default;
+  SharedSegment(SharedSegment &&other) noexcept;
+  SharedSegment &operator=(SharedSegment &&other) noexcept;
+  SharedSegment(const SharedSegment &) = delete;
+  SharedSegment &operator=(const SharedSegment &) = delete;
+  ~SharedSegment() { release(); }
+
+  // Makes a segment of `size_bytes` zero bytes that this user alone can open (mode 0600), under a name that nobody can
+  // foresee. Errors leave nothing behind: the system refuses, no memory for it.
+  [[nodiscard]] static Status create(std::size_t size_bytes, SharedSegment *segment, SegmentName *name);
+  // Maps a segment of this user's that another process made. Errors: there is none of that name and size.
+  [[nodiscard]] static Status open(const SegmentName &name, std::size_t size_bytes, SharedSegment *segment);
+  // Takes the name away: nobody opens it any more, and the memory goes with the last mapping. By who created it.
+  static void remove_name(const SegmentName &name) noexcept;
+
+  // Aligned to a page; null without a segment.
+  [[nodiscard]] void *data() const noexcept { return data_; }
+
+ private:
+  [[nodiscard]] Status map(int file, std::size_t size_bytes);
+  void release() noexcept;
+
+  void *data_ = nullptr;
+  std::size_t size_bytes_ = 0;
+};
+
+}  // namespace sluice::wire

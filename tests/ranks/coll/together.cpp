@@ -1,0 +1,320 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Collective operations that the ranks of a node carry out together over IPC: that they do, that all decide alike, that
+// nobody waits for ever, and that nothing is left behind. Started with SLUICE_COLL_IPC=always, a threshold of 0 and
+// statistics; the results themselves are compared by all the other tests of this program, started the same way.
+#include <dlfcn.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <vector>
+
+#include "tests/support/oracle.hpp"
+
+namespace sluice::tests {
+namespace {
+
+constexpr std::size_t kBytes = 30'000;  // a block
+constexpr int kCount = static_cast<int>(kBytes);
+
+// How many calls of `operation` this rank has made by `route`; -1 without statistics.
+long long calls_by(std::string_view operation, std::string_view route) {
+  using ToJson = std::size_t (*)(char *, std::size_t);
+  const auto to_json = reinterpret_cast<ToJson>(dlsym(RTLD_DEFAULT, "sluice_statistics_json"));
+  if (to_json == nullptr) return -1;
+  std::string text(to_json(nullptr, 0) + 4096, '\0');
+  text.resize(to_json(text.data(), text.size()));
+  long long calls = 0;
+  const nlohmann::json read = nlohmann::json::parse(text);
+  for (const auto &row : read.at("rows")) {
+    if (row.at("operation") == operation && row.at("route") == route) calls += row.at("calls").get<long long>();
+  }
+  return calls;
+}
+
+bool is_forced() {
+  const char *value = std::getenv("SLUICE_COLL_IPC");
+  return value != nullptr && std::string_view(value) == "always";
+}
+
+// Memory of one rank for one call, and the calls.
+struct Buffers {
+  Buffers(Kind kind, int round)
+      : n_ranks(static_cast<std::size_t>(Session::get().size())),
+        in(Session::get().module(), kind, kBytes * n_ranks),
+        out(Session::get().module(), kind, kBytes * n_ranks) {
+    in.fill_pattern(Session::get().rank(), round);
+  }
+
+  std::size_t n_ranks;
+  Memory in;
+  Memory out;
+};
+
+struct Moving {
+  const char *name;
+  std::function<int(const Buffers &, int root, MPI_Comm)> call;
+};
+
+std::vector<int> each(std::size_t n, int value) {
+  return std::vector<int>(n, value);
+}
+
+std::vector<int> places(std::size_t n) {
+  std::vector<int> result;
+  for (std::size_t i = 0; i < n; ++i) result.push_back(static_cast<int>(i * kBytes));
+  return result;
+}
+
+const std::vector<Moving> &movements() {
+  static const std::vector<Moving> all = {
+      {"MPI_Bcast",
+       [](const Buffers &b, int root, MPI_Comm comm) {
+         const bool is_root = Session::get().rank() == root;
+         return MPI_Bcast(is_root ? b.in.data() : b.out.data(), kCount, MPI_BYTE, root, comm);
+       }},
+      {"MPI_Gather",
+       [](const Buffers &b, int root, MPI_Comm comm) {
+         return MPI_Gather(b.in.data(), kCount, MPI_BYTE, b.out.data(), kCount, MPI_BYTE, root, comm);
+       }},
+      {"MPI_Gatherv",
+       [](const Buffers &b, int root, MPI_Comm comm) {
+         return MPI_Gatherv(b.in.data(), kCount, MPI_BYTE, b.out.data(), each(b.n_ranks, kCount).data(),
+                            places(b.n_ranks).data(), MPI_BYTE, root, comm);
+       }},
+      {"MPI_Scatter",
+       [](const Buffers &b, int root, MPI_Comm comm) {
+         return MPI_Scatter(b.in.data(), kCount, MPI_BYTE, b.out.data(), kCount, MPI_BYTE, root, comm);
+       }},
+      {"MPI_Scatterv",
+       [](const Buffers &b, int root, MPI_Comm comm) {
+         return MPI_Scatterv(b.in.data(), each(b.n_ranks, kCount).data(), places(b.n_ranks).data(), MPI_BYTE,
+                             b.out.data(), kCount, MPI_BYTE, root, comm);
+       }},
+      {"MPI_Allgather",
+       [](const Buffers &b, int, MPI_Comm comm) {
+         return MPI_Allgather(b.in.data(), kCount, MPI_BYTE, b.out.data(), kCount, MPI_BYTE, comm);
+       }},
+      {"MPI_Allgatherv",
+       [](const Buffers &b, int, MPI_Comm comm) {
+         return MPI_Allgatherv(b.in.data(), kCount, MPI_BYTE, b.out.data(), each(b.n_ranks, kCount).data(),
+                               places(b.n_ranks).data(), MPI_BYTE, comm);
+       }},
+      {"MPI_Alltoall",
+       [](const Buffers &b, int, MPI_Comm comm) {
+         return MPI_Alltoall(b.in.data(), kCount, MPI_BYTE, b.out.data(), kCount, MPI_BYTE, comm);
+       }},
+      {"MPI_Alltoallv",
+       [](const Buffers &b, int, MPI_Comm comm) {
+         return MPI_Alltoallv(b.in.data(), each(b.n_ranks, kCount).data(), places(b.n_ranks).data(), MPI_BYTE,
+                              b.out.data(), each(b.n_ranks, kCount).data(), places(b.n_ranks).data(), MPI_BYTE, comm);
+       }},
+      {"MPI_Alltoallw",
+       [](const Buffers &b, int, MPI_Comm comm) {
+         const std::vector<MPI_Datatype> types(b.n_ranks, MPI_BYTE);
+         return MPI_Alltoallw(b.in.data(), each(b.n_ranks, kCount).data(), places(b.n_ranks).data(), types.data(),
+                              b.out.data(), each(b.n_ranks, kCount).data(), places(b.n_ranks).data(), types.data(),
+                              comm);
+       }},
+  };
+  return all;
+}
+
+class Together : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (!session_.has_kind(Kind::device)) GTEST_SKIP() << "no device memory";
+    if (!is_forced() || session_.size() < 2)
+      GTEST_SKIP() << "started without SLUICE_COLL_IPC=always, or one rank alone";
+  }
+
+  const Session &session_ = Session::get();
+};
+
+// What the root's neighbour got in round `round`: enough to see that the data is the call's own.
+void expect_right(const Moving &moving, const Buffers &b, int root, int round) {
+  const Session &session = Session::get();
+  const std::string_view name = moving.name;
+  const bool gets_all = name.find("llgather") != name.npos;
+  if (name == "MPI_Bcast" && session.rank() != root) {
+    EXPECT_EQ(find_pattern_error(b.out.read(0, kBytes), root, round), "") << name;
+  }
+  if (gets_all || (name.find("MPI_Gather") == 0 && session.rank() == root)) {
+    for (int rank = 0; rank < session.size(); ++rank) {
+      const auto offset = static_cast<std::size_t>(rank) * kBytes;
+      EXPECT_EQ(find_pattern_error(b.out.read(offset, kBytes), rank, round), "") << name << " from " << rank;
+    }
+  }
+  const std::size_t own = static_cast<std::size_t>(session.rank()) * kBytes;
+  if (name.find("MPI_Scatter") == 0) {
+    EXPECT_EQ(find_pattern_error(b.out.read(0, kBytes), root, round, own), "") << name;
+  }
+  if (name.find("lltoall") != name.npos) {
+    for (int rank = 0; rank < session.size(); ++rank) {
+      const auto offset = static_cast<std::size_t>(rank) * kBytes;
+      EXPECT_EQ(find_pattern_error(b.out.read(offset, kBytes), rank, round, own), "") << name << " from " << rank;
+    }
+  }
+}
+
+TEST_F(Together, PullsOverIpc_WhenAllHaveDeviceMemory) {
+  for (const Moving &moving : movements()) {
+    for (int root = 0; root < session_.size(); ++root) {
+      const Buffers buffers(Kind::device, root);
+      const long long before = calls_by(moving.name, "ipc");
+      ASSERT_GE(before, 0) << "no statistics";
+      ASSERT_EQ(moving.call(buffers, root, session_.comm()), MPI_SUCCESS) << moving.name;
+      EXPECT_GT(calls_by(moving.name, "ipc"), before) << moving.name << " was not carried out together";
+      expect_right(moving, buffers, root, root);
+    }
+  }
+}
+
+TEST_F(Together, StagesEverywhere_WhenOneRankHasHostMemory) {
+  const int last = session_.size() - 1;
+  for (const Moving &moving : movements()) {
+    const Buffers buffers(session_.rank() == last ? Kind::host : Kind::device, 1);
+    const long long before = calls_by(moving.name, "ipc");
+    ASSERT_EQ(moving.call(buffers, 0, session_.comm()), MPI_SUCCESS) << moving.name;
+    EXPECT_EQ(calls_by(moving.name, "ipc"), before) << moving.name;
+    expect_right(moving, buffers, 0, 1);
+  }
+}
+
+// A peer's send of host memory, too long to be sent before it is received, comes before its part of the call; and one
+// of device memory.
+TEST_F(Together, LetsMessagesMove_WhileItWaits) {
+  constexpr int kLong = 8 << 20;
+  if (session_.size() % 2 != 0) GTEST_SKIP() << "an odd number of ranks";
+  for (const Kind kind : {Kind::host, Kind::device}) {
+    const Memory message(session_.module(), kind, kLong);
+    const Buffers buffers(Kind::device, 2);
+    MPI_Request request = MPI_REQUEST_NULL;
+    if (session_.begins()) {
+      message.fill_pattern(session_.rank(), 3);
+      ASSERT_EQ(MPI_Ssend(message.data(), kLong, MPI_BYTE, session_.partner(), 1, session_.comm()), MPI_SUCCESS);
+    } else {
+      ASSERT_EQ(MPI_Irecv(message.data(), kLong, MPI_BYTE, session_.partner(), 1, session_.comm(), &request),
+                MPI_SUCCESS);
+    }
+    for (const Moving &moving : movements()) {
+      ASSERT_EQ(moving.call(buffers, 0, session_.comm()), MPI_SUCCESS) << moving.name;
+      expect_right(moving, buffers, 0, 2);
+    }
+    ASSERT_EQ(MPI_Wait(&request, MPI_STATUS_IGNORE), MPI_SUCCESS);
+    if (!session_.begins()) {
+      EXPECT_EQ(find_pattern_error(message.read(), session_.partner(), 3), "");
+    }
+  }
+}
+
+// With a fault in force on one rank: its copy fails, once. All get an error, and the next calls work.
+TEST_F(Together, ReturnsAnErrorEverywhere_WhenACopyFails) {
+  const auto exchange = [&](int round) {
+    const Buffers buffers(Kind::device, round);
+    const int code =
+        MPI_Allgather(buffers.in.data(), kCount, MPI_BYTE, buffers.out.data(), kCount, MPI_BYTE, session_.comm());
+    if (code == MPI_SUCCESS) expect_right(movements()[5], buffers, 0, round);
+    return code;
+  };
+  EXPECT_NE(exchange(0), MPI_SUCCESS);
+  EXPECT_EQ(exchange(1), MPI_SUCCESS);
+  EXPECT_EQ(exchange(2), MPI_SUCCESS);
+}
+
+// The root's memory is gone: it says so, and nobody waits for it.
+TEST_F(Together, ReturnsAnErrorEverywhere_WhenARanksMemoryWasFreed) {
+  void *gone = nullptr;
+  {
+    const Memory freed(session_.module(), Kind::device, kBytes);
+    gone = freed.data();
+  }
+  const Memory there(session_.module(), Kind::device, kBytes * 2);
+  const bool is_reused = gone >= there.data() && gone < there.at(there.size_bytes());
+  if (session_.agree_any(session_.rank() == 0 && is_reused)) GTEST_SKIP() << "the address was used again at once";
+  void *buffer = session_.rank() == 0 ? gone : there.data();
+  EXPECT_NE(MPI_Bcast(buffer, kCount, MPI_BYTE, 0, session_.comm()), MPI_SUCCESS);
+  const Buffers buffers(Kind::device, 4);
+  EXPECT_EQ(movements().front().call(buffers, 0, session_.comm()), MPI_SUCCESS);
+  expect_right(movements().front(), buffers, 0, 4);
+}
+
+struct Held {
+  std::size_t files = 0;
+  std::size_t mappings = 0;
+  std::size_t segments = 0;
+};
+
+Held held() {
+  Held now;
+  for ([[maybe_unused]] const auto &entry : std::filesystem::directory_iterator("/proc/self/fd")) ++now.files;
+  std::ifstream maps("/proc/self/maps");
+  for (std::string line; std::getline(maps, line);) {
+    ++now.mappings;
+    now.segments += line.find("/sluice-") != line.npos ? 1 : 0;
+  }
+  return now;
+}
+
+std::size_t named_segments() {
+  std::size_t n = 0;
+  for (const auto &entry : std::filesystem::directory_iterator("/dev/shm")) {
+    n += entry.path().filename().string().find("sluice-") == 0 ? 1 : 0;
+  }
+  return n;
+}
+
+TEST_F(Together, LeavesNothingBehind_WhenCommunicatorsComeAndGo) {
+  const int n_cycles = session_.options().is_full ? 10'000 : 300;
+  const Buffers buffers(Kind::device, 5);
+  Held before;
+  for (int cycle = 0; cycle < n_cycles; ++cycle) {
+    MPI_Comm comm = MPI_COMM_NULL;
+    ASSERT_EQ(MPI_Comm_dup(session_.comm(), &comm), MPI_SUCCESS);
+    const long long calls = calls_by("MPI_Bcast", "ipc");
+    ASSERT_EQ(movements().front().call(buffers, cycle % session_.size(), comm), MPI_SUCCESS);
+    ASSERT_GT(calls_by("MPI_Bcast", "ipc"), calls) << "cycle " << cycle;
+    ASSERT_EQ(MPI_Comm_free(&comm), MPI_SUCCESS);
+    if (cycle == n_cycles / 2) before = held();
+  }
+  const Held after = held();
+  EXPECT_LE(after.files, before.files + 2);
+  EXPECT_LE(after.segments, before.segments);
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)  // those map memory of their own as they go
+  EXPECT_LE(after.mappings, before.mappings + 16);
+#endif
+  MPI_Barrier(session_.comm());
+  // Of this user's other jobs there may be some, for a moment; ours would be many.
+  EXPECT_LT(named_segments(), static_cast<std::size_t>(n_cycles) / 4);
+}
+
+// Each thread in a communicator of its own.
+TEST_F(Together, KeepsThreadsApart_InCommunicatorsOfTheirOwn) {
+  if (!session_.options().wants_threads) GTEST_SKIP() << "started without --threads";
+  constexpr std::size_t kThreads = 3;
+  const int n_rounds = session_.options().is_full ? 300 : 40;
+  std::vector<MPI_Comm> comms(kThreads);
+  for (MPI_Comm &comm : comms) ASSERT_EQ(MPI_Comm_dup(session_.comm(), &comm), MPI_SUCCESS);
+  std::vector<std::thread> threads;
+  for (std::size_t thread = 0; thread < kThreads; ++thread) {
+    threads.emplace_back([&, thread] {
+      for (int round = 0; round < n_rounds; ++round) {
+        const auto which = (static_cast<std::size_t>(round) + thread) % movements().size();
+        const int root = round % session_.size();
+        const Buffers buffers(Kind::device, round);
+        EXPECT_EQ(movements()[which].call(buffers, root, comms[thread]), MPI_SUCCESS);
+        expect_right(movements()[which], buffers, root, round);
+      }
+    });
+  }
+  for (std::thread &thread : threads) thread.join();
+  for (MPI_Comm &comm : comms) EXPECT_EQ(MPI_Comm_free(&comm), MPI_SUCCESS);
+}
+
+}  // namespace
+}  // namespace sluice::tests

@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The board that ranks share during a collective operation, with threads in the ranks' place; and blocks as they are
+// described on it.
+#include "transfer/board.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <memory>
+#include <thread>
+#include <vector>
+
+#include "fake_device.hpp"
+#include "transfer/chunked_copy.hpp"
+
+namespace sluice::transfer {
+namespace {
+
+class SharedMemory {
+ public:
+  explicit SharedMemory(int n_ranks) : bytes_(Board::size_bytes(n_ranks) + kPage) {
+    void *begin = bytes_.data();
+    std::size_t room = bytes_.size();
+    data_ = std::align(kPage, Board::size_bytes(n_ranks), begin, room);
+    Board::prepare(data_, n_ranks);
+  }
+  [[nodiscard]] void *data() const { return data_; }
+
+ private:
+  static constexpr std::size_t kPage = 4096;
+  std::vector<std::byte> bytes_;
+  void *data_ = nullptr;
+};
+
+void wait_until(const std::function<bool()> &is_so) {
+  while (!is_so()) std::this_thread::yield();
+}
+
+// What rank `rank` says in call `call`.
+Published word_of(int rank, int call) {
+  Published said;
+  said.state = Published::State::kTakesPart;
+  said.base_address = static_cast<std::uint64_t>(call) * 1000 + static_cast<std::uint64_t>(rank);
+  return said;
+}
+
+// Calls follow each other as fast as they can, some of them without an end, as when all stage.
+TEST(Board, ShowsEachCallsWords_WhenRanksRaceAhead) {
+  constexpr int kRanks = 3;
+  constexpr int kCalls = 60;
+  const SharedMemory memory(kRanks);
+  std::vector<std::thread> ranks;
+  std::vector<int> n_wrong(kRanks, 0);
+  for (int rank = 0; rank < kRanks; ++rank) {
+    ranks.emplace_back([&, rank] {
+      Board board(memory.data(), kRanks, rank);
+      for (int call = 1; call <= kCalls; ++call) {
+        Published said = word_of(rank, call);
+        std::vector<StridedBlock> blocks(kRanks);
+        for (int reader = 0; reader < kRanks; ++reader) {
+          blocks[static_cast<std::size_t>(reader)].offset_bytes = static_cast<std::uint64_t>(call * 100 + reader);
+        }
+        said.n_blocks = kRanks;
+        board.publish(said, blocks);
+        wait_until([&] { return board.have_all_published(); });
+        int &wrong = n_wrong[static_cast<std::size_t>(rank)];
+        for (int other = 0; other < kRanks; ++other) {
+          wrong += board.published(other).base_address == word_of(other, call).base_address ? 0 : 1;
+          wrong += board.block_for_me(other).offset_bytes == static_cast<std::uint64_t>(call * 100 + rank) ? 0 : 1;
+        }
+        if (call % 3 == 0) continue;
+        board.set_chunks(static_cast<std::uint32_t>(call));
+        wait_until([&] { return board.chunks_of((rank + 1) % kRanks) == static_cast<std::uint32_t>(call); });
+        const bool is_refusing = call % 5 == 0 && rank == 2;
+        board.end(is_refusing ? Ending::kRefused : Ending::kGood);
+        wait_until([&] { return board.have_all_ended(); });
+        int worst = 0;
+        const Ending outcome = board.outcome(&worst);
+        wrong += outcome == (call % 5 == 0 ? Ending::kRefused : Ending::kGood) ? 0 : 1;
+        wrong += call % 5 != 0 || worst == 2 ? 0 : 1;
+      }
+    });
+  }
+  for (std::thread &rank : ranks) rank.join();
+  EXPECT_EQ(n_wrong, std::vector<int>(kRanks, 0));
+}
+
+TEST(Board, BelievesNoBlockThatIsNotThere) {
+  const SharedMemory memory(2);
+  Board board(memory.data(), 2, 1);
+  Published said = word_of(1, 1);
+  said.n_blocks = 7;  // more than ranks
+  const std::vector<StridedBlock> blocks(2, {0, 8, 0, 1});
+  board.publish(said, blocks);
+  EXPECT_EQ(board.block_for_me(1).n_runs, 0U);
+}
+
+LayoutPtr gapped() {
+  auto layout = std::make_shared<Layout>();
+  layout->size_bytes = 4;
+  layout->extent_bytes = 10;
+  layout->end_byte = 4;
+  layout->is_contiguous = false;
+  layout->blocks = {{0, 4}};
+  return layout;
+}
+
+TEST(StridedBlock, DescribesRunsAtOneDistance) {
+  std::vector<std::byte> memory(200);
+  StridedBlock block;
+  const Region rows{memory.data() + 20, 5, gapped(), {}};
+  ASSERT_TRUE(describe(rows, memory.data(), &block));
+  EXPECT_EQ(block.offset_bytes, 20U);
+  EXPECT_EQ(block.run_bytes, 4U);
+  EXPECT_EQ(block.stride_bytes, 10);
+  EXPECT_EQ(block.n_runs, 5U);
+  EXPECT_TRUE(block.is_within(64));
+  EXPECT_FALSE(block.is_within(63));
+  const Region whole{memory.data() + 3, 40, std::make_shared<Layout>(Layout::basic(2)), {}};
+  ASSERT_TRUE(describe(whole, memory.data(), &block));
+  EXPECT_EQ(block.n_runs, 1U);
+  EXPECT_EQ(block.size_bytes(), 80U);
+}
+
+TEST(StridedBlock, RefusesWhatAFewNumbersCannotSay) {
+  std::vector<std::byte> memory(100'000);
+  StridedBlock block;
+  auto uneven = std::make_shared<Layout>();
+  uneven->size_bytes = 6;
+  uneven->extent_bytes = 16;
+  uneven->end_byte = 9;
+  uneven->is_contiguous = false;
+  uneven->blocks = {{0, 4}, {7, 2}};
+  EXPECT_FALSE(describe({memory.data(), 3, uneven, {}}, memory.data(), &block));
+  EXPECT_FALSE(describe({memory.data(), kMostRuns + 1, gapped(), {}}, memory.data(), &block));
+  EXPECT_GT(count_runs({memory.data(), kMostRuns + 1, gapped(), {}}), kMostRuns);
+}
+
+TEST(StridedBlock, IsWithinNothing_WhenItsNumbersAreWrong) {
+  const std::uint64_t huge = ~std::uint64_t{0};
+  EXPECT_TRUE(StridedBlock{}.is_within(0));
+  EXPECT_FALSE((StridedBlock{0, 8, 8, huge}.is_within(100)));
+  EXPECT_FALSE((StridedBlock{huge, 8, 8, 1}.is_within(100)));
+  EXPECT_FALSE((StridedBlock{0, huge, 8, 1}.is_within(100)));
+  EXPECT_FALSE((StridedBlock{0, 0, 8, 1}.is_within(100)));
+  EXPECT_FALSE((StridedBlock{0, 8, -8, 2}.is_within(100)));
+  EXPECT_FALSE((StridedBlock{0, 8, std::int64_t{1} << 62, 200}.is_within(100)));
+  EXPECT_TRUE((StridedBlock{92, 8, -46, 3}.is_within(100)));
+}
+
+// Runs of one length into runs of another.
+TEST(StridedBlock, IsCopiedIntoAnyLayoutOfAsManyBytes) {
+  std::vector<std::byte> from(100);
+  std::vector<std::byte> to(100, std::byte{0xee});
+  for (std::size_t i = 0; i < from.size(); ++i) from[i] = tests::pattern(i, 1);
+  const StridedBlock block{5, 10, 20, 2};  // bytes 5 to 14 and 25 to 34
+  std::vector<sluice_copy_t> copies;
+  add_copies(block, from.data(), {to.data(), 5, gapped(), {}}, &copies);
+  for (const sluice_copy_t &copy : copies) std::memcpy(copy.dst, copy.src, copy.size_bytes);
+  for (std::size_t i = 0; i < to.size(); ++i) {
+    const std::size_t position = i / 10 * 4 + i % 10;
+    const bool is_payload = i < 50 && i % 10 < 4;
+    const std::byte wanted = is_payload ? from[position < 10 ? 5 + position : 25 + position - 10] : std::byte{0xee};
+    EXPECT_EQ(to[i], wanted) << i;
+  }
+}
+
+class Chunks : public tests::FakeDevice {};
+
+TEST_F(Chunks, AreCopiedAsTheyCome) {
+  constexpr std::size_t kBytes = 1050;
+  std::byte *from = fake.allocate(SLUICE_MEMORY_DEVICE, kBytes);
+  std::byte *to = fake.allocate(SLUICE_MEMORY_DEVICE, kBytes, 0, std::byte{0xee});
+  for (std::size_t i = 0; i < kBytes; ++i) fake.alias(from)[i] = tests::pattern(i, 2);
+  ChunkedCopy copy({to, from, kBytes}, 100);
+  EXPECT_EQ(copy.n_chunks(), 11U);
+  ASSERT_TRUE(copy.open(place()).is_ok());
+  ASSERT_TRUE(copy.advance(0).is_ok());
+  EXPECT_EQ(copy.n_copied(), 0U);
+  while (copy.n_copied() < 3) ASSERT_TRUE(copy.advance(3).is_ok());
+  EXPECT_EQ(fake.alias(to)[299], tests::pattern(299, 2));
+  EXPECT_EQ(fake.alias(to)[300], std::byte{0xee});
+  while (!copy.is_done()) ASSERT_TRUE(copy.advance(1000).is_ok());
+  EXPECT_EQ(std::memcmp(fake.alias(to), fake.alias(from), kBytes), 0);
+}
+
+TEST_F(Chunks, EndWithTheErrorOfOne) {
+  std::byte *from = fake.allocate(SLUICE_MEMORY_DEVICE, 1000);
+  std::byte *to = fake.allocate(SLUICE_MEMORY_DEVICE, 1000);
+  ChunkedCopy copy({to, from, 1000}, 100);
+  ASSERT_TRUE(copy.open(place()).is_ok());
+  fake.fail(tests::Call::kEnqueueCopies, SLUICE_ERROR_NATIVE, "broken link", 1, 3);
+  Status status;
+  for (int turn = 0; turn < 1000 && status.is_ok(); ++turn) status = copy.advance(10);
+  EXPECT_NE(status.message().find("broken link"), std::string::npos) << status.message();
+}
+
+}  // namespace
+}  // namespace sluice::transfer
