@@ -2,8 +2,6 @@
 // What all collectives share.
 #include "bench/coll/driver.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <memory>
 #include <numeric>
@@ -15,8 +13,10 @@
 #include "bench/coll/neighborhood.hpp"
 #include "bench/measure/chosen_loop.hpp"
 #include "bench/measure/host_work.hpp"
+#include "bench/measure/in_turns.hpp"
 #include "bench/mpi/rank_samples.hpp"
 #include "bench/mpi/start_line.hpp"
+#include "bench/report/failure_text.hpp"
 
 namespace sluice::bench {
 namespace {
@@ -87,7 +87,7 @@ class CollectiveSweep {
     const std::string error = error_of([&] {
       exchange = std::make_unique<Exchange>(session_, collective_, form_, circle_, communicator(), size, is_naive);
     });
-    session_.world().agree(error.empty() ? "" : fmt::format("size {}: {}", size, error));
+    session_.world().agree(text_with_size(size, error));
     return exchange;
   }
 
@@ -115,8 +115,8 @@ class CollectiveSweep {
       } else {
         wrong = check_barrier(session_.world(), start_line_.clock(), iteration, [&] { exchange.run(); });
       }
-      if (failure.empty() && !wrong.empty()) {
-        failure = fmt::format("size {}, iteration {}, {} ({})", size, iteration, wrong, is_naive ? "naive" : "direct");
+      if (failure.empty()) {
+        failure = text_with_iteration(size, iteration, wrong, is_naive ? "naive" : "direct");
       }
     }
     return failure;
@@ -131,18 +131,15 @@ class CollectiveSweep {
         row.series.push_back({exchange == naive.get() ? "naive" : "direct", {}});
       }
     }
-    for (std::uint64_t block = 0; block < options_.repeat; ++block) {
-      // Every other block in the opposite order, so that neither route always follows the other.
-      for (const bool is_naive : {block % 2 == 1, block % 2 == 0}) {
-        Exchange *const exchange = is_naive ? naive.get() : direct.get();
-        if (exchange != nullptr) {
-          Series &series = is_naive ? row.series.back() : row.series.front();
-          const std::vector<double> extras = measure_block(*exchange, series, loop, row.size_bytes);
-          // The further columns are those of the first series' first block.
-          if (row.extras.empty() && &series == &row.series.front()) row.extras = extras;
-        }
+    in_turns(options_.repeat, [&](bool is_naive) {
+      Exchange *const exchange = is_naive ? naive.get() : direct.get();
+      if (exchange != nullptr) {
+        Series &series = is_naive ? row.series.back() : row.series.front();
+        const std::vector<double> extras = measure_block(*exchange, series, loop, row.size_bytes);
+        // The further columns are those of the first series' first block.
+        if (row.extras.empty() && &series == &row.series.front()) row.extras = extras;
       }
-    }
+    });
   }
 
   std::vector<double> measure_block(Exchange &exchange, Series &series, const Loop &loop, std::uint64_t size) {

@@ -88,24 +88,35 @@ class PlainCalls : public Calls {
   }
 };
 
-// MPI_Send_init and MPI_Recv_init once, then MPI_Start and MPI_Wait.
-class PersistentCalls : public Calls {
+// What ways with requests that are made once and started often share. SomeCalls derives from it and says how a send is
+// started: start_send(slot).
+template <class SomeCalls>
+class StartedCalls : public Calls {
  public:
-  PersistentCalls(Slots slots, const MessageType &type, const FamilyOptions &);
-  PersistentCalls(const PersistentCalls &) = delete;
-  PersistentCalls &operator=(const PersistentCalls &) = delete;
-  ~PersistentCalls() { release_requests(); }
+  StartedCalls(const StartedCalls &) = delete;
+  StartedCalls &operator=(const StartedCalls &) = delete;
 
-  void start_send(std::size_t slot) { check_mpi(MPI_Start(&send_requests_[slot]), "MPI_Start"); }
   void start_recv(std::size_t slot) { check_mpi(MPI_Start(&recv_requests_[slot]), "MPI_Start"); }
   void send(std::size_t slot) {
-    start_send(slot);
+    static_cast<SomeCalls *>(this)->start_send(slot);
     finish_send(slot);
   }
   void recv(std::size_t slot) {
     start_recv(slot);
     finish_recv(slot);
   }
+
+ protected:
+  using Calls::Calls;
+  ~StartedCalls() { release_requests(); }
+};
+
+// MPI_Send_init and MPI_Recv_init once, then MPI_Start and MPI_Wait.
+class PersistentCalls : public StartedCalls<PersistentCalls> {
+ public:
+  PersistentCalls(Slots slots, const MessageType &type, const FamilyOptions &);
+
+  void start_send(std::size_t slot) { check_mpi(MPI_Start(&send_requests_[slot]), "MPI_Start"); }
 };
 
 }  // namespace sluice::bench

@@ -10,6 +10,7 @@
 #include "bench/catalogue.hpp"
 #include "bench/measure/chosen_loop.hpp"
 #include "bench/mpi/rank_samples.hpp"
+#include "bench/report/failure_text.hpp"
 #include "bench/rma/exchange.hpp"
 #include "bench/rma/one_sided.hpp"
 
@@ -70,7 +71,7 @@ class OneSidedSweep {
     std::unique_ptr<OneSidedExchange> exchange;
     const std::string error =
         error_of([&] { exchange = std::make_unique<OneSidedExchange>(session_, test_, size, n_slots(size)); });
-    session_.world().agree(error.empty() ? "" : fmt::format("size {}: {}", size, error));
+    session_.world().agree(text_with_size(size, error));
     return exchange;
   }
 
@@ -84,8 +85,8 @@ class OneSidedSweep {
       exchange.epoch().close();
       session_.world().barrier();
       const std::string wrong = exchange.verify(iteration, scratch_);
-      if (failure.empty() && !wrong.empty()) {
-        failure = fmt::format("size {}, iteration {}, {}", size, iteration, wrong);
+      if (failure.empty()) {
+        failure = text_with_iteration(size, iteration, wrong);
       }
     }
     return failure;
