@@ -8,6 +8,7 @@
 
 #include <cstddef>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "bench/cli/family_options.hpp"
@@ -30,6 +31,8 @@ class Calls {
  public:
   // type outlives the calls.
   Calls(Slots slots, const MessageType &type);
+  Calls(const Calls &) = delete;
+  Calls &operator=(const Calls &) = delete;
 
   std::size_t n_sends() const { return slots_.send.size(); }
   std::size_t n_recvs() const { return slots_.recv.size(); }
@@ -93,9 +96,6 @@ class PlainCalls : public Calls {
 template <class SomeCalls>
 class StartedCalls : public Calls {
  public:
-  StartedCalls(const StartedCalls &) = delete;
-  StartedCalls &operator=(const StartedCalls &) = delete;
-
   void start_recv(std::size_t slot) { check_mpi(MPI_Start(&recv_requests_[slot]), "MPI_Start"); }
   void send(std::size_t slot) {
     static_cast<SomeCalls *>(this)->start_send(slot);
@@ -106,9 +106,10 @@ class StartedCalls : public Calls {
     finish_recv(slot);
   }
 
- protected:
-  using Calls::Calls;
+ private:
+  StartedCalls(Slots slots, const MessageType &type) : Calls(std::move(slots), type) {}
   ~StartedCalls() { release_requests(); }
+  friend SomeCalls;
 };
 
 // MPI_Send_init and MPI_Recv_init once, then MPI_Start and MPI_Wait.
