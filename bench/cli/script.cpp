@@ -20,7 +20,8 @@ struct Script {
   const char *word;
   const char *file;
 };
-constexpr std::array kScripts{Script{"compare", "compare_runs.py"}, Script{"report", "report_runs"}};
+constexpr std::array kScripts{Script{"compare", "compare_runs.py"}, Script{"report", "report_runs"},
+                              Script{"paper", "paper_figures"}};
 
 const Script *find_script(const std::vector<std::string> &command) {
   const auto *found = std::find_if(kScripts.begin(), kScripts.end(), [&](const Script &script) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Subcommands that are scripts and no measurements: compare, report.
+// Subcommands that are scripts and no measurements: compare, report, paper.
 #pragma once
 
 #include <string>
