@@ -205,7 +205,8 @@ class Sweep {
 
   Summary time(RouteRun &route, const Loop &loop, std::uint64_t size) {
     session_.world().barrier();
-    std::vector<double> samples = largest_of_ranks(route.sample(loop), test_.leads(party_), party_.n_ranks > 2);
+    const bool has_several_leaders = party_.n_ranks > 2 || test_.leads({1, 2});
+    std::vector<double> samples = largest_of_ranks(route.sample(loop), test_.leads(party_), has_several_leaders);
     return test_.result(summarise(std::move(samples), session_.options().percentiles), size,
                         test_.window(session_.options()), party_.n_ranks);
   }

@@ -21,7 +21,7 @@ list(REMOVE_ITEM newer_mpis ompi4)
 
 # Point to point.
 set(pair_tests latency_persistent bw_persistent bibw_persistent latency_mt message_rate)
-set(group_tests multi_lat mbw_mr bw_fan_in bw_fan_out)
+set(group_tests multi_lat mbw_mr bw_fan_in bw_fan_out halo_2d halo_3d)
 foreach(set "first_mpi;bench" "other_mpis;full")
   list(GET set 0 mpis)
   list(GET set 1 label)
@@ -31,9 +31,13 @@ endforeach()
 _bench_list(partitioned 2 ${first_mpi} "" partitioned_latency --sizes 1,100,8192 ${brief} -q 4)
 _bench_list(partitioned 2 "${newer_mpis}" full partitioned_latency --sizes 1,100,8192 ${brief} -q 4)
 _bench_list(fan_in_window 3 ${first_mpi} "" bw_fan_in --sizes 8 ${brief} -W 4 -b multiple)
+# Three ranks: a torus that is a ring; two: both neighbours are the same rank; six: a true one.
+_bench_list(halo_of_three 3 ${first_mpi} "" "halo_2d;halo_3d" --sizes 0,8,8193 ${brief} -b multiple)
+_bench_list(halo_of_two 2 "${SLUICE_HOST_MPIS}" full "halo_2d;halo_3d" --sizes 0,8,8193 ${brief})
+_bench_list(halo_of_six 6 "${SLUICE_HOST_MPIS}" full "halo_2d;halo_3d" --sizes 8193 ${brief})
 _bench_list(threads_device 2 ${first_mpi} "" latency_mt ${stub} --force -t 3 --sizes 8 ${brief})
 _bench_list(pairs_naive 2 ${first_mpi} "" "latency_persistent;bibw_persistent" ${stub} --naive --sizes 8,8193 ${brief} -W 4)
-_bench_list(groups_naive 4 ${first_mpi} "" "mbw_mr;bw_fan_out" ${stub} --naive --sizes 8193 ${brief} -W 4)
+_bench_list(groups_naive 4 ${first_mpi} "" "mbw_mr;bw_fan_out;halo_3d" ${stub} --naive --sizes 8193 ${brief} -W 4)
 
 # Collectives: every one in its three forms, on an odd number of ranks.
 set(reductions allreduce reduce reduce_scatter reduce_scatter_block scan exscan)
