@@ -11,6 +11,7 @@
 #include "bench/catalogue.hpp"
 #include "bench/coll/barrier_check.hpp"
 #include "bench/coll/neighborhood.hpp"
+#include "bench/coll/rank_group.hpp"
 #include "bench/measure/chosen_loop.hpp"
 #include "bench/measure/host_work.hpp"
 #include "bench/measure/in_turns.hpp"
@@ -43,9 +44,15 @@ class CollectiveSweep {
         options_(session.options()),
         collective_(collective),
         form_(form),
+        group_(session.world(), session.options().family.n_groups),
         start_line_(session.world(), session.options().family.start) {
-    circle_.rank = session.world().rank();
-    circle_.n_ranks = session.world().n_ranks();
+    circle_.group = group_.number();
+    circle_.rank = group_.rank();
+    circle_.n_ranks = group_.n_ranks();
+    if (options_.family.n_groups > 1) {
+      session_.add_note(std::to_string(options_.family.n_groups) + " groups of " + std::to_string(group_.n_ranks()) +
+                        " ranks at the same time; a figure is the slowest group's");
+    }
     if (collective.is_neighborhood) {
       neighborhood_.emplace(session.world(), options_.family.topology);
       neighborhood_->describe(circle_);
@@ -91,7 +98,7 @@ class CollectiveSweep {
     return exchange;
   }
 
-  MPI_Comm communicator() const { return neighborhood_ ? neighborhood_->communicator() : MPI_COMM_WORLD; }
+  MPI_Comm communicator() const { return neighborhood_ ? neighborhood_->communicator() : group_.communicator(); }
 
   std::string agreed_failure(std::uint64_t n_iterations, std::uint64_t size) {
     std::string failure;
@@ -205,6 +212,7 @@ class CollectiveSweep {
   const Options &options_;
   const Collective &collective_;
   Form form_;
+  RankGroup group_;
   Circle circle_;
   std::optional<Neighborhood> neighborhood_;
   StartLine start_line_;
@@ -217,6 +225,9 @@ class CollectiveSweep {
 void run_collective(Session &session, const Collective &collective, Form form) {
   if (session.options().batch != 1) {
     throw AgreedError(collective.name + " times every iteration by itself: --batch is for point to point");
+  }
+  if (session.options().family.n_groups > 1 && (collective.is_neighborhood || !collective.has_data)) {
+    throw AgreedError(collective.name + " takes no --groups: its ranks are neighbours, or wait, across all");
   }
   CollectiveSweep(session, collective, form).run();
 }

@@ -97,6 +97,7 @@ json family_json(const Options &options) {
               {"operation", word_of(family.operation)},
               {"sync", word_of(family.start)},
               {"topology", fmt::format("cart:{}:{}", family.topology.dimensions, family.topology.radius)},
+              {"groups", family.n_groups},
               {"progress_calls", family.n_progress_calls}};
     case Family::rma:
       return {{"type", word_of(family.type)},
