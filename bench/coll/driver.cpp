@@ -15,6 +15,7 @@
 #include "bench/measure/chosen_loop.hpp"
 #include "bench/measure/host_work.hpp"
 #include "bench/measure/in_turns.hpp"
+#include "bench/mpi/agreed_stop.hpp"
 #include "bench/mpi/rank_samples.hpp"
 #include "bench/mpi/start_line.hpp"
 #include "bench/report/failure_text.hpp"
@@ -138,7 +139,8 @@ class CollectiveSweep {
         row.series.push_back({exchange == naive.get() ? "naive" : "direct", {}});
       }
     }
-    in_turns(options_.repeat, [&](bool is_naive) {
+    const BlockBudget budget(options_.time_cap_s, options_.precision_percent);
+    const auto time_block = [&](bool is_naive) {
       Exchange *const exchange = is_naive ? naive.get() : direct.get();
       if (exchange != nullptr) {
         Series &series = is_naive ? row.series.back() : row.series.front();
@@ -146,6 +148,10 @@ class CollectiveSweep {
         // The further columns are those of the first series' first block.
         if (row.extras.empty() && &series == &row.series.front()) row.extras = extras;
       }
+    };
+    in_turns(options_.repeat, time_block, [&] {
+      row.stopped = agreed_stop(budget, row.series);
+      return row.stopped != Stop::none;
     });
   }
 

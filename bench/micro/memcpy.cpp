@@ -3,6 +3,7 @@
 // figure 4 of the CCGrid'23 paper (mean of 1000 copies after 200 warm-ups).
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <cstring>
 #include <string>
@@ -77,10 +78,14 @@ class MemcpySweep {
       }
       up.push_back({fmt::format("h2d.{}", staging.name), {}});
       down.push_back({fmt::format("d2h.{}", staging.name), {}});
-      for (std::uint64_t block = 0; block < options_.repeat; ++block) {
+      Stop stopped = Stop::none;
+      const BlockBudget budget(options_.time_cap_s, options_.precision_percent);  // of each kind of memory
+      for (std::uint64_t block = 0; block < options_.repeat && stopped == Stop::none; ++block) {
         up.back().blocks.push_back(time(loop, device.data(), host.data(), size));
         down.back().blocks.push_back(time(loop, host.data(), device.data(), size));
+        stopped = budget.stop_after(std::array{up.back(), down.back()});
       }
+      row.stopped = std::max(row.stopped, stopped);
     }
     row.series = std::move(up);
     row.series.insert(row.series.end(), down.begin(), down.end());

@@ -9,6 +9,7 @@
 #include "bench/measure/chosen_loop.hpp"
 #include "bench/measure/in_turns.hpp"
 #include "bench/memory/message_buffer.hpp"
+#include "bench/mpi/agreed_stop.hpp"
 #include "bench/mpi/rank_samples.hpp"
 #include "bench/report/failure_text.hpp"
 #include "bench/session.hpp"
@@ -136,7 +137,7 @@ class Sweep {
       row.check.n_iterations = checked_iterations(options.check, loop.iterations);
       row.check.failure = agreed_failure(row.check.n_iterations, size);
       if (row.check.failure.empty()) {
-        row.series = measure(loop, size);
+        measure(row, loop);
         row.extras = test_.extras(row.series.front().blocks.front(), size);
       }
       session_.add(std::move(row));
@@ -185,22 +186,26 @@ class Sweep {
     return session_.world().first_error(failure);
   }
 
-  std::vector<Series> measure(const Loop &loop, std::uint64_t size) {
+  void measure(Row &row, const Loop &loop) {
     const Options &options = session_.options();
+    const std::uint64_t size = row.size_bytes;
     const Traffic traffic = test_.traffic(party_, test_.window(options));
     const std::size_t n_most =
         options.has_multiple_buffers ? std::max(traffic.send.size(), traffic.recv.size()) : test_.n_single_buffers;
     const auto setup = agree_on_setup(size, traffic, n_most);
     prepare_check(setup->buffers, traffic, party_.rank, 0, scratch_);
     prepare_check(setup->naive_buffers, traffic, party_.rank, 0, scratch_);
-    std::vector<Series> series;
-    if (setup->direct) series.push_back({"direct", {}});
-    if (setup->naive) series.push_back({"naive", {}});
-    in_turns(options.repeat, [&](bool is_naive) {
-      if (!is_naive && setup->direct) series.front().blocks.push_back(time(*setup->direct, loop, size));
-      if (is_naive && setup->naive) series.back().blocks.push_back(time(*setup->naive, loop, size));
+    if (setup->direct) row.series.push_back({"direct", {}});
+    if (setup->naive) row.series.push_back({"naive", {}});
+    const BlockBudget budget(options.time_cap_s, options.precision_percent);
+    const auto time_block = [&](bool is_naive) {
+      if (!is_naive && setup->direct) row.series.front().blocks.push_back(time(*setup->direct, loop, size));
+      if (is_naive && setup->naive) row.series.back().blocks.push_back(time(*setup->naive, loop, size));
+    };
+    in_turns(options.repeat, time_block, [&] {
+      row.stopped = agreed_stop(budget, row.series);
+      return row.stopped != Stop::none;
     });
-    return series;
   }
 
   Summary time(RouteRun &route, const Loop &loop, std::uint64_t size) {

@@ -9,6 +9,7 @@
 
 #include "bench/catalogue.hpp"
 #include "bench/measure/chosen_loop.hpp"
+#include "bench/mpi/agreed_stop.hpp"
 #include "bench/mpi/rank_samples.hpp"
 #include "bench/report/failure_text.hpp"
 #include "bench/rma/exchange.hpp"
@@ -51,8 +52,10 @@ class OneSidedSweep {
       row.check.failure = session_.world().first_error(check(*exchange, row.check.n_iterations, row.size_bytes));
       if (row.check.failure.empty()) {
         row.series.push_back({"direct", {}});
-        for (std::uint64_t block = 0; block < options.repeat; ++block) {
+        const BlockBudget budget(options.time_cap_s, options.precision_percent);
+        for (std::uint64_t block = 0; block < options.repeat && row.stopped == Stop::none; ++block) {
           row.series.front().blocks.push_back(time(*exchange, loop, row.size_bytes));
+          row.stopped = agreed_stop(budget, row.series);
         }
       }
       session_.add(std::move(row));

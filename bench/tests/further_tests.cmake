@@ -177,6 +177,16 @@ sluice_add_rank_test(sluice-bench NAME bench.barriers_see_skip MPIS ${first_mpi}
                             --expect-output "before the last one came" --expect-output "3 of 3 tests failed"
                      ARGS barrier,ibarrier,barrier_persistent -i 2)
 
+# Blocks until the figure is known well enough: 100000 % is known with six, a thousandth of one is never, and then time ends it.
+foreach(case "precise:100000:60" "capped:0.001:0.05")
+  string(REPLACE ":" ";" words ${case})
+  list(GET words 0 name)
+  list(GET words 1 precision)
+  list(GET words 2 cap)
+  _bench_list(time_${name} 3 ${first_mpi} "" "bw_fan_in;allreduce;halo_2d" --time-cap ${cap} --precision ${precision} --sizes 8,8192 ${brief})
+  _bench_list(time_${name}_access 2 ${first_mpi} "" "put_latency;latency" --time-cap ${cap} --precision ${precision} --sizes 8 ${brief})
+endforeach()
+
 # Mistakes.
 function(_bench_refuses name n_ranks status text)
   sluice_add_rank_test(sluice-bench NAME bench.${name} MPIS ${first_mpi} RANKS ${n_ranks} ${no_sluice}
