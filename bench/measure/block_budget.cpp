@@ -3,8 +3,6 @@
 #include "bench/measure/block_budget.hpp"
 
 #include <algorithm>
-#include <utility>
-#include <vector>
 
 namespace sluice::bench {
 namespace {
@@ -15,12 +13,7 @@ bool is_precise(const Series &series, double precision_percent) {
   if (series.blocks.size() < kFewestBlocks) {
     return false;
   }
-  std::vector<double> medians;
-  medians.reserve(series.blocks.size());
-  for (const Summary &block : series.blocks) {
-    medians.push_back(block.median);
-  }
-  const Summary all = summarise(std::move(medians), {});
+  const Summary all = summarise(block_medians(series), {});
   const double allowed = all.median * precision_percent / 100;
   return all.median_high - all.median <= allowed && all.median - all.median_low <= allowed;
 }
