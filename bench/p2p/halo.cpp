@@ -41,7 +41,8 @@ Traffic torus_traffic(const Party &party) {
 
 template <int kDimensions>
 struct Halo : PairTest, TimedByOneThread<Halo<kDimensions>> {
-  static constexpr std::size_t kSingleBuffers = 2 * kDimensions;  // faces are different memory
+  static constexpr std::size_t kSingleBuffers =
+      static_cast<std::size_t>(kDimensions) * 2;  // faces are different memory
   static bool leads(const Party &) { return true; }
   static Loop default_loop(std::uint64_t size_bytes) { return latency_loop(size_bytes); }
   static Traffic traffic(const Party &party, std::size_t) { return torus_traffic<kDimensions>(party); }
