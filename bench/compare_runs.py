@@ -1,12 +1,15 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Compares two JSON files of sluice-bench size by size, with intervals; for continuous integration by its exit status.
+"""Compares two results of sluice-bench size by size, with intervals; for continuous integration by its exit status.
+
+  sluice-bench compare before.json after.json --limit-percent 3 --limit-us 0.1
+
+A result is a JSON file, or a folder with a file for each test (--json DIR of several tests); files of the same name are
+compared, and one that only a single folder has is an error.
 
 The interval of a figure is, with several blocks (--repeat), from the smallest to the largest of their medians, else the
 95 % interval of the one block's median. B is worse at a size only when its interval lies wholly on the bad side of A's
 and the medians differ by more than the limits. Needs nothing but Python.
-
-  bench/compare_runs.py before.json after.json --limit-percent 3 --limit-us 0.1
 
 Exit status: 0 B is nowhere worse, 1 B is worse at some size, 2 the files cannot be compared.
 """
@@ -22,7 +25,7 @@ class FileError(Exception):
 
 
 def parse_arguments():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(prog="sluice-bench compare", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("a", help="the run to compare with")
     parser.add_argument("b", help="the run that is judged")
     parser.add_argument("--limit-percent", type=float, default=0.0, help="differences up to this do not count (0)")
@@ -85,8 +88,20 @@ def compare(first, second, arguments):
              "verdict": judge(a[size, name], b[size, name], lower_is_better, arguments)} for size, name in a]
 
 
-def print_table(first, rows, arguments):
-    print(f"# {first['test']}, {first['metric']['unit']}: A {arguments.a}, B {arguments.b}")
+def pairs_of(first, second):
+    """The files that belong together."""
+    first, second = pathlib.Path(first), pathlib.Path(second)
+    if not first.is_dir() and not second.is_dir():
+        return [(first, second)]
+    names = [{path.name for path in folder.glob("*.json")} for folder in (first, second)]
+    alone = sorted(names[0] ^ names[1])
+    if alone or not names[0]:
+        raise FileError(f"{first} and {second} hold different files: {', '.join(alone) or 'none at all'}")
+    return [(first / name, second / name) for name in sorted(names[0])]
+
+
+def print_table(first, rows, paths):
+    print(f"# {first['test']}, {first['metric']['unit']}: A {paths[0]}, B {paths[1]}")
     print(f"{'# Size':<12} {'Series':<20} {'A':>14} {'[low..high]':>30} {'B':>14} {'[low..high]':>30} {'B/A':>8} {'B is':>8}")
     for row in rows:
         a, b = row["a"], row["b"]
@@ -98,18 +113,21 @@ def print_table(first, rows, arguments):
 
 def main():
     arguments = parse_arguments()
+    results = []
     try:
-        first, second = read_run(arguments.a), read_run(arguments.b)
-        rows = compare(first, second, arguments)
-        print_table(first, rows, arguments)
+        for paths in pairs_of(arguments.a, arguments.b):
+            first, second = map(read_run, paths)
+            rows = compare(first, second, arguments)
+            print_table(first, rows, paths)
+            results.append({"test": first["test"], "metric": first["metric"], "rows": rows})
         if arguments.json:
-            result = {"schema": "sluice-bench-comparison", "schema_version": 1, "test": first["test"],
-                      "metric": first["metric"], "rows": rows}
-            pathlib.Path(arguments.json).write_text(json.dumps(result, indent=2) + "\n", encoding="utf-8")
+            heading = {"schema": "sluice-bench-comparison", "schema_version": 1}
+            whole = {**heading, **results[0]} if len(results) == 1 else {**heading, "tests": results}
+            pathlib.Path(arguments.json).write_text(json.dumps(whole, indent=2) + "\n", encoding="utf-8")
     except (FileError, OSError) as error:
-        print(f"compare_runs: {error}", file=sys.stderr)
+        print(f"sluice-bench compare: {error}", file=sys.stderr)
         return 2
-    return 1 if any(row["verdict"] == "worse" for row in rows) else 0
+    return 1 if any(row["verdict"] == "worse" for result in results for row in result["rows"]) else 0
 
 
 if __name__ == "__main__":

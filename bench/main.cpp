@@ -11,6 +11,7 @@
 
 #include "bench/catalogue.hpp"
 #include "bench/cli/options.hpp"
+#include "bench/cli/script.hpp"
 #include "bench/memory/device_module.hpp"
 #include "bench/mpi/world.hpp"
 #include "bench/report/report.hpp"
@@ -173,6 +174,10 @@ int run(const World &world, const Request &request, const std::vector<std::strin
 int main(int argc, char **argv) {
   try {
     const std::vector<std::string> command(argv, argv + argc);
+    if (sluice::bench::is_script(command)) {
+      fmt::print(stderr, "sluice-bench: {}\n", sluice::bench::run_script(command));
+      return sluice::bench::kWrongCommandLine;
+    }
     const sluice::bench::Request request = sluice::bench::read_request(command);
     const sluice::bench::World world(&argc, &argv, request.needs_threads() ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE);
     try {

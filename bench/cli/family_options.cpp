@@ -42,6 +42,7 @@ constexpr std::array kEpochs{Word<Epoch>{"flush", Epoch::flush}, Word<Epoch>{"fl
 constexpr int kMostThreads = 256;
 constexpr int kMostProgressCalls = 1000000;
 constexpr std::int64_t kMostPartitions = 4096;
+constexpr std::int64_t kMostGroups = 1 << 20;
 constexpr int kMostDimensions = 3;
 constexpr int kMostSteps = 16;
 
@@ -118,6 +119,8 @@ void declare_family_options(CLI::App &app, FamilyWords &words) {
                  "Collectives begin together: clock, at a time agreed on synchronised clocks; barrier, after one");
   app.add_option("-N,--neighborhood", words.topology,
                  "cart:D:R, a torus of D dimensions with neighbours up to R steps away (default cart:1:1)");
+  app.add_option("--groups", words.groups,
+                 "Collectives: the ranks in so many groups of neighbours, each with a communicator, all at once (1)");
   app.add_option(
       "-t,--num-threads,--num_test_calls", words.threads,
       "latency_mt: threads of each rank (2); non-blocking collectives: calls of MPI_Test while computing (0)");
@@ -140,6 +143,10 @@ FamilyOptions interpret_family(const FamilyWords &words, ElementType usual) {
     throw OptionError(fmt::format("-q: {} is outside 1 to {}", words.partitions, kMostPartitions));
   }
   options.n_partitions = static_cast<int>(words.partitions);
+  if (words.groups < 1 || words.groups > kMostGroups) {
+    throw OptionError(fmt::format("--groups: {} is outside 1 to {}", words.groups, kMostGroups));
+  }
+  options.n_groups = static_cast<int>(words.groups);
   return options;
 }
 

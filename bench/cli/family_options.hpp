@@ -36,6 +36,7 @@ struct FamilyOptions {
   WindowKind window = WindowKind::allocate;
   Epoch epoch = Epoch::flush;
   Topology topology;
+  int n_groups = 1;          // communicators that run a collective at the same time
   int n_threads = 2;         // of each rank, latency_mt
   int n_progress_calls = 0;  // MPI_Test calls while a non-blocking collective is under way
   int n_partitions = 8;
@@ -50,6 +51,7 @@ struct FamilyWords {
   std::string epoch = "flush";
   std::string topology = "cart:1:1";
   std::string threads;
+  std::int64_t groups = 1;
   std::int64_t partitions = 8;
 };
 

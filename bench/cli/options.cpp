@@ -16,6 +16,8 @@ namespace {
 constexpr const char *kDefaultRange = "4194304";
 constexpr const char *kDefaultPercentiles = "50,90,99";
 constexpr std::int64_t kDefaultCompareRepeat = 5;
+constexpr std::int64_t kDefaultCappedRepeat = 100;
+constexpr double kLongestCapS = 1e6;
 constexpr int kManyWords = 1000;  // more than two are refused by us, with a better text
 constexpr std::int64_t kLargestCount = std::int64_t{1} << 40;
 constexpr std::int64_t kLargestWindow = 65536;
@@ -38,6 +40,7 @@ struct Words {
   std::int64_t repeat = 1;
   std::int64_t batch = 1;
   std::int64_t window = 64;
+  double time_cap_s = 0;
 };
 
 struct Command {
@@ -46,6 +49,8 @@ struct Command {
   CLI::Option *iterations = nullptr;
   CLI::Option *warmup = nullptr;
   CLI::Option *repeat = nullptr;
+  CLI::Option *time_cap = nullptr;
+  CLI::Option *precision = nullptr;
   bool wants_help = false;
   bool wants_version = false;
   bool wants_tests = false;
@@ -57,6 +62,10 @@ void declare_what(Command &command, Options &options) {
   CLI::App &app = command.app;
   Words &words = command.words;
   app.set_help_flag();  // ours, so that only one rank prints
+  app.footer(
+      "sluice-bench compare A B          two results, size by size; exit status 1 when B is worse\n"
+      "sluice-bench report RUN...        a page of results: who is faster where\n"
+      "sluice-bench paper NAME --figure N   a paper's experiment, its numbers beside ours (in a build folder only)");
   app.add_flag("-h,--help", command.wants_help, "Print this text");
   app.add_flag("-v,--version", command.wants_version, "Print the version");
   app.add_flag("--list", command.wants_tests, "Name the tests, one a line");
@@ -84,6 +93,12 @@ void declare_how(Command &command, Options &options) {
   command.warmup = app.add_option("-x,--warmup", words.warmup, "Iterations before them");
   command.repeat = app.add_option("--repeat", words.repeat,
                                   "Independent blocks of iterations; prints the median of their medians [min..max]");
+  command.time_cap =
+      app.add_option("--time-cap", words.time_cap_s,
+                     "Repeat blocks until their median is known well enough, for so many seconds at each size "
+                     "(--repeat then: at most, default 100)");
+  command.precision = app.add_option("--precision", options.precision_percent,
+                                     "Well enough: its 95 % interval reaches so many percent to each side (2)");
   app.add_option("--batch", words.batch, "Iterations timed as one sample (default 1)");
   app.add_option("-W,--window-size", words.window, "Messages in flight (default 64)");
   app.add_option("-b,--buffer-num", words.buffers, "single | multiple: one buffer for the window, or one a message");
@@ -217,6 +232,21 @@ std::uint64_t in_range(const char *option, std::int64_t value, std::int64_t smal
   return static_cast<std::uint64_t>(value);
 }
 
+void interpret_time_cap(const Command &command, Options &options) {
+  if (command.time_cap->count() > 0) {
+    if (!(command.words.time_cap_s > 0 && command.words.time_cap_s <= kLongestCapS)) {
+      throw OptionError(fmt::format("--time-cap: {} is not a number of seconds above 0, up to {}",
+                                    command.words.time_cap_s, kLongestCapS));
+    }
+    options.time_cap_s = command.words.time_cap_s;
+  } else if (command.precision->count() > 0) {
+    throw OptionError("--precision needs --time-cap: how long to try");
+  }
+  if (!(options.precision_percent > 0)) {
+    throw OptionError(fmt::format("--precision: {} is not a percentage above 0", options.precision_percent));
+  }
+}
+
 void interpret_counts(const Command &command, Options &options) {
   const Words &words = command.words;
   if (command.iterations->count() > 0) {
@@ -225,8 +255,14 @@ void interpret_counts(const Command &command, Options &options) {
   if (command.warmup->count() > 0) {
     options.warmup = in_range("-x", words.warmup, 0, kLargestCount);
   }
-  const bool has_default_repeat = command.repeat->count() == 0 && options.route == Route::compare;
-  options.repeat = in_range("--repeat", has_default_repeat ? kDefaultCompareRepeat : words.repeat, 1, kLargestCount);
+  std::int64_t repeat = words.repeat;
+  if (command.repeat->count() == 0) {
+    repeat = command.time_cap->count() > 0     ? kDefaultCappedRepeat
+             : options.route == Route::compare ? kDefaultCompareRepeat
+                                               : repeat;
+  }
+  options.repeat = in_range("--repeat", repeat, 1, kLargestCount);
+  interpret_time_cap(command, options);
   options.batch = in_range("--batch", words.batch, 1, kLargestCount);
   options.window = in_range("-W", words.window, 1, kLargestWindow);
   const std::string &buffers = words.buffers;

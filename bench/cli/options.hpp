@@ -40,9 +40,11 @@ struct Options {
   std::vector<std::uint64_t> sizes;
   std::optional<std::uint64_t> iterations;  // none: the test's own default, which depends on the size
   std::optional<std::uint64_t> warmup;
-  std::uint64_t batch = 1;  // iterations timed as one sample
-  std::uint64_t repeat = 1;
-  std::uint64_t window = 64;  // messages in flight
+  std::uint64_t batch = 1;           // iterations timed as one sample
+  std::uint64_t repeat = 1;          // blocks; with a time cap: at most
+  std::optional<double> time_cap_s;  // of a size: no block begins later
+  double precision_percent = 2;      // with a time cap: blocks end when their median is known so well
+  std::uint64_t window = 64;         // messages in flight
   bool has_multiple_buffers = false;
 
   std::string device;      // name of a device module; empty: host memory only

@@ -16,6 +16,7 @@ namespace sluice::bench {
 
 // Who takes part, seen from one rank. Neighbours are filled for neighbourhood collectives only.
 struct Circle {
+  int group = 0;  // of several that run at the same time; ranks are counted within it
   int rank = 0;
   int n_ranks = 1;
   int root = 0;

@@ -31,14 +31,6 @@ Numbers numbers_for(const Block &block, const Contents &contents) {
   return {contents.type, contents.operation, {block.rank, block.n_ranks, contents.n_ranks}, contents.iteration};
 }
 
-std::string find_wrong_byte(const Pattern &pattern, std::span<const std::byte> bytes) {
-  const auto position = pattern.find_mismatch(bytes);
-  return position ? fmt::format("offset {}: expected {:#04x}, got {:#04x}", *position,
-                                std::to_integer<unsigned>(pattern.at(*position)),
-                                std::to_integer<unsigned>(bytes[*position]))
-                  : "";
-}
-
 }  // namespace
 
 std::uint64_t Contents::bytes_of(const std::vector<Block> &blocks) const {
@@ -57,21 +49,15 @@ void Contents::fill(std::span<std::byte> buffer, const std::vector<Block> &block
 }
 
 void Contents::poison(std::span<std::byte> buffer, const std::vector<Block> &blocks) const {
-  for_each_block(buffer, blocks, element_bytes(type), [&](std::size_t, const Block &block, std::span<std::byte> bytes) {
-    if (is_reduction) {
-      numbers_for(block, *this).poison(bytes, block.element);
-    } else {
-      bytes_for(block, iteration).poison(bytes);
-    }
-    return std::string();
-  });
+  fill(buffer, blocks);
+  complement(buffer);
 }
 
 std::string Contents::find_error(std::span<const std::byte> buffer, const std::vector<Block> &blocks) const {
   return for_each_block(
       buffer, blocks, element_bytes(type), [&](std::size_t i, const Block &block, std::span<const std::byte> bytes) {
         const std::string wrong = is_reduction ? numbers_for(block, *this).find_error(bytes, block.element)
-                                               : find_wrong_byte(bytes_for(block, iteration), bytes);
+                                               : bytes_for(block, iteration).find_error(bytes);
         const std::string whose = block.n_ranks == 1
                                       ? fmt::format("of rank {}", block.rank)
                                       : fmt::format("of ranks {} to {}", block.rank, block.rank + block.n_ranks - 1);

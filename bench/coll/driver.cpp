@@ -2,8 +2,6 @@
 // What all collectives share.
 #include "bench/coll/driver.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <memory>
 #include <numeric>
@@ -13,10 +11,14 @@
 #include "bench/catalogue.hpp"
 #include "bench/coll/barrier_check.hpp"
 #include "bench/coll/neighborhood.hpp"
+#include "bench/coll/rank_group.hpp"
 #include "bench/measure/chosen_loop.hpp"
 #include "bench/measure/host_work.hpp"
+#include "bench/measure/in_turns.hpp"
+#include "bench/mpi/agreed_stop.hpp"
 #include "bench/mpi/rank_samples.hpp"
 #include "bench/mpi/start_line.hpp"
+#include "bench/report/failure_text.hpp"
 
 namespace sluice::bench {
 namespace {
@@ -43,9 +45,15 @@ class CollectiveSweep {
         options_(session.options()),
         collective_(collective),
         form_(form),
+        group_(session.world(), session.options().family.n_groups),
         start_line_(session.world(), session.options().family.start) {
-    circle_.rank = session.world().rank();
-    circle_.n_ranks = session.world().n_ranks();
+    circle_.group = group_.number();
+    circle_.rank = group_.rank();
+    circle_.n_ranks = group_.n_ranks();
+    if (options_.family.n_groups > 1) {
+      session_.add_note(std::to_string(options_.family.n_groups) + " groups of " + std::to_string(group_.n_ranks()) +
+                        " ranks at the same time; a figure is the slowest group's");
+    }
     if (collective.is_neighborhood) {
       neighborhood_.emplace(session.world(), options_.family.topology);
       neighborhood_->describe(circle_);
@@ -87,11 +95,11 @@ class CollectiveSweep {
     const std::string error = error_of([&] {
       exchange = std::make_unique<Exchange>(session_, collective_, form_, circle_, communicator(), size, is_naive);
     });
-    session_.world().agree(error.empty() ? "" : fmt::format("size {}: {}", size, error));
+    session_.world().agree(text_with_size(size, error));
     return exchange;
   }
 
-  MPI_Comm communicator() const { return neighborhood_ ? neighborhood_->communicator() : MPI_COMM_WORLD; }
+  MPI_Comm communicator() const { return neighborhood_ ? neighborhood_->communicator() : group_.communicator(); }
 
   std::string agreed_failure(std::uint64_t n_iterations, std::uint64_t size) {
     std::string failure;
@@ -115,8 +123,8 @@ class CollectiveSweep {
       } else {
         wrong = check_barrier(session_.world(), start_line_.clock(), iteration, [&] { exchange.run(); });
       }
-      if (failure.empty() && !wrong.empty()) {
-        failure = fmt::format("size {}, iteration {}, {} ({})", size, iteration, wrong, is_naive ? "naive" : "direct");
+      if (failure.empty()) {
+        failure = text_with_iteration(size, iteration, wrong, is_naive ? "naive" : "direct");
       }
     }
     return failure;
@@ -131,18 +139,20 @@ class CollectiveSweep {
         row.series.push_back({exchange == naive.get() ? "naive" : "direct", {}});
       }
     }
-    for (std::uint64_t block = 0; block < options_.repeat; ++block) {
-      // Every other block in the opposite order, so that neither route always follows the other.
-      for (const bool is_naive : {block % 2 == 1, block % 2 == 0}) {
-        Exchange *const exchange = is_naive ? naive.get() : direct.get();
-        if (exchange != nullptr) {
-          Series &series = is_naive ? row.series.back() : row.series.front();
-          const std::vector<double> extras = measure_block(*exchange, series, loop, row.size_bytes);
-          // The further columns are those of the first series' first block.
-          if (row.extras.empty() && &series == &row.series.front()) row.extras = extras;
-        }
+    const BlockBudget budget(options_.time_cap_s, options_.precision_percent);
+    const auto time_block = [&](bool is_naive) {
+      Exchange *const exchange = is_naive ? naive.get() : direct.get();
+      if (exchange != nullptr) {
+        Series &series = is_naive ? row.series.back() : row.series.front();
+        const std::vector<double> extras = measure_block(*exchange, series, loop, row.size_bytes);
+        // The further columns are those of the first series' first block.
+        if (row.extras.empty() && &series == &row.series.front()) row.extras = extras;
       }
-    }
+    };
+    in_turns(options_.repeat, time_block, [&] {
+      row.stopped = agreed_stop(budget, row.series);
+      return row.stopped != Stop::none;
+    });
   }
 
   std::vector<double> measure_block(Exchange &exchange, Series &series, const Loop &loop, std::uint64_t size) {
@@ -208,6 +218,7 @@ class CollectiveSweep {
   const Options &options_;
   const Collective &collective_;
   Form form_;
+  RankGroup group_;
   Circle circle_;
   std::optional<Neighborhood> neighborhood_;
   StartLine start_line_;
@@ -220,6 +231,9 @@ class CollectiveSweep {
 void run_collective(Session &session, const Collective &collective, Form form) {
   if (session.options().batch != 1) {
     throw AgreedError(collective.name + " times every iteration by itself: --batch is for point to point");
+  }
+  if (session.options().family.n_groups > 1 && (collective.is_neighborhood || !collective.has_data)) {
+    throw AgreedError(collective.name + " takes no --groups: its ranks are neighbours, or wait, across all");
   }
   CollectiveSweep(session, collective, form).run();
 }

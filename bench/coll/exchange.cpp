@@ -117,8 +117,11 @@ void Exchange::point_to_buffers() {
   call_.recv = staged_recv_ ? staged_recv_->data() : recv_.data();
 }
 
+// Groups have different data: what one gets of another is wrong, too. The step is coprime to what data repeat after.
 Contents Exchange::contents(std::uint64_t iteration) const {
-  return {collective_.is_reduction, element_, operation_, circle_.n_ranks, iteration};
+  constexpr std::uint64_t kGroupStep = 53;
+  const std::uint64_t moment = iteration + kGroupStep * static_cast<std::uint64_t>(circle_.group);
+  return {collective_.is_reduction, element_, operation_, circle_.n_ranks, moment};
 }
 
 void Exchange::prepare(std::uint64_t iteration, std::vector<std::byte> &scratch) {

@@ -87,13 +87,17 @@ Spread spread_of(std::vector<double> values) {
   return {middle_of(values), values.front(), values.back()};
 }
 
-Spread medians_of(const Series &series) {
+std::vector<double> block_medians(const Series &series) {
   std::vector<double> medians;
   medians.reserve(series.blocks.size());
   for (const Summary &block : series.blocks) {
     medians.push_back(block.median);
   }
-  return spread_of(std::move(medians));
+  return medians;
+}
+
+Spread medians_of(const Series &series) {
+  return spread_of(block_medians(series));
 }
 
 Spread ratio_of(const Series &first, const Series &second) {

@@ -46,7 +46,8 @@ struct Series {
   std::vector<Summary> blocks;
 };
 
-// Spread of the blocks' medians.
+// The blocks' medians, in their order, and their spread.
+std::vector<double> block_medians(const Series &series);
 Spread medians_of(const Series &series);
 
 // Spread of the ratios first / second of blocks that ran one after the other. Both have the same number of blocks.

@@ -2,8 +2,6 @@
 // A message's memory with guard bytes on both sides.
 #include "bench/memory/message_buffer.hpp"
 
-#include <fmt/format.h>
-
 #include <cstring>
 
 namespace sluice::bench {
@@ -96,8 +94,7 @@ std::string describe(const Mismatch &mismatch, std::uint64_t message_bytes) {
   } else if (static_cast<std::uint64_t>(mismatch.offset) >= message_bytes) {
     where = " (behind the message)";
   }
-  return fmt::format("offset {}{}: expected {:#04x}, got {:#04x}", mismatch.offset, where,
-                     std::to_integer<unsigned>(mismatch.expected), std::to_integer<unsigned>(mismatch.got));
+  return describe(mismatch, where);
 }
 
 }  // namespace sluice::bench

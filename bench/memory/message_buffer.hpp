@@ -15,14 +15,6 @@
 
 namespace sluice::bench {
 
-// A byte that is not as it should be. offset counts from the message's first byte: negative or at least the message's
-// size when it lies in a guard.
-struct Mismatch {
-  std::int64_t offset = 0;
-  std::byte expected{};
-  std::byte got{};
-};
-
 // The memory that one message is sent from or received into. The message begins a page after the allocation, so it is
 // aligned as the allocation is. Contents travel between host and device by the module's plain copy.
 class MessageBuffer {
@@ -58,7 +50,7 @@ class MessageBuffer {
   Buffer buffer_;
 };
 
-// "offset 17: expected 0x3f, got 0x00", and where that is when it is outside the message.
+// As describe(mismatch), and where that is when it is outside the message.
 std::string describe(const Mismatch &mismatch, std::uint64_t message_bytes);
 
 }  // namespace sluice::bench

@@ -7,6 +7,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "bench/memory/pattern.hpp"
+
 namespace sluice::bench {
 namespace {
 
@@ -105,7 +107,7 @@ void Numbers::fill(std::span<std::byte> bytes, std::uint64_t first) const {
 
 void Numbers::poison(std::span<std::byte> bytes, std::uint64_t first) const {
   fill(bytes, first);
-  std::transform(bytes.begin(), bytes.end(), bytes.begin(), [](std::byte byte) { return ~byte; });
+  complement(bytes);
 }
 
 std::string Numbers::find_error(std::span<const std::byte> bytes, std::uint64_t first) const {

@@ -2,6 +2,8 @@
 // The data that checked messages carry; eight bytes at a time.
 #include "bench/memory/pattern.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstring>
 
@@ -71,6 +73,20 @@ std::optional<std::uint64_t> Pattern::find_mismatch(std::span<const std::byte> b
     return offset + i;
   }
   return std::nullopt;
+}
+
+std::string Pattern::find_error(std::span<const std::byte> bytes) const {
+  const auto position = find_mismatch(bytes);
+  return position ? describe({static_cast<std::int64_t>(*position), at(*position), bytes[*position]}) : "";
+}
+
+std::string describe(const Mismatch &mismatch, const char *where) {
+  return fmt::format("offset {}{}: expected {:#04x}, got {:#04x}", mismatch.offset, where,
+                     std::to_integer<unsigned>(mismatch.expected), std::to_integer<unsigned>(mismatch.got));
+}
+
+void complement(std::span<std::byte> bytes) {
+  std::transform(bytes.begin(), bytes.end(), bytes.begin(), [](std::byte byte) { return ~byte; });
 }
 
 }  // namespace sluice::bench

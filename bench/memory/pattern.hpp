@@ -11,8 +11,23 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <string>
 
 namespace sluice::bench {
+
+// A byte that is not as it should be. offset counts from the message's first byte: negative or at least the message's
+// size when it lies in a guard.
+struct Mismatch {
+  std::int64_t offset = 0;
+  std::byte expected{};
+  std::byte got{};
+};
+
+// "offset 17: expected 0x3f, got 0x00"; `where` stands behind the offset.
+std::string describe(const Mismatch &mismatch, const char *where = "");
+
+// Turns every bit around: memory that holds what must arrive then differs from it in every byte.
+void complement(std::span<std::byte> bytes);
 
 class Pattern {
  public:
@@ -26,6 +41,8 @@ class Pattern {
   void poison(std::span<std::byte> bytes) const;
   // The first position that differs from the pattern; none when all are right.
   std::optional<std::uint64_t> find_mismatch(std::span<const std::byte> bytes) const;
+  // The same as a text: "" when all are right.
+  std::string find_error(std::span<const std::byte> bytes) const;
 
  private:
   std::uint64_t word_at(std::uint64_t word) const;

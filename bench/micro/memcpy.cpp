@@ -10,9 +10,10 @@
 #include <vector>
 
 #include "bench/catalogue.hpp"
-#include "bench/measure/sampling.hpp"
+#include "bench/measure/chosen_loop.hpp"
 #include "bench/memory/buffer.hpp"
 #include "bench/memory/message_buffer.hpp"
+#include "bench/report/failure_text.hpp"
 #include "bench/session.hpp"
 
 namespace sluice::bench {
@@ -20,7 +21,6 @@ namespace {
 
 constexpr std::uint64_t kWarmup = 200;
 constexpr std::uint64_t kIterations = 1000;
-constexpr std::uint64_t kSomeIterations = 4;
 
 struct Staging {
   sluice_staging_memory_t kind;
@@ -54,11 +54,8 @@ std::string check_copies(DeviceModule &module, MessageBuffer &device, const Buff
   }
   pattern.poison(bytes);
   module.copy(host.data(), device.data(), size);
-  if (const auto position = pattern.find_mismatch(bytes)) {
-    const Mismatch wrong{static_cast<std::int64_t>(*position), pattern.at(*position), bytes[*position]};
-    return fmt::format("device to host, {}", describe(wrong, size));
-  }
-  return "";
+  const std::string wrong = pattern.find_error(bytes);
+  return wrong.empty() ? "" : fmt::format("device to host, {}", wrong);
 }
 
 class MemcpySweep {
@@ -69,10 +66,8 @@ class MemcpySweep {
     MessageBuffer device(&module_, SLUICE_MEMORY_DEVICE, size);
     Row row;
     row.size_bytes = size;
-    const Loop loop{options_.warmup.value_or(kWarmup), options_.iterations.value_or(kIterations), options_.batch};
-    row.check.n_iterations = options_.check == CheckMode::none   ? 0
-                             : options_.check == CheckMode::some ? std::min(kSomeIterations, loop.iterations)
-                                                                 : loop.iterations;
+    const Loop loop = chosen_loop(options_, {.warmup = kWarmup, .iterations = kIterations});
+    row.check.n_iterations = checked_iterations(options_.check, loop.iterations);
     std::vector<Series> up;
     std::vector<Series> down;
     for (const Staging &staging : kStagings) {
@@ -83,10 +78,14 @@ class MemcpySweep {
       }
       up.push_back({fmt::format("h2d.{}", staging.name), {}});
       down.push_back({fmt::format("d2h.{}", staging.name), {}});
-      for (std::uint64_t block = 0; block < options_.repeat; ++block) {
+      Stop stopped = Stop::none;
+      const BlockBudget budget(options_.time_cap_s, options_.precision_percent);  // of each kind of memory
+      for (std::uint64_t block = 0; block < options_.repeat && stopped == Stop::none; ++block) {
         up.back().blocks.push_back(time(loop, device.data(), host.data(), size));
         down.back().blocks.push_back(time(loop, host.data(), device.data(), size));
+        stopped = budget.stop_after(std::array{up.back(), down.back()});
       }
+      row.stopped = std::max(row.stopped, stopped);
     }
     row.series = std::move(up);
     row.series.insert(row.series.end(), down.begin(), down.end());
@@ -98,7 +97,7 @@ class MemcpySweep {
     for (std::uint64_t iteration = 0; iteration < n_iterations; ++iteration) {
       const std::string wrong = check_copies(module_, device, host, iteration, scratch_);
       if (!wrong.empty()) {
-        return fmt::format("size {}, iteration {}, {} memory, {}", device.size_bytes(), iteration, name, wrong);
+        return text_with_iteration(device.size_bytes(), iteration, fmt::format("{} memory, {}", name, wrong));
       }
     }
     return "";
@@ -124,7 +123,7 @@ void run_memcpy(Session &session) {
         row = MemcpySweep(session).measure(size);
       }
     });
-    session.world().agree(error.empty() ? "" : fmt::format("size {}: {}", size, error));
+    session.world().agree(text_with_size(size, error));
     row.check.failure = session.world().first_error(row.check.failure);
     session.add(std::move(row));
   }

@@ -31,12 +31,12 @@ const Registration bw({.name = "bw",
                        .title = "one-way bandwidth, a window of messages in flight",
                        .metric = Metric::bandwidth_mbps,
                        .min_size = 1,
-                       .run = [](Session &session) { Sweep<OneWay<PlainCalls>>(session).run(); }});
+                       .run = sweep<OneWay<PlainCalls>>});
 const Registration bibw({.name = "bibw",
                          .title = "two-way bandwidth, a window of messages in flight each way",
                          .metric = Metric::bandwidth_mbps,
                          .min_size = 1,
-                         .run = [](Session &session) { Sweep<BothWays<PlainCalls>>(session).run(); }});
+                         .run = sweep<BothWays<PlainCalls>>});
 
 }  // namespace
 }  // namespace sluice::bench

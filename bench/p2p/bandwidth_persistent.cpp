@@ -9,12 +9,12 @@ const Registration bw_persistent({.name = "bw_persistent",
                                   .title = "one-way bandwidth with persistent requests",
                                   .metric = Metric::bandwidth_mbps,
                                   .min_size = 1,
-                                  .run = [](Session &session) { Sweep<OneWay<PersistentCalls>>(session).run(); }});
+                                  .run = sweep<OneWay<PersistentCalls>>});
 const Registration bibw_persistent({.name = "bibw_persistent",
                                     .title = "two-way bandwidth with persistent requests",
                                     .metric = Metric::bandwidth_mbps,
                                     .min_size = 1,
-                                    .run = [](Session &session) { Sweep<BothWays<PersistentCalls>>(session).run(); }});
+                                    .run = sweep<BothWays<PersistentCalls>>});
 
 }  // namespace
 }  // namespace sluice::bench

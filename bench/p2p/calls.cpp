@@ -42,7 +42,7 @@ void Calls::release_requests() noexcept {
 }
 
 PersistentCalls::PersistentCalls(Slots slots, const MessageType &type, const FamilyOptions &)
-    : Calls(std::move(slots), type) {
+    : StartedCalls(std::move(slots), type) {
   for (std::size_t slot = 0; slot < n_sends(); ++slot) {
     const Lane &lane = slots_.traffic.send[slot];
     check_mpi(

@@ -8,6 +8,7 @@
 
 #include <cstddef>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "bench/cli/family_options.hpp"
@@ -30,6 +31,8 @@ class Calls {
  public:
   // type outlives the calls.
   Calls(Slots slots, const MessageType &type);
+  Calls(const Calls &) = delete;
+  Calls &operator=(const Calls &) = delete;
 
   std::size_t n_sends() const { return slots_.send.size(); }
   std::size_t n_recvs() const { return slots_.recv.size(); }
@@ -88,24 +91,33 @@ class PlainCalls : public Calls {
   }
 };
 
-// MPI_Send_init and MPI_Recv_init once, then MPI_Start and MPI_Wait.
-class PersistentCalls : public Calls {
+// What ways with requests that are made once and started often share. SomeCalls derives from it and says how a send is
+// started: start_send(slot).
+template <class SomeCalls>
+class StartedCalls : public Calls {
  public:
-  PersistentCalls(Slots slots, const MessageType &type, const FamilyOptions &);
-  PersistentCalls(const PersistentCalls &) = delete;
-  PersistentCalls &operator=(const PersistentCalls &) = delete;
-  ~PersistentCalls() { release_requests(); }
-
-  void start_send(std::size_t slot) { check_mpi(MPI_Start(&send_requests_[slot]), "MPI_Start"); }
   void start_recv(std::size_t slot) { check_mpi(MPI_Start(&recv_requests_[slot]), "MPI_Start"); }
   void send(std::size_t slot) {
-    start_send(slot);
+    static_cast<SomeCalls *>(this)->start_send(slot);
     finish_send(slot);
   }
   void recv(std::size_t slot) {
     start_recv(slot);
     finish_recv(slot);
   }
+
+ private:
+  StartedCalls(Slots slots, const MessageType &type) : Calls(std::move(slots), type) {}
+  ~StartedCalls() { release_requests(); }
+  friend SomeCalls;
+};
+
+// MPI_Send_init and MPI_Recv_init once, then MPI_Start and MPI_Wait.
+class PersistentCalls : public StartedCalls<PersistentCalls> {
+ public:
+  PersistentCalls(Slots slots, const MessageType &type, const FamilyOptions &);
+
+  void start_send(std::size_t slot) { check_mpi(MPI_Start(&send_requests_[slot]), "MPI_Start"); }
 };
 
 }  // namespace sluice::bench

@@ -81,14 +81,14 @@ const Registration fan_in({.name = "bw_fan_in",
                            .metric = Metric::bandwidth_mbps,
                            .max_ranks = 0,
                            .min_size = 1,
-                           .run = [](Session &session) { Sweep<FanIn>(session).run(); }});
+                           .run = sweep<FanIn>});
 const Registration fan_out({.name = "bw_fan_out",
                             .title = "bandwidth out of rank 0 to all other ranks at once",
                             .family = Family::fan,
                             .metric = Metric::bandwidth_mbps,
                             .max_ranks = 0,
                             .min_size = 1,
-                            .run = [](Session &session) { Sweep<FanOut>(session).run(); }});
+                            .run = sweep<FanOut>});
 
 }  // namespace
 }  // namespace sluice::bench

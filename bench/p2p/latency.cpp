@@ -23,16 +23,14 @@ Loop latency_loop(std::uint64_t size_bytes) {
 
 namespace {
 
-void run_ping_pong(Session &session) {
-  Sweep<PingPong<PlainCalls>>(session).run();
-}
+constexpr auto kRunPingPong = sweep<PingPong<PlainCalls>>;
 
-const Registration latency({.name = "latency", .title = "ping-pong between two ranks", .run = run_ping_pong});
+const Registration latency({.name = "latency", .title = "ping-pong between two ranks", .run = kRunPingPong});
 const Registration multi_lat({.name = "multi_lat",
                               .title = "ping-pong of all pairs at once; the slowest pair of each iteration",
                               .max_ranks = 0,
                               .is_paired = true,
-                              .run = run_ping_pong});
+                              .run = kRunPingPong});
 
 }  // namespace
 }  // namespace sluice::bench

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // latency_mt: -t threads of rank 0, each in a ping-pong with a thread of rank 1 under a tag of its own. The figure is
 // half the round trip of the slowest thread in each iteration.
+#include <algorithm>
 #include <cstdio>
 #include <thread>
 
 #include "bench/p2p/latency.hpp"
+#include "bench/session.hpp"
 
 namespace sluice::bench {
 namespace {
@@ -83,7 +85,7 @@ void run_threads(Session &session) {
   const bool is_refused = session.world().thread_level() < MPI_THREAD_MULTIPLE;
   session.world().agree(is_refused ? "latency_mt: this MPI does not let several threads call it" : "");
   session.add_note(std::to_string(n_threads) + " threads on each rank");
-  Sweep<ThreadedPingPong>(session).run();
+  sweep<ThreadedPingPong>(session);
 }
 
 const Registration latency_mt({.name = "latency_mt",

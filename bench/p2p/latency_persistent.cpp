@@ -7,9 +7,7 @@ namespace {
 
 const Registration latency_persistent({.name = "latency_persistent",
                                        .title = "ping-pong with persistent requests",
-                                       .run = [](Session &session) {
-                                         Sweep<PingPong<PersistentCalls>>(session).run();
-                                       }});
+                                       .run = sweep<PingPong<PersistentCalls>>});
 
 }  // namespace
 }  // namespace sluice::bench

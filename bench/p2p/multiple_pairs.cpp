@@ -32,14 +32,14 @@ const Registration mbw_mr({.name = "mbw_mr",
                            .max_ranks = 0,
                            .is_paired = true,
                            .min_size = 1,
-                           .run = [](Session &session) { Sweep<Bandwidth>(session).run(); }});
+                           .run = sweep<Bandwidth>});
 const Registration message_rate({.name = "message_rate",
                                  .title = "messages a second of all pairs at once",
                                  .metric = Metric::rate_per_s,
                                  .max_ranks = 0,
                                  .is_paired = true,
                                  .default_range = "8:4096",
-                                 .run = [](Session &session) { Sweep<MessageRate>(session).run(); }});
+                                 .run = sweep<MessageRate>});
 
 }  // namespace
 }  // namespace sluice::bench

@@ -23,7 +23,7 @@ int partitions_of(std::uint64_t size_bytes, int wanted) {
 }
 
 PartitionedCalls::PartitionedCalls(Slots slots, const MessageType &type, const FamilyOptions &options)
-    : Calls(std::move(slots), type),
+    : StartedCalls(std::move(slots), type),
       ready_(require_mpi_function<Ready>("MPI_Pready")),
       n_partitions_(partitions_of(type.size_bytes(), options.n_partitions)) {
   const auto send_init = require_mpi_function<SendInit>("MPI_Psend_init");

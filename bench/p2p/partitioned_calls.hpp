@@ -15,28 +15,16 @@ namespace sluice::bench {
 // The largest number up to `wanted` into which size_bytes can be divided evenly; 1 for an empty message.
 int partitions_of(std::uint64_t size_bytes, int wanted);
 
-class PartitionedCalls : public Calls {
+class PartitionedCalls : public StartedCalls<PartitionedCalls> {
  public:
   // Throws MpiError, also when this MPI has no partitioned messages.
   PartitionedCalls(Slots slots, const MessageType &type, const FamilyOptions &options);
-  PartitionedCalls(const PartitionedCalls &) = delete;
-  PartitionedCalls &operator=(const PartitionedCalls &) = delete;
-  ~PartitionedCalls() { release_requests(); }
 
   void start_send(std::size_t slot) {
     check_mpi(MPI_Start(&send_requests_[slot]), "MPI_Start");
     for (int partition = 0; partition < n_partitions_; ++partition) {
       check_mpi(ready_(partition, send_requests_[slot]), "MPI_Pready");
     }
-  }
-  void start_recv(std::size_t slot) { check_mpi(MPI_Start(&recv_requests_[slot]), "MPI_Start"); }
-  void send(std::size_t slot) {
-    start_send(slot);
-    finish_send(slot);
-  }
-  void recv(std::size_t slot) {
-    start_recv(slot);
-    finish_recv(slot);
   }
   // MPI does not say what the count of a partitioned receive is.
   std::string verify_statuses() const { return ""; }

@@ -10,9 +10,7 @@ namespace {
 const Registration partitioned_latency({.name = "partitioned_latency",
                                         .title = "ping-pong with partitioned messages of MPI-4",
                                         .min_size = 1,
-                                        .run = [](Session &session) {
-                                          Sweep<PingPong<PartitionedCalls>>(session).run();
-                                        }});
+                                        .run = sweep<PingPong<PartitionedCalls>>});
 
 }  // namespace
 }  // namespace sluice::bench

@@ -79,6 +79,9 @@ def results(profile):
         for column, way in (("D2H", "down"), ("H2D", "up")):
             made.add("3", column, size, Link(profile, "pinned").done_us(way, 0.0, size))
         made.add("3", "MPI", size, size / (WIRE_GB_S * 1e3))
+        for memory, kind in (("malloc", "pageable"), ("runtime", "pinned")):
+            for column, way in (("H2D", "up"), ("D2H", "down")):
+                made.add("4", f"{column} {memory}", size, Link(profile, kind).done_us(way, 0.0, size))
         for column, memory in (("malloc", "pageable"), ("aligned", "pageable"), ("runtime", "pinned"), ("runtime_aligned", "pinned")):
             made.add("5", column, size, latency_us(profile, "none", size, 1, memory))
         is_cut = size >= 65536

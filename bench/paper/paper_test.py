@@ -11,7 +11,7 @@ import unittest
 BENCH = pathlib.Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(BENCH))
 
-from paper import claims, model, runs  # noqa: E402
+from paper import claims, model, prace, runs  # noqa: E402
 from peers.running import Results  # noqa: E402
 
 MI = 1024 * 1024
@@ -30,6 +30,22 @@ rows = [{"size_bytes": size, "series": [{"name": name, "blocks": [dict.fromkeys(
         for size in sizes]
 metric = {"unit": "MB/s", "better": "higher"} if "bw" in test else {"unit": "us", "better": "lower"}
 json.dump({"metric": metric, "rows": rows}, open(program[program.index("--json") + 1], "w"))
+"""
+
+
+# The same for prace: 3 us on host memory and 2 GB/s, and a third, a half of that where a side is on the device.
+FAKE_PRACE = """
+import json, sys
+program = sys.argv[sys.argv.index("--") + 1:]
+if FAILING and FAILING in " ".join(program):
+    sys.exit("it broke")
+sizes = [int(size) for size in program[program.index("--sizes") + 1].split(",")]
+is_device, is_rate = "-d" in program, program[1] == "bw"
+value = (1000 if is_device else 2000) if is_rate else (9 if is_device else 3)
+rows = [{"size_bytes": size, "series": [{"name": "direct", "medians": {"median": value}}]} for size in sizes]
+rank = {"device": {"module": "emu", "name": "a device", "runtime": "none"}} if is_device else {}
+metric = {"unit": "MB/s", "better": "higher"} if is_rate else {"unit": "us", "better": "lower"}
+json.dump({"metric": metric, "rows": rows, "ranks": [rank]}, open(program[program.index("--json") + 1], "w"))
 """
 
 
@@ -172,6 +188,57 @@ class ScriptTest(unittest.TestCase):
     def test_says_so_when_nothing_was_measured(self):
         _, done = self.run_script("latency", "--figures", "5")
         self.assertEqual(done.returncode, 1)
+
+
+class FiguresTest(unittest.TestCase):
+    """`sluice-bench paper`, through the script behind it."""
+
+    def run_script(self, *words, failing=""):
+        with tempfile.TemporaryDirectory() as name:
+            folder = pathlib.Path(name)
+            fake = folder / "launch.py"
+            fake.write_text(f"FAILING = {failing!r}\n" + FAKE_PRACE, encoding="utf-8")
+            done = subprocess.run([sys.executable, str(BENCH / "paper_figures"), *words, "--out", name, "--rounds", "2",
+                                   "--launch", f"{sys.executable} {fake}"], capture_output=True, text=True, check=False)
+            file = folder / "paper_prace.json"
+            return done, json.loads(file.read_text(encoding="utf-8")) if file.exists() else None
+
+    def test_prace_writes_its_numbers_beside_the_papers(self):
+        done, document = self.run_script("prace", "--backends", "emu")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        # 3 us on the host, three times that where a side is on the device; 2 GB/s and 1 GB/s.
+        self.assertIn("| Intra-node Device-Device | 3.4 / 2.2 | 15.8 / 5.8 | \u2013 | 9 / 1 |", done.stdout)
+        self.assertIn("| Intra-node Host-Host | \u2013 | \u2013 | 3 / 2 | \u2013 |", done.stdout)
+        self.assertIn("| Inter-node Device-Device | 9.2 / 0.3 | 18.08 / 5.7 | not run: one node | not run: one node |", done.stdout)
+        self.assertIn("| 64 B | 3 | 9 | 3 |", done.stdout)
+        self.assertIn("emu: a device", done.stdout)
+        self.assertEqual({row["section"] for row in document["rows"]} & {"figure 3", "figure 4"}, {"figure 3", "figure 4"})
+        self.assertEqual(document["published"]["table_1"], json.loads(json.dumps(prace.PUBLISHED_TABLE)))
+
+    def test_prace_goes_on_without_what_fails(self):
+        done, _ = self.run_script("prace", "--figure", "3", "--backends", "emu,nosuch", failing="nosuch")
+        self.assertEqual(done.returncode, 0)
+        self.assertIn("Not measured: figure 3, nosuch", done.stdout)
+        self.assertNotIn("Table 1", done.stdout)
+
+    def test_says_so_when_nothing_was_measured(self):
+        self.assertEqual(self.run_script("prace", "--figure", "3", "--backends", "emu", failing="sluice-bench")[0].returncode, 1)
+
+    def test_refuses_what_a_paper_does_not_have(self):
+        for words, text in ((("prace", "--figure", "5"), "prace has no figure 5 here"), (("ccgrid23", "--table", "1"), "no table 1"),
+                            (("prace", "--frob"), "--frob"), (("nosuch",), "nosuch"), (("prace", "--ranks", "1"), "--ranks")):
+            done, _ = self.run_script(*words)
+            self.assertEqual(done.returncode, 2, words)
+            self.assertIn(text, done.stderr)
+
+    def test_figures_4_and_8_of_the_other_paper_are_run_and_published(self):
+        self.assertEqual([run.words[0] for run in runs.all_runs(["4", "8"], 16)], ["memcpy", *[test for test in runs.COLLECTIVES for _ in range(2)]])
+        for (figure, column, size), value in claims.PUBLISHED.items():
+            self.assertTrue(any(run.figure == figure and column in run.columns and size in run.sizes for run in
+                                runs.all_runs(["4", "5", "7", "8"], 16)), (figure, column, size, value))
+        cells = {key: [value] for key, value in claims.PUBLISHED.items()}
+        for part in ("H2D: C malloc / runtime", "D2H: C malloc / runtime", "H2D / D2H at 4 MiB", "pinned memory is faster"):
+            self.assertEqual(verdict(results_of(cells), "4", part).word, "seen", part)
 
 
 if __name__ == "__main__":

@@ -1,16 +1,21 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The page and the JSON file."""
 
-from paper.claims import PUBLISHED, PUBLISHED_INTEL_MPI
+from paper.claims import PUBLISHED, PUBLISHED_OTHERS
 from peers.targets import size_text
 
 TITLES = {
     "3": "Figure 3: the stages alone, GB/s",
+    "4": "Figure 4: copies by host memory, us",
     "5": "Figure 5: latency staged whole, by staging memory, us",
     "6": "Figure 6: latency by number of blocks, over that of one block",
     "7 latency": "Figure 7 (a, d): latency, us",
     "7 bw": "Figure 7 (b, e): bandwidth, GB/s",
     "7 bibw": "Figure 7 (c, f): both ways, GB/s",
+    "8 bcast": "Figure 8 (a): broadcast of 8 ranks on one device, us",
+    "8 reduce": "Figure 8 (b): reduce of 8 ranks on one device, us",
+    "8 allreduce": "Figure 8 (c): allreduce of 8 ranks on one device, us",
+    "8 allgather": "Figure 8 (d): allgather of 8 ranks on one device, us",
 }
 
 
@@ -20,7 +25,7 @@ def in_paper_unit(results, figure, column, size, value, slow):
         return size / (value / slow) / 1e3
     if figure == "6":
         return value / results.median("6", "1", size)
-    return value / slow if figure in ("5", "7 latency") else value * slow / 1e3
+    return value * slow / 1e3 if figure in ("7 bw", "7 bibw") else value / slow
 
 
 def figure(value):
@@ -52,15 +57,14 @@ def cell(results, where, column, size, about):
 
 def section(results, where, about):
     columns = results.columns(where)
-    has_intel = any(test == where for test, _ in PUBLISHED_INTEL_MPI)
+    others = [name for name, numbers in PUBLISHED_OTHERS.items() if any(test == where for test, _ in numbers)]
     yield f"### {TITLES[where]}"
     yield ""
-    yield "| |" + "".join(f" {column} |" for column in columns) + (" Intel MPI 2021.6, paper |" if has_intel else "")
-    yield "| --- |" + " --- |" * (len(columns) + has_intel)
+    yield "| |" + "".join(f" {column} |" for column in columns) + "".join(f" {name}, paper |" for name in others)
+    yield "| --- |" + " --- |" * (len(columns) + len(others))
     for size in results.sizes(where):
         row = f"| {size_text(size)} |" + "".join(f" {cell(results, where, column, size, about)} |" for column in columns)
-        if has_intel:
-            row += f" {PUBLISHED_INTEL_MPI.get((where, size), '')} |"
+        row += "".join(f" {PUBLISHED_OTHERS[name].get((where, size), '')} |" for name in others)
         yield row
     yield ""
 
@@ -75,7 +79,8 @@ def verdict_row(verdict):
 
 def page(results, verdicts, about):
     """The whole page, as Markdown."""
-    yield "## EMULATED: figures 3, 5, 6 and 7 of the CCGrid'23 paper"
+    figures = list(dict.fromkeys(where.split()[0] for where in results.sections()))
+    yield f"## EMULATED: figure{'s' * (len(figures) > 1)} {', '.join(figures)} of the CCGrid'23 paper"
     yield ""
     yield f"{about['note']}"
     yield ""

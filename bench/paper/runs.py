@@ -13,6 +13,8 @@ STAGED = {"SLUICE_P2P_IPC": "off", "SLUICE_P2P_PIPELINE": "none"}
 PROPOSED = {"SLUICE_P2P_IPC": "off", "SLUICE_P2P_PIPELINE": "advanced", "SLUICE_P2P_PIPELINE_BLOCKS": "2",
             "SLUICE_P2P_PIPELINE_THRESHOLD": "64K", "SLUICE_DEVICE_STAGING_MEMORY": "runtime_aligned"}
 BLOCKS = (2, 4, 8)
+COLLECTIVES = ("bcast", "reduce", "allreduce", "allgather")
+COLLECTIVE_SIZES = (16, 256, 4 * KI, 64 * KI, 512 * KI)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -41,6 +43,12 @@ def figure_3():
     return [Run("3", ("memcpy",), None, copies, n_ranks=1), Run("3", ("latency", "H", "H"), None, {"MPI": None})]
 
 
+def figure_4():
+    """Copies between the device and two kinds of host memory."""
+    columns = {f"{way.upper()} {memory}": f"{way}.{memory}" for way in ("h2d", "d2h") for memory in ("malloc", "runtime")}
+    return [Run("4", ("memcpy",), None, columns, n_ranks=1)]
+
+
 def figure_5():
     """Staged whole, by what the staging memory is made of."""
     return [Run("5", ("latency", "D", "D"), {**STAGED, "SLUICE_DEVICE_STAGING_MEMORY": memory}, {memory: None})
@@ -66,8 +74,14 @@ def figure_7(window):
     return runs
 
 
+def figure_8():
+    """Collectives of eight ranks on one device, Sluice and the naive way."""
+    return [Run(f"8 {test}", (test, "D", *more), knobs, {column: None}, n_ranks=8, sizes=COLLECTIVE_SIZES, iterations=5)
+            for test in COLLECTIVES for column, knobs, more in (("proposed", PROPOSED, ()), ("naive", None, ("--naive",)))]
+
+
 def all_runs(figures, window):
-    made = {"3": figure_3, "5": figure_5, "6": figure_6, "7": lambda: figure_7(window)}
+    made = {"3": figure_3, "4": figure_4, "8": figure_8, "5": figure_5, "6": figure_6, "7": lambda: figure_7(window)}
     return [run for figure in figures for run in made[figure]()]
 
 

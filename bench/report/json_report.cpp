@@ -39,6 +39,17 @@ const char *check_name(CheckMode mode) {
   }
 }
 
+const char *stop_name(Stop stop) {
+  switch (stop) {
+    case Stop::precise:
+      return "precision";
+    case Stop::time:
+      return "time";
+    default:
+      return "repeat";
+  }
+}
+
 json environment() {
   json variables = json::object();
   for (char **entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
@@ -71,6 +82,9 @@ json to_json(const Row &row, const Options &options, const Columns &columns) {
   if (row.check.n_iterations > 0) {
     text["check"] = {{"iterations", row.check.n_iterations}, {"passed", row.check.failure.empty()}};
   }
+  if (options.time_cap_s && !row.series.empty()) {
+    text["stopped_by"] = stop_name(row.stopped);
+  }
   for (const Series &series : row.series) {
     json blocks = json::array();
     for (const Summary &block : series.blocks) {
@@ -97,6 +111,7 @@ json family_json(const Options &options) {
               {"operation", word_of(family.operation)},
               {"sync", word_of(family.start)},
               {"topology", fmt::format("cart:{}:{}", family.topology.dimensions, family.topology.radius)},
+              {"groups", family.n_groups},
               {"progress_calls", family.n_progress_calls}};
     case Family::rma:
       return {{"type", word_of(family.type)},
@@ -118,6 +133,8 @@ json options_json(const Options &options) {
           {"warmup", count(options.warmup)},
           {"batch", options.batch},
           {"repeat", options.repeat},
+          {"time_cap_s", options.time_cap_s ? json(*options.time_cap_s) : json(nullptr)},
+          {"precision_percent", options.precision_percent},
           {"window", options.window},
           {"buffers", options.has_multiple_buffers ? "multiple" : "single"},
           {"check", check_name(options.check)},

@@ -86,7 +86,10 @@ void Report::begin(RunRecord run, Columns columns) {
                options_.naive_staging == NaiveStaging::pinned ? "pinned" : "pageable");
   }
   if (options_.repeat > 1) {
-    fmt::print("# Each figure is the median of {} blocks' medians\n", options_.repeat);
+    const std::string cap = options_.time_cap_s ? fmt::format("up to {} s, or until known within {} %, at most ",
+                                                              *options_.time_cap_s, options_.precision_percent)
+                                                : "";
+    fmt::print("# Each figure is the median of {}{} blocks' medians\n", cap, options_.repeat);
   }
   for (const std::string &note : run_.notes) {
     fmt::print("# Note: {}\n", note);

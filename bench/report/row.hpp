@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "bench/measure/block_budget.hpp"
 #include "bench/measure/statistics.hpp"
 
 namespace sluice::bench {
@@ -33,6 +34,7 @@ struct Row {
   CheckOutcome check;
   std::vector<Series> series;  // empty when the check failed: wrong data is not timed
   std::vector<double> extras;  // one for each extra column, or none
+  Stop stopped = Stop::none;   // why there are fewer blocks than --repeat says
 };
 
 }  // namespace sluice::bench

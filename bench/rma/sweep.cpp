@@ -9,7 +9,9 @@
 
 #include "bench/catalogue.hpp"
 #include "bench/measure/chosen_loop.hpp"
+#include "bench/mpi/agreed_stop.hpp"
 #include "bench/mpi/rank_samples.hpp"
+#include "bench/report/failure_text.hpp"
 #include "bench/rma/exchange.hpp"
 #include "bench/rma/one_sided.hpp"
 
@@ -50,8 +52,10 @@ class OneSidedSweep {
       row.check.failure = session_.world().first_error(check(*exchange, row.check.n_iterations, row.size_bytes));
       if (row.check.failure.empty()) {
         row.series.push_back({"direct", {}});
-        for (std::uint64_t block = 0; block < options.repeat; ++block) {
+        const BlockBudget budget(options.time_cap_s, options.precision_percent);
+        for (std::uint64_t block = 0; block < options.repeat && row.stopped == Stop::none; ++block) {
           row.series.front().blocks.push_back(time(*exchange, loop, row.size_bytes));
+          row.stopped = agreed_stop(budget, row.series);
         }
       }
       session_.add(std::move(row));
@@ -70,7 +74,7 @@ class OneSidedSweep {
     std::unique_ptr<OneSidedExchange> exchange;
     const std::string error =
         error_of([&] { exchange = std::make_unique<OneSidedExchange>(session_, test_, size, n_slots(size)); });
-    session_.world().agree(error.empty() ? "" : fmt::format("size {}: {}", size, error));
+    session_.world().agree(text_with_size(size, error));
     return exchange;
   }
 
@@ -84,8 +88,8 @@ class OneSidedSweep {
       exchange.epoch().close();
       session_.world().barrier();
       const std::string wrong = exchange.verify(iteration, scratch_);
-      if (failure.empty() && !wrong.empty()) {
-        failure = fmt::format("size {}, iteration {}, {}", size, iteration, wrong);
+      if (failure.empty()) {
+        failure = text_with_iteration(size, iteration, wrong);
       }
     }
     return failure;

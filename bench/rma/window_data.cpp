@@ -4,8 +4,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-
 #include "bench/memory/numbers.hpp"
 #include "bench/memory/pattern.hpp"
 
@@ -27,14 +25,6 @@ Contributors contributors(Holds whose, int rank) {
   }
 }
 
-std::string find_wrong_byte(const Pattern &pattern, std::span<const std::byte> bytes) {
-  const auto position = pattern.find_mismatch(bytes);
-  return position ? fmt::format("offset {}: expected {:#04x}, got {:#04x}", *position,
-                                std::to_integer<unsigned>(pattern.at(*position)),
-                                std::to_integer<unsigned>(bytes[*position]))
-                  : "";
-}
-
 }  // namespace
 
 void WindowData::fill(std::span<std::byte> memory, Holds whose) const {
@@ -51,7 +41,7 @@ void WindowData::fill(std::span<std::byte> memory, Holds whose) const {
 
 void WindowData::poison(std::span<std::byte> memory, Holds whose) const {
   fill(memory, whose);
-  std::transform(memory.begin(), memory.end(), memory.begin(), [](std::byte byte) { return ~byte; });
+  complement(memory);
 }
 
 std::string WindowData::find_error(std::span<const std::byte> memory, Holds whose) const {
@@ -61,7 +51,7 @@ std::string WindowData::find_error(std::span<const std::byte> memory, Holds whos
     const std::string wrong =
         has_numbers
             ? Numbers(type, operation, ranks, iteration).find_error(bytes, slot * slot_bytes / element_bytes(type))
-            : find_wrong_byte(Pattern(static_cast<std::uint32_t>(ranks.first_rank), iteration, slot), bytes);
+            : Pattern(static_cast<std::uint32_t>(ranks.first_rank), iteration, slot).find_error(bytes);
     if (!wrong.empty()) {
       return fmt::format("access {}, {}", slot, wrong);
     }

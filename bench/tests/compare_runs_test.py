@@ -54,6 +54,26 @@ class CompareRunsTest(unittest.TestCase):
         self.assertEqual(self.compare(a, run_of([(12, 1, 99), (13, 1, 99)])).returncode, 1)
         self.assertEqual(self.compare(a, run_of([(10.5, 1, 99), (13, 1, 99)])).returncode, 0)
 
+    def test_compares_folders_file_by_file(self):
+        with tempfile.TemporaryDirectory() as name:
+            folder = pathlib.Path(name)
+            for side, median in (("a", 10), ("b", 20)):
+                (folder / side).mkdir()
+                (folder / side / "one.json").write_text(json.dumps(run_of([(10, 9, 11)])), encoding="utf-8")
+                (folder / side / "two.json").write_text(json.dumps(run_of([(median, median, median)])), encoding="utf-8")
+
+            def compare(a, b):
+                return subprocess.run([sys.executable, str(SCRIPT), str(folder / a), str(folder / b)], capture_output=True,
+                                      text=True, check=False)
+            done = compare("a", "b")
+            self.assertEqual(done.returncode, 1)
+            self.assertEqual(done.stdout.count("worse"), 1)
+            self.assertEqual(compare("a", "a").returncode, 0)
+            (folder / "b" / "two.json").unlink()
+            done = compare("a", "b")
+            self.assertEqual(done.returncode, 2)
+            self.assertIn("two.json", done.stderr)
+
     def test_says_what_cannot_be_compared(self):
         a = run_of([(10, 9, 11)])
         for b, text in ((run_of([(1, 1, 1)], test="bw"), "different tests"),

@@ -21,7 +21,7 @@ list(REMOVE_ITEM newer_mpis ompi4)
 
 # Point to point.
 set(pair_tests latency_persistent bw_persistent bibw_persistent latency_mt message_rate)
-set(group_tests multi_lat mbw_mr bw_fan_in bw_fan_out)
+set(group_tests multi_lat mbw_mr bw_fan_in bw_fan_out halo_2d halo_3d)
 foreach(set "first_mpi;bench" "other_mpis;full")
   list(GET set 0 mpis)
   list(GET set 1 label)
@@ -31,9 +31,13 @@ endforeach()
 _bench_list(partitioned 2 ${first_mpi} "" partitioned_latency --sizes 1,100,8192 ${brief} -q 4)
 _bench_list(partitioned 2 "${newer_mpis}" full partitioned_latency --sizes 1,100,8192 ${brief} -q 4)
 _bench_list(fan_in_window 3 ${first_mpi} "" bw_fan_in --sizes 8 ${brief} -W 4 -b multiple)
+# Three ranks: a torus that is a ring; two: both neighbours are the same rank; six: a true one.
+_bench_list(halo_of_three 3 ${first_mpi} "" "halo_2d;halo_3d" --sizes 0,8,8193 ${brief} -b multiple)
+_bench_list(halo_of_two 2 "${SLUICE_HOST_MPIS}" full "halo_2d;halo_3d" --sizes 0,8,8193 ${brief})
+_bench_list(halo_of_six 6 "${SLUICE_HOST_MPIS}" full "halo_2d;halo_3d" --sizes 8193 ${brief})
 _bench_list(threads_device 2 ${first_mpi} "" latency_mt ${stub} --force -t 3 --sizes 8 ${brief})
 _bench_list(pairs_naive 2 ${first_mpi} "" "latency_persistent;bibw_persistent" ${stub} --naive --sizes 8,8193 ${brief} -W 4)
-_bench_list(groups_naive 4 ${first_mpi} "" "mbw_mr;bw_fan_out" ${stub} --naive --sizes 8193 ${brief} -W 4)
+_bench_list(groups_naive 4 ${first_mpi} "" "mbw_mr;bw_fan_out;halo_3d" ${stub} --naive --sizes 8193 ${brief} -W 4)
 
 # Collectives: every one in its three forms, on an odd number of ranks.
 set(reductions allreduce reduce reduce_scatter reduce_scatter_block scan exscan)
@@ -65,6 +69,8 @@ endforeach()
 _bench_list(floats 3 ${first_mpi} "" "allreduce;exscan" -T mpi_float --sizes 8,4000 ${brief})
 _bench_list(allreduce_after_barrier 3 ${first_mpi} "" allreduce --sync barrier --sizes 8 ${brief} --repeat 3)
 _bench_list(ialltoall_with_progress 3 ${first_mpi} "" ialltoall -t 4 --sizes 8200 ${brief} -f -z)
+_bench_list(two_groups 4 ${first_mpi} "" "${reductions};${movements};iallreduce;ialltoall" --groups 2 ${both_sizes})
+_bench_list(three_groups 6 "${SLUICE_HOST_MPIS}" full "${reductions};${movements}" --groups 3 ${both_sizes})
 _bench_list(torus 4 ${first_mpi} "" "${neighborhoods}" -N cart:2:2 --sizes 100 ${brief})
 _bench_list(torus 4 "${other_mpis}" full "${neighborhoods}" -N cart:2:2 --sizes 100 ${brief})
 _bench_list(torus_of_two 2 "${SLUICE_HOST_MPIS}" full "${neighborhoods}" --sizes 100 ${brief})
@@ -138,6 +144,11 @@ foreach(mode flip tail lost element outside)
   _bench_see(${mode} persistent 3 full "${persistent}")
 endforeach()
 _bench_see(swap movements 3 "" "allgather;allgatherv;alltoall;alltoallv;alltoallw;gather;gatherv;neighbor_allgather;neighbor_allgatherv;neighbor_alltoallw")
+# A group that is given what another one should have.
+sluice_add_rank_test(sluice-bench NAME bench.groups_see_each_other MPIS ${first_mpi} RANKS 4 ${no_sluice} fault
+                     LAUNCH ${preload} --env SPOIL_MODE=regroup --expect-exit 1 --expect-output "size 4096, iteration 0, received"
+                            --expect-output "5 of 5 tests failed"
+                     ARGS allreduce,allgather,alltoall,bcast,scan --groups 2 --sizes 4096 -i 2)
 function(_bench_spoils_nothing name n_ranks tests)
   list(JOIN tests "," names)
   sluice_add_rank_test(sluice-bench NAME bench.${name}_unspoiled MPIS ${first_mpi} RANKS ${n_ranks} ${no_sluice} fault
@@ -166,6 +177,16 @@ sluice_add_rank_test(sluice-bench NAME bench.barriers_see_skip MPIS ${first_mpi}
                             --expect-output "before the last one came" --expect-output "3 of 3 tests failed"
                      ARGS barrier,ibarrier,barrier_persistent -i 2)
 
+# Blocks until the figure is known well enough: 100000 % is known with six, a thousandth of one is never, and then time ends it.
+foreach(case "precise:100000:60" "capped:0.001:0.05")
+  string(REPLACE ":" ";" words ${case})
+  list(GET words 0 name)
+  list(GET words 1 precision)
+  list(GET words 2 cap)
+  _bench_list(time_${name} 3 ${first_mpi} "" "bw_fan_in;allreduce;halo_2d" --time-cap ${cap} --precision ${precision} --sizes 8,8192 ${brief})
+  _bench_list(time_${name}_access 2 ${first_mpi} "" "put_latency;latency" --time-cap ${cap} --precision ${precision} --sizes 8 ${brief})
+endforeach()
+
 # Mistakes.
 function(_bench_refuses name n_ranks status text)
   sluice_add_rank_test(sluice-bench NAME bench.${name} MPIS ${first_mpi} RANKS ${n_ranks} ${no_sluice}
@@ -175,6 +196,10 @@ _bench_refuses(odd_pairs 3 1 "needs at least 2 ranks, an even number" mbw_mr)
 _bench_refuses(lonely_collective 1 1 "allreduce needs at least 2 ranks" allreduce)
 _bench_refuses(sizes_of_barrier 2 2 "takes no sizes" barrier -m 8)
 _bench_refuses(odd_element 2 2 "sizes are multiples of 4" allreduce --sizes 7)
+_bench_refuses(uneven_groups 3 1 "3 ranks cannot be divided" allreduce --groups 2)
+_bench_refuses(lonely_groups 2 1 "2 ranks cannot be divided" allreduce --groups 2)
+_bench_refuses(groups_of_neighbours 4 1 "takes no --groups" neighbor_allgather --groups 2)
+_bench_refuses(no_groups 2 2 "--groups: 0 is outside" allreduce --groups 0)
 _bench_refuses(one_sided_device 2 2 "put_latency measures host memory only, so far" put_latency ${stub})
 _bench_refuses(unaware_collective 2 1 "does not take stub device memory" allreduce ${stub})
 

@@ -141,6 +141,10 @@ TEST(Options, SayWhatIsWrong_InOneLine) {
   expect_error({"latency", "-i", "-5"}, "-i: -5 is outside 1 to");
   expect_error({"latency", "-i", "0"}, "-i: 0 is outside 1 to");
   expect_error({"latency", "--repeat", "0"}, "--repeat: 0 is outside");
+  expect_error({"latency", "--time-cap", "0"}, "--time-cap: 0 is not");
+  expect_error({"latency", "--time-cap", "nan"}, "--time-cap: nan is not");
+  expect_error({"latency", "--precision", "5"}, "--precision needs --time-cap");
+  expect_error({"latency", "--time-cap", "1", "--precision", "-1"}, "--precision: -1 is not");
   expect_error({"latency", "-W", "100000"}, "-W: 100000 is outside 1 to 65536");
   expect_error({"latency", "-b", "three"}, "-b: 'three' is unknown: single or multiple");
   expect_error({"latency", "--check", "most"}, "--check: 'most' is unknown: all, some or none");

@@ -30,6 +30,7 @@ RUNS = (["latency", "--sizes", "8,64", "-i", "9", "-x", "1", "-z"],
         ["allreduce", "--sizes", "8,64", "-i", "9", "-x", "1", "-T", "mpi_float"],
         ["ibcast", "--sizes", "8", "-i", "9", "-x", "1"],
         ["barrier", "-i", "9", "-x", "1"],
+        ["latency", "--sizes", "8", "-i", "9", "-x", "1", "--time-cap", "60", "--precision", "100000"],
         ["init"])
 
 
@@ -62,6 +63,9 @@ def main():
             errors = [f"{'/'.join(map(str, error.path))}: {error.message}" for error in validator.iter_errors(document)]
             assert not errors, f"{words}: {errors}"
             check_csv(csv_path, document)
+            if "--time-cap" in words:
+                row = document["rows"][0]
+                assert (row["stopped_by"], len(row["series"][0]["blocks"])) == ("precision", 6), row
             # The schema must be able to say no.
             del document["rows"][0]["series"][0]["blocks"][0]["median"]
             assert not validator.is_valid(document), "a block without its median passes"

@@ -45,6 +45,17 @@ Function next(const char *name) {
 
 }  // namespace
 
+// SPOIL_MODE=regroup: odd ranks land in a group that is not theirs.
+SPOILING_EXPORT int MPI_Comm_split(MPI_Comm comm, int color, int key, MPI_Comm *newcomm) {
+  int largest = color;
+  if (mode() == "regroup") {
+    const int rc = PMPI_Allreduce(&color, &largest, 1, MPI_INT, MPI_MAX, comm);
+    if (rc != MPI_SUCCESS) return rc;
+    color = rank_in(comm) % 2 != 0 ? largest - color : color;
+  }
+  return PMPI_Comm_split(comm, color, key, newcomm);
+}
+
 #define PLAIN(...) __VA_ARGS__
 // MPI_<name>, MPI_<iname>, MPI_<name>_init with these parameters and arguments, delivering to the region. The
 // persistent one is looked up: not every MPI has it.

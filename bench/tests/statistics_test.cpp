@@ -8,6 +8,7 @@
 #include <numeric>
 #include <vector>
 
+#include "bench/measure/block_budget.hpp"
 #include "bench/measure/sampling.hpp"
 
 namespace sluice::bench {
@@ -98,6 +99,23 @@ TEST(Sampling, RunsWarmupsAndIterations_InBatches) {
   EXPECT_EQ(calls, 13);
   EXPECT_EQ(samples.size(), 3U);  // 4 + 4 + 2
   EXPECT_GT(clock_cost_ns(), 0);
+}
+
+TEST(BlockBudget, StopsWhenEverySeriesIsPrecise) {
+  const BlockBudget budget(10.0, 2);
+  const Series narrow = series_of({100, 101, 99, 100, 101, 99});
+  const Series wide = series_of({100, 101, 99, 100, 101, 90});
+  EXPECT_EQ(budget.stop_after(std::vector{narrow}, 0), Stop::precise);
+  EXPECT_EQ(budget.stop_after(std::vector{wide}, 0), Stop::none);
+  EXPECT_EQ(budget.stop_after(std::vector{narrow, wide}, 0), Stop::none);
+  EXPECT_EQ(budget.stop_after(std::vector{series_of({100, 100, 100, 100, 100})}, 0), Stop::none);
+}
+
+TEST(BlockBudget, StopsAtItsCap) {
+  const Series wide = series_of({100, 1});
+  EXPECT_EQ(BlockBudget(10.0, 2).stop_after(std::vector{wide}, 9.9), Stop::none);
+  EXPECT_EQ(BlockBudget(10.0, 2).stop_after(std::vector{wide}, 10.0), Stop::time);
+  EXPECT_EQ(BlockBudget({}, 2).stop_after(std::vector{series_of({1, 1, 1, 1, 1, 1})}, 1e9), Stop::none);
 }
 
 }  // namespace

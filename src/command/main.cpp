@@ -8,6 +8,7 @@
 #include <exception>
 
 #include "command/info.hpp"
+#include "command/report.hpp"
 #include "command/run.hpp"
 #include "command/trace_merge.hpp"
 
@@ -88,11 +89,16 @@ int dispatch(int argc, char **argv, std::vector<std::string> command) {
   merge_app->add_option("files", trace_files, "the ranks' files")->required();
   merge_app->add_option("-o,--output", merged_file, "file for the result (default: standard output)");
 
+  CLI::App *report_app = app.add_subcommand("report", "makes a page of sluice-bench's results: sluice report RUN...");
+  report_app->prefix_command();  // what stands behind it is the script's business, its help too
+  report_app->set_help_flag();
+
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError &error) {
     return app.exit(error) == 0 ? 0 : kWrongUse;
   }
+  if (report_app->parsed()) return report(report_app->remaining());
   if (merge_app->parsed()) return merge_traces(trace_files, merged_file);
   return run_app->parsed() ? run(request) : show_info(library_folder, route, wants_json);
 }

@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Parts of report_runs: who is faster where, the plots, and the page."""
