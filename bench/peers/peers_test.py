@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """compare_peers on made-up figures and stand-in programs: targets, table, rounds, limits. Needs no GPU and no MPI."""
 
+import importlib.machinery
+import importlib.util
 import io
 import json
 import os
@@ -297,6 +299,34 @@ class PreparingTest(unittest.TestCase):
     def test_a_failed_step_is_an_error(self):
         with self.assertRaisesRegex(preparing.PrepareError, "ended with 1"):
             preparing.Shell(False).run(["false"])
+
+
+def load_compare_collectives():
+    path = pathlib.Path(__file__).resolve().parent.parent / "compare_collectives"
+    loader = importlib.machinery.SourceFileLoader("compare_collectives", str(path))
+    module = importlib.util.module_from_spec(importlib.util.spec_from_loader("compare_collectives", loader))
+    loader.exec_module(module)
+    return module
+
+
+class CollectivesTest(unittest.TestCase):
+    def setUp(self):
+        self.script = load_compare_collectives()
+        self.arguments = self.script.parse_arguments(["--ranks", "4", "--rounds", "3"])
+
+    def test_medians_are_the_second_figure_of_each_row(self):
+        text = "# Size Avg Median\n1024  9.5  8.25  7.0\n65536  21.0  20.5  19.0\n"
+        self.assertEqual(self.script.medians(text), {1024: 8.25, 65536: 20.5})
+
+    def test_table_has_ratios_of_medians_and_names_what_failed(self):
+        row = {"staged": [30.0, 10.0, 20.0], "ipc": [5.0, 4.0, 6.0], "NCCL": [10.0, 10.0, 10.0]}
+        text = self.script.table({"bcast": {1024: row}}, {"gather: NCCL": "status 1: why"}, 3, self.arguments)
+        self.assertRegex(text, r"1024 +20\.0 \[10\.0\.\.30\.0\] .* 4\.00  0\.50\n")
+        self.assertIn("left out: gather: NCCL: status 1: why", text)
+
+    def test_a_side_that_ends_with_an_error_says_its_first_line(self):
+        with self.assertRaisesRegex(self.script.SideError, "status 3: no device"):
+            self.script.run(["sh", "-c", "echo no device >&2; exit 3"])
 
 
 if __name__ == "__main__":

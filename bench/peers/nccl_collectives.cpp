@@ -1,0 +1,287 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The data movement collectives of sluice-bench with NCCL's: as many processes as devices are asked for, every call
+// followed by a wait for its stream, as a blocking MPI call must. Of each iteration the slowest rank counts; us,
+// median.
+//
+//   nccl_collectives --library libnccl.so.2 --ranks 4 --tests bcast,alltoall --sizes 4096,65536 -i 50 -x 5
+//
+// Prints a line for each test and size: name, bytes, microseconds. A size is what sluice-bench means by it: the bytes
+// that a rank sends to each other one. What NCCL has no call for is a group of its sends and receives.
+#include <cuda_runtime.h>
+#include <dlfcn.h>
+#include <nccl.h>
+#include <sched.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <string>
+#include <vector>
+
+namespace {
+
+constexpr int kMostRanks = 16;
+constexpr int kPattern = 0x40;
+int my_rank = 0;
+
+[[noreturn]] void fail(const std::string &text) {
+  std::fprintf(stderr, "nccl_collectives: rank %d: %s\n", my_rank, text.c_str());
+  std::exit(1);
+}
+
+struct Library {
+  decltype(&ncclGetUniqueId) get_unique_id;
+  decltype(&ncclCommInitRank) comm_init_rank;
+  decltype(&ncclCommDestroy) comm_destroy;
+  decltype(&ncclSend) send;
+  decltype(&ncclRecv) recv;
+  decltype(&ncclBroadcast) broadcast;
+  decltype(&ncclAllGather) all_gather;
+  decltype(&ncclGroupStart) group_start;
+  decltype(&ncclGroupEnd) group_end;
+  decltype(&ncclGetErrorString) error_string;
+};
+Library nccl{};
+
+void check(cudaError_t result, const char *what) {
+  if (result != cudaSuccess) fail(std::string(what) + ": " + cudaGetErrorString(result));
+}
+
+void check(ncclResult_t result, const char *what) {
+  if (result != ncclSuccess) fail(std::string(what) + ": " + nccl.error_string(result));
+}
+
+template <class Function>
+void find(void *handle, const char *name, Function &function) {
+  function = reinterpret_cast<Function>(::dlsym(handle, name));
+  if (function == nullptr) fail(std::string("the library has no ") + name);
+}
+
+void load(const std::string &path) {
+  void *handle = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (handle == nullptr) fail(::dlerror());
+  find(handle, "ncclGetUniqueId", nccl.get_unique_id);
+  find(handle, "ncclCommInitRank", nccl.comm_init_rank);
+  find(handle, "ncclCommDestroy", nccl.comm_destroy);
+  find(handle, "ncclSend", nccl.send);
+  find(handle, "ncclRecv", nccl.recv);
+  find(handle, "ncclBroadcast", nccl.broadcast);
+  find(handle, "ncclAllGather", nccl.all_gather);
+  find(handle, "ncclGroupStart", nccl.group_start);
+  find(handle, "ncclGroupEnd", nccl.group_end);
+  find(handle, "ncclGetErrorString", nccl.error_string);
+}
+
+// Between the processes: made before they are.
+struct Shared {
+  ncclUniqueId id;
+  std::atomic<int> arrived;
+  std::atomic<int> generation;
+  double taken_us[kMostRanks];
+};
+static_assert(std::atomic<int>::is_always_lock_free);
+
+// Gives up after a minute: a rank may have failed.
+void meet(Shared *shared, int n_ranks) {
+  const int generation = shared->generation.load();
+  if (shared->arrived.fetch_add(1) + 1 == n_ranks) {
+    shared->arrived.store(0);
+    shared->generation.fetch_add(1);
+    return;
+  }
+  const auto end = std::chrono::steady_clock::now() + std::chrono::minutes(1);
+  for (unsigned looks = 1; shared->generation.load() == generation; ++looks) {
+    if (looks % 4096 == 0) {
+      ::sched_yield();
+      if (std::chrono::steady_clock::now() > end) fail("another rank does not come");
+    }
+  }
+}
+
+struct Arguments {
+  std::string library = "libnccl.so.2";
+  std::vector<std::string> tests;
+  std::vector<std::size_t> sizes;
+  int n_ranks = 2;
+  int iterations = 50;
+  int warmup = 5;
+};
+
+std::vector<std::string> split(const std::string &text) {
+  std::vector<std::string> words;
+  for (std::size_t at = 0; at <= text.size();) {
+    const std::size_t comma = std::min(text.find(',', at), text.size());
+    if (comma > at) words.push_back(text.substr(at, comma - at));
+    at = comma + 1;
+  }
+  return words;
+}
+
+Arguments parse(int argc, char **argv) {
+  Arguments arguments;
+  for (int i = 1; i + 1 < argc; i += 2) {
+    const std::string option = argv[i];
+    const std::string value = argv[i + 1];
+    if (option == "--library") {
+      arguments.library = value;
+    } else if (option == "--tests") {
+      arguments.tests = split(value);
+    } else if (option == "--sizes") {
+      for (const std::string &word : split(value)) arguments.sizes.push_back(std::stoull(word));
+    } else if (option == "--ranks") {
+      arguments.n_ranks = std::stoi(value);
+    } else if (option == "-i") {
+      arguments.iterations = std::stoi(value);
+    } else if (option == "-x") {
+      arguments.warmup = std::stoi(value);
+    } else {
+      fail("unknown option " + option);
+    }
+  }
+  if (arguments.sizes.empty() || arguments.tests.empty() || arguments.iterations < 1 || arguments.n_ranks < 2 ||
+      arguments.n_ranks > kMostRanks) {
+    fail("--tests, --sizes, -i and 2 to 16 --ranks are needed");
+  }
+  return arguments;
+}
+
+struct Rank {
+  int n_ranks = 0;
+  ncclComm_t communicator = nullptr;
+  cudaStream_t stream = nullptr;
+  char *outgoing = nullptr;
+  char *incoming = nullptr;
+
+  void send(std::size_t block, int to, std::size_t size) const {
+    check(nccl.send(outgoing + block * size, size, ncclChar, to, communicator, stream), "ncclSend");
+  }
+  void receive(std::size_t block, int from, std::size_t size) const {
+    check(nccl.recv(incoming + block * size, size, ncclChar, from, communicator, stream), "ncclRecv");
+  }
+
+  void begin(const std::string &test, std::size_t size) const {
+    if (test == "bcast") {
+      char *buffer = my_rank == 0 ? outgoing : incoming;
+      check(nccl.broadcast(buffer, buffer, size, ncclChar, 0, communicator, stream), "ncclBroadcast");
+      return;
+    }
+    if (test == "allgather") {
+      check(nccl.all_gather(outgoing, incoming, size, ncclChar, communicator, stream), "ncclAllGather");
+      return;
+    }
+    check(nccl.group_start(), "ncclGroupStart");
+    for (int peer = 0; peer < n_ranks; ++peer) {
+      const auto block = static_cast<std::size_t>(peer);
+      if (test == "alltoall") {
+        send(block, peer, size);
+        receive(block, peer, size);
+      } else if (test == "gather" && my_rank == 0) {
+        receive(block, peer, size);
+      } else if (test == "scatter" && my_rank == 0) {
+        send(block, peer, size);
+      }
+    }
+    if (test == "gather") send(0, 0, size);
+    if (test == "scatter") receive(0, 0, size);
+    check(nccl.group_end(), "ncclGroupEnd");
+  }
+
+  void run(const std::string &test, std::size_t size) const {
+    begin(test, size);
+    check(cudaStreamSynchronize(stream), "synchronisation");
+  }
+};
+
+// Where data has come from rank `from`, its last byte must say so.
+void check_last(const char *incoming, std::size_t size, std::size_t block, int from) {
+  char last = 0;
+  check(cudaMemcpy(&last, incoming + (block + 1) * size - 1, 1, cudaMemcpyDeviceToHost), "reading back");
+  if (last != kPattern + from) fail("the last byte of a block of " + std::to_string(size) + " did not arrive");
+}
+
+void check_all(const Rank &rank, const std::string &test, std::size_t size) {
+  if (test == "bcast" || test == "scatter") {
+    if (my_rank != 0) check_last(rank.incoming, size, 0, 0);
+    return;
+  }
+  if (test == "gather" && my_rank != 0) return;
+  for (int from = 0; from < rank.n_ranks; ++from) {
+    check_last(rank.incoming, size, static_cast<std::size_t>(from), from);
+  }
+}
+
+double median_us(const Rank &rank, const std::string &test, std::size_t size, const Arguments &arguments,
+                 Shared *shared) {
+  using Clock = std::chrono::steady_clock;
+  std::vector<double> samples;
+  for (int i = -arguments.warmup; i < arguments.iterations; ++i) {
+    meet(shared, arguments.n_ranks);
+    const auto begin = Clock::now();
+    rank.run(test, size);
+    shared->taken_us[my_rank] = std::chrono::duration<double, std::micro>(Clock::now() - begin).count();
+    meet(shared, arguments.n_ranks);
+    if (i >= 0) samples.push_back(*std::max_element(shared->taken_us, shared->taken_us + arguments.n_ranks));
+  }
+  check_all(rank, test, size);
+  const auto middle = samples.begin() + static_cast<std::ptrdiff_t>(samples.size() / 2);
+  std::nth_element(samples.begin(), middle, samples.end());
+  return *middle;
+}
+
+int measure(const Arguments &arguments, Shared *shared) {
+  load(arguments.library);
+  check(cudaSetDevice(my_rank), "choice of device");
+  if (my_rank == 0) check(nccl.get_unique_id(&shared->id), "ncclGetUniqueId");
+  meet(shared, arguments.n_ranks);
+  const std::size_t room =
+      *std::max_element(arguments.sizes.begin(), arguments.sizes.end()) * static_cast<std::size_t>(arguments.n_ranks);
+  Rank rank;
+  rank.n_ranks = arguments.n_ranks;
+  check(cudaStreamCreateWithFlags(&rank.stream, cudaStreamNonBlocking), "stream");
+  check(cudaMalloc(&rank.outgoing, room), "device memory");
+  check(cudaMalloc(&rank.incoming, room), "device memory");
+  check(nccl.comm_init_rank(&rank.communicator, arguments.n_ranks, shared->id, my_rank), "ncclCommInitRank");
+  check(cudaMemset(rank.outgoing, kPattern + my_rank, room), "filling");
+  for (const std::string &test : arguments.tests) {
+    for (const std::size_t size : arguments.sizes) {
+      check(cudaMemset(rank.incoming, 0, room), "clearing");
+      check(cudaDeviceSynchronize(), "synchronisation");
+      const double us = median_us(rank, test, size, arguments, shared);
+      if (my_rank == 0) std::printf("%s %zu %.3f\n", test.c_str(), size, us);
+    }
+  }
+  check(nccl.comm_destroy(rank.communicator), "ncclCommDestroy");
+  return 0;
+}
+
+}  // namespace
+
+int main(int argc, char **argv) {
+  const Arguments arguments = parse(argc, argv);
+  void *memory = ::mmap(nullptr, sizeof(Shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  if (memory == MAP_FAILED) fail("no shared memory");
+  auto *shared = new (memory) Shared{};
+  // Forked before the vendor's runtime starts: it does not survive a fork.
+  std::vector<pid_t> children;
+  for (int rank = 1; rank < arguments.n_ranks; ++rank) {
+    const pid_t child = ::fork();
+    if (child < 0) fail("fork");
+    if (child == 0) {
+      my_rank = rank;
+      return measure(arguments, shared);
+    }
+    children.push_back(child);
+  }
+  measure(arguments, shared);
+  for (const pid_t child : children) {
+    int status = 0;
+    if (::waitpid(child, &status, 0) != child || status != 0) fail("another rank failed");
+  }
+  return 0;
+}
