@@ -274,7 +274,7 @@ bool is_looked_at_together(const Call &call, const Member &member) {
     return false;
   }
   const std::optional<std::uint64_t> bytes = common_bytes(call, member);
-  return bytes && *bytes >= threshold_bytes && NodeGroup::is_possible(call.comm, member);
+  return bytes && *bytes >= threshold_bytes;
 }
 
 }  // namespace

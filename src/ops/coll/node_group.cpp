@@ -52,16 +52,11 @@ Status set_up(MPI_Comm comm, const Member &member, wire::SharedSegment *segment,
 
 }  // namespace
 
-bool NodeGroup::is_possible(MPI_Comm comm, const Member &member) {
-  if (member.is_inter || member.size < 2 || member.size > transfer::Board::kMostRanks) return false;
-  const CommStatePtr state = state_of(comm);
-  return state != nullptr && state->is_on_one_node;
-}
-
 Status NodeGroup::of(MPI_Comm comm, const Member &member, NodeGroupPtr *group) {
-  const CommStatePtr state = state_of(comm);
   group->reset();
-  if (state == nullptr) return {};
+  if (member.is_inter || member.size < 2 || member.size > transfer::Board::kMostRanks) return {};
+  const CommStatePtr state = state_of(comm);
+  if (state == nullptr || !state->is_on_one_node) return {};
   if (!state->has_sought_node_group) {
     wire::SharedSegment segment;
     bool is_shared = false;

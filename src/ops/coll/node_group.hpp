@@ -17,12 +17,9 @@ namespace sluice::ops::coll {
 
 class NodeGroup {
  public:
-  // Whether the ranks of `comm` can have a group: all are on this node, have the private channel, and are few enough.
-  // The same on all of them. Hot.
-  [[nodiscard]] static bool is_possible(MPI_Comm comm, const Member &member);
-
-  // The group of `comm`, for which is_possible(); null when its ranks agreed that there is none (no shared memory).
-  // Collective over `comm` at the first call: blocks, in turns. Errors: those of the host MPI.
+  // The group of `comm`; null when its ranks cannot have one (not all on this node, without the private channel, too
+  // many), which is the same on all of them, or agreed that there is none (no shared memory). Collective over `comm` at
+  // the first call where they can: blocks, in turns. Errors: those of the host MPI. Hot.
   [[nodiscard]] static Status of(MPI_Comm comm, const Member &member, std::shared_ptr<NodeGroup> *group);
 
   NodeGroup(wire::SharedSegment segment, const Member &member, std::vector<int> world_ranks) noexcept

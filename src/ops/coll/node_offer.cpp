@@ -32,10 +32,6 @@ bool is_reachable(const CollectiveSide &side, bool is_source) {
   return is_good_kind && plan::policy_of(place.backend, place.device).allows_ipc;
 }
 
-std::uint64_t chunk_bytes() {
-  return Knobs::process().bytes("SLUICE_COLL_CHAIN_BLOCK");
-}
-
 bool can_take_part(const Call &call, const Member &member, const Sides &sides) {
   if (needs_no_sides()) return false;  // nobody looked at the buffers
   const bool is_alltoall_in_place =
@@ -85,8 +81,9 @@ bool NodeOffer::describe_offered(const Call &call, const Member &member, const S
                                   [](const Region &region) { return size_of(region) != 0; });
   if (first == blocks.offered.end()) return true;
   if (!is_broadcast(call)) return export_offered(first->place);
-  if (call.root == member.rank) published.chunk_bytes = chunk_bytes();
-  const bool may_feed = member.size > 2 && size_of(*first) / chunk_bytes() >= plan::kFewestChunks &&
+  const std::uint64_t chunk_bytes = Knobs::process().bytes("SLUICE_COLL_CHAIN_BLOCK");
+  if (call.root == member.rank) published.chunk_bytes = chunk_bytes;
+  const bool may_feed = member.size > 2 && size_of(*first) / chunk_bytes >= plan::kFewestChunks &&
                         first->layout->is_contiguous && first->place.kind == MemoryKind::kDevice;
   if (call.root != member.rank && !may_feed) return true;  // nobody needs to reach it
   const bool is_exported = export_offered(first->place);
