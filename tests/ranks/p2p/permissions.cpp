@@ -14,11 +14,6 @@ namespace {
 constexpr int kTag = 17;
 constexpr std::size_t kBytes = 50'000;
 
-// Device memory, where there is any.
-Kind device_or_host() {
-  return Session::get().has_kind(Kind::device) ? Kind::device : Kind::host;
-}
-
 // Persistent sends to host memory, which nobody permits to be described, in each way of completion.
 TEST(PlainStarts, EndByEachWayOfCompletion) {
   using Complete = std::function<int(int, MPI_Request *, int *)>;

@@ -15,11 +15,6 @@ namespace {
 constexpr int kTag = 17;
 constexpr std::size_t kBytes = 50'000;
 
-// Device memory at both ends, where there is any.
-Kind device_or_host() {
-  return Session::get().has_kind(Kind::device) ? Kind::device : Kind::host;
-}
-
 Case between_devices() {
   return {device_or_host(), device_or_host(), kBytes};
 }
