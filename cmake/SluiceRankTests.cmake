@@ -19,7 +19,8 @@
 #   [NO_SLUICE]            the host MPI alone
 #   [NO_BACKEND_ARGUMENT]
 #   [NO_BACKENDS_NONE]     with BACKENDS none: leaves SLUICE_BACKENDS to ENV
-#   [NO_SANITIZER])        not under the sanitizers: others show them the same code
+#   [NO_SANITIZER]         not under the sanitizers: others show them the same code
+#   [NO_THREAD_SANITIZER]) not under the thread sanitizer
 #
 # A test is named <name>.<mpi>.<backend>.n<ranks>. A program that ends with 77 counts as skipped. A test with the label
 # `full` is left out of the quick set (ctest -LE full).
@@ -106,7 +107,8 @@ function(_sluice_test_backends out wanted)
 endfunction()
 
 function(sluice_add_rank_test program)
-  cmake_parse_arguments(arg "NO_SLUICE;NO_SANITIZER;NO_BACKEND_ARGUMENT;NO_BACKENDS_NONE" "NAME;TIMEOUT;FAULT;FAULT_RANK"
+  cmake_parse_arguments(arg "NO_SLUICE;NO_SANITIZER;NO_THREAD_SANITIZER;NO_BACKEND_ARGUMENT;NO_BACKENDS_NONE"
+                        "NAME;TIMEOUT;FAULT;FAULT_RANK"
                         "RANKS;MPIS;BACKENDS;ARGS;LAUNCH;ENV;LABELS;WRAP" ${ARGN})
   if(arg_UNPARSED_ARGUMENTS)
     message(FATAL_ERROR "sluice_add_rank_test(${program}): unknown ${arg_UNPARSED_ARGUMENTS}")
@@ -171,7 +173,7 @@ function(_sluice_add_one_rank_test)
   list(GET SLUICE_HOST_MPIS 0 first_mpi)
   # The sanitizers see our code the same under every host MPI; the emulated device is the one whose runtime they cover.
   if(mpi STREQUAL first_mpi AND NOT "full" IN_LIST labels AND NOT arg_NO_SLUICE AND NOT arg_NO_SANITIZER
-     AND (fault_knob OR backend STREQUAL "none"))
+     AND NOT (arg_NO_THREAD_SANITIZER AND SLUICE_SANITIZE STREQUAL "thread") AND (fault_knob OR backend STREQUAL "none"))
     list(APPEND labels sanitize)
   endif()
   if("sanitize" IN_LIST labels)
