@@ -169,6 +169,16 @@ const std::string &Knobs::text(std::string_view name) const {
   return find(name).value;
 }
 
+bool Knobs::is_set(std::string_view name) const {
+  return find(name).source == KnobSource::kEnvironment;
+}
+
+bool is_knob_value(std::string_view name, std::string_view value) {
+  const auto &lines = knob_lines();
+  return std::any_of(lines.begin(), lines.end(),
+                     [&](const KnobLine &line) { return name == line.name && is_valid(line, value); });
+}
+
 std::vector<std::string> unknown_knobs(const std::vector<std::string> &environment,
                                        const std::vector<std::string> &backend_prefixes) {
   std::vector<std::string> unknown;

@@ -49,6 +49,9 @@ class Knobs {
   [[nodiscard]] std::uint64_t bytes(std::string_view name) const;
   [[nodiscard]] const std::string &text(std::string_view name) const;
 
+  // Whether the environment gives it a value that holds. Setup cost.
+  [[nodiscard]] bool is_set(std::string_view name) const;
+
   [[nodiscard]] const std::vector<KnobValue> &values() const noexcept { return values_; }
 
  private:
@@ -58,6 +61,9 @@ class Knobs {
 
 // The lines of knobs.def in order.
 const std::vector<KnobLine> &knob_lines();
+
+// Whether a knob of that name is in the table, and `value` is in its range.
+[[nodiscard]] bool is_knob_value(std::string_view name, std::string_view value);
 
 // Names of `environment` (as "NAME=value" lines, like environ) that begin with SLUICE_ and are neither in knobs.def nor
 // begin with one of `backend_prefixes` ("SLUICE_<BACKEND>_", whose own tables are checked when they are loaded). Each

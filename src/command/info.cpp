@@ -27,7 +27,7 @@ std::string without_name(const std::string &text, const std::string &backend_nam
 }
 
 BackendInfo ask_backend(const device::Module &module, OpenBackends *open) {
-  BackendInfo info{module.name, module.path, "", "", {}};
+  BackendInfo info{module.name, module.path, "", "", "", {}};
   Status status;
   open->push_back(device::Backend::load(module.path, &status));
   const device::Backend *backend = open->back().get();
@@ -49,6 +49,9 @@ BackendInfo ask_backend(const device::Module &module, OpenBackends *open) {
   }
   if (n_devices > 0) {
     info.staging_memory = name(plan::policy_of(backend, 0).staging_memory);
+    const plan::TuningTable *tuning =
+        info.devices.empty() ? nullptr : find_tuning(plan::process_tuning(), module.name, info.devices.front().name);
+    if (tuning != nullptr) info.tuning = tuning->path;
   }
   return info;
 }
@@ -112,6 +115,7 @@ Info collect_info(const std::string &library_folder, const std::optional<RouteQu
                           knob.source == KnobSource::kEnvironment ? "environment" : "default", knob.line.range,
                           knob.line.doc});
   }
+  info.tuning = plan::process_tuning();
   OpenBackends open;
   for (const device::Module &module : info.installation.modules) {
     info.backends.push_back(ask_backend(module, &open));

@@ -11,6 +11,7 @@
 #include "base/types.hpp"
 #include "command/host_mpis.hpp"
 #include "command/installation.hpp"
+#include "plan/tuning.hpp"
 #include "sluice/backend.h"
 
 namespace sluice::command {
@@ -21,6 +22,7 @@ struct BackendInfo {
   std::string module;          // file
   std::string problem;         // why it is not loaded; empty when it is
   std::string staging_memory;  // the one that `auto` means, on device 0
+  std::string tuning;          // path of the tuning table for device 0; empty: none
   std::vector<sluice_device_info_t> devices;
 };
 
@@ -52,7 +54,8 @@ struct Info {
   Installation installation;
   std::vector<BackendInfo> backends;
   std::vector<KnobInfo> knobs;
-  std::vector<std::string> problems;  // unknown knobs, unreadable modules
+  std::vector<plan::TuningTable> tuning;  // found, whether a device here fits or not
+  std::vector<std::string> problems;      // unknown knobs, unreadable modules
   std::optional<RouteAnswer> route;
 };
 

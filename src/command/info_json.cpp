@@ -25,6 +25,7 @@ ordered_json json_of(const BackendInfo &backend) {
           {"is_usable", !backend.devices.empty()},
           {"problem", backend.problem},
           {"staging_memory", backend.staging_memory},
+          {"tuning", backend.tuning},
           {"devices", devices}};
 }
 
@@ -55,6 +56,11 @@ std::string to_json(const Info &info) {
                              {"source", knob.source},
                              {"range", knob.range},
                              {"doc", knob.doc}});
+  }
+  root["tuning"] = ordered_json::array();
+  for (const plan::TuningTable &table : info.tuning) {
+    root["tuning"].push_back(
+        {{"path", table.path}, {"backend", table.backend}, {"device", table.device}, {"knobs", table.values}});
   }
   if (info.route) {
     const RouteAnswer &route = *info.route;

@@ -57,8 +57,19 @@ void print_backends(Out out, const Info &info) {
     }
     fmt::format_to(out, "  {:<8} loaded, {} device{}, stages through {} memory\n", backend.name, backend.devices.size(),
                    backend.devices.size() == 1 ? "" : "s", backend.staging_memory);
+    if (!backend.tuning.empty()) fmt::format_to(out, "    tuned by {}\n", backend.tuning);
     for (std::size_t i = 0; i < backend.devices.size(); ++i) print_device(out, i, backend.devices[i]);
     if (!backend.problem.empty()) fmt::format_to(out, "    {}\n", backend.problem);
+  }
+}
+
+void print_tuning(Out out, const std::vector<plan::TuningTable> &tables) {
+  if (tables.empty()) return;
+  fmt::format_to(out, "\nTuning tables (values of knobs that the environment does not set)\n");
+  for (const plan::TuningTable &table : tables) {
+    fmt::format_to(out, "  {}\n    {}{}\n", table.path, table.backend,
+                   table.device.empty() ? std::string() : ", devices with \"" + table.device + "\" in their name");
+    for (const auto &[knob, value] : table.values) fmt::format_to(out, "    {:<30} {}\n", knob, value);
   }
 }
 
@@ -79,6 +90,7 @@ std::string to_text(const Info &info) {
   print_host_mpis(out, info);
   print_libraries(out, info.installation);
   print_backends(out, info);
+  print_tuning(out, info.tuning);
   print_knobs(out, info.knobs);
   if (info.route) {
     const RouteAnswer &route = *info.route;

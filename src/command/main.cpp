@@ -8,8 +8,8 @@
 #include <exception>
 
 #include "command/info.hpp"
-#include "command/report.hpp"
 #include "command/run.hpp"
+#include "command/script.hpp"
 #include "command/trace_merge.hpp"
 
 namespace sluice::command {
@@ -93,12 +93,17 @@ int dispatch(int argc, char **argv, std::vector<std::string> command) {
   report_app->prefix_command();  // what stands behind it is the script's business, its help too
   report_app->set_help_flag();
 
+  CLI::App *tune_app = app.add_subcommand("tune", "measures this machine and writes what is best here: sluice tune");
+  tune_app->prefix_command();
+  tune_app->set_help_flag();
+
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError &error) {
     return app.exit(error) == 0 ? 0 : kWrongUse;
   }
-  if (report_app->parsed()) return report(report_app->remaining());
+  if (report_app->parsed()) return run_script("report_runs", report_app->remaining());
+  if (tune_app->parsed()) return run_script("tune", tune_app->remaining());
   if (merge_app->parsed()) return merge_traces(trace_files, merged_file);
   return run_app->parsed() ? run(request) : show_info(library_folder, route, wants_json);
 }

@@ -9,7 +9,7 @@
 
 namespace sluice::plan {
 
-// What the choice depends on besides the message; read from the knobs and the backend once.
+// What the choice depends on besides the message; read from the knobs, the tuning tables and the backend.
 struct Policy {
   bool stages_shared = true;                              // SLUICE_DEVICE_SHARED
   StagingMemory staging_memory = StagingMemory::kMalloc;  // SLUICE_DEVICE_STAGING_MEMORY, `auto` resolved
@@ -19,6 +19,8 @@ struct Policy {
   std::uint32_t pipeline_blocks = 2;                      // SLUICE_P2P_PIPELINE_BLOCKS
   std::uint64_t pipeline_threshold_bytes = 65536;         // SLUICE_P2P_PIPELINE_THRESHOLD
   std::uint64_t buffered_bytes = 0;                       // SLUICE_P2P_BUFFERED_BYTES
+  std::uint64_t coll_ipc_threshold_bytes = 65536;         // SLUICE_COLL_IPC_THRESHOLD
+  std::uint64_t coll_chain_block_bytes = 1048576;         // SLUICE_COLL_CHAIN_BLOCK
 };
 
 // A process that sends to itself before it receives gets away with it under every host MPI when the message is short;

@@ -1,52 +1,105 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "plan/policy.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <optional>
 #include <string_view>
 
 #include "base/knobs.hpp"
+#include "base/log.hpp"
+#include "plan/tuning.hpp"
 
 namespace sluice::plan {
 namespace {
 
-struct KnobChoice {
-  std::optional<StagingMemory> staging_memory;  // empty: auto
-  Policy policy;                                // what depends on no backend
-};
-
-// The position of the word that `knob` has in `words`; `none` when it is not among them.
+// The position of `text` in `words`; `none` when it is not among them.
 template <typename Enum, std::size_t Size>
-std::optional<Enum> choice_of(const char *knob, const std::array<std::string_view, Size> &words) {
-  const auto found = std::find(words.begin(), words.end(), Knobs::process().text(knob));
+std::optional<Enum> choice_of(std::string_view text, const std::array<std::string_view, Size> &words) {
+  const auto found = std::find(words.begin(), words.end(), text);
   if (found == words.end()) return std::nullopt;
   return static_cast<Enum>(found - words.begin());
 }
 
-const KnobChoice &knob_choice() {
-  static const KnobChoice choice = [] {
+// What depends on no backend.
+const Policy &general_policy() {
+  static const Policy policy = [] {
     const Knobs &knobs = Knobs::process();
-    KnobChoice read;
-    read.staging_memory = choice_of<StagingMemory>("SLUICE_DEVICE_STAGING_MEMORY", kStagingMemoryNames);
-    read.policy.stages_shared = knobs.text("SLUICE_DEVICE_SHARED") == "staged";
-    read.policy.allows_ipc = knobs.text("SLUICE_P2P_IPC") != "off";
-    read.policy.ipc_threshold_bytes = knobs.bytes("SLUICE_P2P_IPC_THRESHOLD");
-    read.policy.pipeline = choice_of<Pipeline>("SLUICE_P2P_PIPELINE", kPipelineNames).value_or(Pipeline::kNone);
-    read.policy.pipeline_blocks = static_cast<std::uint32_t>(knobs.bytes("SLUICE_P2P_PIPELINE_BLOCKS"));
-    read.policy.pipeline_threshold_bytes = knobs.bytes("SLUICE_P2P_PIPELINE_THRESHOLD");
-    read.policy.buffered_bytes = knobs.bytes("SLUICE_P2P_BUFFERED_BYTES");
+    Policy read;
+    read.stages_shared = knobs.text("SLUICE_DEVICE_SHARED") == "staged";
+    read.allows_ipc = knobs.text("SLUICE_P2P_IPC") != "off";
+    read.pipeline = choice_of<Pipeline>(knobs.text("SLUICE_P2P_PIPELINE"), kPipelineNames).value_or(Pipeline::kNone);
+    read.buffered_bytes = knobs.bytes("SLUICE_P2P_BUFFERED_BYTES");
     return read;
   }();
-  return choice;
+  return policy;
+}
+
+// What a tuning table may say for a device; empty staging memory: auto.
+struct Tuned {
+  std::optional<StagingMemory> staging_memory;
+  std::uint64_t ipc_threshold_bytes = 0;
+  std::uint32_t pipeline_blocks = 0;
+  std::uint64_t pipeline_threshold_bytes = 0;
+  std::uint64_t coll_ipc_threshold_bytes = 0;
+  std::uint64_t coll_chain_block_bytes = 0;
+};
+
+std::uint64_t tuned_bytes(const TuningTable *table, const char *knob) {
+  std::uint64_t number = 0;
+  return parse_bytes(tuned_value(table, knob), &number) ? number : 0;
+}
+
+Tuned read_tuned(const sluice_backend_t *backend, std::int32_t device) {
+  const TuningTable *table = nullptr;
+  sluice_device_info_t info{};
+  if (backend != nullptr && backend->device_info(device, &info) == SLUICE_SUCCESS) {
+    table = find_tuning(process_tuning(), backend->name, info.name);
+  }
+  if (table != nullptr)
+    log::info("plan", fmt::format("{} device {} is tuned by {}", backend->name, device, table->path));
+  return {choice_of<StagingMemory>(tuned_value(table, "SLUICE_DEVICE_STAGING_MEMORY"), kStagingMemoryNames),
+          tuned_bytes(table, "SLUICE_P2P_IPC_THRESHOLD"),
+          static_cast<std::uint32_t>(tuned_bytes(table, "SLUICE_P2P_PIPELINE_BLOCKS")),
+          tuned_bytes(table, "SLUICE_P2P_PIPELINE_THRESHOLD"),
+          tuned_bytes(table, "SLUICE_COLL_IPC_THRESHOLD"),
+          tuned_bytes(table, "SLUICE_COLL_CHAIN_BLOCK")};
+}
+
+// The values for a device, which are looked up by name once for each thread. Hot.
+const Tuned &tuned_of(const sluice_backend_t *backend, std::int32_t device) {
+  if (backend == nullptr) {
+    static const Tuned general = read_tuned(nullptr, 0);
+    return general;
+  }
+  struct Known {
+    const sluice_backend_t *backend = nullptr;
+    std::int32_t device = 0;
+    Tuned tuned;
+  };
+  constexpr std::size_t kSlots = 16;
+  thread_local std::array<Known, kSlots> all;
+  const std::int32_t index = std::max(device, 0);  // an unknown one counts as the first
+  Known &known = all[static_cast<std::size_t>(index) % kSlots];
+  if (known.backend != backend || known.device != index) {
+    known = {backend, index, read_tuned(backend, index)};
+  }
+  return known.tuned;
 }
 
 }  // namespace
 
 Policy policy_of(const device::Backend *backend, std::int32_t device) {
-  const KnobChoice &choice = knob_choice();
-  Policy policy = choice.policy;
-  policy.staging_memory = choice.staging_memory.value_or(StagingMemory::kMalloc);
+  const Tuned &tuned = tuned_of(backend != nullptr ? &backend->table() : nullptr, device);
+  Policy policy = general_policy();
+  policy.staging_memory = tuned.staging_memory.value_or(StagingMemory::kMalloc);
+  policy.ipc_threshold_bytes = tuned.ipc_threshold_bytes;
+  policy.pipeline_blocks = tuned.pipeline_blocks;
+  policy.pipeline_threshold_bytes = tuned.pipeline_threshold_bytes;
+  policy.coll_ipc_threshold_bytes = tuned.coll_ipc_threshold_bytes;
+  policy.coll_chain_block_bytes = tuned.coll_chain_block_bytes;
   if (backend == nullptr) {
     policy.allows_ipc = false;
     return policy;
@@ -57,7 +110,7 @@ Policy policy_of(const device::Backend *backend, std::int32_t device) {
   if (policy.pipeline == Pipeline::kAuto && (traits & SLUICE_DEVICE_COPIES_BY_CPU) != 0) {
     policy.pipeline = Pipeline::kNone;
   }
-  if (!choice.staging_memory) policy.staging_memory = static_cast<StagingMemory>(table.preferred_staging(device));
+  if (!tuned.staging_memory) policy.staging_memory = static_cast<StagingMemory>(table.preferred_staging(device));
   return policy;
 }
 

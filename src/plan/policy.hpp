@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// policy_of(): the plan's Policy for a backend and device, from the knobs.
+// policy_of(): the plan's Policy for a backend and device, from the knobs and the tuning tables.
 #pragma once
 
 #include <cstdint>

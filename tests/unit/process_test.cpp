@@ -65,6 +65,19 @@ TEST(Process_Policy, ComesFromTheKnobs) {
   EXPECT_FALSE(policy.stages_shared);
 }
 
+TEST(Process_Policy, ComesFromTheTuningTable_WhereTheEnvironmentIsSilent) {
+  first_words();
+  tests::FakeBackend fake;
+  Status status;
+  const std::unique_ptr<device::Backend> backend = device::Backend::over_table(&fake.table(), &status);
+  ASSERT_NE(backend, nullptr);
+  const plan::Policy policy = plan::policy_of(backend.get(), 0);
+  EXPECT_EQ(policy.coll_ipc_threshold_bytes, 4096U) << "the table's";
+  EXPECT_EQ(policy.coll_chain_block_bytes, 1048576U) << "the default: the table does not name it";
+  EXPECT_EQ(policy.staging_memory, StagingMemory::kAligned) << "the environment's, over the table's";
+  EXPECT_EQ(plan::policy_of(nullptr, -1).coll_ipc_threshold_bytes, 65536U) << "no backend, no table";
+}
+
 TEST(Process_Policy, KeepsToWhatTheDeviceCanDo) {
   first_words();
   tests::FakeBackend fake;
@@ -108,6 +121,7 @@ TEST(Process_Registry, ReportsUnknownKnobsAndBackends) {
 bool set_environment() {
   tests::clear_knobs();
   const std::string folder = std::string(SLUICE_UNIT_MODULES) + "/registry";
+  const std::string tables = std::string(SLUICE_UNIT_MODULES) + "/tuning";
   const std::vector<std::pair<const char *, const char *>> settings = {{"SLUICE_ENABLE", "0"},
                                                                        {"SLUICE_ENABEL", "0"},
                                                                        {"SLUICE_EARLY_DEPTH", "1"},
@@ -117,6 +131,7 @@ bool set_environment() {
                                                                        {"SLUICE_DEVICE_SHARED", "direct"},
                                                                        {"SLUICE_DEVICE_POOL_BYTES", "8K"},
                                                                        {"SLUICE_BACKENDS", "early,nonesuch"},
+                                                                       {"SLUICE_TUNING", tables.c_str()},
                                                                        {"SLUICE_BACKEND_PATH", folder.c_str()}};
   return std::all_of(settings.begin(), settings.end(),
                      [](const auto &setting) { return setenv(setting.first, setting.second, 1) == 0; });

@@ -5,7 +5,6 @@
 #include <cstring>
 #include <utility>
 
-#include "base/knobs.hpp"
 #include "device/ipc_exports.hpp"
 #include "plan/joint.hpp"
 #include "plan/policy.hpp"
@@ -81,7 +80,7 @@ bool NodeOffer::describe_offered(const Call &call, const Member &member, const S
                                   [](const Region &region) { return size_of(region) != 0; });
   if (first == blocks.offered.end()) return true;
   if (!is_broadcast(call)) return export_offered(first->place);
-  const std::uint64_t chunk_bytes = Knobs::process().bytes("SLUICE_COLL_CHAIN_BLOCK");
+  const std::uint64_t chunk_bytes = plan::policy_of(any.place().backend, any.place().device).coll_chain_block_bytes;
   if (call.root == member.rank) published.chunk_bytes = chunk_bytes;
   const bool may_feed = member.size > 2 && size_of(*first) / chunk_bytes >= plan::kFewestChunks &&
                         first->layout->is_contiguous && first->place.kind == MemoryKind::kDevice;

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "ops/env/life.hpp"
 
+#include <algorithm>
 #include <atomic>
 #include <cstdio>
 #include <exception>
 #include <fstream>
+#include <optional>
 #include <string>
 
 #include "base/knobs.hpp"
@@ -22,6 +24,7 @@
 #include "ops/p2p/comm_state.hpp"
 #include "ops/p2p/permissions.hpp"
 #include "ops/request/turns.hpp"
+#include "plan/policy.hpp"
 #include "progress/engine.hpp"
 #include "progress/thread.hpp"
 #include "progress/tracked_requests.hpp"
@@ -54,12 +57,23 @@ void write_trace() {
   if (!status.is_ok()) log::error("ops", status.message());
 }
 
+// From which length on this rank would carry collective operations out together: the shortest that its backends ask
+// for, of those that are in the process by now.
+std::uint64_t collective_threshold() {
+  std::optional<std::uint64_t> least;
+  for (const device::Backend *backend : device::Registry::process().backends()) {
+    const std::uint64_t bytes = plan::policy_of(backend, 0).coll_ipc_threshold_bytes;
+    least = std::min(least.value_or(bytes), bytes);
+  }
+  return least.value_or(Knobs::process().bytes("SLUICE_COLL_IPC_THRESHOLD"));
+}
+
 // Collective. Ranks on which no device memory can turn up need no channel; one on which it can is enough for all.
 void open_channel() {
   const Knobs &knobs = Knobs::process();
   const bool has_use = knobs.text("SLUICE_P2P_IPC") != "off" || knobs.text("SLUICE_P2P_PIPELINE") != "none";
   wire::CollectiveTerms terms;
-  if (knobs.text("SLUICE_COLL_IPC") != "off") terms.threshold_bytes = knobs.bytes("SLUICE_COLL_IPC_THRESHOLD");
+  if (knobs.text("SLUICE_COLL_IPC") != "off") terms.threshold_bytes = collective_threshold();
   terms.may_leave_out = knobs.text("SLUICE_COLL_IPC") != "always";
   const Status status = wire::Channel::process().open(has_use, device::Registry::process().may_have_devices(), terms);
   if (!status.is_ok()) log::error("ops", status.message());

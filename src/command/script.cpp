@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "command/report.hpp"
+#include "command/script.hpp"
 
 #include <fmt/format.h>
 #include <unistd.h>
@@ -16,16 +16,16 @@ constexpr int kCannotRun = 126;
 
 }  // namespace
 
-int report(const std::vector<std::string> &words) {
+int run_script(const std::string &name, const std::vector<std::string> &words) {
   std::error_code ignored;
   const std::filesystem::path program = std::filesystem::read_symlink("/proc/self/exe", ignored);
-  std::string path = program.parent_path().parent_path() / "libexec/sluice-bench/report_runs";
+  std::string path = program.parent_path().parent_path() / "libexec/sluice-bench" / name;
   std::vector<std::string> texts = words;
   std::vector<char *> arguments{path.data()};
   for (std::string &text : texts) arguments.push_back(text.data());
   arguments.push_back(nullptr);
   ::execv(path.c_str(), arguments.data());
-  fmt::print(stderr, "sluice report: {} cannot be started: {}; it is installed with sluice-bench\n", path,
+  fmt::print(stderr, "sluice: {} cannot be started: {}; it is installed with sluice-bench\n", path,
              std::strerror(errno));
   return kCannotRun;
 }

@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The parts of `sluice tune`: what is asked, how it is measured, what is decided."""

@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What the measurements of a question mean for its knob. Pure: numbers in, a value and a sentence out."""
+
+import dataclasses
+import math
+import re
+
+from tuning.measure import middle
+
+MARGIN = 0.97  # a side is faster when it takes at most this part of the other's time
+
+
+@dataclasses.dataclass(frozen=True)
+class Answer:
+    knob: str
+    value: str  # empty: the knob is left as it is
+    sentence: str
+    measured: dict
+
+
+def mean_ratio(first, second, keys):
+    """The geometric mean of first / second."""
+    return math.exp(sum(math.log(first[key] / second[key]) for key in keys) / len(keys))
+
+
+def ratios_by_size(question, result):
+    """size -> how long the first side takes beside the second, over the tests."""
+    upper, lower = (middle(result, side) for side in question.sides)
+    sizes = sorted({size for _, size in upper})
+    return {size: mean_ratio(upper, lower, [key for key in upper if key[1] == size]) for size in sizes}
+
+
+def threshold_of(ratios):
+    """The smallest size from which on the first side is faster at every size; None: at none."""
+    found = None
+    for size in sorted(ratios, reverse=True):
+        if ratios[size] > MARGIN:
+            break
+        found = size
+    return found
+
+
+def decide_threshold(question, result):
+    upper, lower = question.sides
+    ratios = ratios_by_size(question, result)
+    found = threshold_of(ratios)
+    if found is None:
+        return "", f"left as it is: {upper} is not faster than {lower} at the longest size ({ratios[max(ratios)]:.2f} of its time)"
+    if found == min(ratios):
+        return str(found), f"{upper} is faster than {lower} from the shortest size measured on ({ratios[found]:.2f} of its time there)"
+    below = max(size for size in ratios if size < found)
+    return str(found), f"from {found} bytes on {upper} takes {ratios[found]:.2f} of {lower}'s time or less, at {below} {ratios[below]:.2f}"
+
+
+def decide_choice(question, result):
+    usual, *others = question.sides
+    base = middle(result, usual)
+    ratios = {side: mean_ratio(middle(result, side), base, list(base)) for side in others}
+    best = min(ratios, key=ratios.get)
+    said = ", ".join(f"{side} {ratio:.2f}" for side, ratio in ratios.items())
+    if ratios[best] > MARGIN:
+        return "", f"left as it is ({usual}): none is faster; time beside it: {said}"
+    return best, f"{best} is fastest; time beside {usual}: {said}"
+
+
+def answer(question, result):
+    """The value for the question's knob, with the reason and the numbers."""
+    value, sentence = (decide_threshold if question.is_threshold else decide_choice)(question, result)
+    sides = {side: {"environment": environment,
+                    "us": [{"test": test, "size_bytes": size, "rounds": values} for (test, size), values in sorted(result[side].items())]}
+             for side, environment in question.sides.items()}
+    return Answer(question.knob, value, sentence, {"name": question.name, "knob": question.knob, "sides": sides})
+
+
+def device_words(name):
+    """The part of a device's name that others of its kind share: without a number at the end."""
+    return re.sub(r"\s+\d+$", "", name)
+
+
+def text_of(question, result, given):
+    """The numbers as a table, and what follows from them."""
+    sides = list(question.sides)
+    middles = {side: middle(result, side) for side in sides}
+    lines = ["  " + f"{'us, median of rounds':<22}" + "".join(f"{side:>16}" for side in sides)]
+    for test, size in sorted(middles[sides[0]]):
+        lines.append("  " + f"{test + ' ' + str(size):<22}" + "".join(f"{middles[side][test, size]:>16.2f}" for side in sides))
+    lines.append(f"  -> {given.knob}={given.value}: {given.sentence}" if given.value else f"  -> {given.sentence}")
+    return "\n".join(lines)

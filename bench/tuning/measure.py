@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Runs the sides of a question in turn. Each run is one start of the ranks; its figure is the median of its iterations."""
+
+import dataclasses
+import json
+import os
+import pathlib
+import shlex
+import statistics
+import subprocess
+import tempfile
+
+from tuning.questions import bytes_of
+
+RUN_LIMIT_S = 300
+
+
+class MeasureError(Exception):
+    """Nothing can be measured; the text says why and what helps."""
+
+
+@dataclasses.dataclass
+class Site:
+    """Where Sluice is, and how its ranks are started."""
+
+    root: pathlib.Path
+    backend: str
+    launch: str
+    bench: pathlib.Path = None
+    n_ranks: int = 0
+    sample: dict = None  # of the first run, for what it says of the machine
+
+    @classmethod
+    def find(cls, root, backend, launch):
+        """Tries the programs for the binary interfaces until one runs under this launcher. Raises MeasureError."""
+        site = cls(root, backend, launch)
+        said = []
+        for program in sorted((root / "bin").glob("sluice-bench.*")):
+            site.bench = program
+            try:
+                sample = site.run("latency", ("D", "D"), ["8"], 1, {})["latency"]
+            except MeasureError as error:
+                said.append(str(error))
+                continue
+            site.sample, site.n_ranks = sample, len(sample["ranks"])
+            return site
+        raise MeasureError(f"`{launch}` starts no sluice-bench of {root / 'bin'}: {'; '.join(said) or 'there is none'}")
+
+    def run(self, tests, placement, sizes, iterations, environment):
+        """The JSON of each test, by name. Raises MeasureError."""
+        with tempfile.TemporaryDirectory() as folder:
+            words = [str(self.root / "bin/sluice"), "run", "--backend", self.backend, "--", *shlex.split(self.launch),
+                     str(self.bench), tests, *placement, "-d", self.backend, "--sizes", ",".join(sizes), "-i", str(iterations), "-x",
+                     str(max(1, iterations // 10)), "--check", "some", "--json", folder if "," in tests else f"{folder}/{tests}.json"]
+            try:
+                done = subprocess.run(words, env={**os.environ, "SLUICE_TUNING": "off", **environment}, text=True, check=False,
+                                      capture_output=True, timeout=RUN_LIMIT_S)
+            except (OSError, subprocess.TimeoutExpired) as error:
+                raise MeasureError(f"{shlex.join(words)}: {error}") from error
+            if done.returncode != 0:
+                lines = (done.stderr.strip() or done.stdout.strip()).splitlines()
+                raise MeasureError(f"{shlex.join(words)} ended with {done.returncode}: {lines[-1] if lines else 'no output'}")
+            return {path.stem: json.loads(path.read_text(encoding="utf-8")) for path in pathlib.Path(folder).glob("*.json")}
+
+
+def measure(site, question, arguments):
+    """side -> (test, size in bytes) -> medians in us, one a round; each round runs every side, the order turning."""
+    sizes = [size for size in question.sizes if not arguments.largest or bytes_of(size) <= arguments.largest] or [question.sizes[0]]
+    result = {side: {} for side in question.sides}
+    for number in range(arguments.rounds):
+        sides = list(question.sides)
+        turn = number % len(sides)
+        for side in sides[turn:] + sides[:turn]:
+            runs = site.run(question.tests, question.placement, sizes, arguments.iterations or question.iterations, question.sides[side])
+            for test, run in runs.items():
+                for row in run["rows"]:
+                    result[side].setdefault((test, row["size_bytes"]), []).append(row["series"][0]["medians"]["median"])
+    return result
+
+
+def middle(result, side):
+    """(test, size) -> the median of its rounds."""
+    return {key: statistics.median(values) for key, values in result[side].items()}

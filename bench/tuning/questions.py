@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What `sluice tune` asks: for each knob the sides to run and the sizes, as data."""
+
+import dataclasses
+
+NEVER = "1024G"  # as long as a threshold can be
+
+
+class UsageError(Exception):
+    """A word of the command line that cannot be used; the text says why."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Question:
+    """One knob. Of a threshold the first side is what is done from it on and the second what is done below it; of a choice
+    the first side is what holds without a table, and the name of each other one is the knob's value."""
+
+    name: str
+    knob: str
+    is_threshold: bool
+    sentence: str
+    tests: str  # of sluice-bench
+    placement: tuple
+    sizes: tuple
+    sides: dict  # name -> environment
+    iterations: int
+    least_ranks: int = 2
+
+
+def bytes_of(text):
+    """The number that a size is written for: 64K."""
+    shift = {"K": 10, "M": 20, "G": 30}.get(text[-1:].upper(), 0)
+    digits = text[:-1] if shift else text
+    if not digits.isdigit():
+        raise ValueError(f"{text} is no size")
+    return int(digits) << shift
+
+
+STAGED = {"SLUICE_P2P_IPC": "off", "SLUICE_P2P_PIPELINE": "none"}
+
+ALL = (
+    Question("staging", "SLUICE_DEVICE_STAGING_MEMORY", False, "which memory are messages staged through fastest?", "latency",
+             ("D", "D"), ("1K", "64K", "1M"),
+             {"auto": STAGED, **{kind: {**STAGED, "SLUICE_DEVICE_STAGING_MEMORY": kind}
+                                 for kind in ("malloc", "aligned", "runtime", "runtime_aligned")}}, 50),
+    Question("pull", "SLUICE_P2P_IPC_THRESHOLD", True, "from which length on is a message pulled faster than staged?", "latency",
+             ("D", "D"), ("8", "64", "512", "4K", "16K", "64K"),
+             {"pulled": {"SLUICE_P2P_IPC_THRESHOLD": "1"}, "staged": {"SLUICE_P2P_IPC_THRESHOLD": NEVER}}, 200),
+    Question("blocks", "SLUICE_P2P_PIPELINE_THRESHOLD", True, "from which length on do blocks that overlap beat one that does not?",
+             "latency", ("D", "D"), ("16K", "64K", "256K", "1M", "4M"),
+             {"blocks": {"SLUICE_P2P_IPC": "off", "SLUICE_P2P_PIPELINE_THRESHOLD": "256"},
+              "whole": {"SLUICE_P2P_IPC": "off", "SLUICE_P2P_PIPELINE_THRESHOLD": NEVER}}, 30),
+    Question("together", "SLUICE_COLL_IPC_THRESHOLD", True,
+             "from which length on do the ranks carry collective operations out together faster than each for itself?",
+             "bcast,allgather,alltoall", ("D",), ("1K", "4K", "16K", "64K", "256K", "1M"),
+             {"together": {"SLUICE_COLL_IPC": "always", "SLUICE_COLL_IPC_THRESHOLD": "0"}, "staged": {"SLUICE_COLL_IPC": "off"}}, 50),
+    Question("chain", "SLUICE_COLL_CHAIN_BLOCK", False, "in which blocks does a broadcast pass from rank to rank fastest?", "bcast",
+             ("D",), ("8M", "32M"),
+             {"1M": {}, **{block: {"SLUICE_COLL_CHAIN_BLOCK": block} for block in ("256K", "512K", "2M", "4M")}}, 10, least_ranks=3),
+)
+NAMES = tuple(question.name for question in ALL)
+
+
+def choose(only):
+    """The questions of that names, all of none. Raises UsageError."""
+    wanted = [name for name in only.split(",") if name]
+    for name in wanted:
+        if name not in NAMES:
+            raise UsageError(f"--only {name}: wanted some of {', '.join(NAMES)}")
+    return [question for question in ALL if not wanted or question.name in wanted]

@@ -1,0 +1,105 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""`sluice tune`: what made-up numbers decide; a short run that Sluice reads back. Arguments: the program sluice, a launcher, a
+backend with a device."""
+
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+
+from tuning import decide, questions  # noqa: E402
+
+SLUICE, LAUNCH, BACKEND = sys.argv.pop(1), sys.argv.pop(1), sys.argv.pop(1)
+BY_NAME = {question.name: question for question in questions.ALL}
+
+
+def numbers(question, **sides):
+    """side -> medians at the question's first sizes, one round and one test."""
+    sizes = [questions.bytes_of(size) for size in question.sizes]
+    return {side: {("a test", size): [us] for size, us in zip(sizes, values)} for side, values in sides.items()}
+
+
+class ThresholdTest(unittest.TestCase):
+    question = BY_NAME["together"]
+
+    def decide(self, together, staged):
+        return decide.answer(self.question, numbers(self.question, together=together, staged=staged)).value
+
+    def test_is_the_size_from_which_on_it_is_always_faster(self):
+        self.assertEqual(self.decide([30, 30, 20, 20], [10, 20, 30, 60]), "16384")
+        self.assertEqual(self.decide([5, 30, 20, 20], [10, 20, 30, 60]), "16384", "a lucky short size does not count")
+
+    def test_is_the_shortest_size_when_it_is_always_faster(self):
+        self.assertEqual(self.decide([5, 5], [10, 20]), "1024")
+
+    def test_stays_when_it_is_never_faster_or_by_no_more_than_the_margin(self):
+        self.assertEqual(self.decide([30, 30], [10, 20]), "")
+        self.assertEqual(self.decide([9.9, 19.9], [10, 20]), "")
+
+    def test_weighs_all_tests_alike(self):
+        result = {"together": {("bcast", 1024): [1], ("alltoall", 1024): [300]},
+                  "staged": {("bcast", 1024): [4], ("alltoall", 1024): [100]}}
+        self.assertAlmostEqual(decide.ratios_by_size(self.question, result)[1024], (1 / 4 * 3) ** 0.5)
+        result["together"]["alltoall", 1024] = [500]
+        self.assertEqual(decide.answer(self.question, result).value, "")
+
+    def test_takes_the_median_of_the_rounds(self):
+        result = {"together": {("bcast", 1024): [1, 1, 900]}, "staged": {("bcast", 1024): [4, 4, 4]}}
+        self.assertEqual(decide.answer(self.question, result).value, "1024")
+
+
+class ChoiceTest(unittest.TestCase):
+    question = BY_NAME["staging"]
+
+    def decide(self, **sides):
+        return decide.answer(self.question, numbers(self.question, **sides)).value
+
+    def test_is_the_fastest_when_it_beats_what_would_hold(self):
+        self.assertEqual(self.decide(auto=[10, 10], malloc=[9, 9], aligned=[5, 6], runtime=[12, 12], runtime_aligned=[10, 10]), "aligned")
+        self.assertEqual(self.decide(auto=[10, 10], malloc=[9.9, 10], aligned=[10, 10], runtime=[10, 11], runtime_aligned=[10, 10]), "")
+
+
+class WordsTest(unittest.TestCase):
+    def test_devices_of_a_kind_share_their_words(self):
+        self.assertEqual(decide.device_words("Polar device 1"), "Polar device")
+        self.assertEqual(decide.device_words("Acme P200"), "Acme P200")
+
+
+class CommandTest(unittest.TestCase):
+    def run_sluice(self, *words, **environment):
+        return subprocess.run([SLUICE, *words], capture_output=True, text=True, check=False, env={**os.environ, **environment})
+
+    def test_writes_a_table_that_sluice_reads(self):
+        with tempfile.TemporaryDirectory() as folder:
+            done = self.run_sluice("tune", "--backend", BACKEND, "--launch", LAUNCH, "--only", "together,pull", "--rounds", "2",
+                                   "--iterations", "3", "--largest", "4K", XDG_CONFIG_HOME=folder)
+            self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+            path, = (pathlib.Path(folder) / "sluice/tuning").iterdir()
+            table = json.loads(path.read_text(encoding="utf-8"))
+            self.assertEqual((table["format"], table["backend"]), (1, BACKEND))
+            self.assertEqual(set(table["explanation"]), {"SLUICE_COLL_IPC_THRESHOLD", "SLUICE_P2P_IPC_THRESHOLD"})
+            asked = table["measured"]["questions"][0]
+            self.assertEqual([len(row["rounds"]) for row in asked["sides"]["pulled"]["us"]], [2, 2, 2, 2])
+            info = json.loads(self.run_sluice("info", "--json", XDG_CONFIG_HOME=folder).stdout)
+            self.assertIn(str(path), [one["path"] for one in info["tuning"]])
+            tuned = next(backend for backend in info["backends"] if backend["name"] == BACKEND)
+            self.assertIn(table["device"], tuned["devices"][0]["name"])
+            self.assertEqual(tuned["tuning"], str(path), "the user's table goes before the one that came with Sluice")
+            self.assertNotIn(str(path), self.run_sluice("info", XDG_CONFIG_HOME=folder, SLUICE_TUNING="off").stdout)
+
+    def test_says_what_it_cannot_do(self):
+        for words, text in ((("--only", "colour"), "wanted some of"), (("--backend", "nonesuch"), "it has no device here"),
+                            (("--launch", "no_such_launcher -n 2"), "no_such_launcher")):
+            done = self.run_sluice("tune", *words)
+            self.assertNotEqual(done.returncode, 0)
+            self.assertIn(text, done.stderr)
+            self.assertEqual(len(done.stderr.splitlines()), 1, done.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Tuning tables: what measuring a machine found to be best there, as data. `sluice tune` writes one for each backend;
+// what a user sets in the environment stays in force over it, and a knob that it does not name keeps its default
+// (docs/tuning.md).
+#pragma once
+
+#include <map>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/status.hpp"
+
+namespace sluice::plan {
+
+struct TuningTable {
+  std::string path;
+  std::string backend;                        // whose memory it is about
+  std::string device;                         // part of the names of the devices it is about; empty: of any
+  std::map<std::string, std::string> values;  // by the name of a knob, each one of tunable_knobs() and in its range
+};
+
+// The knobs that a table may set: those that are looked up for a backend, and whose values may differ among ranks.
+[[nodiscard]] std::span<const std::string_view> tunable_knobs() noexcept;
+
+// Reads the JSON of a table: {"format": 1, "backend": "...", "device": "...", "knobs": {"SLUICE_...": "..."}}; other
+// members are for people. `path` is for the messages. An error names the file, what is wrong there and the remedy.
+[[nodiscard]] Status parse_tuning(const std::string &text, const std::string &path, TuningTable *table);
+
+// The table for a device of that name: of those that fit the one with the longest `device`, the first of equals. Null:
+// none fits.
+[[nodiscard]] const TuningTable *find_tuning(std::span<const TuningTable> tables, std::string_view backend,
+                                             std::string_view device_name) noexcept;
+
+// The tables of a file, or of the *.json in a folder, by name. A folder that is not there holds none. What cannot be
+// used is left out and added to `problems`.
+[[nodiscard]] std::vector<TuningTable> read_tuning(const std::string &path, std::vector<Status> *problems);
+
+// Where SLUICE_TUNING=auto looks: the user's folder first, then the one beside the backend modules in `module_folder`.
+[[nodiscard]] std::vector<std::string> tuning_folders(const std::string &module_folder);
+
+// The tables that SLUICE_TUNING lets this process use, read at the first call; problems are logged then. Any thread.
+[[nodiscard]] const std::vector<TuningTable> &process_tuning();
+
+// The value in force of a tunable knob: the environment's, else the table's (null: there is none), else the default.
+[[nodiscard]] std::string tuned_value(const TuningTable *table, const char *knob);
+
+}  // namespace sluice::plan

@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Tuning tables: what is read, what is refused and said, which table a device gets.
+#include "plan/tuning.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+
+#include "base/knobs.hpp"
+
+namespace sluice::plan {
+namespace {
+
+namespace fs = std::filesystem;
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Pair;
+using ::testing::SizeIs;
+
+constexpr const char *kGood =
+    R"({"format": 1, "backend": "north", "device": "Polar", "knobs": {"SLUICE_COLL_IPC_THRESHOLD": "4K"}, "why": 1})";
+
+std::string refusal(const std::string &text) {
+  TuningTable table{"unchanged", "", "", {}};
+  const Status status = parse_tuning(text, "/the/table.json", &table);
+  EXPECT_FALSE(status.is_ok()) << text;
+  EXPECT_EQ(table.path, "unchanged");
+  EXPECT_THAT(status.message(), AllOf(HasSubstr("/the/table.json"), HasSubstr("SLUICE_TUNING=off")));
+  return status.message();
+}
+
+std::string with_knobs(const std::string &knobs) {
+  return R"({"format": 1, "backend": "north", "knobs": )" + knobs + "}";
+}
+
+class Folder {
+ public:
+  Folder() : path_(fs::temp_directory_path() / ("sluice_tuning_" + std::to_string(getpid()))) {
+    fs::create_directories(path_);
+  }
+  ~Folder() {
+    std::error_code ignored;
+    fs::remove_all(path_, ignored);
+  }
+  Folder(const Folder &) = delete;
+  Folder &operator=(const Folder &) = delete;
+  void write(const std::string &name, const std::string &text) const { std::ofstream(path_ / name) << text; }
+  [[nodiscard]] std::string path(const std::string &name = "") const { return (path_ / name).string(); }
+
+ private:
+  fs::path path_;
+};
+
+TEST(ParseTuning, ReadsWhatATableSays) {
+  TuningTable table;
+  ASSERT_TRUE(parse_tuning(kGood, "a.json", &table).is_ok());
+  EXPECT_EQ(table.path, "a.json");
+  EXPECT_EQ(table.backend, "north");
+  EXPECT_EQ(table.device, "Polar");
+  EXPECT_THAT(table.values, ElementsAre(Pair("SLUICE_COLL_IPC_THRESHOLD", "4K")));
+}
+
+TEST(ParseTuning, RefusesWhatIsNoTable) {
+  EXPECT_THAT(refusal(""), HasSubstr("no JSON object"));
+  EXPECT_THAT(refusal("{\"format\": 1, "), HasSubstr("no JSON object"));
+  EXPECT_THAT(refusal("[]"), HasSubstr("no JSON object"));
+  EXPECT_THAT(refusal(R"({"backend": "north", "knobs": {}})"), HasSubstr("\"format\" is not 1"));
+  EXPECT_THAT(refusal(R"({"format": 2, "backend": "north", "knobs": {}})"), HasSubstr("\"format\" is not 1"));
+  EXPECT_THAT(refusal(R"({"format": 1, "knobs": {}})"), HasSubstr("\"backend\""));
+  EXPECT_THAT(refusal(R"({"format": 1, "backend": 7, "knobs": {}})"), HasSubstr("\"backend\""));
+  EXPECT_THAT(refusal(with_knobs("[]")), HasSubstr("no object \"knobs\""));
+}
+
+TEST(ParseTuning, RefusesKnobsThatItMayNotSet_AndValuesOutOfRange) {
+  EXPECT_THAT(refusal(with_knobs(R"({"SLUICE_ENABLE": "0"})")), HasSubstr("SLUICE_ENABLE is no knob"));
+  EXPECT_THAT(refusal(with_knobs(R"({"SLUICE_NONSENSE": "0"})")), HasSubstr("SLUICE_NONSENSE is no knob"));
+  EXPECT_THAT(refusal(with_knobs(R"({"SLUICE_COLL_CHAIN_BLOCK": "0"})")), HasSubstr("cannot be \"0\""));
+  EXPECT_THAT(refusal(with_knobs(R"({"SLUICE_COLL_CHAIN_BLOCK": 65536})")), HasSubstr("cannot be 65536"));
+  EXPECT_THAT(refusal(with_knobs(R"({"SLUICE_DEVICE_STAGING_MEMORY": "fast"})")), HasSubstr("cannot be \"fast\""));
+}
+
+TEST(TunableKnobs, AreKnobsOfTheKindTuning) {
+  for (const std::string_view name : tunable_knobs()) {
+    const auto &lines = knob_lines();
+    const auto line = std::find_if(lines.begin(), lines.end(), [&](const KnobLine &one) { return name == one.name; });
+    ASSERT_NE(line, lines.end()) << name;
+    EXPECT_STREQ(line->stability, "tuning") << name;
+  }
+}
+
+TEST(FindTuning, TakesTheLongestNameThatFits_AndTheFirstOfEquals) {
+  const std::vector<TuningTable> tables = {{"user", "south", "P2", {}},
+                                           {"any", "south", "", {}},
+                                           {"shipped", "south", "P1", {}},
+                                           {"shipped", "south", "P2", {}},
+                                           {"exact", "south", "Acme P2 NVL", {}}};
+  const auto path = [&](std::string_view backend, std::string_view device) {
+    const TuningTable *table = find_tuning(tables, backend, device);
+    return table == nullptr ? std::string("none") : table->path;
+  };
+  EXPECT_EQ(path("south", "Acme P2"), "user");
+  EXPECT_EQ(path("south", "Acme P2 NVL"), "exact");
+  EXPECT_EQ(path("south", "Other"), "any");
+  EXPECT_EQ(path("north", "Acme P2"), "none");
+}
+
+TEST(ReadTuning, TakesTheGoodFilesOfAFolderByName_AndSaysWhichItLeavesOut) {
+  const Folder folder;
+  folder.write("b.json", kGood);
+  folder.write("a.json", kGood);
+  folder.write("broken.json", "{");
+  folder.write("notes.txt", "{");
+  std::vector<Status> problems;
+  const std::vector<TuningTable> tables = read_tuning(folder.path(), &problems);
+  ASSERT_THAT(tables, SizeIs(2));
+  EXPECT_EQ(tables[0].path, folder.path("a.json"));
+  EXPECT_EQ(tables[1].path, folder.path("b.json"));
+  ASSERT_THAT(problems, SizeIs(1));
+  EXPECT_THAT(problems[0].message(), HasSubstr(folder.path("broken.json")));
+}
+
+TEST(ReadTuning, ReadsOneFile_AndHoldsNothingAgainstAFolderThatIsNotThere) {
+  const Folder folder;
+  folder.write("one.json", kGood);
+  std::vector<Status> problems;
+  EXPECT_THAT(read_tuning(folder.path("one.json"), &problems), SizeIs(1));
+  EXPECT_THAT(read_tuning(folder.path("nowhere"), &problems), IsEmpty());
+  EXPECT_THAT(problems, IsEmpty());
+  EXPECT_THAT(read_tuning(folder.path("missing.json"), &problems), IsEmpty());
+  ASSERT_THAT(problems, SizeIs(1));
+  EXPECT_THAT(problems[0].message(), HasSubstr("cannot be read"));
+}
+
+TEST(TuningFolders, AreTheUsersFirst) {
+  ASSERT_EQ(setenv("XDG_CONFIG_HOME", "/config", 1), 0);
+  EXPECT_THAT(tuning_folders("/lib/sluice"), ElementsAre("/config/sluice/tuning", "/lib/sluice/tuning"));
+  ASSERT_EQ(unsetenv("XDG_CONFIG_HOME"), 0);
+  ASSERT_EQ(setenv("HOME", "/home/me", 1), 0);
+  EXPECT_THAT(tuning_folders("/lib/sluice"), ElementsAre("/home/me/.config/sluice/tuning", "/lib/sluice/tuning"));
+}
+
+}  // namespace
+}  // namespace sluice::plan
