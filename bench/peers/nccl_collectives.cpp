@@ -8,7 +8,6 @@
 // Prints a line for each test and size: name, bytes, microseconds. A size is what sluice-bench means by it: the bytes
 // that a rank sends to each other one. What NCCL has no call for is a group of its sends and receives.
 #include <cuda_runtime.h>
-#include <dlfcn.h>
 #include <nccl.h>
 #include <sched.h>
 #include <sys/mman.h>
@@ -24,59 +23,18 @@
 #include <string>
 #include <vector>
 
+#include "nccl_library.hpp"
+
 namespace {
+
+using peers::check;
+using peers::fail;
+using peers::load;
+using peers::my_rank;
+using peers::nccl;
 
 constexpr int kMostRanks = 16;
 constexpr int kPattern = 0x40;
-int my_rank = 0;
-
-[[noreturn]] void fail(const std::string &text) {
-  std::fprintf(stderr, "nccl_collectives: rank %d: %s\n", my_rank, text.c_str());
-  std::exit(1);
-}
-
-struct Library {
-  decltype(&ncclGetUniqueId) get_unique_id;
-  decltype(&ncclCommInitRank) comm_init_rank;
-  decltype(&ncclCommDestroy) comm_destroy;
-  decltype(&ncclSend) send;
-  decltype(&ncclRecv) recv;
-  decltype(&ncclBroadcast) broadcast;
-  decltype(&ncclAllGather) all_gather;
-  decltype(&ncclGroupStart) group_start;
-  decltype(&ncclGroupEnd) group_end;
-  decltype(&ncclGetErrorString) error_string;
-};
-Library nccl{};
-
-void check(cudaError_t result, const char *what) {
-  if (result != cudaSuccess) fail(std::string(what) + ": " + cudaGetErrorString(result));
-}
-
-void check(ncclResult_t result, const char *what) {
-  if (result != ncclSuccess) fail(std::string(what) + ": " + nccl.error_string(result));
-}
-
-template <class Function>
-void find(void *handle, const char *name, Function &function) {
-  function = reinterpret_cast<Function>(::dlsym(handle, name));
-  if (function == nullptr) fail(std::string("the library has no ") + name);
-}
-
-void load(const std::string &path) {
-  void *handle = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
-  if (handle == nullptr) fail(::dlerror());
-  find(handle, "ncclGetUniqueId", nccl.get_unique_id);
-  find(handle, "ncclCommInitRank", nccl.comm_init_rank);
-  find(handle, "ncclCommDestroy", nccl.comm_destroy);
-  find(handle, "ncclSend", nccl.send);
-  find(handle, "ncclRecv", nccl.recv);
-  find(handle, "ncclBroadcast", nccl.broadcast);
-  find(handle, "ncclAllGather", nccl.all_gather);
-  find(handle, "ncclGroupStart", nccl.group_start);
-  find(handle, "ncclGroupEnd", nccl.group_end);
-  find(handle, "ncclGetErrorString", nccl.error_string);
-}
 
 // Between the processes: made before they are.
 struct Shared {
@@ -263,6 +221,7 @@ int measure(const Arguments &arguments, Shared *shared) {
 }  // namespace
 
 int main(int argc, char **argv) {
+  peers::program = "nccl_collectives";
   const Arguments arguments = parse(argc, argv);
   void *memory = ::mmap(nullptr, sizeof(Shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   if (memory == MAP_FAILED) fail("no shared memory");

@@ -6,7 +6,6 @@
 //
 // The library is loaded by name, so that the one of a Python package serves. Starts its second process itself.
 #include <cuda_runtime.h>
-#include <dlfcn.h>
 #include <nccl.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -19,53 +18,17 @@
 #include <string>
 #include <vector>
 
+#include "nccl_library.hpp"
+
 namespace {
 
+using peers::check;
+using peers::fail;
+using peers::load;
+using peers::my_rank;
+using peers::nccl;
+
 constexpr int kPattern = 0x40;
-int my_rank = 0;
-
-[[noreturn]] void fail(const std::string &text) {
-  std::fprintf(stderr, "nccl_send_recv: rank %d: %s\n", my_rank, text.c_str());
-  std::exit(1);
-}
-
-struct Library {
-  decltype(&ncclGetUniqueId) get_unique_id;
-  decltype(&ncclCommInitRank) comm_init_rank;
-  decltype(&ncclCommDestroy) comm_destroy;
-  decltype(&ncclSend) send;
-  decltype(&ncclRecv) recv;
-  decltype(&ncclGetErrorString) error_string;
-  decltype(&ncclGetVersion) version;
-};
-Library nccl{};
-
-void check(cudaError_t result, const char *what) {
-  if (result != cudaSuccess) fail(std::string(what) + ": " + cudaGetErrorString(result));
-}
-
-void check(ncclResult_t result, const char *what) {
-  if (result != ncclSuccess) fail(std::string(what) + ": " + nccl.error_string(result));
-}
-
-template <class Function>
-void find(void *handle, const char *name, Function &function) {
-  function = reinterpret_cast<Function>(::dlsym(handle, name));
-  if (function == nullptr) fail(std::string("the library has no ") + name);
-}
-
-void load(const std::string &path) {
-  void *handle = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
-  if (handle == nullptr) fail(::dlerror());
-  find(handle, "ncclGetUniqueId", nccl.get_unique_id);
-  find(handle, "ncclCommInitRank", nccl.comm_init_rank);
-  find(handle, "ncclCommDestroy", nccl.comm_destroy);
-  find(handle, "ncclSend", nccl.send);
-  find(handle, "ncclRecv", nccl.recv);
-  find(handle, "ncclGetErrorString", nccl.error_string);
-  find(handle, "ncclGetVersion", nccl.version);
-}
-
 struct Arguments {
   std::string library = "libnccl.so.2";
   std::vector<std::size_t> sizes;
@@ -181,6 +144,7 @@ void write_json(const std::string &path, const std::string &rows) {
 }  // namespace
 
 int main(int argc, char **argv) {
+  peers::program = "nccl_send_recv";
   const Arguments arguments = parse(argc, argv);
   int channel[2] = {-1, -1};
   // Forked before the vendor's runtime starts: it does not survive a fork.

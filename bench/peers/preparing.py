@@ -103,6 +103,8 @@ def copy_ours(shell, build, stage, flavour):
         shell.run(["install", "-D", build / name, ours / name])
         if name.endswith(".so") or name.startswith("bin/"):
             shell.run(["strip", "--strip-unneeded", ours / name])
+    for header in HERE.glob("*.hpp"):
+        shell.run(["install", "-D", "-m", "644", header, ours / "src" / header.name])
     for source in (RAW_SOURCE, NCCL_SOURCE, COLLECTIVES_SOURCE):
         shell.run(["install", "-D", "-m", "644", HERE / (source + ".cpp"), ours / "src" / (source + ".cpp")])
         if (pathlib.Path(toolkit()) / "include/cuda_runtime.h").exists():
@@ -127,7 +129,7 @@ def copy_scripts(target):
     target.mkdir(parents=True, exist_ok=True)
     shutil.copy2(HERE.parent / "compare_peers", target / "compare_peers")
     shutil.rmtree(target / "peers", ignore_errors=True)
-    shutil.copytree(HERE, target / "peers", ignore=shutil.ignore_patterns("__pycache__", "*_test.py", "*.md", "*.cpp"))
+    shutil.copytree(HERE, target / "peers", ignore=shutil.ignore_patterns("__pycache__", "*_test.py", "*.md", "*.cpp", "*.hpp"))
 
 
 def build_ours(shell, build, flavour, jobs):
