@@ -69,7 +69,7 @@ bool fails_in_testall_of_collectives();
 
 // By an operation of the program's own that commutes, on a type whose lower bound is not zero, these give a wrong
 // result and write beside their buffers: MPI_Reduce of MPICH 5; MPI_Reduce and MPI_Allreduce of Intel MPI; MPI_Ireduce
-// of Open MPI 4.
+// of Open MPI 4, and on 3 ranks its blocking forms too.
 bool overruns_in_reduce_with_lower_bound();
 bool overruns_in_ireduce_with_lower_bound();
 

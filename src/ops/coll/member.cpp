@@ -15,6 +15,7 @@ bool of_grid(MPI_Comm comm, Neighborhood *neighborhood) {
     int below = MPI_PROC_NULL;
     int above = MPI_PROC_NULL;
     if (wire::host().MPI_Cart_shift(comm, dimension, 1, &below, &above) != MPI_SUCCESS) return false;
+    neighborhood->has_one_twice |= below == above && below != MPI_PROC_NULL;
     for (const int neighbor : {below, above}) {
       neighborhood->sources.push_back(neighbor != MPI_PROC_NULL);
       neighborhood->destinations.push_back(neighbor != MPI_PROC_NULL);

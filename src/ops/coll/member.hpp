@@ -33,6 +33,8 @@ struct Member {
 struct Neighborhood {
   std::vector<bool> sources;
   std::vector<bool> destinations;
+  // In a grid: in some direction both neighbours are the same rank. The same on all ranks.
+  bool has_one_twice = false;
 
   // False without a topology: the call is for the host MPI to refuse.
   [[nodiscard]] static bool of(MPI_Comm comm, Neighborhood *neighborhood);

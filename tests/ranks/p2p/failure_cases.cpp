@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Cases in which GPU-aware MPIs are known to have failed, named after their numbers there. T4, T5 and T15 are in
 // routes.cpp, T6, T16 and T17 in lifetime.cpp; T8 and T9 are runs of the other tests on other sorts of device memory;
-// T14 is the matrix of kinds that every test goes through.
+// T14 is the matrix of kinds that every test goes through; T2, T3, T11, T15 and T22 of collective
+// operations are in ranks/coll/failure_cases.cpp.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -11,6 +12,7 @@
 #include <vector>
 
 #include "tests/support/oracle.hpp"
+#include "tests/support/program_queue.hpp"
 
 namespace sluice::tests {
 namespace {
@@ -20,27 +22,6 @@ constexpr int kTag = 23;
 std::size_t as_size(int number) {
   return static_cast<std::size_t>(number);
 }
-
-// A queue of the module's own, as the program would have one.
-class Queue {
- public:
-  explicit Queue(const sluice_backend_t &table) : table_(table) {
-    EXPECT_EQ(table.queue_create(0, &queue_), SLUICE_SUCCESS) << table.last_error();
-  }
-  ~Queue() { EXPECT_EQ(table_.queue_destroy(queue_), SLUICE_SUCCESS); }
-  Queue(const Queue &) = delete;
-  Queue &operator=(const Queue &) = delete;
-
-  Bytes read(const void *from, std::size_t size_bytes) const {
-    Bytes bytes(size_bytes);
-    EXPECT_EQ(table_.copy(queue_, bytes.data(), from, size_bytes), SLUICE_SUCCESS) << table_.last_error();
-    return bytes;
-  }
-
- private:
-  const sluice_backend_t &table_;
-  sluice_queue_t *queue_ = nullptr;
-};
 
 void exchange(const Memory &in, const Memory &out, int iteration) {
   const Session &session = Session::get();
@@ -74,7 +55,7 @@ TEST(FailureCases, T7_HandleThatTheProgramOpenedItself) {
             MPI_SUCCESS);
   void *base = nullptr;
   ASSERT_EQ(table.ipc_open(0, &theirs.handle, &base), SLUICE_SUCCESS) << table.last_error();
-  const Queue queue(table);
+  const ProgramQueue queue(table);
   for (int iteration = 0; iteration < 3; ++iteration) {
     exchange(in, out, iteration);
     const Bytes seen = queue.read(static_cast<std::byte *>(base) + theirs.offset, kBytes);
