@@ -83,7 +83,8 @@ void Session::bind_device() {
 
 void Session::require_awareness() {
   std::string refusal;
-  if (memory_ == SLUICE_MEMORY_DEVICE && options_.route != Route::naive && options_.test->has_placement) {
+  const bool is_staged = options_.route == Route::naive && options_.by_hand == ByHand::staging;
+  if (memory_ == SLUICE_MEMORY_DEVICE && !is_staged && options_.test->has_placement) {
     const DeviceAwareness awareness = query_device_awareness(options_.device);
     if (!awareness.is_aware && !options_.is_forced) {
       refusal = fmt::format(

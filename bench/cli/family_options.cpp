@@ -124,6 +124,12 @@ void declare_family_options(CLI::App &app, FamilyWords &words) {
   app.add_option(
       "-t,--num-threads,--num_test_calls", words.threads,
       "latency_mt: threads of each rank (2); non-blocking collectives: calls of MPI_Test while computing (0)");
+  app.add_option(
+      "-D,--ddt", words.message,
+      "Point to point: messages of one datatype, cont(iguous), vect(or), subarray, hindexed or struct; behind "
+      "the last four :STRIDE:BLOCK in bytes (default 128:64)");
+  app.add_flag("--large-count", words.has_large_counts,
+               "Point to point: the calls whose counts have 64 bits (MPI_Send_c, ...; MPI-4)");
   app.add_option("-q,--num-partitions", words.partitions, "Partitions of a partitioned message (8)");
   app.add_option("-w,--win-option", words.window, "One-sided: create, allocate or dynamic (default allocate)");
   app.add_option("-s,--sync-option", words.epoch,
@@ -139,6 +145,8 @@ FamilyOptions interpret_family(const FamilyWords &words, ElementType usual) {
   options.epoch = value_of("-s", kEpochs, words.epoch);
   options.topology = parse_topology(words.topology);
   parse_threads(words.threads, options);
+  options.message = parse_derived_type(words.message);
+  options.has_large_counts = words.has_large_counts;
   if (words.partitions < 1 || words.partitions > kMostPartitions) {
     throw OptionError(fmt::format("-q: {} is outside 1 to {}", words.partitions, kMostPartitions));
   }

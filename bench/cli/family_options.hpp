@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <string>
 
+#include "bench/cli/derived_type.hpp"
+
 namespace CLI {  // NOLINT(readability-identifier-naming): CLI11's own name
 class App;
 }
@@ -40,6 +42,8 @@ struct FamilyOptions {
   int n_threads = 2;         // of each rank, latency_mt
   int n_progress_calls = 0;  // MPI_Test calls while a non-blocking collective is under way
   int n_partitions = 8;
+  DerivedType message;            // what point-to-point messages are made of
+  bool has_large_counts = false;  // MPI_Send_c and the like
 };
 
 // The words as the user typed them.
@@ -51,6 +55,8 @@ struct FamilyWords {
   std::string epoch = "flush";
   std::string topology = "cart:1:1";
   std::string threads;
+  std::string message;
+  bool has_large_counts = false;
   std::int64_t groups = 1;
   std::int64_t partitions = 8;
 };

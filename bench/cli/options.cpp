@@ -56,6 +56,8 @@ struct Command {
   bool wants_tests = false;
   bool wants_devices = false;
   bool wants_check = false;
+  bool wants_packed = false;
+  bool wants_compare_packed = false;
 };
 
 void declare_what(Command &command, Options &options) {
@@ -81,6 +83,10 @@ void declare_what(Command &command, Options &options) {
                "The program stages by hand, in malloc memory; --naive=pinned: in the runtime's host memory");
   app.add_flag("--compare-naive{pageable}", words.compare_naive,
                "Direct and naive in turn, block by block, and their ratio; --compare-naive=pinned as above");
+  app.add_flag("--packed", command.wants_packed,
+               "With -D: the program packs each message into contiguous memory of the same kind, and unpacks it there");
+  app.add_flag("--compare-packed", command.wants_compare_packed,
+               "With -D: the datatype and packing by hand in turn, block by block, and their ratio");
   app.add_flag("--force", options.is_forced, "Pass device memory even to an MPI that does not say it can take it");
 }
 
@@ -149,7 +155,48 @@ NaiveStaging parse_staging(const char *option, const std::string &word) {
   throw OptionError(fmt::format("{}: '{}' is unknown: pageable or pinned", option, word));
 }
 
-void interpret_route(const Words &words, Options &options) {
+// True when messages are packed by hand: the route is chosen then.
+bool interpret_packing(const Command &command, Options &options) {
+  if (!command.wants_packed && !command.wants_compare_packed) {
+    return false;
+  }
+  const bool has_rival = !command.words.naive.empty() || !command.words.compare_naive.empty();
+  if (has_rival || (command.wants_packed && command.wants_compare_packed)) {
+    throw OptionError("--packed, --compare-packed, --naive and --compare-naive exclude each other");
+  }
+  if (!options.family.message.is_derived()) {
+    throw OptionError("--packed and --compare-packed need a datatype to pack: -D vector, for one");
+  }
+  options.route = command.wants_packed ? Route::naive : Route::compare;
+  options.by_hand = ByHand::packing;
+  return true;
+}
+
+// What the messages are made of, where that is not bytes and plain calls.
+void interpret_message(const Options &options) {
+  const TestInfo &test = *options.test;
+  if (options.family.message.is_derived()) {
+    if (!test.has_derived_types) {
+      throw OptionError(fmt::format("{} has no messages of derived datatypes, and takes no -D", test.name));
+    }
+    if (options.route != Route::direct && options.by_hand == ByHand::staging) {
+      throw OptionError("-D: what is done by hand with a datatype is --packed or --compare-packed");
+    }
+    for (const std::uint64_t size : options.sizes) {
+      require_whole_blocks(options.family.message, size);
+    }
+  }
+  if (options.family.has_large_counts && (!test.has_large_counts || options.route != Route::direct)) {
+    throw OptionError(fmt::format("{} has no form with --large-count{}", test.name,
+                                  test.has_large_counts ? " that is done by hand" : ""));
+  }
+}
+
+void interpret_route(const Command &command, Options &options) {
+  if (interpret_packing(command, options)) {
+    return;
+  }
+  const Words &words = command.words;
   if (!words.naive.empty() && !words.compare_naive.empty()) {
     throw OptionError("--naive and --compare-naive exclude each other");
   }
@@ -294,10 +341,11 @@ void interpret(const Command &command, std::span<const TestInfo> tests, Options 
   options.family =
       interpret_family(command.words.family, options.test->has_operation ? ElementType::int32 : ElementType::bytes);
   interpret_placement(command.words, options);
-  interpret_route(command.words, options);
+  interpret_route(command, options);
   interpret_check(command, options);
   interpret_percentiles(command.words, options);
   interpret_sizes(command.words, options);
+  interpret_message(options);
   interpret_counts(command, options);
 }
 
@@ -361,6 +409,10 @@ std::vector<Options> parse_runs(const std::vector<std::string> &arguments, std::
     return interpret_all(command, tests, options);
   }
   return {options};
+}
+
+const char *by_hand_name(const Options &options) {
+  return options.by_hand == ByHand::packing ? "packed" : "naive";
 }
 
 const char *memory_name(sluice_memory_kind_t kind) {

@@ -23,8 +23,14 @@ enum class Action { measure, help, version, list_tests, list_devices };
 // How a message gets from one device buffer to the other.
 enum class Route {
   direct,  // the buffer is handed to MPI as it is
-  naive,   // the program stages by hand
+  naive,   // the program moves it by hand
   compare  // both, block by block in turn
+};
+
+// What a program does by hand on that route.
+enum class ByHand {
+  staging,  // copies to host memory, calls MPI on that, copies up
+  packing   // packs a derived datatype into contiguous memory of the same kind, calls MPI on that, unpacks
 };
 
 // The host memory that a hand-staging program uses.
@@ -51,6 +57,7 @@ struct Options {
   std::string module_dir;  // empty: beside the program
   std::array<sluice_memory_kind_t, 2> placement{SLUICE_MEMORY_HOST, SLUICE_MEMORY_HOST};  // of rank 0 and rank 1
   Route route = Route::direct;
+  ByHand by_hand = ByHand::staging;
   NaiveStaging naive_staging = NaiveStaging::pageable;
   bool is_forced = false;  // pass device memory to an MPI that does not say it can take it
 
@@ -73,6 +80,9 @@ Options parse_options(const std::vector<std::string> &arguments, std::span<const
 // The same for a test word that may hold several names with commas between them: the options of each, in that order.
 // --json and --csv then name a folder, in which each test has a file of its own.
 std::vector<Options> parse_runs(const std::vector<std::string> &arguments, std::span<const TestInfo> tests);
+
+// The word of what is done by hand, as a series' name: "naive" or "packed".
+const char *by_hand_name(const Options &options);
 
 // The word of a memory kind in the heading and in JSON: "host", "pinned", "device", "managed".
 const char *memory_name(sluice_memory_kind_t kind);

@@ -38,6 +38,8 @@ struct TestInfo {
   bool is_host_only = false;       // has no device form yet
   bool needs_device = false;       // means nothing without -d
   bool needs_threads = false;      // several threads of a rank call MPI
+  bool has_large_counts = false;   // takes --large-count
+  bool has_derived_types = false;  // takes -D
   bool has_element_type = false;   // takes -T
   bool has_operation = false;      // takes --op
   std::function<void(Session &)> run = {};

@@ -60,13 +60,17 @@ class DeviceModule {
   // Waits until the selected device is idle. Throws DeviceError.
   void synchronize();
 
- private:
-  [[noreturn]] void fail(const std::string &what, sluice_result_t result) const;
+  // The rest of the contract, for owners of what it makes (device_queue.hpp).
+  const sluice_backend_t &table() const { return *table_; }
+  // Throws DeviceError with the native text unless the result is SLUICE_SUCCESS. Hot.
   void require(sluice_result_t result, const char *what) const {
-    if (result != SLUICE_SUCCESS) {
+    if (result != SLUICE_SUCCESS) [[unlikely]] {
       fail(what, result);
     }
   }
+
+ private:
+  [[noreturn]] void fail(const std::string &what, sluice_result_t result) const;
 
   std::string name_;
   const sluice_backend_t *table_ = nullptr;

@@ -1,49 +1,120 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A message's memory with guard bytes on both sides.
+// A message's memory with guard bytes on both sides and in its gaps.
 #include "bench/memory/message_buffer.hpp"
 
+#include <algorithm>
+#include <array>
 #include <cstring>
 
 namespace sluice::bench {
 namespace {
 
-// Data that no message carries: ranks of messages are 0 and 1.
-Pattern guard_pattern() {
-  return {0x7fU, 0, ~std::uint64_t{0}};
+// Data that no message carries: its rank is none. A guard byte depends on its place in the buffer.
+std::byte guard_at(std::uint64_t place) {
+  static const std::array<std::byte, MessageBuffer::kGuardBytes> bytes = [] {
+    std::array<std::byte, MessageBuffer::kGuardBytes> guard{};
+    Pattern(0x7fU, 0, ~std::uint64_t{0}).fill(guard);
+    return guard;
+  }();
+  return bytes[place % bytes.size()];
 }
 
 }  // namespace
 
-MessageBuffer::MessageBuffer(DeviceModule *module, sluice_memory_kind_t kind, std::uint64_t size_bytes)
+MessageBuffer::MessageBuffer(DeviceModule *module, sluice_memory_kind_t kind, const MessageLayout &layout)
     : module_(module),
       is_host_(kind == SLUICE_MEMORY_HOST),
-      size_bytes_(size_bytes),
-      buffer_(Buffer::program_memory(module, kind, size_bytes + 2 * kGuardBytes)) {}
+      size_bytes_(layout.size_bytes),
+      stretches_(stretches_of(layout)),
+      buffer_(Buffer::program_memory(module, kind, layout.extent_bytes + 2 * kGuardBytes)) {}
+
+std::vector<MessageBuffer::Stretch> MessageBuffer::stretches_of(const MessageLayout &layout) {
+  std::vector<Place> places;
+  places.reserve(layout.pieces.size());
+  std::uint64_t position = 0;
+  for (const Piece &piece : layout.pieces) {
+    places.push_back({kGuardBytes + piece.offset, position, piece.size_bytes});
+    position += piece.size_bytes;
+  }
+  std::sort(places.begin(), places.end(), [](const Place &a, const Place &b) { return a.begin < b.begin; });
+  std::vector<Stretch> stretches;
+  for (const Place &place : places) {
+    if (stretches.empty() || place.begin - kGuardBytes > stretches.back().end) {
+      stretches.push_back({place.begin - kGuardBytes, 0, {}});
+    }
+    stretches.back().places.push_back(place);
+    stretches.back().end = place.end() + kGuardBytes;
+  }
+  if (stretches.empty()) {
+    stretches.push_back({0, 2 * kGuardBytes, {}});
+  }
+  return stretches;
+}
+
+std::span<std::byte> MessageBuffer::image_in(std::vector<std::byte> &scratch, const Stretch &stretch) const {
+  const std::uint64_t image_bytes = stretch.end - stretch.begin;
+  if (scratch.size() < size_bytes_ + image_bytes) {
+    scratch.resize(size_bytes_ + image_bytes);
+  }
+  return std::span(scratch).subspan(size_bytes_, image_bytes);
+}
 
 void MessageBuffer::write(std::vector<std::byte> &scratch) {
-  const std::span<std::byte> all(scratch);
-  const Pattern guard = guard_pattern();
-  guard.fill(all.first(kGuardBytes));
-  guard.fill(all.last(kGuardBytes));
-  if (is_host_) {
-    std::memcpy(buffer_.data(), scratch.data(), scratch.size());
-  } else {
-    module_->copy(buffer_.data(), scratch.data(), scratch.size());
+  for (const Stretch &stretch : stretches_) {
+    const std::span<std::byte> image = image_in(scratch, stretch);
+    std::uint64_t done = stretch.begin;
+    const auto guard_until = [&](std::uint64_t end) {
+      for (; done < end; ++done) {
+        image[done - stretch.begin] = guard_at(done);
+      }
+    };
+    for (const Place &place : stretch.places) {
+      guard_until(place.begin);
+      std::memcpy(&image[place.begin - stretch.begin], &scratch[place.position], place.size_bytes);
+      done = place.end();
+    }
+    guard_until(stretch.end);
+    if (is_host_) {
+      std::memcpy(buffer_.data() + stretch.begin, image.data(), image.size());
+    } else {
+      module_->copy(buffer_.data() + stretch.begin, image.data(), image.size());
+    }
   }
 }
 
-void MessageBuffer::read(std::vector<std::byte> &scratch) const {
-  scratch.resize(buffer_.size_bytes());
-  if (is_host_) {
-    std::memcpy(scratch.data(), buffer_.data(), scratch.size());
-  } else {
-    module_->copy(scratch.data(), buffer_.data(), scratch.size());
+std::optional<Mismatch> MessageBuffer::read(std::vector<std::byte> &scratch) const {
+  std::optional<Mismatch> wrong;
+  for (const Stretch &stretch : stretches_) {
+    const std::span<std::byte> image = image_in(scratch, stretch);
+    if (is_host_) {
+      std::memcpy(image.data(), buffer_.data() + stretch.begin, image.size());
+    } else {
+      module_->copy(image.data(), buffer_.data() + stretch.begin, image.size());
+    }
+    std::uint64_t done = stretch.begin;
+    const auto look_until = [&](std::uint64_t end) {
+      for (; done < end; ++done) {
+        const std::byte got = image[done - stretch.begin];
+        if (got != guard_at(done) && !wrong) {
+          wrong = {static_cast<std::int64_t>(done) - static_cast<std::int64_t>(kGuardBytes), guard_at(done), got, true};
+        }
+      }
+    };
+    for (const Place &place : stretch.places) {
+      look_until(place.begin);
+      std::memcpy(&scratch[place.position], &image[place.begin - stretch.begin], place.size_bytes);
+      done = place.end();
+    }
+    look_until(stretch.end);
   }
+  return wrong;
 }
 
 void MessageBuffer::store(const std::function<void(std::span<std::byte>)> &writer, std::vector<std::byte> &scratch) {
-  scratch.resize(buffer_.size_bytes());
-  writer(std::span(scratch).subspan(kGuardBytes, size_bytes_));
+  if (scratch.size() < size_bytes_) {
+    scratch.resize(size_bytes_);
+  }
+  writer(std::span(scratch).first(size_bytes_));
   write(scratch);
 }
 
@@ -55,43 +126,30 @@ void MessageBuffer::poison(const Pattern &expected, std::vector<std::byte> &scra
   store([&](std::span<std::byte> message) { expected.poison(message); }, scratch);
 }
 
-std::optional<Mismatch> MessageBuffer::find_bad_guard(std::span<const std::byte> all) const {
-  const Pattern guard = guard_pattern();
-  for (const std::uint64_t begin : {std::uint64_t{0}, kGuardBytes + size_bytes_}) {
-    if (const auto position = guard.find_mismatch(all.subspan(begin, kGuardBytes))) {
-      const auto offset = static_cast<std::int64_t>(begin + *position) - static_cast<std::int64_t>(kGuardBytes);
-      return Mismatch{offset, guard.at(*position), all[begin + *position]};
-    }
-  }
-  return std::nullopt;
-}
-
 std::optional<Mismatch> MessageBuffer::verify(const Pattern &pattern, std::vector<std::byte> &scratch) const {
-  read(scratch);
-  const std::span<const std::byte> all(scratch);
-  if (const auto position = pattern.find_mismatch(all.subspan(kGuardBytes, size_bytes_))) {
-    return Mismatch{static_cast<std::int64_t>(*position), pattern.at(*position), all[kGuardBytes + *position]};
+  const auto bad_guard = read(scratch);
+  const std::span<const std::byte> message = std::span(scratch).first(size_bytes_);
+  if (const auto position = pattern.find_mismatch(message)) {
+    return Mismatch{static_cast<std::int64_t>(*position), pattern.at(*position), message[*position]};
   }
-  return find_bad_guard(all);
+  return bad_guard;
 }
 
 std::string MessageBuffer::examine(const std::function<std::string(std::span<const std::byte>)> &reader,
                                    std::vector<std::byte> &scratch) const {
-  read(scratch);
-  const std::span<const std::byte> all(scratch);
-  std::string wrong = reader(all.subspan(kGuardBytes, size_bytes_));
+  const auto bad_guard = read(scratch);
+  std::string wrong = reader(std::span(scratch).first(size_bytes_));
   if (!wrong.empty()) {
     return wrong;
   }
-  const auto guard = find_bad_guard(all);
-  return guard ? describe(*guard, size_bytes_) : "";
+  return bad_guard ? describe(*bad_guard, extent_bytes()) : "";
 }
 
-std::string describe(const Mismatch &mismatch, std::uint64_t message_bytes) {
-  const char *where = "";
+std::string describe(const Mismatch &mismatch, std::uint64_t extent_bytes) {
+  const char *where = mismatch.is_guard ? " (between the blocks)" : "";
   if (mismatch.offset < 0) {
     where = " (before the message)";
-  } else if (static_cast<std::uint64_t>(mismatch.offset) >= message_bytes) {
+  } else if (static_cast<std::uint64_t>(mismatch.offset) >= extent_bytes) {
     where = " (behind the message)";
   }
   return describe(mismatch, where);

@@ -15,12 +15,13 @@
 
 namespace sluice::bench {
 
-// A byte that is not as it should be. offset counts from the message's first byte: negative or at least the message's
-// size when it lies in a guard.
+// A byte that is not as it should be. offset: of a byte of the message, its place in the data; of a guard, its distance
+// in memory from the message's first byte, negative before it.
 struct Mismatch {
   std::int64_t offset = 0;
   std::byte expected{};
   std::byte got{};
+  bool is_guard = false;
 };
 
 // "offset 17: expected 0x3f, got 0x00"; `where` stands behind the offset.

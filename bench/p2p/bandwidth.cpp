@@ -27,16 +27,15 @@ void receive_answer(int peer) {
 
 namespace {
 
-const Registration bw({.name = "bw",
-                       .title = "one-way bandwidth, a window of messages in flight",
-                       .metric = Metric::bandwidth_mbps,
-                       .min_size = 1,
-                       .run = sweep<OneWay<PlainCalls>>});
-const Registration bibw({.name = "bibw",
-                         .title = "two-way bandwidth, a window of messages in flight each way",
-                         .metric = Metric::bandwidth_mbps,
-                         .min_size = 1,
-                         .run = sweep<BothWays<PlainCalls>>});
+const Registration bw(pair_test<OneWay<PlainCalls>>({.name = "bw",
+                                                     .title = "one-way bandwidth, a window of messages in flight",
+                                                     .metric = Metric::bandwidth_mbps,
+                                                     .min_size = 1}));
+const Registration bibw(
+    pair_test<BothWays<PlainCalls>>({.name = "bibw",
+                                     .title = "two-way bandwidth, a window of messages in flight each way",
+                                     .metric = Metric::bandwidth_mbps,
+                                     .min_size = 1}));
 
 }  // namespace
 }  // namespace sluice::bench

@@ -5,16 +5,16 @@
 namespace sluice::bench {
 namespace {
 
-const Registration bw_persistent({.name = "bw_persistent",
-                                  .title = "one-way bandwidth with persistent requests",
-                                  .metric = Metric::bandwidth_mbps,
-                                  .min_size = 1,
-                                  .run = sweep<OneWay<PersistentCalls>>});
-const Registration bibw_persistent({.name = "bibw_persistent",
-                                    .title = "two-way bandwidth with persistent requests",
-                                    .metric = Metric::bandwidth_mbps,
-                                    .min_size = 1,
-                                    .run = sweep<BothWays<PersistentCalls>>});
+const Registration bw_persistent(
+    pair_test<OneWay<PersistentCalls>>({.name = "bw_persistent",
+                                        .title = "one-way bandwidth with persistent requests",
+                                        .metric = Metric::bandwidth_mbps,
+                                        .min_size = 1}));
+const Registration bibw_persistent(
+    pair_test<BothWays<PersistentCalls>>({.name = "bibw_persistent",
+                                          .title = "two-way bandwidth with persistent requests",
+                                          .metric = Metric::bandwidth_mbps,
+                                          .min_size = 1}));
 
 }  // namespace
 }  // namespace sluice::bench

@@ -18,17 +18,21 @@ Calls::Calls(Slots slots, const MessageType &type)
       type_(type.type()) {}
 
 std::string Calls::verify_statuses() const {
-  for (std::size_t slot = 0; slot < statuses_.size(); ++slot) {
-    const MPI_Status &status = statuses_[slot];
-    const Lane &lane = slots_.traffic.recv[slot];
+  return verify_counts(count_, [this](const MPI_Status &status) {
     int count = -1;
     check_mpi(MPI_Get_count(&status, type_, &count), "MPI_Get_count");
-    if (status.MPI_SOURCE != lane.peer || status.MPI_TAG != lane.tag || count != count_) {
-      return fmt::format("message {}: the status says source {}, tag {}, count {} instead of {}, {}, {}", slot,
-                         status.MPI_SOURCE, status.MPI_TAG, count, lane.peer, lane.tag, count_);
-    }
+    return count;
+  });
+}
+
+std::string Calls::compare_status(std::size_t slot, MPI_Count count, MPI_Count expected) const {
+  const MPI_Status &status = statuses_[slot];
+  const Lane &lane = slots_.traffic.recv[slot];
+  if (status.MPI_SOURCE == lane.peer && status.MPI_TAG == lane.tag && count == expected) {
+    return "";
   }
-  return "";
+  return fmt::format("message {}: the status says source {}, tag {}, count {} instead of {}, {}, {}", slot,
+                     status.MPI_SOURCE, status.MPI_TAG, count, lane.peer, lane.tag, expected);
 }
 
 void Calls::release_requests() noexcept {

@@ -29,6 +29,10 @@ struct Slots {
 // nothing else. Different slots may be used by different threads.
 class Calls {
  public:
+  // Whether messages may be of a derived datatype; whether there is the same with counts of 64 bits.
+  static constexpr bool kHasDerivedTypes = true;
+  static constexpr bool kHasLargeCounts = false;
+
   // type outlives the calls.
   Calls(Slots slots, const MessageType &type);
   Calls(const Calls &) = delete;
@@ -52,6 +56,16 @@ class Calls {
   std::string verify_statuses() const;
 
  protected:
+  // verify_statuses() with a count that `count_of` reads from a status.
+  template <class CountOf>
+  std::string verify_counts(MPI_Count expected, CountOf count_of) const {
+    for (std::size_t slot = 0; slot < statuses_.size(); ++slot) {
+      const MPI_Count count = count_of(statuses_[slot]);
+      std::string wrong = compare_status(slot, count, expected);
+      if (!wrong.empty()) return wrong;
+    }
+    return "";
+  }
   void release_requests() noexcept;
 
   Slots slots_;
@@ -60,11 +74,15 @@ class Calls {
   std::vector<MPI_Status> statuses_;
   int count_;
   MPI_Datatype type_;
+
+ private:
+  std::string compare_status(std::size_t slot, MPI_Count count, MPI_Count expected) const;
 };
 
 // MPI_Send, MPI_Recv, MPI_Isend, MPI_Irecv.
 class PlainCalls : public Calls {
  public:
+  static constexpr bool kHasLargeCounts = true;  // large_calls.hpp
   PlainCalls(Slots slots, const MessageType &type, const FamilyOptions &) : Calls(std::move(slots), type) {}
 
   // Blocking.

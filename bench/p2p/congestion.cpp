@@ -75,20 +75,18 @@ struct FanOut : Congestion, TimedByOneThread<FanOut> {
   }
 };
 
-const Registration fan_in({.name = "bw_fan_in",
-                           .title = "bandwidth into rank 0 from all other ranks at once",
-                           .family = Family::fan,
-                           .metric = Metric::bandwidth_mbps,
-                           .max_ranks = 0,
-                           .min_size = 1,
-                           .run = sweep<FanIn>});
-const Registration fan_out({.name = "bw_fan_out",
-                            .title = "bandwidth out of rank 0 to all other ranks at once",
-                            .family = Family::fan,
-                            .metric = Metric::bandwidth_mbps,
-                            .max_ranks = 0,
-                            .min_size = 1,
-                            .run = sweep<FanOut>});
+const Registration fan_in(pair_test<FanIn>({.name = "bw_fan_in",
+                                            .title = "bandwidth into rank 0 from all other ranks at once",
+                                            .family = Family::fan,
+                                            .metric = Metric::bandwidth_mbps,
+                                            .max_ranks = 0,
+                                            .min_size = 1}));
+const Registration fan_out(pair_test<FanOut>({.name = "bw_fan_out",
+                                              .title = "bandwidth out of rank 0 to all other ranks at once",
+                                              .family = Family::fan,
+                                              .metric = Metric::bandwidth_mbps,
+                                              .max_ranks = 0,
+                                              .min_size = 1}));
 
 }  // namespace
 }  // namespace sluice::bench

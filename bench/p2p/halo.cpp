@@ -58,14 +58,12 @@ struct Halo : PairTest, TimedByOneThread<Halo<kDimensions>> {
   static Summary result(const Summary &times_us, std::uint64_t, std::size_t, int) { return times_us; }
 };
 
-const Registration halo_2d({.name = "halo_2d",
-                            .title = "faces exchanged with all neighbours in a torus of two dimensions",
-                            .max_ranks = 0,
-                            .run = sweep<Halo<2>>});
-const Registration halo_3d({.name = "halo_3d",
-                            .title = "faces exchanged with all neighbours in a torus of three dimensions",
-                            .max_ranks = 0,
-                            .run = sweep<Halo<3>>});
+const Registration halo_2d(pair_test<Halo<2>>(
+    {.name = "halo_2d", .title = "faces exchanged with all neighbours in a torus of two dimensions", .max_ranks = 0}));
+const Registration halo_3d(
+    pair_test<Halo<3>>({.name = "halo_3d",
+                        .title = "faces exchanged with all neighbours in a torus of three dimensions",
+                        .max_ranks = 0}));
 
 }  // namespace
 }  // namespace sluice::bench

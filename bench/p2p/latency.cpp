@@ -23,14 +23,14 @@ Loop latency_loop(std::uint64_t size_bytes) {
 
 namespace {
 
-constexpr auto kRunPingPong = sweep<PingPong<PlainCalls>>;
+using Plain = PingPong<PlainCalls>;
 
-const Registration latency({.name = "latency", .title = "ping-pong between two ranks", .run = kRunPingPong});
-const Registration multi_lat({.name = "multi_lat",
-                              .title = "ping-pong of all pairs at once; the slowest pair of each iteration",
-                              .max_ranks = 0,
-                              .is_paired = true,
-                              .run = kRunPingPong});
+const Registration latency(pair_test<Plain>({.name = "latency", .title = "ping-pong between two ranks"}));
+const Registration multi_lat(
+    pair_test<Plain>({.name = "multi_lat",
+                      .title = "ping-pong of all pairs at once; the slowest pair of each iteration",
+                      .max_ranks = 0,
+                      .is_paired = true}));
 
 }  // namespace
 }  // namespace sluice::bench

@@ -80,7 +80,7 @@ void run_threads(Session &session) {
     throw AgreedError("latency_mt needs at least one thread of each rank: -t 2");
   }
   if (session.options().route != Route::direct) {
-    throw AgreedError("latency_mt has no naive form: a device module serves one thread");
+    throw AgreedError("latency_mt has no form that is done by hand: a device module serves one thread");
   }
   const bool is_refused = session.world().thread_level() < MPI_THREAD_MULTIPLE;
   session.world().agree(is_refused ? "latency_mt: this MPI does not let several threads call it" : "");
@@ -88,10 +88,10 @@ void run_threads(Session &session) {
   sweep<ThreadedPingPong>(session);
 }
 
-const Registration latency_mt({.name = "latency_mt",
-                               .title = "ping-pong of several threads at once (-t)",
-                               .needs_threads = true,
-                               .run = run_threads});
+const Registration latency_mt(pair_test<ThreadedPingPong>({.name = "latency_mt",
+                                                           .title = "ping-pong of several threads at once (-t)",
+                                                           .needs_threads = true,
+                                                           .run = run_threads}));
 
 }  // namespace
 }  // namespace sluice::bench

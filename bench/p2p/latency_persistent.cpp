@@ -5,9 +5,8 @@
 namespace sluice::bench {
 namespace {
 
-const Registration latency_persistent({.name = "latency_persistent",
-                                       .title = "ping-pong with persistent requests",
-                                       .run = sweep<PingPong<PersistentCalls>>});
+const Registration latency_persistent(pair_test<PingPong<PersistentCalls>>(
+    {.name = "latency_persistent", .title = "ping-pong with persistent requests"}));
 
 }  // namespace
 }  // namespace sluice::bench

@@ -26,20 +26,18 @@ struct MessageRate : OneWay<PlainCalls> {
   }
 };
 
-const Registration mbw_mr({.name = "mbw_mr",
-                           .title = "bandwidth and message rate of all pairs at once",
-                           .metric = Metric::bandwidth_mbps,
-                           .max_ranks = 0,
-                           .is_paired = true,
-                           .min_size = 1,
-                           .run = sweep<Bandwidth>});
-const Registration message_rate({.name = "message_rate",
-                                 .title = "messages a second of all pairs at once",
-                                 .metric = Metric::rate_per_s,
-                                 .max_ranks = 0,
-                                 .is_paired = true,
-                                 .default_range = "8:4096",
-                                 .run = sweep<MessageRate>});
+const Registration mbw_mr(pair_test<Bandwidth>({.name = "mbw_mr",
+                                                .title = "bandwidth and message rate of all pairs at once",
+                                                .metric = Metric::bandwidth_mbps,
+                                                .max_ranks = 0,
+                                                .is_paired = true,
+                                                .min_size = 1}));
+const Registration message_rate(pair_test<MessageRate>({.name = "message_rate",
+                                                        .title = "messages a second of all pairs at once",
+                                                        .metric = Metric::rate_per_s,
+                                                        .max_ranks = 0,
+                                                        .is_paired = true,
+                                                        .default_range = "8:4096"}));
 
 }  // namespace
 }  // namespace sluice::bench

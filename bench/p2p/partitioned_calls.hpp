@@ -17,6 +17,8 @@ int partitions_of(std::uint64_t size_bytes, int wanted);
 
 class PartitionedCalls : public StartedCalls<PartitionedCalls> {
  public:
+  static constexpr bool kHasDerivedTypes = false;
+
   // Throws MpiError, also when this MPI has no partitioned messages.
   PartitionedCalls(Slots slots, const MessageType &type, const FamilyOptions &options);
 

@@ -7,10 +7,8 @@
 namespace sluice::bench {
 namespace {
 
-const Registration partitioned_latency({.name = "partitioned_latency",
-                                        .title = "ping-pong with partitioned messages of MPI-4",
-                                        .min_size = 1,
-                                        .run = sweep<PingPong<PartitionedCalls>>});
+const Registration partitioned_latency(pair_test<PingPong<PartitionedCalls>>(
+    {.name = "partitioned_latency", .title = "ping-pong with partitioned messages of MPI-4", .min_size = 1}));
 
 }  // namespace
 }  // namespace sluice::bench

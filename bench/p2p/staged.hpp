@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The paper's naive baseline: copy down, MPI on host memory, copy up, with the vendor's plain blocking copy.
+// What a program does by hand: the paper's naive baseline (copy down, MPI on host memory, copy up, with the vendor's
+// plain blocking copy), or packing, MPI on contiguous memory, unpacking.
 #pragma once
 
 #include <cstddef>
@@ -14,8 +15,8 @@
 
 namespace sluice::bench {
 
-// The functions of SomeCalls on staged messages. In a window each message has its own staging memory, and a received
-// message is copied up while later ones arrive.
+// The functions of SomeCalls on messages that are moved through a StagingPlace. In a window each message has its own
+// staging memory, and a received message is copied up while later ones arrive.
 template <class SomeCalls>
 class Staged {
  public:
@@ -66,12 +67,12 @@ class Staged {
   }
   void stage_down(std::size_t slot) {
     if (place_.is_staged()) {
-      place_.module->copy(staged_.send[slot], device_.send[slot], size_bytes_);
+      place_.stage_down(staged_.send[slot], device_.send[slot], size_bytes_);
     }
   }
   void stage_up(std::size_t slot) {
     if (place_.is_staged()) {
-      place_.module->copy(device_.recv[slot], staged_.recv[slot], size_bytes_);
+      place_.stage_up(device_.recv[slot], staged_.recv[slot], size_bytes_);
     }
   }
 

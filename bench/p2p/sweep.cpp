@@ -5,10 +5,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 
 #include "bench/measure/chosen_loop.hpp"
 #include "bench/measure/in_turns.hpp"
 #include "bench/memory/message_buffer.hpp"
+#include "bench/memory/message_layout.hpp"
+#include "bench/memory/packer.hpp"
 #include "bench/mpi/agreed_stop.hpp"
 #include "bench/mpi/rank_samples.hpp"
 #include "bench/report/failure_text.hpp"
@@ -19,11 +22,11 @@ namespace {
 
 constexpr std::uint64_t kCheckBudgetBytes = std::uint64_t{64} << 20;
 
-std::vector<MessageBuffer> some_buffers(Session &session, std::uint64_t size_bytes, std::size_t n) {
+std::vector<MessageBuffer> some_buffers(Session &session, const MessageLayout &layout, std::size_t n) {
   std::vector<MessageBuffer> buffers;
   buffers.reserve(n);
   for (std::size_t i = 0; i < n; ++i) {
-    buffers.emplace_back(session.module(), session.memory(), size_bytes);
+    buffers.emplace_back(session.module(), session.memory(), layout);
   }
   return buffers;
 }
@@ -48,9 +51,9 @@ struct MessageBuffers {
 };
 
 // At least one buffer for each direction that has messages; n_most: not more. Throws DeviceError.
-MessageBuffers make_buffers(Session &session, std::uint64_t size_bytes, const Traffic &traffic, std::size_t n_most) {
-  return {some_buffers(session, size_bytes, std::min(n_most, traffic.send.size())),
-          some_buffers(session, size_bytes, std::min(n_most, traffic.recv.size()))};
+MessageBuffers make_buffers(Session &session, const MessageLayout &layout, const Traffic &traffic, std::size_t n_most) {
+  return {some_buffers(session, layout, std::min(n_most, traffic.send.size())),
+          some_buffers(session, layout, std::min(n_most, traffic.recv.size()))};
 }
 
 // The pointers of the traffic's messages, spread over the buffers one after the other.
@@ -63,23 +66,31 @@ struct SizeSetup {
   // n_most: buffers for each direction. Throws DeviceError and MpiError.
   SizeSetup(Session &session, const PairSweep &test, const Party &party, std::uint64_t size_bytes,
             const Traffic &traffic, std::size_t n_most)
-      : type(size_bytes) {
+      : type(size_bytes, session.options().family.message, session.options().family.has_large_counts),
+        bytes(size_bytes) {
     const Options &options = session.options();
+    const MessageLayout layout = layout_of(options.family.message, size_bytes);
     if (options.route != Route::naive) {
-      buffers = make_buffers(session, size_bytes, traffic, n_most);
-      direct = test.make_direct(party, make_slots(buffers, traffic), type, options.family);
+      buffers = make_buffers(session, layout, traffic, n_most);
+      const auto make = options.family.has_large_counts ? test.make_large : test.make_direct;
+      direct = make(party, make_slots(buffers, traffic), type, options.family);
     }
     if (options.route != Route::direct) {
-      naive_buffers = make_buffers(session, size_bytes, traffic, n_most);
-      const StagingPlace place{session.module(), session.memory(), options.naive_staging};
-      naive = test.make_naive(party, place, make_slots(naive_buffers, traffic), type, options.family);
+      naive_buffers = make_buffers(session, layout, traffic, n_most);
+      if (options.by_hand == ByHand::packing) {
+        packer.emplace(session.module(), session.memory(), layout);
+      }
+      const StagingPlace place{session.module(), session.memory(), options.naive_staging, packer ? &*packer : nullptr};
+      naive = test.make_naive(party, place, make_slots(naive_buffers, traffic), bytes, options.family);
     }
   }
 
   MessageType type;
+  MessageType bytes;  // what is moved by hand has no gaps
   MessageBuffers buffers;
   // Memory that no MPI has ever seen: a GPU-aware one may change how the vendor's copies treat memory passed to it.
   MessageBuffers naive_buffers;
+  std::optional<Packer> packer;
   std::unique_ptr<RouteRun> direct;  // null when only the other is asked for
   std::unique_ptr<RouteRun> naive;
 };
@@ -102,13 +113,13 @@ std::string verify_check(const MessageBuffers &buffers, const Traffic &traffic, 
     const MessageBuffer &buffer = buffers.recv[slot];
     const Lane &lane = traffic.recv[slot];
     if (const auto wrong = buffer.verify(sent_by(lane.peer, iteration, lane), scratch)) {
-      return fmt::format("received message {}, {}", slot, describe(*wrong, buffer.size_bytes()));
+      return fmt::format("received message {}, {}", slot, describe(*wrong, buffer.extent_bytes()));
     }
   }
   for (std::size_t slot = 0; slot < buffers.send.size(); ++slot) {
     const MessageBuffer &buffer = buffers.send[slot];
     if (const auto wrong = buffer.verify(sent_by(rank, iteration, traffic.send[slot]), scratch)) {
-      return fmt::format("sent message {} was changed, {}", slot, describe(*wrong, buffer.size_bytes()));
+      return fmt::format("sent message {} was changed, {}", slot, describe(*wrong, buffer.extent_bytes()));
     }
   }
   return "";
@@ -127,7 +138,7 @@ class Sweep {
 
   void run() {
     const Options &options = session_.options();
-    session_.begin({options.route == Route::compare ? std::vector<std::string>{"direct", "naive"}
+    session_.begin({options.route == Route::compare ? std::vector<std::string>{"direct", by_hand_name(options)}
                                                     : std::vector<std::string>{"direct"},
                     test_.extra_columns()});
     for (const std::uint64_t size : options.sizes) {
@@ -166,7 +177,8 @@ class Sweep {
       failure = check(*setup->direct, "direct", setup->buffers, traffic, n_iterations, size);
     }
     if (setup->naive && failure.empty()) {
-      failure = check(*setup->naive, "naive", setup->naive_buffers, traffic, n_iterations, size);
+      failure =
+          check(*setup->naive, by_hand_name(session_.options()), setup->naive_buffers, traffic, n_iterations, size);
     }
     return failure;
   }
@@ -196,7 +208,7 @@ class Sweep {
     prepare_check(setup->buffers, traffic, party_.rank, 0, scratch_);
     prepare_check(setup->naive_buffers, traffic, party_.rank, 0, scratch_);
     if (setup->direct) row.series.push_back({"direct", {}});
-    if (setup->naive) row.series.push_back({"naive", {}});
+    if (setup->naive) row.series.push_back({by_hand_name(options), {}});
     const BlockBudget budget(options.time_cap_s, options.precision_percent);
     const auto time_block = [&](bool is_naive) {
       if (!is_naive && setup->direct) row.series.front().blocks.push_back(time(*setup->direct, loop, size));

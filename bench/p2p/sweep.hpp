@@ -8,12 +8,14 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
 #include "bench/catalogue.hpp"
 #include "bench/measure/sampling.hpp"
 #include "bench/p2p/calls.hpp"
+#include "bench/p2p/large_calls.hpp"
 #include "bench/p2p/staged.hpp"
 #include "bench/p2p/traffic.hpp"
 #include "bench/report/row.hpp"
@@ -82,10 +84,18 @@ struct PairSweep {
   std::unique_ptr<RouteRun> (*make_direct)(const Party &, Slots, const MessageType &, const FamilyOptions &);
   std::unique_ptr<RouteRun> (*make_naive)(const Party &, const StagingPlace &, Slots, const MessageType &,
                                           const FamilyOptions &);
+  // With --large-count, which tests of other than plain calls do not take.
+  std::unique_ptr<RouteRun> (*make_large)(const Party &, Slots, const MessageType &, const FamilyOptions &);
 };
 
 // Collective. Throws AgreedError for what all ranks know, other exceptions for what only this one does.
 void run_pair_sweep(Session &session, const PairSweep &test);
+
+template <class Test, class Calls>
+std::unique_ptr<RouteRun> make_route(const Party &party, Slots slots, const MessageType &type,
+                                     const FamilyOptions &options) {
+  return std::make_unique<RouteRunOf<Test, Calls>>(party, std::move(slots), type, options);
+}
 
 template <class Test>
 void sweep(Session &session) {
@@ -99,14 +109,23 @@ void sweep(Session &session) {
                 .result = Test::result,
                 .extra_columns = Test::extra_columns,
                 .extras = Test::extras,
-                .make_direct = [](const Party &party, Slots slots, const MessageType &type,
-                                  const FamilyOptions &options) -> std::unique_ptr<RouteRun> {
-                  return std::make_unique<RouteRunOf<Test, Way>>(party, std::move(slots), type, options);
-                },
+                .make_direct = make_route<Test, Way>,
                 .make_naive = [](const Party &party, const StagingPlace &place, Slots slots, const MessageType &type,
                                  const FamilyOptions &options) -> std::unique_ptr<RouteRun> {
                   return std::make_unique<RouteRunOf<Test, Staged<Way>>>(party, place, std::move(slots), type, options);
-                }});
+                },
+                .make_large = make_route<Test, std::conditional_t<Way::kHasLargeCounts, LargeCalls, Way>>});
+}
+
+// The test as it registers itself: `info`, and what follows from the class.
+template <class Test>
+TestInfo pair_test(TestInfo info) {
+  info.has_derived_types = Test::Way::kHasDerivedTypes;
+  info.has_large_counts = Test::Way::kHasLargeCounts;
+  if (!info.run) {
+    info.run = sweep<Test>;
+  }
+  return info;
 }
 
 // The usual timed loop; `Test` is the test itself, so that a test with threads can have its own.

@@ -17,10 +17,10 @@ namespace {
 
 using nlohmann::json;
 
-const char *route_name(Route route) {
-  switch (route) {
+const char *route_name(const Options &options) {
+  switch (options.route) {
     case Route::naive:
-      return "naive";
+      return by_hand_name(options);
     case Route::compare:
       return "compare";
     default:
@@ -103,6 +103,15 @@ json to_json(const Row &row, const Options &options, const Columns &columns) {
   return text;
 }
 
+json datatype_json(const DerivedType &type) {
+  json text = {{"kind", word_of(type.kind)}};
+  if (type.has_gaps()) {
+    text["stride_bytes"] = type.stride_bytes;
+    text["block_bytes"] = type.block_bytes;
+  }
+  return text;
+}
+
 json family_json(const Options &options) {
   const FamilyOptions &family = options.family;
   switch (options.test->family) {
@@ -119,7 +128,10 @@ json family_json(const Options &options) {
               {"window", word_of(family.window)},
               {"epoch", word_of(family.epoch)}};
     default:
-      return {{"threads", options.test->needs_threads ? family.n_threads : 1}, {"partitions", family.n_partitions}};
+      return {{"threads", options.test->needs_threads ? family.n_threads : 1},
+              {"partitions", family.n_partitions},
+              {"datatype", datatype_json(family.message)},
+              {"large_counts", family.has_large_counts}};
   }
 }
 
@@ -127,7 +139,7 @@ json options_json(const Options &options) {
   const auto count = [](const std::optional<std::uint64_t> &value) { return value ? json(*value) : json(nullptr); };
   return {{"device", options.device},
           {"placement", {memory_name(options.placement[0]), memory_name(options.placement[1])}},
-          {"route", route_name(options.route)},
+          {"route", route_name(options)},
           {"naive_staging", options.naive_staging == NaiveStaging::pinned ? "pinned" : "pageable"},
           {"iterations", count(options.iterations)},
           {"warmup", count(options.warmup)},

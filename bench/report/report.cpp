@@ -81,7 +81,12 @@ void Report::begin(RunRecord run, Columns columns) {
   for (std::size_t rank = 0; rank < run_.ranks.size(); ++rank) {
     print_rank(rank);
   }
-  if (options_.route != Route::direct) {
+  if (options_.family.message.is_derived()) {
+    fmt::print("# Messages: {}\n", describe(options_.family.message));
+  }
+  if (options_.route != Route::direct && options_.by_hand == ByHand::packing) {
+    fmt::print("# Packed: the program packs into contiguous memory of the same kind, and unpacks\n");
+  } else if (options_.route != Route::direct) {
     fmt::print("# Naive: the program stages by hand in {} host memory\n",
                options_.naive_staging == NaiveStaging::pinned ? "pinned" : "pageable");
   }

@@ -60,7 +60,8 @@ std::string Table::heading(const Columns &columns) const {
   const Metric metric = options_.test->metric;
   std::string text = fmt::format("{:<{}}", "# Size", kSizeWidth);
   if (options_.route == Route::compare) {
-    text += column("direct") + column("naive") + column("direct/naive") + column("[min..max]", kSpreadWidth);
+    text += column("direct") + column(by_hand_name(options_)) +
+            column(fmt::format("direct/{}", by_hand_name(options_))) + column("[min..max]", kSpreadWidth);
   } else if (columns.series.size() > 1) {
     for (const std::string &name : columns.series) {
       text += column(name, kNamedWidth);

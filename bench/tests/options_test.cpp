@@ -13,16 +13,17 @@
 namespace sluice::bench {
 namespace {
 
-const std::array kTests{TestInfo{.name = "latency", .title = "t"},
-                        TestInfo{.name = "bw", .title = "t", .metric = Metric::bandwidth_mbps, .min_size = 1},
-                        TestInfo{.name = "copies", .title = "t", .has_placement = false, .needs_device = true},
-                        TestInfo{.name = "adds",
-                                 .title = "t",
-                                 .family = Family::coll,
-                                 .default_range = "1M",
-                                 .has_element_type = true,
-                                 .has_operation = true},
-                        TestInfo{.name = "waits", .title = "t", .family = Family::coll, .has_sizes = false}};
+const std::array kTests{
+    TestInfo{.name = "latency", .title = "t", .has_large_counts = true, .has_derived_types = true},
+    TestInfo{.name = "bw", .title = "t", .metric = Metric::bandwidth_mbps, .min_size = 1, .has_derived_types = true},
+    TestInfo{.name = "copies", .title = "t", .has_placement = false, .needs_device = true},
+    TestInfo{.name = "adds",
+             .title = "t",
+             .family = Family::coll,
+             .default_range = "1M",
+             .has_element_type = true,
+             .has_operation = true},
+    TestInfo{.name = "waits", .title = "t", .family = Family::coll, .has_sizes = false}};
 
 Options parse(const std::vector<std::string> &arguments) {
   return parse_options(arguments, kTests);
@@ -59,6 +60,36 @@ TEST(Options, AreThoseOfEachTest_WhenSeveralAreNamed) {
   expect_error({"latency,frob"}, "test 'frob' is unknown");
   expect_error({"latency,,bw"}, "no test was named");
   EXPECT_THROW(parse_runs({"latency,waits", "-m", "8"}, kTests), OptionError);
+}
+
+TEST(Options, TakeDatatypes_AsOsuWritesThem) {
+  const DerivedType type = parse({"latency", "-D", "vect:96:40", "--sizes", "8,40,4000"}).family.message;
+  EXPECT_EQ(type.kind, TypeKind::vector);
+  EXPECT_EQ(type.stride_bytes, 96U);
+  EXPECT_EQ(type.block_bytes, 40U);
+  EXPECT_EQ(parse({"bw", "-D", "cont"}).family.message.kind, TypeKind::contiguous);
+  EXPECT_FALSE(parse({"bw"}).family.message.is_derived());
+  const Options packed = parse({"latency", "-D", "struct", "--compare-packed"});
+  EXPECT_EQ(packed.route, Route::compare);
+  EXPECT_STREQ(by_hand_name(packed), "packed");
+  EXPECT_EQ(packed.repeat, 5U);
+  expect_error({"latency", "-D", "frob"}, "no such type");
+  expect_error({"latency", "-D", "vector:8"}, ":STRIDE:BLOCK");
+  expect_error({"latency", "-D", "cont:16:8"}, ":STRIDE:BLOCK");
+  expect_error({"latency", "-D", "vector:8:16"}, "strides as many or more");
+  expect_error({"latency", "-D", "vector:8:0"}, "1 byte or more");
+  expect_error({"latency", "-D", "struct:100:10"}, "multiple of 8");
+  expect_error({"latency", "-D", "vector", "--sizes", "100"}, "multiples of 64, its block, not 100");
+  expect_error({"latency", "--packed"}, "need a datatype to pack");
+  expect_error({"latency", "-D", "vector", "--packed", "--naive"}, "exclude each other");
+  expect_error({"latency", "-d", "x", "-D", "vector", "--naive"}, "is --packed or --compare-packed");
+  expect_error({"adds", "-D", "vector"}, "takes no -D");
+}
+
+TEST(Options, TakeLargeCounts_WhereTheCallsAreThere) {
+  EXPECT_TRUE(parse({"latency", "--large-count"}).family.has_large_counts);
+  expect_error({"bw", "--large-count"}, "bw has no form with --large-count");
+  expect_error({"latency", "-d", "x", "--naive", "--large-count"}, "that is done by hand");
 }
 
 TEST(Options, AreOsuDefaults_WhenOnlyTheTestIsGiven) {

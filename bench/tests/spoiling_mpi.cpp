@@ -10,6 +10,7 @@
 //              element  one element in the middle is wrong by one bit
 //              outside  a byte behind the message
 //              skip     barriers do not wait
+//              at       the byte SPOIL_OFFSET behind the first address, of the message or of a gap
 //              none
 // SPOIL_MIN_BYTES: what is smaller is left alone, among it all that the benchmark says to itself.
 #include <dlfcn.h>
@@ -93,6 +94,9 @@ void spoil(const Region &region) {
     std::swap_ranges(bytes, bytes + block, bytes + block);
   } else if (mode() == "element") {
     bytes[n / 2] ^= 1U;
+  } else if (mode() == "at") {
+    const char *const offset = std::getenv("SPOIL_OFFSET");
+    bytes[offset != nullptr ? std::strtoull(offset, nullptr, 10) : 0] ^= 1U;
   } else if (mode() == "outside") {
     bytes[n] ^= 1U;
   }

@@ -64,6 +64,41 @@ sluice_result_t host_free(int32_t, void *memory) {
   return SLUICE_SUCCESS;
 }
 
+// Queues that are always idle: what is enqueued is done at once.
+sluice_result_t queue_create(int32_t, sluice_queue_t **queue) {
+  static char any;
+  *queue = reinterpret_cast<sluice_queue_t *>(&any);
+  return SLUICE_SUCCESS;
+}
+
+sluice_result_t queue_destroy(sluice_queue_t *) {
+  return SLUICE_SUCCESS;
+}
+
+sluice_result_t copy_bytes(void *dst, const void *src, size_t size_bytes) {
+  std::memcpy(dst, src, size_bytes);
+  if (++n_copies == knob_value(kKnobs[1]) && size_bytes > 0) {
+    static_cast<unsigned char *>(dst)[size_bytes - 1] ^= 1U;
+  }
+  return SLUICE_SUCCESS;
+}
+
+sluice_result_t enqueue_copies(sluice_queue_t *, const sluice_copy_t *copies, size_t n) {
+  for (size_t i = 0; i < n; ++i) {
+    copy_bytes(copies[i].dst, copies[i].src, copies[i].size_bytes);
+  }
+  return SLUICE_SUCCESS;
+}
+
+sluice_result_t enqueue_ticket(sluice_queue_t *, uint64_t *ticket) {
+  *ticket = 1;
+  return SLUICE_SUCCESS;
+}
+
+sluice_result_t test_ticket(sluice_queue_t *, uint64_t) {
+  return SLUICE_SUCCESS;
+}
+
 sluice_result_t program_set_device(int32_t device) {
   return device == 0 ? SLUICE_SUCCESS : SLUICE_ERROR_NO_DEVICE;
 }
@@ -74,14 +109,6 @@ sluice_result_t program_alloc(sluice_memory_kind_t, size_t size_bytes, void **me
 
 sluice_result_t program_free(void *memory) {
   std::free(memory);
-  return SLUICE_SUCCESS;
-}
-
-sluice_result_t program_copy(void *dst, const void *src, size_t size_bytes) {
-  std::memcpy(dst, src, size_bytes);
-  if (++n_copies == knob_value(kKnobs[1]) && size_bytes > 0) {
-    static_cast<unsigned char *>(dst)[size_bytes - 1] ^= 1U;
-  }
   return SLUICE_SUCCESS;
 }
 
@@ -102,10 +129,16 @@ sluice_backend_t make_table() {
   table.device_info = device_info;
   table.host_alloc = host_alloc;
   table.host_free = host_free;
+  table.queue_create = queue_create;
+  table.queue_destroy = queue_destroy;
+  table.enqueue_copies = enqueue_copies;
+  table.enqueue_ticket = enqueue_ticket;
+  table.test_ticket = test_ticket;
+  table.wait_ticket = test_ticket;
   table.program_set_device = program_set_device;
   table.program_alloc = program_alloc;
   table.program_free = program_free;
-  table.program_copy = program_copy;
+  table.program_copy = copy_bytes;
   table.program_synchronize = program_synchronize;
   return table;
 }

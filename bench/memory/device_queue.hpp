@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A queue of the selected device, as a program would have one of its own: batches of copies.
+#pragma once
+
+#include <sluice/backend.h>
+
+#include <span>
+
+#include "bench/memory/device_module.hpp"
+
+namespace sluice::bench {
+
+// Destroyed with what is queued done (a runtime that refuses is reported on stderr). One thread.
+class DeviceQueue {
+ public:
+  // On the module's selected device. module outlives the queue. Throws DeviceError, as all functions.
+  explicit DeviceQueue(DeviceModule &module);
+  DeviceQueue(const DeviceQueue &) = delete;
+  DeviceQueue &operator=(const DeviceQueue &) = delete;
+  ~DeviceQueue();
+
+  // Returns before the copies are done; addresses as sluice_backend_t::enqueue_copies takes them. Hot.
+  void enqueue(std::span<const sluice_copy_t> copies);
+  // Blocks until everything enqueued is done. Hot.
+  void wait();
+
+ private:
+  DeviceModule &module_;
+  sluice_queue_t *queue_ = nullptr;
+};
+
+}  // namespace sluice::bench
