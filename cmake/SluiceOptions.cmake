@@ -66,3 +66,8 @@ endfunction()
 # The public and the contract headers.
 add_library(sluice_headers INTERFACE)
 target_include_directories(sluice_headers INTERFACE ${CMAKE_SOURCE_DIR}/include)
+
+# The bodies of kernels: headers alone. Sums are computed as they are written: no product is fused with a sum.
+add_library(sluice_kernels INTERFACE)
+target_include_directories(sluice_kernels INTERFACE ${CMAKE_SOURCE_DIR}/kernels)
+target_compile_options(sluice_kernels INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-ffp-contract=off>)
