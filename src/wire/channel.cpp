@@ -9,6 +9,7 @@
 #include <functional>
 #include <string>
 
+#include "base/knobs.hpp"
 #include "wire/host.hpp"
 
 namespace sluice::wire {
@@ -23,7 +24,8 @@ Status check(int code, const char *what) {
                        std::string("Sluice's own communicator: ") + what + ": " + text + "; messages are staged");
 }
 
-// The same number for all processes of one running kernel, and for no others.
+// The same number for all processes of one running kernel, and for no others; as far as SLUICE_NODE does not divide
+// them.
 std::uint64_t node_id() {
   std::ifstream file("/proc/sys/kernel/random/boot_id");
   std::string id;
@@ -31,7 +33,7 @@ std::uint64_t node_id() {
     char name[256] = "";
     if (gethostname(name, sizeof name - 1) == 0) id = name;
   }
-  return std::hash<std::string>()(id);
+  return std::hash<std::string>()(id + Knobs::process().text("SLUICE_NODE"));
 }
 
 std::uint64_t random_number() {
@@ -48,12 +50,13 @@ Channel &Channel::process() {
 }
 
 Status Channel::open(bool allows, bool wants, const CollectiveTerms &terms) {
-  // Any who forbids, any who wants, the longest threshold, any who would leave calls out.
-  std::uint64_t votes[4] = {allows ? 0U : 1U, wants ? 1U : 0U, terms.threshold_bytes, terms.may_leave_out ? 1U : 0U};
+  // Any who forbids, any who wants, the longest thresholds, any who would leave calls out.
+  std::uint64_t votes[5] = {allows ? 0U : 1U, wants ? 1U : 0U, terms.threshold_bytes, terms.levels_threshold_bytes,
+                            terms.may_leave_out ? 1U : 0U};
   Status status =
-      check(host().MPI_Allreduce(MPI_IN_PLACE, votes, 4, MPI_UINT64_T, MPI_MAX, MPI_COMM_WORLD), "agreement");
+      check(host().MPI_Allreduce(MPI_IN_PLACE, votes, 5, MPI_UINT64_T, MPI_MAX, MPI_COMM_WORLD), "agreement");
   if (!status.is_ok() || votes[0] != 0 || votes[1] == 0) return status;
-  terms_ = {votes[2], votes[3] != 0};
+  terms_ = {votes[2], votes[3], votes[4] != 0};
   status = check(host().MPI_Comm_dup(MPI_COMM_WORLD, &comm_), "MPI_Comm_dup");
   if (!status.is_ok()) return status;
   status = agree();

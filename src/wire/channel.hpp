@@ -14,8 +14,9 @@ namespace sluice::wire {
 // What the knobs say of collective operations, which all ranks must take the same way: the agreed ones.
 struct CollectiveTerms {
   static constexpr std::uint64_t kNever = ~std::uint64_t{0} >> 1U;
-  std::uint64_t threshold_bytes = kNever;  // from this length on the ranks of a node look at a call together
-  bool may_leave_out = true;               // not at every one, when they had better not (ops/coll/node_group.hpp)
+  std::uint64_t threshold_bytes = kNever;         // from this length on the ranks of a node look at a call together
+  std::uint64_t levels_threshold_bytes = kNever;  // from this length on those of several nodes ask for two levels
+  bool may_leave_out = true;  // not at every one, when they had better not (ops/coll/node_group.hpp)
 };
 
 // What a private message is; part of its tag (docs/protocol.md, "Messages").
@@ -44,6 +45,8 @@ class Channel {
   [[nodiscard]] bool is_local(int rank) const noexcept {
     return nodes_[static_cast<std::size_t>(rank)] == nodes_[static_cast<std::size_t>(rank_)];
   }
+  // A number for the node of `rank` of MPI_COMM_WORLD, the same for all ranks there.
+  [[nodiscard]] std::uint64_t node_of(int rank) const noexcept { return nodes_[static_cast<std::size_t>(rank)]; }
   // The same on all ranks.
   [[nodiscard]] const CollectiveTerms &terms() const noexcept { return terms_; }
   // Several threads may call MPI at once.

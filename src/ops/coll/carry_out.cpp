@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "ops/coll/node_call.hpp"
+#include "ops/coll/two_level.hpp"
 #include "ops/request/collective.hpp"
 #include "progress/host_turns.hpp"
 #include "progress/tracked_requests.hpp"
@@ -132,6 +133,9 @@ bool needs_member() noexcept {
 
 int plan_and_execute(Call *call, const Member *member, Sides *sides, const Status &classified) {
   if (int result = MPI_SUCCESS; member != nullptr && carry_out_on_node(*call, *member, *sides, classified, &result)) {
+    return result;
+  }
+  if (int result = MPI_SUCCESS; member != nullptr && carry_out_in_levels(*call, *member, *sides, classified, &result)) {
     return result;
   }
   if (!classified.is_ok()) return raise(call->comm, classified);

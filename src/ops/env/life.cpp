@@ -20,6 +20,7 @@
 #include "device/queue.hpp"
 #include "device/registry.hpp"
 #include "device/staging_pool.hpp"
+#include "ops/coll/node_levels.hpp"
 #include "ops/datatype/layout_of.hpp"
 #include "ops/p2p/comm_state.hpp"
 #include "ops/p2p/permissions.hpp"
@@ -74,6 +75,8 @@ void open_channel() {
   const bool has_use = knobs.text("SLUICE_P2P_IPC") != "off" || knobs.text("SLUICE_P2P_PIPELINE") != "none";
   wire::CollectiveTerms terms;
   if (knobs.text("SLUICE_COLL_IPC") != "off") terms.threshold_bytes = collective_threshold();
+  if (knobs.text("SLUICE_COLL_LEVELS") != "off")
+    terms.levels_threshold_bytes = knobs.bytes("SLUICE_COLL_LEVELS_THRESHOLD");
   terms.may_leave_out = knobs.text("SLUICE_COLL_IPC") != "always";
   const Status status = wire::Channel::process().open(has_use, device::Registry::process().may_have_devices(), terms);
   if (!status.is_ok()) log::error("ops", status.message());
@@ -89,6 +92,8 @@ void close_channel() {
     if (wait_in_turns(&request, MPI_STATUS_IGNORE) != MPI_SUCCESS) log::warn("ops", "the last barrier failed");
   }
   if (!Permissions::process().drain()) log::warn("ops", "the last permissions were not received");
+  // Its levels have communicators, which go together while there is a channel.
+  if (const CommStatePtr world = state_of(MPI_COMM_WORLD); world != nullptr) world->node_levels.reset();
   release_comm_states();
   channel.close();
 }

@@ -13,7 +13,8 @@ namespace sluice::ops {
 
 namespace coll {
 class NodeGroup;
-}
+class NodeLevels;
+}  // namespace coll
 
 struct CommState {
   // The rank in MPI_COMM_WORLD of each rank of the (remote) group; -1 for a process outside of it.
@@ -26,6 +27,9 @@ struct CommState {
   // the communicator, of which MPI allows one at a time.
   std::shared_ptr<coll::NodeGroup> node_group;
   bool has_sought_node_group = false;
+  // Of several nodes: the same for what lies across them (ops/coll/node_levels.hpp).
+  std::shared_ptr<coll::NodeLevels> node_levels;
+  bool has_sought_node_levels = false;
   // Messages that a probe has taken off the host MPI's queue.
   Claims claims;
 };

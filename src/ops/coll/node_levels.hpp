@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// NodeLevels: the ranks of a communicator by the nodes that they lie on, with a communicator inside each node and one
+// across the nodes for each lane. Hangs on the communicator, and goes with it.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "base/status.hpp"
+#include "ops/coll/attempts.hpp"
+#include "ops/coll/member.hpp"
+#include "wire/mpi.hpp"
+
+namespace sluice::ops {
+struct CommState;
+}
+
+namespace sluice::ops::coll {
+
+// Where each rank lies. Nodes are numbered by their lowest rank, the ranks of a node from 0.
+struct NodeMap {
+  std::vector<int> node;   // by rank
+  std::vector<int> local;  // by rank
+  int n_nodes = 0;
+  int least_local = 0;  // ranks on the emptiest node
+  int most_local = 0;   // on the fullest
+  bool is_node_major = true;
+
+  [[nodiscard]] bool is_uniform() const noexcept { return least_local == most_local; }
+  [[nodiscard]] bool is_member_of(int lane, int rank) const noexcept {
+    return local[static_cast<std::size_t>(rank)] == lane;
+  }
+  // The rank in lane `lane` of the process that stands there for `node`.
+  [[nodiscard]] int rank_in_lane(int lane, int of_node) const noexcept;
+};
+
+class NodeLevels {
+ public:
+  // The levels of `comm`; null when it has none (one group of several is needed, on several nodes, some with more than
+  // one rank), which is the same on all ranks. Collective over `comm` at the first call where there are: blocks, in
+  // turns. Errors: those of the host MPI. Hot.
+  [[nodiscard]] static Status of(MPI_Comm comm, const Member &member, std::shared_ptr<NodeLevels> *levels);
+
+  explicit NodeLevels(NodeMap map) : map_(std::move(map)) {}
+  ~NodeLevels();
+  NodeLevels(const NodeLevels &) = delete;
+  NodeLevels &operator=(const NodeLevels &) = delete;
+
+  [[nodiscard]] const NodeMap &map() const noexcept { return map_; }
+  // Errors in them come back as codes.
+  [[nodiscard]] MPI_Comm node() const noexcept { return node_; }
+  [[nodiscard]] MPI_Comm lane() const noexcept { return lane_; }
+  [[nodiscard]] Attempts &attempts() noexcept { return attempts_; }
+
+ private:
+  [[nodiscard]] Status split(MPI_Comm comm, const Member &member);
+
+  NodeMap map_;
+  MPI_Comm node_ = MPI_COMM_NULL;
+  MPI_Comm lane_ = MPI_COMM_NULL;
+  Attempts attempts_;
+};
+
+// `nodes`: by rank, equal on one node. For tests too.
+[[nodiscard]] NodeMap map_nodes(const std::vector<std::uint64_t> &nodes);
+
+}  // namespace sluice::ops::coll

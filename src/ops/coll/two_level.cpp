@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "ops/coll/two_level.hpp"
+
+#include <algorithm>
+#include <optional>
+#include <vector>
+
+#include "base/log.hpp"
+#include "generated/operations.hpp"
+#include "ops/coll/node_blocks.hpp"
+#include "ops/coll/node_levels.hpp"
+#include "ops/request/collective.hpp"
+#include "plan/levels.hpp"
+#include "wire/channel.hpp"
+
+namespace sluice::ops::coll {
+namespace {
+
+using plan::LevelAbility;
+using plan::LevelQuery;
+using plan::Levels;
+
+// Slices begin at such addresses, so that copies are aligned as the buffer is.
+constexpr std::uint64_t kSliceAlignment = 4096;
+
+bool is_broadcast(const Call &call) noexcept {
+  return call.operation == Operation::kBcast;
+}
+
+LevelAbility ability_of(const Call &call, const Sides &sides, const Status &classified) {
+  const CollectiveSide &side = sides.recv;
+  if (!classified.is_ok() || side.content() != CollectiveSide::Content::kDevice) return LevelAbility::kNone;
+  if (!is_broadcast(call)) return LevelAbility::kWhole;
+  return side.block(0).layout->is_contiguous ? LevelAbility::kInSlices : LevelAbility::kWhole;
+}
+
+class TwoLevelCall {
+ public:
+  TwoLevelCall(const Call &call, const Member &member, const Sides &sides, NodeLevels *levels) noexcept
+      : call_(call),
+        member_(member),
+        sides_(sides),
+        levels_(*levels),
+        map_(levels->map()),
+        node_(map_.node[static_cast<std::size_t>(member.rank)]),
+        local_(map_.local[static_cast<std::size_t>(member.rank)]) {}
+
+  // Plan.
+  [[nodiscard]] int agree(LevelQuery *query) const;
+  // Execute.
+  [[nodiscard]] int run(Levels levels) {
+    if (!is_broadcast(call_)) return allgather_in_lanes();
+    return levels == Levels::kLanes ? bcast_in_lanes() : bcast_by_leaders();
+  }
+
+ private:
+  [[nodiscard]] int bcast_whole(int root, MPI_Comm comm) const;
+  [[nodiscard]] int bcast_by_leaders() const;
+  [[nodiscard]] int bcast_in_lanes() const;
+  [[nodiscard]] int allgather_in_lanes() const;
+  [[nodiscard]] int share_on_node(MPI_Datatype blocks) const;
+
+  const Call &call_;
+  const Member &member_;
+  const Sides &sides_;
+  NodeLevels &levels_;
+  const NodeMap &map_;
+  const int node_;
+  const int local_;
+};
+
+// One small call of the host MPI: all ranks hear what the least able of them can do.
+int TwoLevelCall::agree(LevelQuery *query) const {
+  int able = static_cast<int>(query->ability);
+  int least = 0;
+  MPI_Request request = MPI_REQUEST_NULL;
+  int code = wire::host().MPI_Iallreduce(&able, &least, 1, MPI_INT, MPI_MIN, call_.comm, &request);
+  if (code == MPI_SUCCESS) code = wait_in_turns(&request, MPI_STATUS_IGNORE);
+  if (code == MPI_SUCCESS) query->ability = static_cast<LevelAbility>(least);
+  return code;
+}
+
+// A step that fails here does not end the call: the others wait in the next one.
+class Steps {
+ public:
+  void add(int code) noexcept {
+    if (code_ == MPI_SUCCESS) code_ = code;
+  }
+  [[nodiscard]] int code() const noexcept { return code_; }
+
+ private:
+  int code_ = MPI_SUCCESS;
+};
+
+int TwoLevelCall::bcast_whole(int root, MPI_Comm comm) const {
+  Call part = call_;
+  part.comm = comm;
+  part.root = root;
+  return bcast(&part);
+}
+
+int TwoLevelCall::bcast_by_leaders() const {
+  const auto root = static_cast<std::size_t>(call_.root);
+  const int root_node = map_.node[root];
+  Steps steps;
+  if (node_ == root_node) steps.add(bcast_whole(map_.local[root], levels_.node()));
+  if (local_ == 0) steps.add(bcast_whole(map_.rank_in_lane(0, root_node), levels_.lane()));
+  if (node_ != root_node) steps.add(bcast_whole(0, levels_.node()));
+  return steps.code();
+}
+
+// On the root's node each rank gets a slice, brings it to its peers on the other nodes, and all ranks of a node put
+// their slices together.
+int TwoLevelCall::bcast_in_lanes() const {
+  const auto root = static_cast<std::size_t>(call_.root);
+  const int root_node = map_.node[root];
+  const transfer::Region region = sides_.recv.block(0);
+  std::byte *const base = region.origin;
+  const std::uint64_t size_bytes = region.size_bytes();
+  const auto n_lanes = static_cast<std::uint64_t>(map_.most_local);
+  const std::uint64_t share = (size_bytes + n_lanes - 1) / n_lanes;
+  const std::uint64_t slice = (share + kSliceAlignment - 1) / kSliceAlignment * kSliceAlignment;
+  std::vector<int> counts;
+  std::vector<int> places;
+  for (std::uint64_t lane = 0; lane < n_lanes; ++lane) {
+    const std::uint64_t begin = std::min(lane * slice, size_bytes);
+    places.push_back(static_cast<int>(begin));
+    counts.push_back(static_cast<int>(std::min(slice, size_bytes - begin)));
+  }
+  const auto own = static_cast<std::size_t>(local_);
+  std::byte *const own_slice = transfer::at(base, places[own]);
+  Steps steps;
+  if (node_ == root_node) {
+    void *const into = member_.rank == call_.root ? MPI_IN_PLACE : own_slice;
+    steps.add(ops::scatterv(base, counts.data(), places.data(), MPI_BYTE, into, counts[own], MPI_BYTE, map_.local[root],
+                            levels_.node()));
+  }
+  steps.add(ops::bcast(own_slice, counts[own], MPI_BYTE, map_.rank_in_lane(local_, root_node), levels_.lane()));
+  steps.add(ops::allgatherv(MPI_IN_PLACE, 0, MPI_BYTE, base, counts.data(), places.data(), MPI_BYTE, levels_.node()));
+  return steps.code();
+}
+
+// Each rank gets the blocks of its lane from the other nodes, to where they belong; then the ranks of a node, each of
+// which has a block of every node by now, give them to each other.
+int TwoLevelCall::allgather_in_lanes() const {
+  const Argument &recv = call_.recv;
+  const auto count = recv.count_as<int>();
+  std::vector<int> places;
+  for (int node = 0; node < map_.n_nodes; ++node) places.push_back((node * map_.most_local + local_) * count);
+  const std::vector<int> counts(places.size(), count);
+  Steps steps;
+  steps.add(ops::allgatherv(call_.send.buffer, call_.send.count_as<int>(), call_.send.type, recv.buffer, counts.data(),
+                            places.data(), recv.type, levels_.lane()));
+  // One block of every node, as far from each other as a node's blocks are long; the next rank's begin one block later.
+  const wire::Host &host = wire::host();
+  MPI_Aint lower = 0;
+  MPI_Aint extent = 0;
+  MPI_Datatype column = MPI_DATATYPE_NULL;
+  MPI_Datatype blocks = MPI_DATATYPE_NULL;
+  int code = host.MPI_Type_get_extent(recv.type, &lower, &extent);
+  if (code == MPI_SUCCESS) {
+    code = host.MPI_Type_vector(map_.n_nodes, count, count * map_.most_local, recv.type, &column);
+  }
+  if (code == MPI_SUCCESS) code = host.MPI_Type_create_resized(column, lower, extent * count, &blocks);
+  if (code == MPI_SUCCESS) code = host.MPI_Type_commit(&blocks);
+  steps.add(code);
+  // Without the type this rank cannot take part, and the host MPI has no memory left.
+  if (code == MPI_SUCCESS) steps.add(share_on_node(blocks));
+  for (MPI_Datatype *type : {&blocks, &column}) {
+    if (*type != MPI_DATATYPE_NULL) steps.add(host.MPI_Type_free(type));
+  }
+  return steps.code();
+}
+
+int TwoLevelCall::share_on_node(MPI_Datatype blocks) const {
+  return ops::allgather(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, call_.recv.buffer, 1, blocks, levels_.node());
+}
+
+bool has_levels(const Call &call) noexcept {
+  return call.form == Form::kBlocking && (is_broadcast(call) || call.operation == Operation::kAllgather);
+}
+
+LevelQuery query_of(const Call &call, const Member &member, const NodeMap &map) {
+  LevelQuery query;
+  query.is_broadcast = is_broadcast(call);
+  query.size_bytes = common_bytes(call, member).value_or(0);
+  query.threshold_bytes = wire::Channel::process().terms().levels_threshold_bytes;
+  query.n_nodes = map.n_nodes;
+  query.most_local = map.most_local;
+  query.is_uniform = map.is_uniform();
+  query.is_node_major = map.is_node_major;
+  return query;
+}
+
+bool is_named_right(const Call &call, const Member &member) noexcept {
+  return !is_broadcast(call) || (call.root >= 0 && call.root < member.size);
+}
+
+}  // namespace
+
+bool carry_out_in_levels(const Call &call, const Member &member, const Sides &sides, const Status &classified,
+                         int *result) {
+  if (!has_levels(call) || !wire::Channel::process().is_open() || !is_named_right(call, member)) return false;
+  // classify
+  const std::optional<std::uint64_t> bytes = common_bytes(call, member);
+  const wire::CollectiveTerms &terms = wire::Channel::process().terms();
+  if (!bytes || *bytes < terms.levels_threshold_bytes) return false;
+  std::shared_ptr<NodeLevels> levels;
+  if (Status status = NodeLevels::of(call.comm, member, &levels); !status.is_ok()) {
+    *result = raise(call.comm, status);
+    return true;
+  }
+  if (levels == nullptr) return false;
+  LevelQuery query = query_of(call, member, levels->map());
+  if (!may_have_levels(query) || (terms.may_leave_out && !levels->attempts().is_due())) return false;
+  query.ability = ability_of(call, sides, classified);
+  // plan
+  TwoLevelCall two_level(call, member, sides, levels.get());
+  int code = two_level.agree(&query);
+  if (code != MPI_SUCCESS) {
+    *result = code;
+    return true;
+  }
+  const plan::LevelPlan plan = choose_levels(query);
+  if (log::level() >= log::Level::kDebug) {
+    log::debug("plan", std::string(name(call.operation)) + ": " + explain(member.size, query, plan));
+  }
+  if (plan.levels == Levels::kFlat) {
+    levels->attempts().note_vain();
+    return false;
+  }
+  levels->attempts().note_good();
+  // execute, complete
+  code = two_level.run(plan.levels);
+  *result = code;
+  if (code != MPI_SUCCESS && wire::host().MPI_Comm_call_errhandler(call.comm, code) != MPI_SUCCESS) {
+    log::warn("ops", "the communicator's error handler could not be called");
+  }
+  return true;
+}
+
+}  // namespace sluice::ops::coll

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The choice between flat and two levels.
+#include "plan/levels.hpp"
+
+#include <gtest/gtest.h>
+
+namespace sluice::plan {
+namespace {
+
+LevelQuery bcast_on(int n_nodes, int most_local) {
+  LevelQuery query;
+  query.is_broadcast = true;
+  query.size_bytes = 1000;
+  query.threshold_bytes = 1000;
+  query.n_nodes = n_nodes;
+  query.most_local = most_local;
+  query.is_uniform = true;
+  query.is_node_major = true;
+  query.ability = LevelAbility::kInSlices;
+  return query;
+}
+
+TEST(LevelPlan, BroadcastsGoInLanes_OnLikeNodes) {
+  EXPECT_EQ(choose_levels(bcast_on(2, 4)).levels, Levels::kLanes);
+  LevelQuery query = bcast_on(2, 4);
+  query.is_node_major = false;
+  EXPECT_EQ(choose_levels(query).levels, Levels::kLanes) << "a slice is nobody's place";
+}
+
+TEST(LevelPlan, BroadcastsGoByLeaders_WhereTheyCannotBeSliced) {
+  LevelQuery query = bcast_on(2, 4);
+  query.is_uniform = false;
+  EXPECT_EQ(choose_levels(query).levels, Levels::kLeaders);
+  query = bcast_on(2, 4);
+  query.ability = LevelAbility::kWhole;
+  EXPECT_EQ(choose_levels(query).levels, Levels::kLeaders);
+  query = bcast_on(2, 4);
+  query.size_bytes = kLongestSliced + 1;
+  EXPECT_EQ(choose_levels(query).levels, Levels::kLeaders);
+}
+
+TEST(LevelPlan, AllgathersNeedLikeNodesInOrder) {
+  LevelQuery query = bcast_on(2, 4);
+  query.is_broadcast = false;
+  query.ability = LevelAbility::kWhole;
+  EXPECT_EQ(choose_levels(query).levels, Levels::kLanes);
+  LevelQuery cyclic = query;
+  cyclic.is_node_major = false;
+  EXPECT_EQ(choose_levels(cyclic).levels, Levels::kFlat);
+  LevelQuery unlike = query;
+  unlike.is_uniform = false;
+  EXPECT_EQ(choose_levels(unlike).levels, Levels::kFlat);
+}
+
+TEST(LevelPlan, IsFlat_WhereNothingIsGained) {
+  EXPECT_EQ(choose_levels(bcast_on(1, 8)).levels, Levels::kFlat);
+  EXPECT_EQ(choose_levels(bcast_on(8, 1)).levels, Levels::kFlat);
+  LevelQuery query = bcast_on(2, 4);
+  query.size_bytes = 999;
+  EXPECT_EQ(choose_levels(query).levels, Levels::kFlat);
+  query = bcast_on(2, 4);
+  query.ability = LevelAbility::kNone;
+  EXPECT_EQ(choose_levels(query).levels, Levels::kFlat);
+}
+
+TEST(LevelPlan, ExplainsItself) {
+  const LevelQuery query = bcast_on(2, 4);
+  EXPECT_EQ(explain(8, query, choose_levels(query)),
+            "8 ranks on 2 nodes, 1000 bytes -> lanes: each rank of a node brings a slice to its own");
+}
+
+}  // namespace
+}  // namespace sluice::plan
