@@ -5,6 +5,7 @@
 namespace sluice::ops::coll {
 
 int allgather(Call *call) {
+  call->pattern = Pattern::kAllgather;
   return carry_out(call, [call](const Member &member, Sides *sides) -> Status {
     Status status = sides->send.classify(call->send, 1, {Access::kRead}, Use::kMoved);
     if (!status.is_ok()) return status;

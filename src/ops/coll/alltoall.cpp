@@ -15,6 +15,7 @@ bool has_topology(MPI_Comm comm) {
 }  // namespace
 
 int alltoall(Call *call) {
+  call->pattern = Pattern::kAlltoall;
   // All ranks exchange in place or none. In Open MPI 4 the non-blocking form of that takes no part in the numbering of
   // operations at a rank that has nothing to exchange, so that all later ones never end.
   call->comes_after_barrier = call->send.is_in_place();
