@@ -154,18 +154,19 @@ def enumerator(function):
 
 
 def collective_forms_of(functions):
-    """(name, what carries it out, form, blocking function, function with a request) of each form of each line."""
+    """(name, what carries it out, form, blocking function, function with a request, of a persistent form the non-blocking
+    one) of each form of each line."""
     for line in names_in(COLLECTIVE_FORMS):
         name, carried_by = line.split()
         starting = "MPI_I" + name.removeprefix("MPI_").lower()
         for suffix in ("", "_c"):
-            forms = [(name + suffix, "kBlocking", name + suffix, starting + suffix),
-                     (starting + suffix, "kNonBlocking", None, starting + suffix),
-                     (f"{name}_init{suffix}", "kPersistent", None, f"{name}_init{suffix}")]
-            for function, form, block, start in forms:
+            forms = [(name + suffix, "kBlocking", name + suffix, starting + suffix, None),
+                     (starting + suffix, "kNonBlocking", None, starting + suffix, None),
+                     (f"{name}_init{suffix}", "kPersistent", None, f"{name}_init{suffix}", starting + suffix)]
+            for function, form, block, start, once in forms:
                 if function not in functions:
                     raise SystemExit(f"{COLLECTIVE_FORMS}: MPI has no {function}")
-                yield function, carried_by, form, block, start
+                yield function, carried_by, form, block, start, once
 
 
 def meaning(parameter, parameters):
@@ -193,7 +194,7 @@ def meaning(parameter, parameters):
     return filled, f"c.{sides[side][-1]}.{take[what]}"
 
 
-def collective_form(name, carried_by, form, block, start, functions):
+def collective_form(name, carried_by, form, block, start, once, functions):
     """The definition of one form of a collective operation on buffers."""
     parameters = functions[name]["parameters"]
 
@@ -208,6 +209,8 @@ def collective_form(name, carried_by, form, block, start, functions):
     if block is not None:
         text += f"  call.block = [](const coll::Call &c) {{ return {host_call(block)}; }};\n"
     text += f"  call.start = [](const coll::Call &c, MPI_Request *r) {{ return {host_call(start)}; }};\n"
+    if once is not None:
+        text += f"  call.start_once = [](const coll::Call &c, MPI_Request *r) {{ return {host_call(once)}; }};\n"
     return text + f"  return coll::{carried_by}(&call);\n}}\n"
 
 

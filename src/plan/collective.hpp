@@ -14,14 +14,15 @@ struct CollectiveQuery {
   MemoryKind kind = MemoryKind::kHost;
   std::uint64_t size_bytes = 0;  // of payload, all blocks together
   std::uint64_t span_bytes = 0;  // from the lowest byte of all blocks to the highest; 0: too far apart to say
-  bool is_reduced = false;       // the host MPI computes with it, by the program's own type and operation
+  bool keeps_type = false;       // the host MPI computes with it by the program's own type and operation, or cuts it by
+                                 // the type's extent, which has to be the same on all ranks then
 };
 
 // An image keeps the program's counts, types and displacements, which is what the host MPI's algorithms are chosen by
-// and what a user-defined operation is called with. Where most of it would be gaps the payload is packed, unless it is
-// to be computed with.
+// and what a user-defined operation is called with. Where most of it would be gaps the payload is packed, unless the
+// type has to stay.
 [[nodiscard]] constexpr Form collective_form_of(const CollectiveQuery &query) noexcept {
-  if (query.is_reduced) return Form::kImage;
+  if (query.keeps_type) return Form::kImage;
   return query.span_bytes != 0 && query.span_bytes / 2 <= query.size_bytes ? Form::kImage : Form::kPacked;
 }
 

@@ -25,7 +25,7 @@ std::size_t Board::slot_bytes(int n_ranks) noexcept {
 }
 
 std::size_t Board::size_bytes(int n_ranks) noexcept {
-  return static_cast<std::size_t>(n_ranks) * (sizeof(Flags) + 2 * slot_bytes(n_ranks));
+  return static_cast<std::size_t>(n_ranks) * (sizeof(Flags) + kSlots * slot_bytes(n_ranks));
 }
 
 void Board::prepare(void *memory, int n_ranks) noexcept {
@@ -39,61 +39,60 @@ Board::Board(void *memory, int n_ranks, int rank) noexcept
       n_ranks_(n_ranks),
       rank_(rank) {}
 
-std::byte *Board::slot(int rank) const noexcept {
-  return slots_ + (static_cast<std::size_t>(rank) * 2 + call_ % 2) * slot_bytes(n_ranks_);
+std::byte *Board::slot(std::uint64_t call, int rank) const noexcept {
+  return slots_ + (static_cast<std::size_t>(rank) * kSlots + call % kSlots) * slot_bytes(n_ranks_);
 }
 
-void Board::publish(const Published &published, std::span<const StridedBlock> blocks) noexcept {
-  ++call_;
-  std::byte *own = slot(rank_);
+void Board::publish(std::uint64_t call, const Published &published, std::span<const StridedBlock> blocks) noexcept {
+  std::byte *own = slot(call, rank_);
   std::memcpy(own, &published, sizeof published);
   if (!blocks.empty()) std::memcpy(own + sizeof published, blocks.data(), blocks.size_bytes());
-  flags_[rank_].published.store(call_, std::memory_order_release);
+  flags_[rank_].published.store(call, std::memory_order_release);
 }
 
-bool Board::have_all_published() const noexcept {
+bool Board::have_all_published(std::uint64_t call) const noexcept {
   return std::all_of(flags_, flags_ + n_ranks_,
-                     [this](const Flags &flags) { return flags.published.load(std::memory_order_acquire) >= call_; });
+                     [call](const Flags &flags) { return flags.published.load(std::memory_order_acquire) >= call; });
 }
 
-Published Board::published(int rank) const noexcept {
+Published Board::published(std::uint64_t call, int rank) const noexcept {
   Published copy;
-  std::memcpy(&copy, slot(rank), sizeof copy);
+  std::memcpy(&copy, slot(call, rank), sizeof copy);
   return copy;
 }
 
-StridedBlock Board::block_for_me(int rank) const noexcept {
-  const Published said = published(rank);
+StridedBlock Board::block_for_me(std::uint64_t call, int rank) const noexcept {
+  const Published said = published(call, rank);
   StridedBlock copy;
   const auto index = said.n_blocks == 1 ? std::size_t{0} : static_cast<std::size_t>(rank_);
   if (index >= said.n_blocks || said.n_blocks > static_cast<std::uint32_t>(n_ranks_)) return copy;
-  std::memcpy(&copy, slot(rank) + sizeof said + index * sizeof copy, sizeof copy);
+  std::memcpy(&copy, slot(call, rank) + sizeof said + index * sizeof copy, sizeof copy);
   return copy;
 }
 
-void Board::set_chunks(std::uint32_t n_chunks) noexcept {
-  flags_[rank_].chunks.store(tagged(n_chunks), std::memory_order_release);
+void Board::set_chunks(std::uint64_t call, std::uint32_t n_chunks) noexcept {
+  flags_[rank_].chunks[call % kSlots].store(tagged(call, n_chunks), std::memory_order_release);
 }
 
-std::uint32_t Board::chunks_of(int rank) const noexcept {
-  const std::uint64_t value = flags_[rank].chunks.load(std::memory_order_acquire);
-  return value >> 32U == (call_ & ~std::uint32_t{0}) ? static_cast<std::uint32_t>(value) : 0;
+std::uint32_t Board::chunks_of(std::uint64_t call, int rank) const noexcept {
+  const std::uint64_t value = flags_[rank].chunks[call % kSlots].load(std::memory_order_acquire);
+  return is_of(call, value) ? static_cast<std::uint32_t>(value) : 0;
 }
 
-void Board::end(Ending ending) noexcept {
-  flags_[rank_].ended.store(tagged(static_cast<std::uint32_t>(ending)), std::memory_order_release);
+void Board::end(std::uint64_t call, Ending ending) noexcept {
+  flags_[rank_].ended[call % kSlots].store(tagged(call, static_cast<std::uint32_t>(ending)), std::memory_order_release);
 }
 
-bool Board::have_all_ended() const noexcept {
-  return std::all_of(flags_, flags_ + n_ranks_, [this](const Flags &flags) {
-    return flags.ended.load(std::memory_order_acquire) >> 32U == (call_ & ~std::uint32_t{0});
+bool Board::have_all_ended(std::uint64_t call) const noexcept {
+  return std::all_of(flags_, flags_ + n_ranks_, [call](const Flags &flags) {
+    return is_of(call, flags.ended[call % kSlots].load(std::memory_order_acquire));
   });
 }
 
-Ending Board::outcome(int *rank) const noexcept {
+Ending Board::outcome(std::uint64_t call, int *rank) const noexcept {
   Ending worst = Ending::kGood;
   for (int i = 0; i < n_ranks_; ++i) {
-    const auto ending = static_cast<std::uint32_t>(flags_[i].ended.load(std::memory_order_acquire));
+    const auto ending = static_cast<std::uint32_t>(flags_[i].ended[call % kSlots].load(std::memory_order_acquire));
     // Anything else is nothing that a rank says.
     const Ending said =
         ending <= static_cast<std::uint32_t>(Ending::kFailed) ? static_cast<Ending>(ending) : Ending::kFailed;

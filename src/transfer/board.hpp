@@ -2,9 +2,9 @@
 // Board: what the ranks of one node tell each other during a collective operation, in memory that they share: where
 // their device buffers are, how far each has come, and how it ended. Without MPI.
 //
-// Each rank writes to its own part alone. A call has a number, the same on all ranks; what was written for one call is
-// not written over before all ranks have begun the next but one, and each rank has read all that it needs of a call
-// before it begins the next. So no rank ever waits for another only to keep a reader from harm.
+// Each rank writes to its own part alone. A call has a number, the same on all ranks, from 1. Several may be under way,
+// each in a slot of its own: a slot is written again for the call kSlots later, once all ranks have ended the first
+// one (may_publish) and this rank has read how it ended. So a reader never finds what a later call wrote.
 #pragma once
 
 #include <atomic>
@@ -60,42 +60,53 @@ class Board {
 
   Board(void *memory, int n_ranks, int rank) noexcept;
 
-  // Begins the next call: tells the others. At most n_ranks blocks. Never blocks.
-  void publish(const Published &published, std::span<const StridedBlock> blocks) noexcept;
-  [[nodiscard]] bool have_all_published() const noexcept;
+  // Calls under way at the same time.
+  static constexpr std::uint64_t kSlots = 4;
+
+  // Whether the slot of call `call` is free. A call is published after the one before it.
+  [[nodiscard]] bool may_publish(std::uint64_t call) const noexcept {
+    return call <= kSlots || have_all_ended(call - kSlots);
+  }
+  // Tells the others. At most n_ranks blocks. Never blocks.
+  void publish(std::uint64_t call, const Published &published, std::span<const StridedBlock> blocks) noexcept;
+  [[nodiscard]] bool have_all_published(std::uint64_t call) const noexcept;
   // Once all have: what `rank` said, and its block for this rank. Copies, to be checked: others own the memory.
-  [[nodiscard]] Published published(int rank) const noexcept;
-  [[nodiscard]] StridedBlock block_for_me(int rank) const noexcept;
+  [[nodiscard]] Published published(std::uint64_t call, int rank) const noexcept;
+  [[nodiscard]] StridedBlock block_for_me(std::uint64_t call, int rank) const noexcept;
 
   // How many chunks have come here: for those that pull them from here. kNoMore: no further ones will.
   static constexpr std::uint32_t kNoMore = ~std::uint32_t{0};
-  void set_chunks(std::uint32_t n_chunks) noexcept;
-  [[nodiscard]] std::uint32_t chunks_of(int rank) const noexcept;
+  void set_chunks(std::uint64_t call, std::uint32_t n_chunks) noexcept;
+  [[nodiscard]] std::uint32_t chunks_of(std::uint64_t call, int rank) const noexcept;
 
-  // Ends this rank's part. Nobody reads from here for this call after all have ended.
-  void end(Ending ending) noexcept;
-  [[nodiscard]] bool have_all_ended() const noexcept;
+  // Ends this rank's part, of every call that it published. Nobody reads from here for this call after all have ended.
+  void end(std::uint64_t call, Ending ending) noexcept;
+  [[nodiscard]] bool have_all_ended(std::uint64_t call) const noexcept;
   // Once all have: the worst of the endings, and a rank that had it.
-  [[nodiscard]] Ending outcome(int *rank) const noexcept;
+  [[nodiscard]] Ending outcome(std::uint64_t call, int *rank) const noexcept;
 
  private:
   // What the others look at again and again.
   struct alignas(128) Flags {
-    std::atomic<std::uint64_t> published;  // number of the call
-    std::atomic<std::uint64_t> chunks;     // number of the call and, in the lower half, the count
-    std::atomic<std::uint64_t> ended;      // number of the call and, in the lower half, the Ending
+    std::atomic<std::uint64_t> published;       // number of the last call
+    std::atomic<std::uint64_t> chunks[kSlots];  // number of the call and, in the lower half, the count
+    std::atomic<std::uint64_t> ended[kSlots];   // number of the call and, in the lower half, the Ending
   };
   static_assert(std::atomic<std::uint64_t>::is_always_lock_free, "flags are shared between processes");
 
   [[nodiscard]] static std::size_t slot_bytes(int n_ranks) noexcept;
-  [[nodiscard]] std::byte *slot(int rank) const noexcept;
-  [[nodiscard]] std::uint64_t tagged(std::uint32_t value) const noexcept { return call_ << 32U | value; }
+  [[nodiscard]] std::byte *slot(std::uint64_t call, int rank) const noexcept;
+  [[nodiscard]] static std::uint64_t tagged(std::uint64_t call, std::uint32_t value) noexcept {
+    return call << 32U | value;
+  }
+  [[nodiscard]] static bool is_of(std::uint64_t call, std::uint64_t tagged) noexcept {
+    return tagged >> 32U == (call & ~std::uint32_t{0});
+  }
 
   Flags *flags_;      // one for each rank
-  std::byte *slots_;  // two for each rank, used in turn
+  std::byte *slots_;  // kSlots for each rank, used in turn
   int n_ranks_;
   int rank_;
-  std::uint64_t call_ = 0;
 };
 
 }  // namespace sluice::transfer

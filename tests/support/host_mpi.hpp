@@ -73,6 +73,9 @@ bool fails_in_testall_of_collectives();
 bool overruns_in_reduce_with_lower_bound();
 bool overruns_in_ireduce_with_lower_bound();
 
+// Open MPI 4: MPI_Ialltoallw on a communicator with a topology looks for as many types as there are neighbours.
+bool miscounts_types_in_ialltoallw();
+
 // Open MPI 4: MPI_Alltoallw of long messages between groups of different sizes never ends.
 bool hangs_in_alltoallw_between_groups();
 

@@ -54,28 +54,34 @@ TEST(Board, ShowsEachCallsWords_WhenRanksRaceAhead) {
   for (int rank = 0; rank < kRanks; ++rank) {
     ranks.emplace_back([&, rank] {
       Board board(memory.data(), kRanks, rank);
-      for (int call = 1; call <= kCalls; ++call) {
-        Published said = word_of(rank, call);
+      for (int number = 1; number <= kCalls; ++number) {
+        const auto call = static_cast<std::uint64_t>(number);
+        Published said = word_of(rank, number);
         std::vector<StridedBlock> blocks(kRanks);
         for (int reader = 0; reader < kRanks; ++reader) {
-          blocks[static_cast<std::size_t>(reader)].offset_bytes = static_cast<std::uint64_t>(call * 100 + reader);
+          blocks[static_cast<std::size_t>(reader)].offset_bytes = call * 100 + static_cast<std::uint64_t>(reader);
         }
         said.n_blocks = kRanks;
-        board.publish(said, blocks);
-        wait_until([&] { return board.have_all_published(); });
+        wait_until([&] { return board.may_publish(call); });
+        board.publish(call, said, blocks);
+        wait_until([&] { return board.have_all_published(call); });
         int &wrong = n_wrong[static_cast<std::size_t>(rank)];
         for (int other = 0; other < kRanks; ++other) {
-          wrong += board.published(other).base_address == word_of(other, call).base_address ? 0 : 1;
-          wrong += board.block_for_me(other).offset_bytes == static_cast<std::uint64_t>(call * 100 + rank) ? 0 : 1;
+          wrong += board.published(call, other).base_address == word_of(other, number).base_address ? 0 : 1;
+          wrong +=
+              board.block_for_me(call, other).offset_bytes == call * 100 + static_cast<std::uint64_t>(rank) ? 0 : 1;
         }
-        if (call % 3 == 0) continue;
-        board.set_chunks(static_cast<std::uint32_t>(call));
-        wait_until([&] { return board.chunks_of((rank + 1) % kRanks) == static_cast<std::uint32_t>(call); });
+        if (call % 3 == 0) {
+          board.end(call, Ending::kGood);
+          continue;
+        }
+        board.set_chunks(call, static_cast<std::uint32_t>(call));
+        wait_until([&] { return board.chunks_of(call, (rank + 1) % kRanks) == static_cast<std::uint32_t>(call); });
         const bool is_refusing = call % 5 == 0 && rank == 2;
-        board.end(is_refusing ? Ending::kRefused : Ending::kGood);
-        wait_until([&] { return board.have_all_ended(); });
+        board.end(call, is_refusing ? Ending::kRefused : Ending::kGood);
+        wait_until([&] { return board.have_all_ended(call); });
         int worst = 0;
-        const Ending outcome = board.outcome(&worst);
+        const Ending outcome = board.outcome(call, &worst);
         wrong += outcome == (call % 5 == 0 ? Ending::kRefused : Ending::kGood) ? 0 : 1;
         wrong += call % 5 != 0 || worst == 2 ? 0 : 1;
       }
@@ -85,14 +91,37 @@ TEST(Board, ShowsEachCallsWords_WhenRanksRaceAhead) {
   EXPECT_EQ(n_wrong, std::vector<int>(kRanks, 0));
 }
 
+// As many calls as there are slots are under way; the next one waits until all ranks have ended the first.
+TEST(Board, HasASlotAgain_OnceAllRanksHaveEndedItsCall) {
+  const SharedMemory memory(2);
+  Board one(memory.data(), 2, 0);
+  Board other(memory.data(), 2, 1);
+  for (std::uint64_t call = 1; call <= Board::kSlots; ++call) {
+    ASSERT_TRUE(one.may_publish(call));
+    one.publish(call, word_of(0, static_cast<int>(call)), {});
+    other.publish(call, word_of(1, static_cast<int>(call)), {});
+  }
+  EXPECT_FALSE(one.may_publish(Board::kSlots + 1));
+  one.end(1, Ending::kGood);
+  EXPECT_FALSE(one.may_publish(Board::kSlots + 1));
+  other.end(2, Ending::kGood);  // out of order
+  EXPECT_FALSE(one.may_publish(Board::kSlots + 1));
+  other.end(1, Ending::kRefused);
+  EXPECT_TRUE(one.may_publish(Board::kSlots + 1));
+  int worst = 0;
+  EXPECT_EQ(one.outcome(1, &worst), Ending::kRefused);
+  EXPECT_EQ(worst, 1);
+  EXPECT_EQ(one.published(2, 1).base_address, word_of(1, 2).base_address);
+}
+
 TEST(Board, BelievesNoBlockThatIsNotThere) {
   const SharedMemory memory(2);
   Board board(memory.data(), 2, 1);
   Published said = word_of(1, 1);
   said.n_blocks = 7;  // more than ranks
   const std::vector<StridedBlock> blocks(2, {0, 8, 0, 1});
-  board.publish(said, blocks);
-  EXPECT_EQ(board.block_for_me(1).n_runs, 0U);
+  board.publish(1, said, blocks);
+  EXPECT_EQ(board.block_for_me(1, 1).n_runs, 0U);
 }
 
 LayoutPtr gapped() {

@@ -195,8 +195,8 @@ TEST(Plan_Explain, NamesTheKnob_WhenSharedMemoryIsStaged) {
 }
 
 TEST(Plan_Collective, IsAnImage_WhereHalfOfItIsPayloadOrItIsReduced) {
-  const auto form = [](std::uint64_t size, std::uint64_t span, bool is_reduced) {
-    return choose_collective({MemoryKind::kDevice, size, span, is_reduced}, {}).form;
+  const auto form = [](std::uint64_t size, std::uint64_t span, bool keeps_type) {
+    return choose_collective({MemoryKind::kDevice, size, span, keeps_type}, {}).form;
   };
   EXPECT_EQ(form(100, 100, false), Form::kImage);
   EXPECT_EQ(form(50, 100, false), Form::kImage);

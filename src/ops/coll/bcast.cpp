@@ -5,6 +5,7 @@
 namespace sluice::ops::coll {
 
 int bcast(Call *call) {
+  call->pattern = Pattern::kBroadcast;
   return carry_out(call, [call](const Member &member, Sides *sides) -> Status {
     const Role role = member.role(call->root);
     if (role == Role::kIdle) return {};

@@ -66,11 +66,15 @@ struct Argument {
   [[nodiscard]] bool is_in_place() const noexcept { return buffer == MPI_IN_PLACE; }
 };
 
+// Who gets a block of whose, in operations that only move data.
+enum class Pattern : std::uint8_t { kNone, kBroadcast, kGather, kScatter, kAllgather, kAlltoall };
+
 enum class Form : std::uint8_t { kBlocking, kNonBlocking, kPersistent };
 
 struct Call {
   Operation operation{};
   Form form = Form::kBlocking;
+  Pattern pattern = Pattern::kNone;  // for the ranks of a node, which may carry it out together
   MPI_Comm comm = MPI_COMM_NULL;
   Argument send;  // what is only sent from
   Argument recv;  // what is received into; MPI_Bcast's buffer
@@ -84,6 +88,8 @@ struct Call {
   // a request (the persistent one of kPersistent, else the non-blocking one).
   int (*block)(const Call &call) = nullptr;
   int (*start)(const Call &call, MPI_Request *request) = nullptr;
+  // Of kPersistent: the non-blocking one.
+  int (*start_once)(const Call &call, MPI_Request *request) = nullptr;
 };
 
 // One for each operation, in all its forms. `call` is changed. Return an error code, raised already.

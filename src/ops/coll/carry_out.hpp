@@ -29,8 +29,8 @@ struct Sides {
 [[nodiscard]] bool needs_member() noexcept;
 
 // Plan, execute and complete, after `classified`, which says how classifying went. First the form that the ranks of a
-// node take together (node_call.hpp). Else the staged form: what the host MPI may not touch is brought into its reach,
-// and the host MPI does the rest; each rank decides for itself. `member` is null where nobody has to know.
+// node take together (carry_out_on_node.hpp). Else the staged form: what the host MPI may not touch is brought into its
+// reach, and the host MPI does the rest; each rank decides for itself. `member` is null where nobody has to know.
 int plan_and_execute(Call *call, const Member *member, Sides *sides, const Status &classified);
 
 // `classify` is given the member, and classifies the sides that count.

@@ -92,7 +92,7 @@ Status CollectiveSide::classify(const Argument &argument, int n_blocks, const Bl
   moved_bytes_ = blocks_.moved_bytes();
   // Absolute addresses may lead to several allocations, on devices and on the host: no image of those.
   const std::uint64_t span_bytes = argument.buffer == MPI_BOTTOM ? 0 : blocks_.span().size_bytes;
-  plan_ = plan::choose_collective({place_.kind, blocks_.size_bytes(), span_bytes, use == Use::kReduced},
+  plan_ = plan::choose_collective({place_.kind, blocks_.size_bytes(), span_bytes, use != Use::kMoved},
                                   plan::policy_of(place_.backend, place_.device));
   // Where packing cannot be said to the host MPI an image still can, gaps and all.
   if (plan_.form == plan::Form::kPacked && span_bytes != 0 && !can_pack(argument)) plan_.form = plan::Form::kImage;

@@ -29,7 +29,11 @@ struct BlockAccess {
 };
 
 // What becomes of the payload inside the host MPI.
-enum class Use : std::uint8_t { kMoved, kReduced };
+enum class Use : std::uint8_t {
+  kMoved,
+  kCut,  // moved in pieces of so many elements as their extent says: MPICH's MPI_Allgatherv
+  kReduced
+};
 
 // Types of ours, for one call. Move only.
 class OwnTypes {

@@ -5,6 +5,7 @@
 namespace sluice::ops::coll {
 
 int gather(Call *call) {
+  call->pattern = Pattern::kGather;
   return carry_out(call, [call](const Member &member, Sides *sides) -> Status {
     const Role role = member.role(call->root);
     if (role == Role::kOther || (role == Role::kRoot && !member.is_inter)) {

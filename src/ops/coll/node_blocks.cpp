@@ -7,31 +7,6 @@
 namespace sluice::ops::coll {
 namespace {
 
-// Who gets a block of whose.
-enum class Pattern : std::uint8_t { kNone, kBroadcast, kGather, kScatter, kAllgather, kAlltoall };
-
-Pattern pattern_of(Operation operation) noexcept {
-  switch (operation) {
-    case Operation::kBcast:
-      return Pattern::kBroadcast;
-    case Operation::kGather:
-    case Operation::kGatherv:
-      return Pattern::kGather;
-    case Operation::kScatter:
-    case Operation::kScatterv:
-      return Pattern::kScatter;
-    case Operation::kAllgather:
-    case Operation::kAllgatherv:
-      return Pattern::kAllgather;
-    case Operation::kAlltoall:
-    case Operation::kAlltoallv:
-    case Operation::kAlltoallw:
-      return Pattern::kAlltoall;
-    default:
-      return Pattern::kNone;
-  }
-}
-
 // Bytes of `count` elements of one block; none for arguments that are no good.
 std::optional<std::uint64_t> bytes_of(std::int64_t count, MPI_Datatype type) {
   if (count < 0) return std::nullopt;
@@ -50,7 +25,8 @@ std::optional<std::uint64_t> bytes_of(std::int64_t count, MPI_Datatype type) {
 }
 
 // The argument that says how long each block is, where all blocks are of one length.
-const Argument &argument_of_block(const Call &call, const Member &member, Pattern pattern) noexcept {
+const Argument &argument_of_block(const Call &call, const Member &member) noexcept {
+  const Pattern pattern = call.pattern;
   const bool is_root = call.root == member.rank;
   if (pattern == Pattern::kGather) return is_root ? call.recv : call.send;
   if (pattern == Pattern::kScatter) return is_root ? call.send : call.recv;
@@ -69,14 +45,9 @@ void offer_to_all(const CollectiveSide &side, const Member &member, NodeBlocks *
 
 }  // namespace
 
-bool moves_data(const Call &call) noexcept {
-  return pattern_of(call.operation) != Pattern::kNone;
-}
-
 std::optional<std::uint64_t> common_bytes(const Call &call, const Member &member) {
-  const Pattern pattern = pattern_of(call.operation);
-  const Argument &block = argument_of_block(call, member, pattern);
-  if (call.operation == Operation::kAllgatherv) {
+  const Argument &block = argument_of_block(call, member);
+  if (call.pattern == Pattern::kAllgather && block.counts.is_named()) {
     // All ranks have all lengths; the sum of the elements, in bytes.
     if (block.counts.is_null()) return std::nullopt;
     std::int64_t elements = 0;
@@ -87,10 +58,10 @@ std::optional<std::uint64_t> common_bytes(const Call &call, const Member &member
     }
     return bytes_of(elements, block.type);
   }
-  const Argument &root = pattern == Pattern::kScatter ? call.send : call.recv;
+  const Argument &root = call.pattern == Pattern::kScatter ? call.send : call.recv;
   if (root.counts.is_named() || root.has_types) return kAnyLength;
   const std::optional<std::uint64_t> bytes = bytes_of(block.count, block.type);
-  if (!bytes || pattern == Pattern::kBroadcast) return bytes;
+  if (!bytes || call.pattern == Pattern::kBroadcast) return bytes;
   std::uint64_t all = 0;
   return __builtin_mul_overflow(*bytes, static_cast<std::uint64_t>(member.size), &all) ? kAnyLength : all;
 }
@@ -100,7 +71,7 @@ NodeBlocks blocks_of(const Call &call, const Member &member, const Sides &sides)
   const bool is_root = call.root == member.rank;
   // Where a rank's own block is in place already: from nobody.
   const int except = call.send.is_in_place() ? member.rank : -1;
-  switch (pattern_of(call.operation)) {
+  switch (call.pattern) {
     case Pattern::kBroadcast:
       blocks.offered.push_back(sides.recv.block(0));  // those of the others too: what has come there can be passed on
       if (!is_root) blocks.wanted.push_back({call.root, sides.recv.block(0)});

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Which blocks of a rank's buffers other ranks get in a collective operation that moves data, and which it gets from
-// whom: MPI_Bcast, MPI_Gather(v), MPI_Scatter(v), MPI_Allgather(v), MPI_Alltoall(v, w) within one group.
+// whom: MPI_Bcast, MPI_Gather(v), MPI_Scatter(v), MPI_Allgather(v), MPI_Alltoall(v, w) within one group, in any form.
 #pragma once
 
 #include <cstdint>
@@ -25,9 +25,6 @@ struct NodeBlocks {
 [[nodiscard]] inline std::uint64_t size_of(const transfer::Region &block) noexcept {
   return block.layout == nullptr ? 0 : block.size_bytes();
 }
-
-// Whether the call is one of those above.
-[[nodiscard]] bool moves_data(const Call &call) noexcept;
 
 // The bytes of the longest buffer of any rank, from arguments that MPI demands to mean the same on all ranks.
 // kAnyLength: no rank knows it, so all have to look. None: a rank with such arguments is for the host MPI to refuse.

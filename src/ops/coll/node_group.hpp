@@ -15,45 +15,93 @@
 
 namespace sluice::ops::coll {
 
+// A communicator of ours with the ranks of a program's one, for what non-blocking calls stage: they find out late that
+// they do, and MPI orders the calls of a communicator. Move only. Freed when destroyed, before MPI_Finalize at least.
+class StagingComm {
+ public:
+  StagingComm() noexcept = default;
+  ~StagingComm();
+  StagingComm(const StagingComm &) = delete;
+  StagingComm &operator=(const StagingComm &) = delete;
+  StagingComm(StagingComm &&) = delete;
+  StagingComm &operator=(StagingComm &&) = delete;
+
+  // Collective over `comm`. Blocks, in turns until all are here.
+  [[nodiscard]] Status make(MPI_Comm comm);
+  // MPI_COMM_NULL before. Returns errors.
+  [[nodiscard]] MPI_Comm get() const noexcept { return comm_; }
+
+ private:
+  MPI_Comm comm_ = MPI_COMM_NULL;
+};
+
+class NodeQueue;
+
 class NodeGroup {
  public:
   // The group of `comm`; null when its ranks cannot have one (not all on this node, without the private channel, too
   // many), which is the same on all of them, or agreed that there is none (no shared memory). Collective over `comm` at
-  // the first call where they can: blocks, in turns. Errors: those of the host MPI. Hot.
+  // the first call where they can, and when non-blocking calls have asked for it: blocks, in turns. Errors: those of
+  // the host MPI. Hot.
   [[nodiscard]] static Status of(MPI_Comm comm, const Member &member, std::shared_ptr<NodeGroup> *group);
+  // The same for a non-blocking call: what is there already, and can serve such calls. Else null, and a later blocking
+  // call makes it; `has_device` says whether this call has device memory here. Local.
+  [[nodiscard]] static std::shared_ptr<NodeGroup> find(MPI_Comm comm, bool has_device);
+  // In a blocking call that has no use for the group itself: makes it for non-blocking calls that have asked for it, if
+  // all ranks had device memory in them. Collective over `comm` where it does anything.
+  [[nodiscard]] static Status seek_for_requests(MPI_Comm comm, const Member &member);
 
-  NodeGroup(wire::SharedSegment segment, const Member &member, std::vector<int> world_ranks) noexcept
-      : segment_(std::move(segment)),
-        board_(segment_.data(), member.size, member.rank),
-        world_ranks_(std::move(world_ranks)) {}
+  NodeGroup(wire::SharedSegment segment, const Member &member, std::vector<int> world_ranks);
+  ~NodeGroup();
+  NodeGroup(const NodeGroup &) = delete;
+  NodeGroup &operator=(const NodeGroup &) = delete;
+  NodeGroup(NodeGroup &&) = delete;
+  NodeGroup &operator=(NodeGroup &&) = delete;
 
   [[nodiscard]] transfer::Board &board() noexcept { return board_; }
+  [[nodiscard]] NodeQueue &queue() noexcept { return *queue_; }
   [[nodiscard]] int world_rank(int rank) const noexcept { return world_ranks_[static_cast<std::size_t>(rank)]; }
+  // For non-blocking calls; MPI_COMM_NULL until they have asked for it.
+  [[nodiscard]] MPI_Comm staging_comm() const noexcept { return staging_comm_.get(); }
 
-  // Whether the ranks look at the next call together. After calls that they had better not (note_alone) they leave some
-  // out, more each time: a program whose buffers are all on the host pays for few. Counts the calls, in step on all
-  // ranks.
+  // Whether the ranks look at the next blocking call together. After calls that they had better not (note_alone) they
+  // leave some out, more each time: a program whose buffers are all on the host pays for few. Counts the calls, in step
+  // on all ranks.
   [[nodiscard]] bool is_due() noexcept {
     if (n_left_out_ == 0) return true;
     --n_left_out_;
     return false;
   }
-  void note_together() noexcept { n_to_leave_out_ = 0; }
+  // How a blocking call that they looked at came out; non-blocking ones do not count, because the ranks learn of that
+  // at different times.
+  void note_together() noexcept {
+    n_to_leave_out_ = 0;
+    is_good_ = true;
+  }
   void note_alone() noexcept {
     n_left_out_ = n_to_leave_out_;
     n_to_leave_out_ = n_to_leave_out_ >= kMostLeftOut ? kMostLeftOut : n_to_leave_out_ * 2 + 1;
+    is_good_ = false;
   }
+  // Whether they look at non-blocking calls together: as the last blocking one came out, or as they agreed.
+  [[nodiscard]] bool is_good() const noexcept { return is_good_; }
 
  private:
   static constexpr std::uint32_t kMostLeftOut = 63;
 
   wire::SharedSegment segment_;
   transfer::Board board_;  // in the segment
+  std::unique_ptr<NodeQueue> queue_;
   std::vector<int> world_ranks_;
+  StagingComm staging_comm_;
+  bool is_good_ = false;
   std::uint32_t n_left_out_ = 0;
   std::uint32_t n_to_leave_out_ = 0;
 };
 
 using NodeGroupPtr = std::shared_ptr<NodeGroup>;
+
+// Whether `value` is true on all ranks of `comm`. Collective; blocks, in turns.
+[[nodiscard]] Status agree_on_all(MPI_Comm comm, bool value, bool *is_true);
 
 }  // namespace sluice::ops::coll

@@ -18,7 +18,7 @@ using transfer::StridedBlock;
 using Content = CollectiveSide::Content;
 
 bool is_broadcast(const Call &call) noexcept {
-  return call.operation == Operation::kBcast;
+  return call.pattern == Pattern::kBroadcast;
 }
 
 // Others reach the memory of the side, or it can be pulled into: memory of the device itself, or for a destination
@@ -33,12 +33,10 @@ bool is_reachable(const CollectiveSide &side, bool is_source) {
 
 bool can_take_part(const Call &call, const Member &member, const Sides &sides) {
   if (needs_no_sides()) return false;  // nobody looked at the buffers
-  const bool is_alltoall_in_place =
-      call.send.is_in_place() && (call.operation == Operation::kAlltoall || call.operation == Operation::kAlltoallv ||
-                                  call.operation == Operation::kAlltoallw);
+  const bool is_alltoall_in_place = call.send.is_in_place() && call.pattern == Pattern::kAlltoall;
   if (is_alltoall_in_place) return false;  // what one rank is to read another would write over
   // What is only received into may be shared memory; a broadcast's root, and a rank in place, is read from there too.
-  const bool is_allgather = call.operation == Operation::kAllgather || call.operation == Operation::kAllgatherv;
+  const bool is_allgather = call.pattern == Pattern::kAllgather;
   const bool reads_recv = is_broadcast(call) ? call.root == member.rank : is_allgather && call.send.is_in_place();
   if (!is_reachable(sides.send, true) || !is_reachable(sides.recv, reads_recv)) return false;
   const device::Backend *sent = sides.send.place().backend;

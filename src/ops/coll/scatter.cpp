@@ -5,6 +5,7 @@
 namespace sluice::ops::coll {
 
 int scatter(Call *call) {
+  call->pattern = Pattern::kScatter;
   return carry_out(call, [call](const Member &member, Sides *sides) -> Status {
     const Role role = member.role(call->root);
     if (role == Role::kRoot) {

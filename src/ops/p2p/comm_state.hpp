@@ -2,6 +2,7 @@
 // CommState: what Sluice knows of one of the program's communicators; hangs on it as an attribute.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <vector>
 
@@ -30,6 +31,11 @@ struct CommState {
   // Of several nodes: the same for what lies across them (ops/coll/node_levels.hpp).
   std::shared_ptr<coll::NodeLevels> node_levels;
   bool has_sought_node_levels = false;
+  // Non-blocking collective calls that could have used it, since the ranks agreed about them last; how often they did;
+  // and whether the last such call had device memory here.
+  std::uint32_t n_requests_wanted = 0;
+  std::uint32_t n_request_trials = 0;
+  bool requests_have_device = false;
   // Messages that a probe has taken off the host MPI's queue.
   Claims claims;
 };

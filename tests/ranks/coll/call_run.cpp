@@ -29,7 +29,9 @@ CollectiveCall possible(CollectiveCall call, const Place &place) {
   if (call.form == Form::persistent && breaks_persistent_collectives()) call.form = Form::nonblocking;
   const bool may_lose = call.what == What::bcast && place.is_between_groups && loses_data_between_groups();
   const bool may_hang = is_alltoall_of_lengths(call.what) && call.is_in_place && hangs_after_empty_ialltoallv();
-  if (may_lose || may_hang || call.what == What::reduce_local) call.form = Form::blocking;
+  const bool may_miscount =
+      call.what == What::alltoallw && call.where == Where::grid && miscounts_types_in_ialltoallw();
+  if (may_lose || may_hang || may_miscount || call.what == What::reduce_local) call.form = Form::blocking;
   if (call.what == What::allgatherv && (place.size() == 1 || place.peers.size() == 1) &&
       misplaces_allgatherv_of_one_rank()) {
     call.what = What::allgather;

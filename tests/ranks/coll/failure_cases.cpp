@@ -1,13 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Cases in which the collective operations of GPU-aware MPIs are known to have failed, named after their numbers there
-// (the others: ranks/p2p/failure_cases.cpp).
+// Cases in which collective operations of GPU-aware MPIs are known to have failed, named after their numbers there.
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <array>
 #include <cstring>
 #include <memory>
-#include <string>
 #include <vector>
 
 #include "tests/ranks/coll/variants.hpp"
@@ -23,6 +20,11 @@ std::size_t as_size(int number) {
 
 std::size_t n_ranks() {
   return as_size(Session::get().size());
+}
+
+// Nothing may be read there.
+void *nowhere() {
+  return reinterpret_cast<void *>(0x10);
 }
 
 Case between_devices() {
@@ -91,7 +93,6 @@ const std::vector<NonBlockingReduction> &reductions() {
   return all;
 }
 
-// One of them under way, with memory of its own.
 class UnderWay {
  public:
   UnderWay(Trial &run, const NonBlockingReduction &reduction, const Numeric &numeric, bool is_in_place, int iteration)
@@ -108,9 +109,9 @@ class UnderWay {
   }
 
   void start(MPI_Op op, MPI_Request *request) const {
-    void *nowhere = reinterpret_cast<void *>(0x10);
-    run_.call(reduction_.name, reduction_.start(is_in_place_ ? MPI_IN_PLACE : in_->data(),
-                                                out_ != nullptr ? out_->data() : nowhere, numeric_.type, op, request));
+    run_.call(reduction_.name,
+              reduction_.start(is_in_place_ ? MPI_IN_PLACE : in_->data(), out_ != nullptr ? out_->data() : nowhere(),
+                               numeric_.type, op, request));
   }
 
   // The result; the memory is gone when this returns.
@@ -156,7 +157,6 @@ TEST(FailureCases, T2_NonBlockingReductionsWhoseMemoryGoesAfterTheWait) {
             calls.emplace_back(run, reductions()[i], numeric, is_in_place, static_cast<int>(i));
             calls[i].start(op, &requests[i]);
           }
-          // The last first, each with what it used.
           for (std::size_t i = n; i-- > 0;) {
             run.call("MPI_Wait", MPI_Wait(&requests[i], MPI_STATUS_IGNORE));
             calls[i].finish();
@@ -197,10 +197,6 @@ std::vector<MPI_Datatype> types_of_blocks(int n) {
   return types;
 }
 
-void free_types(std::vector<MPI_Datatype> *types) {
-  for (MPI_Datatype &type : *types) MPI_Type_free(&type);
-}
-
 TEST(FailureCases, T3_TypesOfManyBlocks) {
   constexpr int kBlocks = 20'000;
   std::vector<MPI_Datatype> types = types_of_blocks(kBlocks);
@@ -208,14 +204,13 @@ TEST(FailureCases, T3_TypesOfManyBlocks) {
     compare_with_host(between_devices(), [&](Trial &run) {
       const Session &session = Session::get();
       const std::size_t bytes = 2 * as_size(kBlocks) * sizeof(int);
-      const bool is_root = session.rank() == 0;
-      const Memory &one = is_root ? run.input(bytes) : run.output(bytes);
+      const Memory &one = session.rank() == 0 ? run.input(bytes) : run.output(bytes);
       run.call("MPI_Bcast", MPI_Bcast(one.data(), 1, type, 0, session.comm()));
       run.call("MPI_Allgather", MPI_Allgather(run.input(bytes, 1).data(), 1, type, run.output(bytes * n_ranks()).data(),
                                               1, type, session.comm()));
     });
   }
-  free_types(&types);
+  for (MPI_Datatype &type : types) MPI_Type_free(&type);
 }
 
 // Started with a fault that strikes when a rank has had more lists of copies than one collective operation needs: one
@@ -238,10 +233,10 @@ TEST(FailureCases, T3_OneOperationIsAListOfCopiesEachWay) {
     const unsigned char wanted = is_gap ? kPoison : pattern_byte(static_cast<int>(at / block_bytes), position, 0);
     ASSERT_EQ(got[at], wanted) << "byte " << at;
   }
-  free_types(&types);
+  for (MPI_Datatype &type : types) MPI_Type_free(&type);
 }
 
-// ---- T11: what is complete is there, for every queue of the program; and stays as cheap as at first ----
+// ---- T11: what is complete is there, for every queue of the program ----
 
 TEST(FailureCases, T11_CompletionMeansThatEveryQueueSeesTheData) {
   const Session &session = Session::get();
@@ -314,7 +309,6 @@ TEST(FailureCases, T15_KindsMixedPerRankWithManyUnderWay) {
         run.call(exchange.name,
                  exchange.start(in.data(), out.data(), count, i % Session::get().size(), &requests[as_size(i)]));
       }
-      // From both ends to the middle.
       for (int i = 0; i < kUnderWay; ++i) {
         const int which = i % 2 == 0 ? i / 2 : kUnderWay - 1 - i / 2;
         run.call("MPI_Wait", MPI_Wait(&requests[as_size(which)], MPI_STATUS_IGNORE));
@@ -361,21 +355,18 @@ void move_with(Trial &run, const Elements &elements, MPI_Comm comm) {
   const int root = size - 1;
   constexpr int kWhole = 500;
   const auto bytes = [&](int n) { return (as_size(n) * as_size(elements.extent_ints) + 64) * sizeof(int); };
-  // Some of the types reach before the address.
   const auto place = [](const Memory &memory) { return memory.at(32 * sizeof(int)); };
-  void *nowhere = reinterpret_cast<void *>(0x10);
   const Memory &in = run.input(bytes(kWhole * size));
   const Memory &out = run.output(bytes(kWhole * size));
-  void *gathered = rank == root ? place(out) : nowhere;
+  void *gathered = rank == root ? place(out) : nowhere();
   run.call("MPI_Gather", MPI_Gather(place(in), kWhole, elements.type, gathered, kWhole, elements.type, root, comm));
-  const bool is_safe = !overruns_in_reduce_with_lower_bound() && !overruns_in_ireduce_with_lower_bound();
-  const MPI_Op op = is_safe ? commutative_op() : ordered_op();
+  const bool may_miss = overruns_in_reduce_with_lower_bound() || overruns_in_ireduce_with_lower_bound();
+  const MPI_Op op = may_miss ? ordered_op() : commutative_op();
   const Memory &reduced = run.output(bytes(kWhole));
   run.call("MPI_Reduce",
-           MPI_Reduce(place(in), rank == root ? place(reduced) : nowhere, kWhole, elements.type, op, root, comm));
+           MPI_Reduce(place(in), rank == root ? place(reduced) : nowhere(), kWhole, elements.type, op, root, comm));
   const Memory &all_reduced = run.output(bytes(kWhole));
   run.call("MPI_Allreduce", MPI_Allreduce(place(in), place(all_reduced), kWhole, elements.type, op, comm));
-  // heFFTe's empty boxes.
   std::vector<int> send_counts;
   std::vector<int> recv_counts;
   std::vector<int> places;

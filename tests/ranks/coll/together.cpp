@@ -2,165 +2,18 @@
 // Collective operations that the ranks of a node carry out together over IPC: that they do, that all decide alike, that
 // nobody waits for ever, and that nothing is left behind. Started with SLUICE_COLL_IPC=always, a threshold of 0 and
 // statistics; the results themselves are compared by all the other tests of this program, started the same way.
-#include <dlfcn.h>
 #include <gtest/gtest.h>
 
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
-#include <nlohmann/json.hpp>
 #include <string>
-#include <string_view>
 #include <thread>
 #include <vector>
 
-#include "tests/support/oracle.hpp"
+#include "tests/ranks/coll/moving.hpp"
 
 namespace sluice::tests {
 namespace {
-
-constexpr std::size_t kBytes = 30'000;  // a block
-constexpr int kCount = static_cast<int>(kBytes);
-
-// How many calls of `operation` this rank has made by `route`; -1 without statistics.
-long long calls_by(std::string_view operation, std::string_view route) {
-  using ToJson = std::size_t (*)(char *, std::size_t);
-  const auto to_json = reinterpret_cast<ToJson>(dlsym(RTLD_DEFAULT, "sluice_statistics_json"));
-  if (to_json == nullptr) return -1;
-  std::string text(to_json(nullptr, 0) + 4096, '\0');
-  text.resize(to_json(text.data(), text.size()));
-  long long calls = 0;
-  const nlohmann::json read = nlohmann::json::parse(text);
-  for (const auto &row : read.at("rows")) {
-    if (row.at("operation") == operation && row.at("route") == route) calls += row.at("calls").get<long long>();
-  }
-  return calls;
-}
-
-bool is_forced() {
-  const char *value = std::getenv("SLUICE_COLL_IPC");
-  return value != nullptr && std::string_view(value) == "always";
-}
-
-// Memory of one rank for one call, and the calls.
-struct Buffers {
-  Buffers(Kind kind, int round)
-      : n_ranks(static_cast<std::size_t>(Session::get().size())),
-        in(Session::get().module(), kind, kBytes * n_ranks),
-        out(Session::get().module(), kind, kBytes * n_ranks) {
-    in.fill_pattern(Session::get().rank(), round);
-  }
-
-  std::size_t n_ranks;
-  Memory in;
-  Memory out;
-};
-
-struct Moving {
-  const char *name;
-  std::function<int(const Buffers &, int root, MPI_Comm)> call;
-};
-
-std::vector<int> each(std::size_t n, int value) {
-  return std::vector<int>(n, value);
-}
-
-std::vector<int> places(std::size_t n) {
-  std::vector<int> result;
-  for (std::size_t i = 0; i < n; ++i) result.push_back(static_cast<int>(i * kBytes));
-  return result;
-}
-
-const std::vector<Moving> &movements() {
-  static const std::vector<Moving> all = {
-      {"MPI_Bcast",
-       [](const Buffers &b, int root, MPI_Comm comm) {
-         const bool is_root = Session::get().rank() == root;
-         return MPI_Bcast(is_root ? b.in.data() : b.out.data(), kCount, MPI_BYTE, root, comm);
-       }},
-      {"MPI_Gather",
-       [](const Buffers &b, int root, MPI_Comm comm) {
-         return MPI_Gather(b.in.data(), kCount, MPI_BYTE, b.out.data(), kCount, MPI_BYTE, root, comm);
-       }},
-      {"MPI_Gatherv",
-       [](const Buffers &b, int root, MPI_Comm comm) {
-         return MPI_Gatherv(b.in.data(), kCount, MPI_BYTE, b.out.data(), each(b.n_ranks, kCount).data(),
-                            places(b.n_ranks).data(), MPI_BYTE, root, comm);
-       }},
-      {"MPI_Scatter",
-       [](const Buffers &b, int root, MPI_Comm comm) {
-         return MPI_Scatter(b.in.data(), kCount, MPI_BYTE, b.out.data(), kCount, MPI_BYTE, root, comm);
-       }},
-      {"MPI_Scatterv",
-       [](const Buffers &b, int root, MPI_Comm comm) {
-         return MPI_Scatterv(b.in.data(), each(b.n_ranks, kCount).data(), places(b.n_ranks).data(), MPI_BYTE,
-                             b.out.data(), kCount, MPI_BYTE, root, comm);
-       }},
-      {"MPI_Allgather",
-       [](const Buffers &b, int, MPI_Comm comm) {
-         return MPI_Allgather(b.in.data(), kCount, MPI_BYTE, b.out.data(), kCount, MPI_BYTE, comm);
-       }},
-      {"MPI_Allgatherv",
-       [](const Buffers &b, int, MPI_Comm comm) {
-         return MPI_Allgatherv(b.in.data(), kCount, MPI_BYTE, b.out.data(), each(b.n_ranks, kCount).data(),
-                               places(b.n_ranks).data(), MPI_BYTE, comm);
-       }},
-      {"MPI_Alltoall",
-       [](const Buffers &b, int, MPI_Comm comm) {
-         return MPI_Alltoall(b.in.data(), kCount, MPI_BYTE, b.out.data(), kCount, MPI_BYTE, comm);
-       }},
-      {"MPI_Alltoallv",
-       [](const Buffers &b, int, MPI_Comm comm) {
-         return MPI_Alltoallv(b.in.data(), each(b.n_ranks, kCount).data(), places(b.n_ranks).data(), MPI_BYTE,
-                              b.out.data(), each(b.n_ranks, kCount).data(), places(b.n_ranks).data(), MPI_BYTE, comm);
-       }},
-      {"MPI_Alltoallw",
-       [](const Buffers &b, int, MPI_Comm comm) {
-         const std::vector<MPI_Datatype> types(b.n_ranks, MPI_BYTE);
-         return MPI_Alltoallw(b.in.data(), each(b.n_ranks, kCount).data(), places(b.n_ranks).data(), types.data(),
-                              b.out.data(), each(b.n_ranks, kCount).data(), places(b.n_ranks).data(), types.data(),
-                              comm);
-       }},
-  };
-  return all;
-}
-
-class Together : public testing::Test {
- protected:
-  void SetUp() override {
-    if (!session_.has_kind(Kind::device)) GTEST_SKIP() << "no device memory";
-    if (!is_forced() || session_.size() < 2)
-      GTEST_SKIP() << "started without SLUICE_COLL_IPC=always, or one rank alone";
-  }
-
-  const Session &session_ = Session::get();
-};
-
-// What the root's neighbour got in round `round`: enough to see that the data is the call's own.
-void expect_right(const Moving &moving, const Buffers &b, int root, int round) {
-  const Session &session = Session::get();
-  const std::string_view name = moving.name;
-  const bool gets_all = name.find("llgather") != name.npos;
-  if (name == "MPI_Bcast" && session.rank() != root) {
-    EXPECT_EQ(find_pattern_error(b.out.read(0, kBytes), root, round), "") << name;
-  }
-  if (gets_all || (name.find("MPI_Gather") == 0 && session.rank() == root)) {
-    for (int rank = 0; rank < session.size(); ++rank) {
-      const auto offset = static_cast<std::size_t>(rank) * kBytes;
-      EXPECT_EQ(find_pattern_error(b.out.read(offset, kBytes), rank, round), "") << name << " from " << rank;
-    }
-  }
-  const std::size_t own = static_cast<std::size_t>(session.rank()) * kBytes;
-  if (name.find("MPI_Scatter") == 0) {
-    EXPECT_EQ(find_pattern_error(b.out.read(0, kBytes), root, round, own), "") << name;
-  }
-  if (name.find("lltoall") != name.npos) {
-    for (int rank = 0; rank < session.size(); ++rank) {
-      const auto offset = static_cast<std::size_t>(rank) * kBytes;
-      EXPECT_EQ(find_pattern_error(b.out.read(offset, kBytes), rank, round, own), "") << name << " from " << rank;
-    }
-  }
-}
 
 TEST_F(Together, PullsOverIpc_WhenAllHaveDeviceMemory) {
   for (const Moving &moving : movements()) {
@@ -217,9 +70,9 @@ TEST_F(Together, LetsMessagesMove_WhileItWaits) {
 TEST_F(Together, ReturnsAnErrorEverywhere_WhenACopyFails) {
   const auto exchange = [&](int round) {
     const Buffers buffers(Kind::device, round);
-    const int code =
-        MPI_Allgather(buffers.in.data(), kCount, MPI_BYTE, buffers.out.data(), kCount, MPI_BYTE, session_.comm());
-    if (code == MPI_SUCCESS) expect_right(movements()[5], buffers, 0, round);
+    const int code = MPI_Allgather(buffers.in.data(), kBlockCount, MPI_BYTE, buffers.out.data(), kBlockCount, MPI_BYTE,
+                                   session_.comm());
+    if (code == MPI_SUCCESS) expect_right(movement("MPI_Allgather"), buffers, 0, round);
     return code;
   };
   EXPECT_NE(exchange(0), MPI_SUCCESS);
@@ -231,14 +84,14 @@ TEST_F(Together, ReturnsAnErrorEverywhere_WhenACopyFails) {
 TEST_F(Together, ReturnsAnErrorEverywhere_WhenARanksMemoryWasFreed) {
   void *gone = nullptr;
   {
-    const Memory freed(session_.module(), Kind::device, kBytes);
+    const Memory freed(session_.module(), Kind::device, kBlockBytes);
     gone = freed.data();
   }
-  const Memory there(session_.module(), Kind::device, kBytes * 2);
+  const Memory there(session_.module(), Kind::device, kBlockBytes * 2);
   const bool is_reused = gone >= there.data() && gone < there.at(there.size_bytes());
   if (session_.agree_any(session_.rank() == 0 && is_reused)) GTEST_SKIP() << "the address was used again at once";
   void *buffer = session_.rank() == 0 ? gone : there.data();
-  EXPECT_NE(MPI_Bcast(buffer, kCount, MPI_BYTE, 0, session_.comm()), MPI_SUCCESS);
+  EXPECT_NE(MPI_Bcast(buffer, kBlockCount, MPI_BYTE, 0, session_.comm()), MPI_SUCCESS);
   const Buffers buffers(Kind::device, 4);
   EXPECT_EQ(movements().front().call(buffers, 0, session_.comm()), MPI_SUCCESS);
   expect_right(movements().front(), buffers, 0, 4);

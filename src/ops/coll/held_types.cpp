@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "ops/coll/held_types.hpp"
+
+#include "base/log.hpp"
+#include "ops/datatype/layout_of.hpp"
+#include "wire/host.hpp"
+
+namespace sluice::ops::coll {
+
+HeldTypes::~HeldTypes() {
+  for (MPI_Datatype &type : made_) {
+    if (wire::host().MPI_Type_free(&type) != MPI_SUCCESS) log::debug("ops", "a datatype could not be freed");
+  }
+}
+
+// One element of it: a duplicate would copy the program's attributes.
+Status HeldTypes::replace_type(MPI_Datatype *type) {
+  transfer::LayoutPtr layout;
+  if (named_layout(*type, &layout) || !is_valid(*type)) return {};
+  made_.reserve(made_.size() + 1);
+  MPI_Datatype held = MPI_DATATYPE_NULL;
+  if (wire::host().MPI_Type_contiguous(1, *type, &held) != MPI_SUCCESS) {
+    return Status::error(ErrorKind::kBackend, "the host MPI could not keep a datatype for a non-blocking call");
+  }
+  made_.push_back(held);
+  if (wire::host().MPI_Type_commit(&made_.back()) != MPI_SUCCESS) {
+    return Status::error(ErrorKind::kBackend, "the host MPI could not commit a datatype for a non-blocking call");
+  }
+  *type = made_.back();
+  return {};
+}
+
+Status HeldTypes::replace_in(Argument *argument, std::vector<MPI_Datatype> *of_blocks, const Member &member) {
+  if (argument->is_in_place()) return {};
+  if (!argument->has_types) return replace_type(&argument->type);
+  if (argument->types == nullptr || argument->counts.is_null()) return {};
+  of_blocks->assign(argument->types, argument->types + member.size);
+  for (std::size_t i = 0; i < of_blocks->size(); ++i) {
+    if (argument->counts.at(i) <= 0) continue;
+    if (Status status = replace_type(&(*of_blocks)[i]); !status.is_ok()) return status;
+  }
+  argument->set_types(of_blocks->data());
+  return {};
+}
+
+Status HeldTypes::replace(const Member &member, Call *call) {
+  const bool is_root = call->root == member.rank;
+  const bool sends = call->pattern == Pattern::kScatter ? is_root : call->pattern != Pattern::kBroadcast;
+  const bool receives = call->pattern != Pattern::kGather || is_root;
+  if (sends) {
+    if (Status status = replace_in(&call->send, &sent_, member); !status.is_ok()) return status;
+  }
+  return receives ? replace_in(&call->recv, &received_, member) : Status();
+}
+
+}  // namespace sluice::ops::coll
