@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The kernels as host functions, found by element and operation: for queues that are threads, and for tests.
+// The list as values, and the kernels as host functions found by them: for queues that are threads, and for tests.
 #pragma once
+
+#include <string_view>
 
 #include "reduce.hpp"
 
@@ -32,6 +34,31 @@ constexpr unsigned size_of(Element element) noexcept {
       break;
   }
   return 0;
+}
+
+// False for numbers that are none of the list too.
+constexpr bool is_legal(Element element, Operation operation) noexcept {
+#define SLUICE_KERNELS_CASE(element_name, operation_name) \
+  if (element == Element::k##element_name && operation == Operation::k##operation_name) return true;
+  SLUICE_KERNELS_REDUCTIONS(SLUICE_KERNELS_CASE)
+#undef SLUICE_KERNELS_CASE
+  return false;
+}
+
+// As in the list: "FLOAT32", "SUM"; empty for what is not in it.
+constexpr std::string_view name_of(Element element) noexcept {
+#define SLUICE_KERNELS_CASE(A, name, type, class) \
+  if (element == Element::k##name) return #name;
+  SLUICE_KERNELS_ELEMENTS(SLUICE_KERNELS_CASE, )
+#undef SLUICE_KERNELS_CASE
+  return "";
+}
+constexpr std::string_view name_of(Operation operation) noexcept {
+#define SLUICE_KERNELS_CASE(name, rule) \
+  if (operation == Operation::k##name) return #name;
+  SLUICE_KERNELS_OPERATIONS(SLUICE_KERNELS_CASE)
+#undef SLUICE_KERNELS_CASE
+  return "";
 }
 
 // Does the whole of a task. Any thread.

@@ -48,7 +48,14 @@
 #define SLUICE_KERNELS_OF_INTEGER(X, name) \
   X(name, SUM)                             \
   X(name, PROD)                            \
-  X(name, MIN) X(name, MAX) X(name, LAND) X(name, LOR) X(name, LXOR) X(name, BAND) X(name, BOR) X(name, BXOR)
+  X(name, MIN)                             \
+  X(name, MAX)                             \
+  X(name, LAND)                            \
+  X(name, LOR)                             \
+  X(name, LXOR)                            \
+  X(name, BAND)                            \
+  X(name, BOR)                             \
+  X(name, BXOR)
 #define SLUICE_KERNELS_OF_FLOATING(X, name) X(name, SUM) X(name, PROD) X(name, MIN) X(name, MAX)
 #define SLUICE_KERNELS_OF_COMPLEX(X, name) X(name, SUM) X(name, PROD)
 #define SLUICE_KERNELS_OF_PAIR(X, name) X(name, MINLOC) X(name, MAXLOC)

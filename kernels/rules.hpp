@@ -6,7 +6,8 @@
 //   MIN, MAX        a comparison that fails keeps `before`: with a value that is not a number (either one), and with
 //                   zeros of two signs. (Open MPI's vector code, which it uses where the processor has it, keeps
 //                   `next`.)
-//   MINLOC, MAXLOC  the smaller index wins among equals; a value that is not a number keeps `next`.
+//   MINLOC, MAXLOC  the smaller index wins among equals, with the value of `next` (zeros of two signs are equal); a
+//                   value that is not a number keeps `next`.
 //   PROD, complex   infinities are recovered as C11, annex G.5.1 says.
 //   logical         any value but 0 is true, and true is written as 1.
 //   integer         SUM and PROD wrap.
@@ -216,16 +217,16 @@ struct BitwiseXor {
 template <typename Pair>
 struct MinimumWithPlace {
   SLUICE_KERNELS_FUNCTION static Pair combine(Pair before, Pair next) {
-    const bool is_earlier = before.value == next.value && before.index < next.index;
-    return before.value < next.value || is_earlier ? before : next;
+    if (before.value == next.value) return {next.value, before.index < next.index ? before.index : next.index};
+    return before.value < next.value ? before : next;
   }
 };
 
 template <typename Pair>
 struct MaximumWithPlace {
   SLUICE_KERNELS_FUNCTION static Pair combine(Pair before, Pair next) {
-    const bool is_earlier = before.value == next.value && before.index < next.index;
-    return before.value > next.value || is_earlier ? before : next;
+    if (before.value == next.value) return {next.value, before.index < next.index ? before.index : next.index};
+    return before.value > next.value ? before : next;
   }
 };
 

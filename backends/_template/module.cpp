@@ -74,6 +74,9 @@ constexpr sluice_backend_t kTable = {
     .support_words = nullptr,
     .memory_kind_words = nullptr,
     .device_traits = nullptr,  // nothing particular
+    // Both of reduce.cpp, once the device's compiler takes kernels/: .can_reduce = can_reduce, and so on.
+    .can_reduce = nullptr,
+    .enqueue_reduction = nullptr,
 };
 
 }  // namespace

@@ -162,6 +162,8 @@ constexpr sluice_backend_t kTable = {
     .support_words = support_words,
     .memory_kind_words = memory_kind_words,
     .device_traits = nullptr,
+    .can_reduce = nullptr,
+    .enqueue_reduction = nullptr,
 };
 
 }  // namespace

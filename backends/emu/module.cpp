@@ -76,6 +76,8 @@ constexpr sluice_backend_t kTable = {
     .support_words = support_words,
     .memory_kind_words = memory_kind_words,
     .device_traits = nullptr,
+    .can_reduce = can_reduce,
+    .enqueue_reduction = enqueue_reduction,
 };
 
 }  // namespace

@@ -62,6 +62,10 @@ sluice_result_t ipc_export(const void *address, sluice_ipc_handle_t *handle, uin
 sluice_result_t ipc_open(int32_t device, const sluice_ipc_handle_t *handle, void **base);
 sluice_result_t ipc_close(int32_t device, void *base);
 
+// reduce.cpp
+int32_t can_reduce(int32_t device, sluice_element_t element, sluice_operation_t operation);
+sluice_result_t enqueue_reduction(sluice_queue_t *queue, const sluice_reduction_t *reduction);
+
 // words.cpp. check_words: whether the knob of the words can be understood.
 sluice_result_t check_words();
 const char *const *support_words();

@@ -5,8 +5,10 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <vector>
 
+#include "queue.h"
 #include "runtime.h"
 
 namespace sluice::backends::sycl {
@@ -54,7 +56,7 @@ struct sluice_queue {
   ::sycl::device device;
   std::vector<sluice::backends::sycl::Lane> lanes;  // the first is the default context's
   size_t last_lane = 0;
-  std::optional<::sycl::event> last_copy;
+  std::optional<::sycl::event> last_copy;  // or kernel
   std::array<std::optional<::sycl::event>, sluice::backends::sycl::kTickets> tickets;
   uint64_t last_ticket = 0;
   uint64_t done_ticket = 0;
@@ -68,7 +70,7 @@ namespace {
 sluice_result_t failure_of(sluice_queue *queue) {
   if (!queue->failure->is_set.load(std::memory_order_acquire)) return SLUICE_SUCCESS;
   const std::scoped_lock lock(queue->failure->mutex);
-  return fail(SLUICE_ERROR_NATIVE, "a copy failed: " + queue->failure->text);
+  return fail(SLUICE_ERROR_NATIVE, "a command failed: " + queue->failure->text);
 }
 
 size_t lane_for(sluice_queue *queue, const KnownContext *context) {
@@ -89,11 +91,11 @@ bool has_device(const KnownContext &context, const ::sycl::device &device) {
   return false;
 }
 
-// The lane whose context owns the memory of a copy. Without contexts of the program's own there is only one.
-size_t lane_of_copy(sluice_queue *queue, const void *dst, const void *src) {
+// The lane whose context owns the memory of a command. Without contexts of the program's own there is only one.
+size_t lane_of(sluice_queue *queue, std::span<const void *const> addresses) {
   const Runtime &runtime = Runtime::start();
   if (!runtime.has_registered_contexts()) return 0;
-  for (const void *address : {dst, src}) {
+  for (const void *address : addresses) {
     const Found found = find_allocation(runtime, address);
     const bool is_owned = found.kind == ::sycl::usm::alloc::device || found.kind == ::sycl::usm::alloc::shared;
     if (is_owned && has_device(*found.context, queue->device)) return lane_for(queue, found.context);
@@ -101,12 +103,16 @@ size_t lane_of_copy(sluice_queue *queue, const void *dst, const void *src) {
   return 0;
 }
 
-void enqueue_one(sluice_queue *queue, void *dst, const void *src, size_t size_bytes) {
-  const size_t lane = lane_of_copy(queue, dst, src);
+Lane &change_to(sluice_queue *queue, size_t lane) {
   // Order holds within a lane only; changing lanes is rare, so it may wait.
   if (lane != queue->last_lane && queue->last_copy.has_value()) queue->last_copy->wait();
   queue->last_lane = lane;
-  queue->last_copy = queue->lanes[lane].queue.memcpy(dst, src, size_bytes);
+  return queue->lanes[lane];
+}
+
+void enqueue_one(sluice_queue *queue, void *dst, const void *src, size_t size_bytes) {
+  const std::array<const void *, 2> addresses = {dst, src};
+  queue->last_copy = change_to(queue, lane_of(queue, addresses)).queue.memcpy(dst, src, size_bytes);
 }
 
 sluice_result_t wait_for(sluice_queue *queue, ::sycl::event *event, uint64_t ticket) {
@@ -153,6 +159,21 @@ sluice_result_t queue_destroy(sluice_queue_t *queue) {
     const std::unique_ptr<sluice_queue> owner(queue);
     for (Lane &lane : queue->lanes) lane.queue.wait_and_throw();
     return failure_of(queue);
+  });
+}
+
+const ::sycl::device &device_of(const sluice_queue_t *queue) {
+  return queue->device;
+}
+
+::sycl::context context_for(sluice_queue_t *queue, std::span<const void *const> addresses) {
+  return queue->lanes[lane_of(queue, addresses)].context->context;
+}
+
+sluice_result_t enqueue_command(sluice_queue_t *queue, std::span<const void *const> addresses, const Command &command) {
+  return guarded_queue(queue, "kernel", [&] {
+    queue->last_copy = command(&change_to(queue, lane_of(queue, addresses)).queue);
+    return SLUICE_SUCCESS;
   });
 }
 

@@ -76,6 +76,10 @@ sluice_result_t ipc_close(int32_t device, void *base);
 // Hands no more memory over; calls nothing of the runtime. Handles of Level Zero's mechanism are then good for nothing.
 void stop_exports();
 
+// reduce.cpp
+int32_t can_reduce(int32_t device, sluice_element_t element, sluice_operation_t operation);
+sluice_result_t enqueue_reduction(sluice_queue_t *queue, const sluice_reduction_t *reduction);
+
 // words.cpp
 const char *const *support_words();
 const char *const *memory_kind_words();

@@ -25,7 +25,7 @@ extern "C" {
 
 /* Raised by one whenever the layout or the meaning of a member changes. Members are only ever appended; a module
  * whose api_version differs is refused with a message that names both numbers. */
-#define SLUICE_BACKEND_API_VERSION 4u
+#define SLUICE_BACKEND_API_VERSION 5u
 
 /* The one symbol that a module exports, of type sluice_backend_table_fn. */
 #define SLUICE_BACKEND_TABLE_SYMBOL "sluice_backend_table"
@@ -76,6 +76,60 @@ typedef enum sluice_device_trait {
   SLUICE_DEVICE_NO_EXPORT = 1u,    /* none of its memory can ever be exported (group `ipc`) */
   SLUICE_DEVICE_COPIES_BY_CPU = 2u /* its copies are work for the cores that send too: overlapping them gains nothing */
 } sluice_device_trait_t;
+
+/* What a reduction computes with: kernels/list.hpp says the same, in the same order. Complex numbers are two numbers;
+ * pairs are the C structures of MPI 4.1, section 6.9.4, whose gaps are neither read nor written. */
+typedef enum sluice_element {
+  SLUICE_ELEMENT_INT8 = 0,
+  SLUICE_ELEMENT_UINT8 = 1,
+  SLUICE_ELEMENT_INT16 = 2,
+  SLUICE_ELEMENT_UINT16 = 3,
+  SLUICE_ELEMENT_INT32 = 4,
+  SLUICE_ELEMENT_UINT32 = 5,
+  SLUICE_ELEMENT_INT64 = 6,
+  SLUICE_ELEMENT_UINT64 = 7,
+  SLUICE_ELEMENT_FLOAT16 = 8,
+  SLUICE_ELEMENT_BFLOAT16 = 9,
+  SLUICE_ELEMENT_FLOAT32 = 10,
+  SLUICE_ELEMENT_FLOAT64 = 11,
+  SLUICE_ELEMENT_COMPLEX_FLOAT32 = 12,
+  SLUICE_ELEMENT_COMPLEX_FLOAT64 = 13,
+  SLUICE_ELEMENT_PAIR_INT16 = 14, /* an int16_t and its int32_t */
+  SLUICE_ELEMENT_PAIR_INT32 = 15,
+  SLUICE_ELEMENT_PAIR_INT64 = 16,
+  SLUICE_ELEMENT_PAIR_FLOAT32 = 17,
+  SLUICE_ELEMENT_PAIR_FLOAT64 = 18,
+  SLUICE_ELEMENT_TWO_FLOAT32 = 19, /* a float and its place as a float */
+  SLUICE_ELEMENT_TWO_FLOAT64 = 20
+} sluice_element_t;
+
+typedef enum sluice_operation {
+  SLUICE_OPERATION_SUM = 0,
+  SLUICE_OPERATION_PROD = 1,
+  SLUICE_OPERATION_MIN = 2,
+  SLUICE_OPERATION_MAX = 3,
+  SLUICE_OPERATION_LAND = 4,
+  SLUICE_OPERATION_LOR = 5,
+  SLUICE_OPERATION_LXOR = 6,
+  SLUICE_OPERATION_BAND = 7,
+  SLUICE_OPERATION_BOR = 8,
+  SLUICE_OPERATION_BXOR = 9,
+  SLUICE_OPERATION_MINLOC = 10,
+  SLUICE_OPERATION_MAXLOC = 11
+} sluice_operation_t;
+
+/* The most sources of one reduction. */
+#define SLUICE_REDUCE_MAX_SOURCES 16u
+
+/* dst[i] = sources[0][i] op sources[1][i] op ..., computed from the left, for i in 0..count-1. */
+typedef struct sluice_reduction {
+  sluice_element_t element;
+  sluice_operation_t operation;
+  void *dst;
+  const void *const *sources; /* read during the call only; the memory they point to until a later ticket is done */
+  uint32_t n_sources;         /* 1 to SLUICE_REDUCE_MAX_SOURCES */
+  uint64_t count;             /* of elements; 0: nothing is done */
+} sluice_reduction_t;
 
 typedef struct sluice_queue sluice_queue_t; /* an in-order command queue; opaque, owned by the backend */
 
@@ -230,6 +284,22 @@ typedef struct sluice_backend {
   /* ---- optional: traits --------------------------------------------------------------------------------------- */
   /* A sum of sluice_device_trait_t, the same at every call; 0 for a device that is not there. Hot. */
   uint32_t (*device_traits)(int32_t device);
+
+  /* ---- optional group `reduce`: both or none ------------------------------------------------------------------- */
+  /* Reductions computed by the device (ISC'25 poster: "kernel-based reduction"). How two elements become one is said in
+   * kernels/rules.hpp, whose bodies backends compile. */
+
+  /* 1 where enqueue_reduction takes that pair on queues of `device`; 0 for all others, pairs that MPI does not have,
+   * and devices that are not there. The same at every call. Never blocks, never compiles. */
+  int32_t (*can_reduce)(int32_t device, sluice_element_t element, sluice_operation_t operation);
+  /* Enqueues one reduction behind what is in the queue; returns before it is done, and tickets mark its end as they do
+   * that of copies. Addresses need no alignment. They are memory of the queue's device, memory that ipc_open mapped for
+   * it, memory of host_alloc, or other memory that the device reaches; dst may be the same address as one of the
+   * sources, and overlaps them in no other way. The result depends on nothing but the elements: the same in every bit
+   * each time. SLUICE_ERROR_UNSUPPORTED: not that pair, or memory that this device does not reach; nothing was
+   * enqueued. Cost: a launch; where kernels are compiled at run time the first one of a pair takes seconds, and blocks.
+   */
+  sluice_result_t (*enqueue_reduction)(sluice_queue_t *queue, const sluice_reduction_t *reduction);
 } sluice_backend_t;
 
 typedef const sluice_backend_t *(*sluice_backend_table_fn)(void);

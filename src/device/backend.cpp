@@ -77,6 +77,7 @@ std::string check_groups(const sluice_backend_t &table) {
     return "program";
   }
   if (!is_whole_or_absent(table.ipc_export, table.ipc_open, table.ipc_close)) return "ipc";
+  if (!is_whole_or_absent(table.can_reduce, table.enqueue_reduction)) return "reduce";
   return is_whole_or_absent(table.support_words, table.memory_kind_words) ? "" : "words";
 }
 

@@ -165,7 +165,7 @@ Complex<Real> reference(Operation operation, Complex<Real> a, Complex<Real> b) {
 template <typename Value, typename Index>
 Indexed<Value, Index> reference(Operation operation, Indexed<Value, Index> a, Indexed<Value, Index> b) {
   const bool is_a = operation == Operation::kMINLOC ? a.value < b.value : a.value > b.value;
-  if (a.value == b.value) return {a.value, std::min(a.index, b.index)};
+  if (a.value == b.value) return {b.value, std::min(a.index, b.index)};
   return is_a ? a : b;
 }
 
@@ -206,7 +206,7 @@ struct Values<Complex<Real>> {
 template <typename Value, typename Index>
 struct Values<Indexed<Value, Index>> {
   static Indexed<Value, Index> make(std::mt19937_64 *random) {
-    return {Values<Value>::make(random), Values<Index>::make(random)};
+    return {Values<Value>::make(random), static_cast<Index>((*random)() % 7)};  // places are whole numbers
   }
 };
 

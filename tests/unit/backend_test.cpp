@@ -103,6 +103,8 @@ TEST(Backend_Load, HasTheNativeText_WhenTheStartFails) {
 TEST(Backend_OverTable, IsRefused_WhenAnyMandatoryMemberIsEmpty) {
   const FakeBackend fake;
   using Table = sluice_backend_t;
+  whole.can_reduce = [](int32_t, sluice_element_t, sluice_operation_t) { return 0; };
+  whole.enqueue_reduction = [](sluice_queue_t *, const sluice_reduction_t *) { return SLUICE_SUCCESS; };
   const std::vector<std::pair<const char *, std::function<void(Table &)>>> holes = {
       {"name", [](Table &t) { t.name = nullptr; }},
       {"init", [](Table &t) { t.init = nullptr; }},
@@ -148,6 +150,8 @@ TEST(Backend_OverTable, IsRefused_WhenAnOptionalGroupIsNotWhole) {
   whole.ipc_close = [](int32_t, void *) { return SLUICE_SUCCESS; };
   whole.support_words = []() -> const char *const * { return nullptr; };
   whole.memory_kind_words = []() -> const char *const * { return nullptr; };
+  whole.can_reduce = [](int32_t, sluice_element_t, sluice_operation_t) { return 0; };
+  whole.enqueue_reduction = [](sluice_queue_t *, const sluice_reduction_t *) { return SLUICE_SUCCESS; };
   const std::vector<std::pair<const char *, std::function<void(Table &)>>> holes = {
       {"`program`", [](Table &t) { t.program_set_device = nullptr; }},
       {"`program`", [](Table &t) { t.program_alloc = nullptr; }},
@@ -159,6 +163,8 @@ TEST(Backend_OverTable, IsRefused_WhenAnOptionalGroupIsNotWhole) {
       {"`ipc`", [](Table &t) { t.ipc_close = nullptr; }},
       {"`words`", [](Table &t) { t.support_words = nullptr; }},
       {"`words`", [](Table &t) { t.memory_kind_words = nullptr; }},
+      {"`reduce`", [](Table &t) { t.can_reduce = nullptr; }},
+      {"`reduce`", [](Table &t) { t.enqueue_reduction = nullptr; }},
   };
   for (const auto &[group, dig] : holes) {
     Table table = whole;

@@ -29,7 +29,7 @@ extern "C" {
 #define EMU_API __attribute__((visibility("default")))
 
 #define EMU_VERSION_MAJOR 1
-#define EMU_VERSION_MINOR 1
+#define EMU_VERSION_MINOR 2
 
 typedef enum emu_result {
   EMU_SUCCESS = 0,
@@ -38,7 +38,7 @@ typedef enum emu_result {
   EMU_ERROR_INVALID_VALUE = 3,   /* an argument out of its range */
   EMU_ERROR_INVALID_DEVICE = 4,  /* no device, or a device index out of range */
   EMU_ERROR_INVALID_POINTER = 5, /* not an allocation, freed, or the range runs over its end */
-  EMU_ERROR_COPY_FAILED = 6,     /* a copy was made to fail */
+  EMU_ERROR_COPY_FAILED = 6,     /* a copy or a kernel was made to fail */
   EMU_ERROR_QUEUE_FAILED = 7,    /* a queue or ticket was made to fail, or the system gave no thread */
   EMU_ERROR_CONFIGURATION = 8,   /* a wrong SLUICE_EMU_* value, profile or fault specification */
   EMU_ERROR_SHUT_DOWN = 9,       /* the process is exiting */
@@ -77,6 +77,15 @@ typedef struct emu_copy {
   const void *src;
   size_t size_bytes;
 } emu_copy_t;
+
+/* A kernel: code that a queue runs where device memory can be reached. `arguments` are the bytes that were given at the
+ * launch; memory[k] is where the launch's k-th range can be read, and the 0th written, while the kernel runs. */
+typedef void (*emu_kernel_t)(const void *arguments, void *const *memory);
+
+typedef struct emu_range {
+  const void *address;
+  size_t size_bytes;
+} emu_range_t;
 
 /* The text of this thread's last error, begun with its name ("EMU_ERROR_COPY_FAILED: ..."); "" when there was none.
  * Owned by the runtime, valid until this thread's next call. */
@@ -150,6 +159,11 @@ EMU_API emu_result_t emu_queue_destroy(emu_queue_t *queue);
  * enqueued; source and destination stay valid until a later ticket is done. */
 EMU_API emu_result_t emu_memcpy_async(emu_queue_t *queue, void *dst, const void *src, size_t size_bytes);
 EMU_API emu_result_t emu_memcpy_batch_async(emu_queue_t *queue, const emu_copy_t *copies, size_t n_copies);
+/* Enqueues a kernel behind what is in the queue. `arguments` are copied; the ranges, of which there is at least one,
+ * are checked before anything is enqueued and stay valid until a later ticket is done. The 0th is what the kernel
+ * writes. It takes as long as the profile says that moving the other ranges to the 0th does, all at once. */
+EMU_API emu_result_t emu_launch_async(emu_queue_t *queue, emu_kernel_t kernel, const void *arguments,
+                                      size_t arguments_bytes, const emu_range_t *ranges, size_t n_ranges);
 /* One copy in queue order, begun and finished. On an idle queue the calling thread does it, without a switch. */
 EMU_API emu_result_t emu_queue_memcpy(emu_queue_t *queue, void *dst, const void *src, size_t size_bytes);
 /* Marks the end of what was enqueued so far. Tickets of a queue count from 1 and are done in order. */
@@ -180,8 +194,9 @@ EMU_API emu_result_t emu_queue_release(emu_queue_t *queue);
  *     copy          any copy fails, nothing is written     queue_copy   the same, of copies through a queue only
  *     flip          any copy silently changes one byte     queue_flip   the same, of copies through a queue only
  *     lose          any copy silently moves nothing        queue_lose   the same, of copies through a queue only
+ *     kernel        a kernel fails, nothing is written     kernel_flip  a kernel silently changes one byte more
  *     ipc_export    memory cannot be exported              ipc_open     memory of others cannot be opened
- *   delay_us:<a>-<b>  every copy begins late by a random time, in microseconds, 0 to 60000000
+ *   delay_us:<a>-<b>  every copy and kernel begins late by a random time, in microseconds, 0 to 60000000
  *   reorder           the copies of one batch run in a random order
  * A text that does not read so is EMU_ERROR_CONFIGURATION and changes nothing. */
 EMU_API emu_result_t emu_set_fault(const char *specification);

@@ -59,6 +59,16 @@ emu_result_t emu_memcpy_batch_async(emu_queue_t *queue, const emu_copy_t *copies
   return in_queue(queue, [&](Queue &q) { return q.enqueue(copies, n_copies); });
 }
 
+emu_result_t emu_launch_async(emu_queue_t *queue, emu_kernel_t kernel, const void *arguments, size_t arguments_bytes,
+                              const emu_range_t *ranges, size_t n_ranges) {
+  return in_queue(queue, [&](Queue &q) {
+    if (kernel == nullptr || (arguments == nullptr && arguments_bytes > 0)) {
+      return fail(EMU_ERROR_INVALID_VALUE, "emu_launch_async: null pointer");
+    }
+    return q.launch(kernel, arguments, arguments_bytes, ranges, n_ranges);
+  });
+}
+
 emu_result_t emu_queue_memcpy(emu_queue_t *queue, void *dst, const void *src, size_t size_bytes) {
   return in_queue(queue, [&](Queue &q) { return q.copy(dst, src, size_bytes); });
 }

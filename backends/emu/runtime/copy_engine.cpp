@@ -5,34 +5,12 @@
 #include <cstring>
 
 #include "runtime/error.h"
+#include "runtime/memory_use.h"
 
 namespace emurt {
 namespace {
 
 constexpr std::byte kFlippedBit{0x10};
-
-// Keeps the memory of an endpoint from being freed while its bytes move.
-class Use {
- public:
-  explicit Use(const Endpoint &endpoint)
-      : allocation_(endpoint.allocation.get()), is_valid_(allocation_ == nullptr || allocation_->begin_use()) {}
-  ~Use() {
-    if (allocation_ != nullptr && is_valid_) allocation_->end_use();
-  }
-  Use(const Use &) = delete;
-  Use &operator=(const Use &) = delete;
-
-  bool is_valid() const { return is_valid_; }
-
- private:
-  Allocation *allocation_;
-  bool is_valid_;
-};
-
-std::byte *reachable(const Endpoint &endpoint) {
-  return endpoint.allocation ? endpoint.allocation->reachable(endpoint.address)
-                             : reinterpret_cast<std::byte *>(endpoint.address);
-}
 
 }  // namespace
 
@@ -108,8 +86,8 @@ bool CopyEngine::strikes(FaultPoint any, FaultPoint queued, CopyOrigin origin) {
 }
 
 emu_result_t CopyEngine::move_bytes(const CheckedCopy &copy, bool with_flip, bool is_lost) {
-  const Use dst_use(copy.dst);
-  const Use src_use(copy.src);
+  const MemoryUse dst_use(copy.dst);
+  const MemoryUse src_use(copy.src);
   if (!dst_use.is_valid() || !src_use.is_valid()) {
     return fail(EMU_ERROR_INVALID_POINTER, "copy of {} bytes from {:#x} to {:#x}: memory was freed before it ran",
                 copy.size_bytes, copy.src.address, copy.dst.address);

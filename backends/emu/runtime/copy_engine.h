@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One copy from its addresses to its bytes: check, faults, time of the imitated machine, and the move itself.
+// One copy or kernel from its addresses to its bytes: check, faults, time of the imitated machine, and the work itself.
 #pragma once
 
 #include <cstddef>
@@ -18,6 +18,17 @@ struct CheckedCopy {
   size_t size_bytes = 0;  // at least 1
 };
 
+// A kernel with its arguments, and what it reaches; the 0th range is written.
+struct CheckedLaunch {
+  struct Range {
+    Endpoint memory;
+    size_t size_bytes = 0;  // at least 1
+  };
+  emu_kernel_t kernel = nullptr;
+  std::vector<std::byte> arguments;
+  std::vector<Range> ranges;
+};
+
 enum class CopyOrigin { kProgram, kQueue };
 
 class CopyEngine {
@@ -32,6 +43,10 @@ class CopyEngine {
   // Runs the copies of one batch; blocks until they are done. After a copy that failed the others still run; the first
   // failure is the answer, and this thread's last error text.
   emu_result_t run(const std::vector<CheckedCopy> &copies, CopyOrigin origin);
+
+  // launch.cpp. The same for a kernel.
+  emu_result_t check_launch(const emu_range_t *ranges, size_t n_ranges, CheckedLaunch *launch);
+  emu_result_t run_launch(const CheckedLaunch &launch);
 
   Machine &machine() { return machine_; }
 

@@ -3,6 +3,7 @@
 #include "runtime/fault_plan.h"
 
 #include <charconv>
+#include <iterator>
 #include <numeric>
 #include <utility>
 
@@ -13,9 +14,10 @@ namespace {
 
 constexpr uint64_t kMaxDelayUs = 60'000'000;
 
-constexpr std::string_view kPointNames[] = {"alloc", "host_alloc", "queue_create", "ticket",
-                                            "copy",  "queue_copy", "flip",         "queue_flip",
-                                            "lose",  "queue_lose", "ipc_export",   "ipc_open"};
+constexpr std::string_view kPointNames[] = {"alloc",      "host_alloc",  "queue_create", "ticket",  "copy",
+                                            "queue_copy", "flip",        "queue_flip",   "lose",    "queue_lose",
+                                            "kernel",     "kernel_flip", "ipc_export",   "ipc_open"};
+static_assert(std::size(kPointNames) == static_cast<size_t>(FaultPoint::kCount));
 
 bool parse_number(std::string_view text, uint64_t *number) {
   const char *begin = text.data();

@@ -27,6 +27,8 @@ enum class FaultPoint : size_t {
   kQueueFlip,
   kLose,
   kQueueLose,
+  kKernel,
+  kKernelFlip,
   kIpcExport,
   kIpcOpen,
   kCount

@@ -54,9 +54,27 @@ emu_result_t Queue::enqueue(const emu_copy_t *copies, size_t n_copies) {
   const emu_result_t result = engine_.check(copies, n_copies, &operation.copies);
   if (result != EMU_SUCCESS) return result;
   if (!operation.copies.empty()) push(std::move(operation));
+  hold_back_caller();
+  return EMU_SUCCESS;
+}
+
+emu_result_t Queue::launch(emu_kernel_t kernel, const void *arguments, size_t arguments_bytes,
+                           const emu_range_t *ranges, size_t n_ranges) {
+  Operation operation;
+  operation.launch = std::make_unique<CheckedLaunch>();
+  const emu_result_t result = engine_.check_launch(ranges, n_ranges, operation.launch.get());
+  if (result != EMU_SUCCESS) return result;
+  operation.launch->kernel = kernel;
+  const auto *bytes = static_cast<const std::byte *>(arguments);
+  if (arguments_bytes > 0) operation.launch->arguments.assign(bytes, bytes + arguments_bytes);
+  push(std::move(operation));
+  hold_back_caller();
+  return EMU_SUCCESS;
+}
+
+void Queue::hold_back_caller() {
   const Clock::time_point back_at = engine_.machine().enqueue_done();
   if (back_at != Clock::time_point::min()) wait_until(back_at);
-  return EMU_SUCCESS;
 }
 
 emu_result_t Queue::copy(void *dst, const void *src, size_t size_bytes) {
@@ -71,7 +89,7 @@ emu_result_t Queue::copy(void *dst, const void *src, size_t size_bytes) {
   }
   // Nothing is before it, and nobody else enqueues meanwhile: order is kept without a switch to the queue's thread.
   if (is_idle) return engine_.run(checked, CopyOrigin::kQueue);
-  push({std::move(checked), 0});
+  push({std::move(checked), 0, nullptr});
   uint64_t ticket = 0;
   result = record(&ticket);
   return result == EMU_SUCCESS ? wait(ticket) : result;
@@ -80,7 +98,7 @@ emu_result_t Queue::copy(void *dst, const void *src, size_t size_bytes) {
 emu_result_t Queue::record(uint64_t *ticket) {
   *ticket = last_ticket_.load(std::memory_order_relaxed) + 1;
   last_ticket_.store(*ticket, std::memory_order_release);
-  push({{}, *ticket});
+  push({{}, *ticket, nullptr});
   return EMU_SUCCESS;
 }
 
@@ -163,14 +181,18 @@ void Queue::run_thread() {
     const Operation operation = std::move(operations_.front());
     operations_.pop_front();
     lock.unlock();
-    emu_result_t result = EMU_SUCCESS;
-    if (!operation.copies.empty()) result = engine_.run(operation.copies, CopyOrigin::kQueue);
+    const emu_result_t result = run(operation);
     lock.lock();
     if (result != EMU_SUCCESS && pending_.code == EMU_SUCCESS) pending_ = {result, last_error()};
     ++n_run_;
     if (operation.ticket != 0) finish_ticket(operation.ticket);
     done_.notify_all();
   }
+}
+
+emu_result_t Queue::run(const Operation &operation) {
+  if (operation.launch != nullptr) return engine_.run_launch(*operation.launch);
+  return operation.copies.empty() ? EMU_SUCCESS : engine_.run(operation.copies, CopyOrigin::kQueue);
 }
 
 // With mutex_ held.

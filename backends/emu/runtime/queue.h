@@ -31,6 +31,8 @@ class Queue {
 
   // As the functions of emurt.h with the same names. One thread at a time enqueues; any may query and wait.
   emu_result_t enqueue(const emu_copy_t *copies, size_t n_copies);
+  emu_result_t launch(emu_kernel_t kernel, const void *arguments, size_t arguments_bytes, const emu_range_t *ranges,
+                      size_t n_ranges);
   emu_result_t copy(void *dst, const void *src, size_t size_bytes);
   emu_result_t record(uint64_t *ticket);
   emu_result_t query(uint64_t ticket);
@@ -46,7 +48,8 @@ class Queue {
  private:
   struct Operation {
     std::vector<CheckedCopy> copies;
-    uint64_t ticket = 0;  // 0: none
+    uint64_t ticket = 0;                    // 0: none
+    std::unique_ptr<CheckedLaunch> launch;  // null: none
   };
   struct Failure {
     emu_result_t code = EMU_SUCCESS;
@@ -58,6 +61,8 @@ class Queue {
   void run_thread();
   void finish_ticket(uint64_t ticket);
   void push(Operation operation);
+  void hold_back_caller();  // as long as the imitated machine takes for a submission
+  emu_result_t run(const Operation &operation);
   emu_result_t answer(uint64_t ticket);  // of a ticket that is done
 
   const int32_t device_;

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What every backend does with a reduction before its own runtime sees it: the pair and the numbers are checked, and
+// the contract's description becomes the kernels'.
+#pragma once
+
+#include <string>
+
+#include "functions.hpp"
+#include "outcome.h"
+#include "sluice/backend.h"
+
+namespace sluice::backends {
+
+// The contract and the kernels give one number to each name.
+#define SLUICE_BACKENDS_SAME(A, name, type, class) \
+  static_assert(static_cast<unsigned>(kernels::Element::k##name) == static_cast<unsigned>(SLUICE_ELEMENT_##name));
+SLUICE_KERNELS_ELEMENTS(SLUICE_BACKENDS_SAME, )
+#undef SLUICE_BACKENDS_SAME
+#define SLUICE_BACKENDS_SAME(name, rule) \
+  static_assert(static_cast<unsigned>(kernels::Operation::k##name) == static_cast<unsigned>(SLUICE_OPERATION_##name));
+SLUICE_KERNELS_OPERATIONS(SLUICE_BACKENDS_SAME)
+#undef SLUICE_BACKENDS_SAME
+static_assert(kernels::kMaxSources == SLUICE_REDUCE_MAX_SOURCES);
+
+// Whether MPI has that operation on that element.
+inline bool is_legal(sluice_element_t element, sluice_operation_t operation) {
+  return kernels::is_legal(static_cast<kernels::Element>(element), static_cast<kernels::Operation>(operation));
+}
+
+// "FLOAT32 SUM", the names of kernels/list.hpp; only for a legal pair.
+inline std::string pair_name(sluice_element_t element, sluice_operation_t operation) {
+  return std::string(kernels::name_of(static_cast<kernels::Element>(element))) + " " +
+         std::string(kernels::name_of(static_cast<kernels::Operation>(operation)));
+}
+
+// Bytes of each array of the reduction.
+inline uint64_t size_bytes_of(const sluice_reduction_t &reduction) {
+  return reduction.count * kernels::size_of(static_cast<kernels::Element>(reduction.element));
+}
+
+// Fills *task. SLUICE_ERROR_UNSUPPORTED for a pair that MPI has not, SLUICE_ERROR_INVALID_ARGUMENT for numbers out of
+// range and null pointers. A reduction of no elements is a success whose task has none.
+inline Outcome make_task(const sluice_reduction_t *reduction, kernels::Task *task) {
+  if (reduction == nullptr) return {SLUICE_ERROR_INVALID_ARGUMENT, "reduction: null pointer"};
+  if (!is_legal(reduction->element, reduction->operation)) {
+    return {SLUICE_ERROR_UNSUPPORTED, "reduction: operation " + std::to_string(reduction->operation) +
+                                          " is not defined on elements " + std::to_string(reduction->element)};
+  }
+  if (reduction->n_sources < 1 || reduction->n_sources > kernels::kMaxSources) {
+    return {SLUICE_ERROR_INVALID_ARGUMENT, "reduction of " + std::to_string(reduction->n_sources) +
+                                               " sources; there may be 1 to " + std::to_string(kernels::kMaxSources)};
+  }
+  *task = {};
+  if (reduction->count == 0) return {};
+  const uint64_t element_bytes = kernels::size_of(static_cast<kernels::Element>(reduction->element));
+  if (reduction->count > UINT64_MAX / 2 / element_bytes) {
+    return {SLUICE_ERROR_INVALID_ARGUMENT, "reduction of " + std::to_string(reduction->count) + " elements: too many"};
+  }
+  bool has_null = reduction->dst == nullptr || reduction->sources == nullptr;
+  for (uint32_t k = 0; k < reduction->n_sources && !has_null; ++k) {
+    has_null = reduction->sources[k] == nullptr;
+    task->sources[k] = static_cast<const unsigned char *>(reduction->sources[k]);
+  }
+  if (has_null) return {SLUICE_ERROR_INVALID_ARGUMENT, "reduction: null pointer"};
+  task->dst = static_cast<unsigned char *>(reduction->dst);
+  task->count = reduction->count;
+  task->n_sources = reduction->n_sources;
+  return {};
+}
+
+}  // namespace sluice::backends
