@@ -24,7 +24,7 @@ _bench_list(fresh 2 "${other_mpis}" full "latency;bw;bibw_persistent" --cold --s
 _sluice_test_backends(always_there faulty)
 if(SLUICE_FLAVOURS AND always_there)
   list(GET always_there 0 device)
-  sluice_add_rank_test(sluice-bench NAME bench.device_cold MPIS ${first_mpi} ompi4 BACKENDS ${device} NO_BACKEND_ARGUMENT LABELS bench
+  sluice_add_rank_test(sluice-bench NAME bench.device_cold MPIS ${first_mpi} BACKENDS ${device} NO_BACKEND_ARGUMENT LABELS bench
                        LAUNCH --expect-output "Host +KiB             Route" --expect-output "staged"
                        ARGS latency,bw -d ${device} --cold --sizes 64K -i 6 -x 1 -c -W 2)
 endif()
