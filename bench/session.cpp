@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <map>
 #include <utility>
 
@@ -47,7 +48,8 @@ Session::Session(const Options &options, const World &world, Report &report, std
   require_ranks();
   world_.agree(report_.open());
   choose_memory();
-  world_.agree(error_of([this] { bind_device(); }));
+  place_ = query_rank_place();
+  bind_device();
   require_awareness();
 }
 
@@ -65,20 +67,63 @@ void Session::require_ranks() const {
 void Session::choose_memory() {
   const TestInfo &test = *options_.test;
   if (test.needs_device) {
-    memory_ = world_.is_root() ? SLUICE_MEMORY_DEVICE : SLUICE_MEMORY_HOST;
+    const bool is_user = world_.is_root() || test.min_ranks > 1;
+    memory_ = is_user ? SLUICE_MEMORY_DEVICE : SLUICE_MEMORY_HOST;
     return;
   }
   const bool is_first = test.family == Family::p2p ? world_.rank() < (world_.n_ranks() + 1) / 2 : world_.is_root();
   memory_ = options_.placement.at(is_first ? 0 : 1);
 }
 
+// Collective.
 void Session::bind_device() {
-  if (memory_ == SLUICE_MEMORY_HOST) {
-    return;
+  const std::string error = error_of([this] {
+    if (memory_ != SLUICE_MEMORY_HOST) {
+      module_.emplace(options_.module_dir.empty() ? default_module_dir() : options_.module_dir, options_.device);
+    }
+  });
+  world_.agree(error);
+  const std::int32_t device = choose_device();
+  world_.agree(error_of([&] {
+    if (module_) {
+      module_->select(device);
+    }
+  }));
+}
+
+// Collective. Throws AgreedError. Ranks without a device take part: the others must know which there are.
+std::int32_t Session::choose_device() {
+  constexpr int kNoDevice = -2;  // below every NUMA node and "unknown"
+  std::vector<Seat> seats;
+  for (const int value : world_.gather_on_host(module_ ? place_.numa_node : kNoDevice)) {
+    seats.push_back({value != kNoDevice, std::max(value, -1)});
   }
-  const std::string dir = options_.module_dir.empty() ? default_module_dir() : options_.module_dir;
-  module_.emplace(dir, options_.device);
-  module_->select(world_.local_rank() % module_->n_devices());
+  std::string error;
+  std::int32_t mine = 0;
+  if (module_) {
+    std::vector<int> nodes;
+    for (std::int32_t device = 0; device < module_->n_devices(); ++device) {
+      nodes.push_back(module_->query_device(device).numa_node);
+    }
+    const DeviceChoice choice = choose_devices(options_.binding, seats, nodes);
+    error = choice.error;
+    if (error.empty()) {
+      mine = choice.devices.at(static_cast<std::size_t>(world_.local_rank()));
+      const SharedDevice shared = find_shared_device(seats, choice.devices);
+      // A list is an answer to the question. A device that is made of the host's cores is shared anyhow.
+      const bool is_meant = options_.is_oversubscribed || options_.binding.rule == BindingRule::list ||
+                            (shared.n_ranks > 0 && module_->is_made_of_cores(shared.device));
+      if (shared.n_ranks > 0 && !is_meant) {
+        error = fmt::format(
+            "{} ranks of {} would share device {} of {} ({} there): give --oversubscribe if that is meant, or start "
+            "fewer "
+            "ranks",
+            shared.n_ranks, world_.host(), shared.device, options_.device, module_->n_devices());
+      }
+    }
+  }
+  world_.agree(error);
+  return mine;
 }
 
 void Session::require_awareness() {
@@ -98,10 +143,9 @@ void Session::require_awareness() {
 }
 
 std::string Session::describe_rank() const {
-  nlohmann::json about = {{"rank", world_.rank()},
-                          {"host", world_.host()},
-                          {"local_rank", world_.local_rank()},
-                          {"memory", memory_name(memory_)}};
+  nlohmann::json about = {
+      {"rank", world_.rank()},          {"host", world_.host()}, {"local_rank", world_.local_rank()},
+      {"memory", memory_name(memory_)}, {"cores", place_.cores}, {"numa_node", place_.numa_node}};
   if (module_) {
     const sluice_device_info_t info = module_->query_device(module_->device());
     about["device"] = {
@@ -129,7 +173,32 @@ void Session::begin(Columns columns) {
   run_->mpi_library = world_.library_version();
   run_->mpi_standard = world_.standard_version();
   run_->clock_cost_ns = clock_cost_ns();
+  watch_.emplace(memory_);
+  const bool has_watch = watch_->is_there() && options_.test->family != Family::micro;
+  if (!world_.is_same_everywhere(has_watch ? "told" : "not told") || !has_watch) {
+    watch_.reset();
+  }
+  columns.has_routes = watch_.has_value();
   report_.begin(*run_, std::move(columns));
+}
+
+void Session::begin_routes() {
+  if (watch_) {
+    world_.agree(error_of([this] { watch_->begin(); }));
+  }
+}
+
+std::vector<RankRoute> Session::end_routes() {
+  std::vector<RankRoute> routes;
+  if (!watch_) {
+    return routes;
+  }
+  std::string route;
+  world_.agree(error_of([&] { route = describe(watch_->end()); }));
+  for (std::string &text : world_.gather(route)) {
+    routes.push_back({static_cast<int>(routes.size()), std::move(text)});
+  }
+  return routes;
 }
 
 void Session::add(Row row) {

@@ -9,6 +9,8 @@
 
 #include "bench/cli/options.hpp"
 #include "bench/memory/device_module.hpp"
+#include "bench/memory/rank_place.hpp"
+#include "bench/mpi/route_watch.hpp"
 #include "bench/mpi/world.hpp"
 #include "bench/report/row.hpp"
 
@@ -20,8 +22,9 @@ struct RunRecord;
 class Session {
  public:
   // Collective. Checks the number of ranks, opens the report, loads the device module and binds this rank's device
-  // (node-local rank modulo number of devices), and refuses to hand device memory to an MPI that does not take it.
-  // Throws AgreedError with the one line that the user sees. options, world and report outlive the session.
+  // (--bind), refuses to let ranks share a device unless that was asked for, and refuses to hand device memory to an
+  // MPI that does not take it. Throws AgreedError with the one line that the user sees. options, world and report
+  // outlive the session.
   Session(const Options &options, const World &world, Report &report, std::vector<std::string> command);
   Session(const Session &) = delete;
   Session &operator=(const Session &) = delete;
@@ -38,6 +41,10 @@ class Session {
   void add_note(std::string note);
   // Collective. Prints the heading for rows with these columns.
   void begin(Columns columns);
+  // Collective, around the untimed iterations of a row: has the library below count, and says which routes ran; nothing
+  // when there is none. Throw AgreedError.
+  void begin_routes();
+  std::vector<RankRoute> end_routes();
   // Collective. Reports the row and, when its check failed (the same text on all ranks), ends the run: throws
   // AgreedError.
   void add(Row row);
@@ -46,6 +53,7 @@ class Session {
   void require_ranks() const;
   void choose_memory();
   void bind_device();
+  std::int32_t choose_device();
   void require_awareness();
   std::string describe_rank() const;
 
@@ -55,6 +63,8 @@ class Session {
   std::unique_ptr<RunRecord> run_;
   std::optional<DeviceModule> module_;
   sluice_memory_kind_t memory_ = SLUICE_MEMORY_HOST;
+  RankPlace place_;
+  std::optional<RouteWatch> watch_;  // none when no library below tells
 };
 
 }  // namespace sluice::bench

@@ -91,7 +91,7 @@ def main(words):
         statistics_file = pathlib.Path(folder, "statistics.json")
         report_file = pathlib.Path(folder, "report.json")
         command = [sluice, "run", "--backend", backend["name"], "--stats", "--", launcher, "-n", "2", bench, "latency",
-                   "-d", backend["name"], "--sizes", SIZES, *LOOP, "--compare-naive", "--json", report_file, "D", "D"]
+                   "-d", backend["name"], "--sizes", SIZES, *LOOP, "--compare-naive", "--oversubscribe", "--json", report_file, "D", "D"]
         print("\nOne-way latency from device memory to device memory, 2 ranks, every byte of checked messages compared")
         shown = [os.path.relpath(word) if isinstance(word, pathlib.Path) else word for word in command]
         shown[shown.index("--json") + 1] = "report.json"

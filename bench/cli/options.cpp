@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "bench/cli/message_options.hpp"
 #include "bench/cli/sizes.hpp"
 
 namespace sluice::bench {
@@ -29,6 +30,8 @@ struct Words {
   std::string range;
   std::string size_list;
   std::string buffers = "single";
+  std::string rotate;
+  std::string binding = "round-robin";
   std::string naive;
   std::string compare_naive;
   std::string check;
@@ -87,6 +90,9 @@ void declare_what(Command &command, Options &options) {
                "With -D: the program packs each message into contiguous memory of the same kind, and unpacks it there");
   app.add_flag("--compare-packed", command.wants_compare_packed,
                "With -D: the datatype and packing by hand in turn, block by block, and their ratio");
+  app.add_option("--bind", words.binding,
+                 "Device of a rank: round-robin over the ranks of a host (default), closest to its cores, list:0,2,1");
+  app.add_flag("--oversubscribe", options.is_oversubscribed, "Several ranks may share a device");
   app.add_flag("--force", options.is_forced, "Pass device memory even to an MPI that does not say it can take it");
 }
 
@@ -108,6 +114,10 @@ void declare_how(Command &command, Options &options) {
   app.add_option("--batch", words.batch, "Iterations timed as one sample (default 1)");
   app.add_option("-W,--window-size", words.window, "Messages in flight (default 64)");
   app.add_option("-b,--buffer-num", words.buffers, "single | multiple: one buffer for the window, or one a message");
+  app.add_option("--rotate", words.rotate,
+                 "So many sets of buffers in turn, or auto: over more memory than caches hold (default 1)");
+  app.add_flag("--cold", options.is_cold,
+               "New memory for each iteration, made and touched outside of the timed part; memory growth in a column");
   app.add_flag("-c,--validation", command.wants_check, "The same as --check all");
   app.add_option("--check", words.check, "all | some | none: untimed iterations in which every byte is checked");
   app.add_flag("-f,--full", options.is_full, "More columns: largest, deviation, samples");
@@ -155,45 +165,9 @@ NaiveStaging parse_staging(const char *option, const std::string &word) {
   throw OptionError(fmt::format("{}: '{}' is unknown: pageable or pinned", option, word));
 }
 
-// True when messages are packed by hand: the route is chosen then.
-bool interpret_packing(const Command &command, Options &options) {
-  if (!command.wants_packed && !command.wants_compare_packed) {
-    return false;
-  }
-  const bool has_rival = !command.words.naive.empty() || !command.words.compare_naive.empty();
-  if (has_rival || (command.wants_packed && command.wants_compare_packed)) {
-    throw OptionError("--packed, --compare-packed, --naive and --compare-naive exclude each other");
-  }
-  if (!options.family.message.is_derived()) {
-    throw OptionError("--packed and --compare-packed need a datatype to pack: -D vector, for one");
-  }
-  options.route = command.wants_packed ? Route::naive : Route::compare;
-  options.by_hand = ByHand::packing;
-  return true;
-}
-
-// What the messages are made of, where that is not bytes and plain calls.
-void interpret_message(const Options &options) {
-  const TestInfo &test = *options.test;
-  if (options.family.message.is_derived()) {
-    if (!test.has_derived_types) {
-      throw OptionError(fmt::format("{} has no messages of derived datatypes, and takes no -D", test.name));
-    }
-    if (options.route != Route::direct && options.by_hand == ByHand::staging) {
-      throw OptionError("-D: what is done by hand with a datatype is --packed or --compare-packed");
-    }
-    for (const std::uint64_t size : options.sizes) {
-      require_whole_blocks(options.family.message, size);
-    }
-  }
-  if (options.family.has_large_counts && (!test.has_large_counts || options.route != Route::direct)) {
-    throw OptionError(fmt::format("{} has no form with --large-count{}", test.name,
-                                  test.has_large_counts ? " that is done by hand" : ""));
-  }
-}
-
 void interpret_route(const Command &command, Options &options) {
-  if (interpret_packing(command, options)) {
+  const bool is_staged_by_hand = !command.words.naive.empty() || !command.words.compare_naive.empty();
+  if (interpret_packing({command.wants_packed, command.wants_compare_packed, is_staged_by_hand}, options)) {
     return;
   }
   const Words &words = command.words;
@@ -227,19 +201,6 @@ void interpret_check(const Command &command, Options &options) {
   }
   if (command.wants_check && options.check != CheckMode::all) {
     throw OptionError("-c means --check all; give one of them");
-  }
-}
-
-void interpret_percentiles(const Words &words, Options &options) {
-  if (words.percentiles.empty()) {
-    return;
-  }
-  for (const std::string &word : CLI::detail::split(words.percentiles, ',')) {
-    double value = 0;
-    if (!CLI::detail::lexical_cast(word, value) || !(value > 0 && value <= 100)) {
-      throw OptionError(fmt::format("-z: '{}' is not a percentile above 0 and up to 100", word));
-    }
-    options.percentiles.push_back(value);
   }
 }
 
@@ -343,10 +304,12 @@ void interpret(const Command &command, std::span<const TestInfo> tests, Options 
   interpret_placement(command.words, options);
   interpret_route(command, options);
   interpret_check(command, options);
-  interpret_percentiles(command.words, options);
+  interpret_percentiles(command.words.percentiles, options);
   interpret_sizes(command.words, options);
-  interpret_message(options);
+  require_message_options(options);
   interpret_counts(command, options);
+  interpret_freshness(command.words.rotate, options);
+  options.binding = parse_device_binding(command.words.binding);
 }
 
 // A file of the test's own in the folder.

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "bench/cli/device_binding.hpp"
 #include "bench/cli/family_options.hpp"
 #include "bench/cli/option_error.hpp"
 #include "bench/cli/test_info.hpp"
@@ -52,6 +53,8 @@ struct Options {
   double precision_percent = 2;      // with a time cap: blocks end when their median is known so well
   std::uint64_t window = 64;         // messages in flight
   bool has_multiple_buffers = false;
+  std::uint64_t rotate = 1;  // sets of buffers that iterations take in turn; 0: as many as caches do not hold
+  bool is_cold = false;      // each iteration has memory that was made for it
 
   std::string device;      // name of a device module; empty: host memory only
   std::string module_dir;  // empty: beside the program
@@ -59,7 +62,9 @@ struct Options {
   Route route = Route::direct;
   ByHand by_hand = ByHand::staging;
   NaiveStaging naive_staging = NaiveStaging::pageable;
-  bool is_forced = false;  // pass device memory to an MPI that does not say it can take it
+  DeviceBinding binding;
+  bool is_oversubscribed = false;  // several ranks may share a device
+  bool is_forced = false;          // pass device memory to an MPI that does not say it can take it
 
   FamilyOptions family;
 

@@ -40,6 +40,7 @@ struct TestInfo {
   bool needs_threads = false;      // several threads of a rank call MPI
   bool has_large_counts = false;   // takes --large-count
   bool has_derived_types = false;  // takes -D
+  bool has_fresh_memory = false;   // takes --cold and --rotate
   bool has_element_type = false;   // takes -T
   bool has_operation = false;      // takes --op
   std::function<void(Session &)> run = {};

@@ -67,7 +67,9 @@ class CollectiveSweep {
       row.size_bytes = size;
       const Loop loop = chosen_loop(options_, collective_loop(size));
       row.check.n_iterations = checked_iterations(options_.check, loop.iterations);
+      session_.begin_routes();
       row.check.failure = row.check.n_iterations > 0 ? agreed_failure(row.check.n_iterations, size) : "";
+      row.routes = session_.end_routes();
       if (row.check.failure.empty()) {
         measure(row, loop);
       }

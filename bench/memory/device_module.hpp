@@ -37,6 +37,11 @@ class DeviceModule {
   std::int32_t n_devices() const { return n_devices_; }
   sluice_device_info_t query_device(std::int32_t device) const;
 
+  // True for a device that is the host's own cores.
+  bool is_made_of_cores(std::int32_t device) const {
+    return table_->device_traits != nullptr && (table_->device_traits(device) & SLUICE_DEVICE_COPIES_BY_CPU) != 0;
+  }
+
   // Makes `device` the one that memory comes from. Throws DeviceError.
   void select(std::int32_t device);
   std::int32_t device() const { return device_; }

@@ -48,6 +48,15 @@ void World::find_local_rank() {
   check_mpi(MPI_Comm_free(&node), "MPI_Comm_free");
 }
 
+std::vector<int> World::gather_on_host(int value) const {
+  MPI_Comm node = MPI_COMM_NULL;
+  check_mpi(MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node), "MPI_Comm_split_type");
+  std::vector<int> values(static_cast<std::size_t>(n_local_ranks_));
+  check_mpi(MPI_Allgather(&value, 1, MPI_INT, values.data(), 1, MPI_INT, node), "MPI_Allgather");
+  check_mpi(MPI_Comm_free(&node), "MPI_Comm_free");
+  return values;
+}
+
 void World::barrier() const {
   check_mpi(MPI_Barrier(MPI_COMM_WORLD), "MPI_Barrier");
 }

@@ -66,6 +66,9 @@ class World {
   // The texts of all ranks, on rank 0; empty elsewhere.
   std::vector<std::string> gather(const std::string &text) const;
 
+  // The numbers of all ranks of this host, in the order of local_rank().
+  std::vector<int> gather_on_host(int value) const;
+
   // Local. Of MPI_Get_library_version and MPI_Get_version.
   std::string library_version() const;
   std::string standard_version() const;

@@ -33,6 +33,7 @@ void in_threads(std::size_t n, Body body) {
 
 struct ThreadedPingPong : PingPong<PlainCalls> {
   static constexpr std::size_t kSingleBuffers = SIZE_MAX;  // threads share none
+  static constexpr bool kHasFreshMemory = false;           // threads take no turns
   static std::size_t window(const Options &options) { return static_cast<std::size_t>(options.family.n_threads); }
 
   static Traffic traffic(const Party &party, std::size_t n_threads) {
@@ -61,7 +62,8 @@ struct ThreadedPingPong : PingPong<PlainCalls> {
   }
 
   template <class Route>
-  static std::vector<double> sample(const Loop &loop, Route &route, const Party &party) {
+  static std::vector<double> sample(const Loop &loop, const std::vector<Route *> &routes, const Party &party) {
+    Route &route = *routes.front();
     std::vector<std::vector<double>> samples(route.n_sends());
     in_threads(route.n_sends(),
                [&](std::size_t thread) { samples[thread] = sample_us(loop, [&] { answer(route, party, thread); }); });

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -49,8 +50,9 @@ class RouteRun {
   virtual ~RouteRun() = default;
   // One iteration. Blocks; throws MpiError and DeviceError, as sample() does.
   virtual void iterate() = 0;
-  // The timed loop: us of each sample.
-  virtual std::vector<double> sample(const Loop &loop) = 0;
+  // The timed loop: us of each sample. turns: routes of the same test and kind, of which each iteration takes the next;
+  // this one is the first of them.
+  virtual std::vector<double> sample(const Loop &loop, std::span<RouteRun *const> turns) = 0;
   // As Calls::verify_statuses().
   virtual std::string verify_statuses() const = 0;
 };
@@ -62,7 +64,14 @@ class RouteRunOf : public RouteRun {
   explicit RouteRunOf(const Party &party, Arguments &&...arguments)
       : party_(party), route_(std::forward<Arguments>(arguments)...) {}
   void iterate() override { Test::iterate(route_, party_); }
-  std::vector<double> sample(const Loop &loop) override { return Test::sample(loop, route_, party_); }
+  std::vector<double> sample(const Loop &loop, std::span<RouteRun *const> turns) override {
+    std::vector<Route *> routes;
+    routes.reserve(turns.size());
+    for (RouteRun *const turn : turns) {
+      routes.push_back(&static_cast<RouteRunOf *>(turn)->route_);
+    }
+    return Test::sample(loop, routes, party_);
+  }
   std::string verify_statuses() const override { return route_.verify_statuses(); }
 
  private:
@@ -122,6 +131,7 @@ template <class Test>
 TestInfo pair_test(TestInfo info) {
   info.has_derived_types = Test::Way::kHasDerivedTypes;
   info.has_large_counts = Test::Way::kHasLargeCounts;
+  info.has_fresh_memory = Test::kHasFreshMemory;
   if (!info.run) {
     info.run = sweep<Test>;
   }
@@ -132,9 +142,14 @@ TestInfo pair_test(TestInfo info) {
 template <class Test>
 struct TimedByOneThread {
   static constexpr std::size_t kSingleBuffers = 1;
+  static constexpr bool kHasFreshMemory = true;
   template <class SomeRoute>
-  static std::vector<double> sample(const Loop &loop, SomeRoute &route, const Party &party) {
-    return sample_us(loop, [&] { Test::iterate(route, party); });
+  static std::vector<double> sample(const Loop &loop, const std::vector<SomeRoute *> &routes, const Party &party) {
+    std::size_t turn = 0;
+    return sample_us(loop, [&] {
+      Test::iterate(*routes[turn], party);
+      turn = turn + 1 == routes.size() ? 0 : turn + 1;
+    });
   }
 
  private:

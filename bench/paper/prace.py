@@ -67,7 +67,7 @@ def command(run, site):
     device = []
     if run.backend:
         words += ["--sluice", f"{site.build}/lib", "--env", f"SLUICE_BACKENDS={run.backend}"]
-        device = ["-d", run.backend]
+        device = ["-d", run.backend, "--oversubscribe"]
     return [*words, "--", f"{site.build}/bin/sluice-bench", *run.words, *device, "--sizes", ",".join(map(str, run.sizes)),
             "-i", str(site.iterations or run.iterations), "-x", "5", "--repeat", "3"]
 

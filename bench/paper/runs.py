@@ -120,5 +120,5 @@ def command(run, site):
         settings |= {"SLUICE_BACKENDS": "emu", **run.knobs}
     for name, value in settings.items():
         words += ["--env", f"{name}={value}"]
-    return [*words, "--", f"{site.build}/bin/sluice-bench", *run.words, "-d", "emu", "--check", "none", "--sizes",
+    return [*words, "--", f"{site.build}/bin/sluice-bench", *run.words, "-d", "emu", "--oversubscribe", "--check", "none", "--sizes",
             ",".join(map(str, sizes)), "-i", str(site.iterations or run.iterations), "-x", "2"]

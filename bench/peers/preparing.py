@@ -127,7 +127,8 @@ def copy_oneapi(shell, oneapi, adapter, stage):
 
 def copy_scripts(target):
     target.mkdir(parents=True, exist_ok=True)
-    shutil.copy2(HERE.parent / "compare_peers", target / "compare_peers")
+    for script in ("compare_peers", "compare_suite"):
+        shutil.copy2(HERE.parent / script, target / script)
     shutil.rmtree(target / "peers", ignore_errors=True)
     shutil.copytree(HERE, target / "peers", ignore=shutil.ignore_patterns("__pycache__", "*_test.py", "*.md", "*.cpp", "*.hpp"))
 

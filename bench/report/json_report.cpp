@@ -100,6 +100,9 @@ json to_json(const Row &row, const Options &options, const Columns &columns) {
   for (std::size_t i = 0; i < row.extras.size(); ++i) {
     text["extras"][columns.extras.at(i).key] = row.extras[i];
   }
+  for (const RankRoute &one : row.routes) {
+    text["routes"].push_back({{"rank", one.rank}, {"route", one.route}});
+  }
   return text;
 }
 
@@ -149,6 +152,9 @@ json options_json(const Options &options) {
           {"precision_percent", options.precision_percent},
           {"window", options.window},
           {"buffers", options.has_multiple_buffers ? "multiple" : "single"},
+          {"rotate", options.rotate},
+          {"cold", options.is_cold},
+          {"bind", describe(options.binding)},
           {"check", check_name(options.check)},
           {"family", family_json(options)}};
 }

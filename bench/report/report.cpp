@@ -67,6 +67,10 @@ void Report::print_rank(std::size_t rank) const {
     const int numa_node = device.value("numa_node", -1);
     text += numa_node < 0 ? "" : fmt::format(", NUMA node {}", numa_node);
   }
+  const std::string cores = about.value("cores", "");
+  text += cores.empty() ? "" : fmt::format(", on cores {}", cores);
+  const int own_node = about.value("numa_node", -1);
+  text += own_node < 0 ? "" : fmt::format(" (NUMA node {})", own_node);
   fmt::print("{}\n", text);
 }
 

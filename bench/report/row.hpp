@@ -27,6 +27,13 @@ struct ExtraColumn {
 struct Columns {
   std::vector<std::string> series;
   std::vector<ExtraColumn> extras;
+  bool has_routes = false;  // a library below says which routes ran
+};
+
+// The route of one rank.
+struct RankRoute {
+  int rank = 0;
+  std::string route;  // "ipc", or "ipc+staged" with the most used first; "" when no operation ran
 };
 
 struct Row {
@@ -34,7 +41,8 @@ struct Row {
   CheckOutcome check;
   std::vector<Series> series;  // empty when the check failed: wrong data is not timed
   std::vector<double> extras;  // one for each extra column, or none
-  Stop stopped = Stop::none;   // why there are fewer blocks than --repeat says
+  std::vector<RankRoute> routes;
+  Stop stopped = Stop::none;  // why there are fewer blocks than --repeat says
 };
 
 }  // namespace sluice::bench

@@ -3,6 +3,9 @@
 #include "bench/report/table.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
 
 namespace sluice::bench {
 namespace {
@@ -25,6 +28,16 @@ std::string column(const Spread &spread) {
 }
 
 }  // namespace
+
+std::string route_word(const Row &row) {
+  std::vector<std::string> words;
+  for (const RankRoute &one : row.routes) {
+    if (!one.route.empty() && std::find(words.begin(), words.end(), one.route) == words.end()) {
+      words.push_back(one.route);
+    }
+  }
+  return words.empty() ? "-" : fmt::format("{}", fmt::join(words, "/"));
+}
 
 std::string metric_label(Metric metric, const char *statistic) {
   switch (metric) {
@@ -83,6 +96,9 @@ std::string Table::heading(const Columns &columns) const {
   for (const ExtraColumn &extra : columns.extras) {
     text += column(extra.label);
   }
+  if (columns.has_routes) {
+    text += column("Route");
+  }
   return options_.check == CheckMode::none ? text : text + column("Validation");
 }
 
@@ -112,6 +128,9 @@ std::string Table::line(const Row &row) const {
   }
   for (const double value : row.extras) {
     text += column(value);
+  }
+  if (!row.routes.empty()) {
+    text += column(route_word(row));
   }
   if (options_.check == CheckMode::none) {
     return text;

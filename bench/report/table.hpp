@@ -22,6 +22,9 @@ class Table {
   const Options &options_;
 };
 
+// What ran, in a word: the routes of all ranks, each once in the order of ranks, with "/" between them; "-" for none.
+std::string route_word(const Row &row);
+
 // "Avg Latency(us)" and the like: `statistic` of the metric with its unit.
 std::string metric_label(Metric metric, const char *statistic);
 // The unit, as JSON says it: "us", "MB/s", "messages/s".

@@ -49,7 +49,9 @@ class OneSidedSweep {
       const Loop loop = chosen_loop(options, one_sided_loop(test_.is_bandwidth, row.size_bytes));
       row.check.n_iterations = checked_iterations(options.check, loop.iterations);
       const auto exchange = agree_on_exchange(row.size_bytes);
+      session_.begin_routes();
       row.check.failure = session_.world().first_error(check(*exchange, row.check.n_iterations, row.size_bytes));
+      row.routes = session_.end_routes();
       if (row.check.failure.empty()) {
         row.series.push_back({"direct", {}});
         const BlockBudget budget(options.time_cap_s, options.precision_percent);

@@ -18,15 +18,16 @@ _bench_list(large_count_of_structs 2 mpich4 "" latency --large-count -D struct -
 # On a device, with Sluice below: beside packing by hand.
 if(SLUICE_FLAVOURS)
   _sluice_test_backends(backends all)
+  _sluice_test_backends(always_there faulty)
   foreach(backend IN LISTS backends)
     foreach(kind IN LISTS kinds)
       set(label full)
-      if("${backend}:${kind}" MATCHES "emu:(subarray|hindexed)")
+      if(backend IN_LIST always_there AND kind MATCHES "subarray|hindexed")
         set(label "")
       endif()
       sluice_add_rank_test(sluice-bench NAME bench.device_ddt_${kind} MPIS ${first_mpi} ompi4 BACKENDS ${backend}
                            NO_BACKEND_ARGUMENT LABELS bench ${label}
-                           ARGS latency,bw -d ${backend} -D ${kind} --compare-packed --repeat 2 --sizes 64,64K -i 4 -x 1 -c -W 2)
+                           ARGS latency,bw -d ${backend} --oversubscribe -D ${kind} --compare-packed --repeat 2 --sizes 64,64K -i 4 -x 1 -c -W 2)
     endforeach()
   endforeach()
 endif()

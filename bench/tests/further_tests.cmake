@@ -214,7 +214,8 @@ endforeach()
 # The published schema, and CSV.
 set(plain_launch ${SLUICE_LAUNCH} --mpi ${first_mpi} -n 2 --)
 add_test(NAME bench.schema
-         COMMAND ${Python3_EXECUTABLE} ${CMAKE_CURRENT_SOURCE_DIR}/schema_test.py ${plain_launch}
+         COMMAND ${Python3_EXECUTABLE} ${CMAKE_CURRENT_SOURCE_DIR}/schema_test.py
+                 $<TARGET_FILE:sluice_bench_spoiling_mpi_${SLUICE_HOST_MPI_${first_mpi}_FLAVOUR}> ${plain_launch}
                  ${CMAKE_RUNTIME_OUTPUT_DIRECTORY}/sluice-bench.${SLUICE_HOST_MPI_${first_mpi}_FLAVOUR})
 set_tests_properties(bench.schema PROPERTIES LABELS "bench;ranks-2" SKIP_RETURN_CODE 77 TIMEOUT 300
                      ENVIRONMENT "TEST_PYTHON_ENVS=${SLUICE_PYTHON_ENVS}")

@@ -14,7 +14,8 @@ namespace sluice::bench {
 namespace {
 
 const std::array kTests{
-    TestInfo{.name = "latency", .title = "t", .has_large_counts = true, .has_derived_types = true},
+    TestInfo{
+        .name = "latency", .title = "t", .has_large_counts = true, .has_derived_types = true, .has_fresh_memory = true},
     TestInfo{.name = "bw", .title = "t", .metric = Metric::bandwidth_mbps, .min_size = 1, .has_derived_types = true},
     TestInfo{.name = "copies", .title = "t", .has_placement = false, .needs_device = true},
     TestInfo{.name = "adds",
@@ -84,6 +85,23 @@ TEST(Options, TakeDatatypes_AsOsuWritesThem) {
   expect_error({"latency", "-D", "vector", "--packed", "--naive"}, "exclude each other");
   expect_error({"latency", "-d", "x", "-D", "vector", "--naive"}, "is --packed or --compare-packed");
   expect_error({"adds", "-D", "vector"}, "takes no -D");
+}
+
+TEST(Options, TakeFreshMemory_OneWayAtATime) {
+  EXPECT_EQ(parse({"latency", "--rotate", "auto"}).rotate, 0U);
+  EXPECT_EQ(parse({"latency", "--rotate", "7"}).rotate, 7U);
+  EXPECT_TRUE(parse({"latency", "--cold"}).is_cold);
+  EXPECT_EQ(parse({"latency"}).rotate, 1U);
+  expect_error({"latency", "--rotate", "some"}, "neither a number nor auto");
+  expect_error({"latency", "--rotate", "0"}, "--rotate: 0 is outside 1 to 65536");
+  expect_error({"latency", "--cold", "--rotate", "2"}, "--cold excludes");
+  expect_error({"latency", "--cold", "--batch", "2"}, "--cold excludes");
+  expect_error({"adds", "--cold"}, "adds takes neither --cold nor --rotate");
+}
+
+TEST(Options, TakeSizesOfGigabytes) {
+  EXPECT_EQ(parse({"latency", "-m", "2147483648:4294967296"}).sizes,
+            (std::vector<std::uint64_t>{std::uint64_t{1} << 31, std::uint64_t{1} << 32}));
 }
 
 TEST(Options, TakeLargeCounts_WhereTheCallsAreThere) {

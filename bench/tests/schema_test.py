@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Runs sluice-bench and holds its JSON against docs/sluice-bench.schema.json, and its CSV against the JSON.
 
-  schema_test.py <sluice-bench of any flavour, the rest of the command line that starts it in front>
+  schema_test.py <the spoiling library> <tests/launch and its words> -- <sluice-bench>
 
 Exit status 77 when the validator is not here.
 """
@@ -31,7 +31,9 @@ RUNS = (["latency", "--sizes", "8,64", "-i", "9", "-x", "1", "-z"],
         ["ibcast", "--sizes", "8", "-i", "9", "-x", "1"],
         ["barrier", "-i", "9", "-x", "1"],
         ["latency", "--sizes", "8", "-i", "9", "-x", "1", "--time-cap", "60", "--precision", "100000"],
+        ["latency", "--sizes", "64", "-i", "9", "-D", "struct", "--rotate", "2", "--bind", "list:0,1"],
         ["init"])
+COLD = ["latency", "--cold", "--sizes", "64K", "-i", "40", "-x", "2"]
 
 
 def check_csv(path, document):
@@ -49,6 +51,25 @@ def check_csv(path, document):
             assert abs(float(line[key]) - value) <= 1e-9 * max(1, abs(value)), (key, line)
 
 
+def host_growth_kib(launch, words, path):
+    command = [*launch, *words, "--json", str(path)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, f"{command}: {done.stdout}{done.stderr}"
+    return json.loads(path.read_text(encoding="utf-8"))["rows"][0]["extras"]["host_growth_kib"]
+
+
+def check_growth(spoiler, launch, path):
+    """A library that loses each message's size must be seen, and the host MPI alone must not look like one."""
+    lost_kib = 64 * 40
+    separator = launch.index("--")
+    leaking = [*launch[:separator], "--preload-above", spoiler, "--env", "SPOIL_MODE=leak", "--env", "SPOIL_MIN_BYTES=65536",
+               *launch[separator:]]
+    calm, grown = host_growth_kib(launch, COLD, path), host_growth_kib(leaking, COLD, path)
+    assert calm < lost_kib / 2, f"{calm} KiB without a leak"
+    assert lost_kib * 0.9 <= grown <= lost_kib * 1.5, f"{grown} KiB, where {lost_kib} are lost"
+    print(f"host memory: {calm:.0f} KiB more alone, {grown:.0f} KiB with {lost_kib} KiB lost")
+
+
 def main():
     schema = json.loads(SCHEMA.read_text(encoding="utf-8"))
     validator = jsonschema.Draft7Validator(schema)
@@ -56,7 +77,7 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         json_path, csv_path = pathlib.Path(folder) / "run.json", pathlib.Path(folder) / "run.csv"
         for words in RUNS:
-            command = [*sys.argv[1:], *words, "--json", str(json_path), "--csv", str(csv_path)]
+            command = [*sys.argv[2:], *words, "--json", str(json_path), "--csv", str(csv_path)]
             done = subprocess.run(command, capture_output=True, text=True, check=False)
             assert done.returncode == 0, f"{command}: {done.stdout}{done.stderr}"
             document = json.loads(json_path.read_text(encoding="utf-8"))
@@ -69,6 +90,7 @@ def main():
             # The schema must be able to say no.
             del document["rows"][0]["series"][0]["blocks"][0]["median"]
             assert not validator.is_valid(document), "a block without its median passes"
+        check_growth(sys.argv[1], sys.argv[2:], json_path)
     print(f"{len(RUNS)} runs hold to the schema")
 
 

@@ -16,11 +16,14 @@ struct Region {
   std::size_t n_bytes = 0;
   std::size_t n_blocks = 1;  // equal parts, one from each rank
   std::vector<unsigned char> before;
+  std::size_t float_bytes = 0;  // of an element, where elements are floating point
 };
 
 // count elements of type at buffer.
 Region region_of(const void *buffer, long long count, MPI_Datatype type, std::size_t n_blocks = 1);
 Region nothing();
+// 4 for MPI_FLOAT, 8 for MPI_DOUBLE, else 0.
+std::size_t float_bytes_of(MPI_Datatype type);
 
 // What SPOIL_MODE says.
 std::string mode();

@@ -10,6 +10,12 @@
 //              element  one element in the middle is wrong by one bit
 //              outside  a byte behind the message
 //              skip     barriers do not wait
+//              half     every element of floating point is a half too large
+//              others   of the blocks of several ranks only the first is right
+//              reuse    one bit of what arrives where the message before arrived
+//              leak     nothing is wrong, but memory of each message's size is lost
+//              sent     what was sent is changed behind the sender's back
+//              status   the status of a receive has another tag
 //              at       the byte SPOIL_OFFSET behind the first address, of the message or of a gap
 //              none
 // SPOIL_MIN_BYTES: what is smaller is left alone, among it all that the benchmark says to itself.
@@ -18,6 +24,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <cstring>
 #include <map>
 #include <string>
 #include <utility>
@@ -34,6 +41,10 @@ struct Pending {
 
 // MPI_Request is an integer or a pointer; both are unique while the request is there.
 std::map<MPI_Request, Pending> pending;
+// For `reuse`: where a message of that size arrived last.
+std::map<std::size_t, unsigned char *> last_place;
+// For `leak`.
+std::vector<std::vector<unsigned char>> lost;
 // For `stale`: what arrived last, by size.
 std::map<std::size_t, std::vector<unsigned char>> last;
 
@@ -50,7 +61,58 @@ void deliver_stale(const Region &region) {
   last[region.n_bytes] = fresh;
 }
 
+template <class Float>
+void add_half(unsigned char *bytes, std::size_t n_bytes) {
+  for (std::size_t offset = 0; offset + sizeof(Float) <= n_bytes; offset += sizeof(Float)) {
+    Float value = 0;
+    std::memcpy(&value, bytes + offset, sizeof value);
+    value += Float{0.5};
+    std::memcpy(bytes + offset, &value, sizeof value);
+  }
+}
+
+// Modes that concern blocks or elements; false for others.
+bool spoil_elements(const Region &region) {
+  unsigned char *const bytes = region.bytes;
+  const std::size_t n = region.n_bytes;
+  if (mode() == "half") {
+    if (region.float_bytes == sizeof(float)) add_half<float>(bytes, n);
+    if (region.float_bytes == sizeof(double)) add_half<double>(bytes, n);
+  } else if (mode() == "others") {
+    std::for_each(bytes + n / region.n_blocks, bytes + n, [](unsigned char &byte) { byte ^= 0xa5U; });
+  } else if (mode() == "swap" && region.n_blocks > 1) {
+    const std::size_t block = n / region.n_blocks;
+    std::swap_ranges(bytes, bytes + block, bytes + block);
+  } else if (mode() == "element") {
+    bytes[n / 2] ^= 1U;
+  } else {
+    return false;
+  }
+  return true;
+}
+
+// Modes that depend on what was before.
+void spoil_by_history(const Region &region) {
+  if (mode() == "lost") {
+    std::copy(region.before.begin(), region.before.end(), region.bytes);
+  } else if (mode() == "stale") {
+    deliver_stale(region);
+  } else if (mode() == "reuse") {
+    unsigned char *&place = last_place[region.n_bytes];
+    if (place == region.bytes) region.bytes[0] ^= 1U;
+    place = region.bytes;
+  } else if (mode() == "leak") {
+    // Touched, so that it is resident; known, so that the compiler makes it.
+    lost.push_back(std::vector<unsigned char>(region.n_bytes, 1));
+  }
+}
+
 }  // namespace
+
+std::size_t float_bytes_of(MPI_Datatype type) {
+  if (type == MPI_FLOAT) return sizeof(float);
+  return type == MPI_DOUBLE ? sizeof(double) : 0;
+}
 
 std::string mode() {
   const char *text = std::getenv("SPOIL_MODE");
@@ -71,11 +133,14 @@ Region region_of(const void *buffer, long long count, MPI_Datatype type, std::si
     return nothing();
   }
   auto *const bytes = static_cast<unsigned char *>(const_cast<void *>(buffer));
-  return {bytes, n_bytes, n_blocks, {bytes, bytes + n_bytes}};
+  return {bytes, n_bytes, n_blocks, {bytes, bytes + n_bytes}, float_bytes_of(type)};
 }
 
 void spoil(const Region &region) {
   if (region.n_bytes == 0) {
+    return;
+  }
+  if (spoil_elements(region)) {
     return;
   }
   unsigned char *const bytes = region.bytes;
@@ -85,20 +150,13 @@ void spoil(const Region &region) {
   } else if (mode() == "tail") {
     // Not with zeroes: small whole numbers end in them.
     std::for_each(bytes + n / 4, bytes + n, [](unsigned char &byte) { byte ^= 0xa5U; });
-  } else if (mode() == "lost") {
-    std::copy(region.before.begin(), region.before.end(), bytes);
-  } else if (mode() == "stale") {
-    deliver_stale(region);
-  } else if (mode() == "swap" && region.n_blocks > 1) {
-    const std::size_t block = n / region.n_blocks;
-    std::swap_ranges(bytes, bytes + block, bytes + block);
-  } else if (mode() == "element") {
-    bytes[n / 2] ^= 1U;
   } else if (mode() == "at") {
     const char *const offset = std::getenv("SPOIL_OFFSET");
     bytes[offset != nullptr ? std::strtoull(offset, nullptr, 10) : 0] ^= 1U;
   } else if (mode() == "outside") {
     bytes[n] ^= 1U;
+  } else {
+    spoil_by_history(region);
   }
 }
 
@@ -138,6 +196,18 @@ SPOILING_EXPORT int MPI_Recv(void *buf, int count, MPI_Datatype datatype, int so
   const Region region = region_of(buf, count, datatype);
   const int rc = PMPI_Recv(buf, count, datatype, source, tag, comm, status);
   spoil(region);
+  if (mode() == "status" && region.n_bytes > 0 && status != MPI_STATUS_IGNORE) {
+    ++status->MPI_TAG;
+  }
+  return rc;
+}
+
+SPOILING_EXPORT int MPI_Send(const void *buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm) {
+  const Region region = region_of(buf, count, datatype);
+  const int rc = PMPI_Send(buf, count, datatype, dest, tag, comm);
+  if (mode() == "sent" && region.n_bytes > 0) {
+    region.bytes[0] ^= 1U;
+  }
   return rc;
 }
 

@@ -28,7 +28,7 @@ std::size_t bytes_of(int count, MPI_Datatype type) {
 void spoil_when_done(void *buffer, int count, MPI_Datatype type) {
   auto *const bytes = static_cast<unsigned char *>(buffer);
   const std::size_t n = bytes_of(count, type);
-  brought.push_back({bytes, n, 1, {bytes, bytes + n}});
+  brought.push_back({bytes, n, 1, {bytes, bytes + n}, float_bytes_of(type)});
 }
 
 // The spoiled copy of what is to be taken.
@@ -37,7 +37,7 @@ const void *spoiled(const void *buffer, int count, MPI_Datatype type) {
   const std::size_t n = bytes_of(count, type);
   std::vector<unsigned char> &copy = taken.emplace_back(bytes, bytes + n);
   copy.push_back(0);
-  spoil({copy.data(), n, 1, {bytes, bytes + n}});
+  spoil({copy.data(), n, 1, {bytes, bytes + n}, float_bytes_of(type)});
   return copy.data();
 }
 

@@ -40,6 +40,11 @@ int sluice_register_context(const char *backend_name, void *context);
  * was none. Owned by the library, valid until the thread's next call. */
 const char *sluice_last_error(void);
 
+/* Switches counting for the statistics on (not 0) or off (0); returns 1 when it was on, else 0. It is off unless
+ * SLUICE_STATS or SLUICE_STATS_FILE asked for it, and costs two readings of a clock an operation. What was counted
+ * stays. An operation that is under way may be counted in part. */
+int sluice_statistics_count(int is_on);
+
 /* The statistics so far as a JSON text (the format of SLUICE_STATS_FILE; docs/statistics.md). Writes at most
  * size_bytes - 1 characters and a zero; returns the whole length, so that a call with size 0 asks for it. */
 size_t sluice_statistics_json(char *buffer, size_t size_bytes);

@@ -45,6 +45,10 @@ void enable() noexcept {
   enabled.store(true, std::memory_order_relaxed);
 }
 
+void disable() noexcept {
+  enabled.store(false, std::memory_order_relaxed);
+}
+
 bool is_enabled() noexcept {
   return enabled.load(std::memory_order_relaxed);
 }

@@ -16,6 +16,8 @@ namespace sluice::statistics {
 
 // Switches counting on; off by default, and then record() costs one load. Any thread.
 void enable() noexcept;
+// Switches it off again; what was counted stays. Any thread.
+void disable() noexcept;
 [[nodiscard]] bool is_enabled() noexcept;
 
 // Adds `bytes` (payload, without padding) and `time` to the row of (operation, kind, route), and `calls` to its calls:

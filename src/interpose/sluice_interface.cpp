@@ -59,6 +59,16 @@ SLUICE_PUBLIC const char *sluice_last_error(void) {
   return sluice::ops::last_error();
 }
 
+SLUICE_PUBLIC int sluice_statistics_count(int is_on) {
+  const bool was_on = sluice::statistics::is_enabled();
+  if (is_on != 0) {
+    sluice::statistics::enable();
+  } else {
+    sluice::statistics::disable();
+  }
+  return was_on ? 1 : 0;
+}
+
 SLUICE_PUBLIC size_t sluice_statistics_json(char *buffer, size_t size_bytes) {
   try {
     const std::string text = sluice::statistics::to_json(-1);

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Which route the messages really took.
+#include "bench/mpi/route_watch.hpp"
+
+#include <dlfcn.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <utility>
+#include <vector>
+
+#include "bench/memory/device_module.hpp"
+
+namespace sluice::bench {
+namespace {
+
+constexpr const char *kHandedOn = "host";
+
+// The words of docs/statistics.md.
+const char *statistics_name(sluice_memory_kind_t kind) {
+  switch (kind) {
+    case SLUICE_MEMORY_PINNED:
+      return "pinned";
+    case SLUICE_MEMORY_DEVICE:
+      return "device";
+    case SLUICE_MEMORY_SHARED:
+      return "shared";
+    default:
+      return "host";
+  }
+}
+
+}  // namespace
+
+RouteWatch::RouteWatch(sluice_memory_kind_t memory) : memory_(memory) {
+  const auto is_enabled = reinterpret_cast<int (*)()>(::dlsym(RTLD_DEFAULT, "sluice_is_enabled"));
+  if (is_enabled != nullptr && is_enabled() != 0) {
+    statistics_ = reinterpret_cast<Statistics>(::dlsym(RTLD_DEFAULT, "sluice_statistics_json"));
+    count_ = reinterpret_cast<int (*)(int)>(::dlsym(RTLD_DEFAULT, "sluice_statistics_count"));
+  }
+}
+
+RouteUses RouteWatch::read() const {
+  std::string text(statistics_(nullptr, 0) + 1, '\0');
+  text.resize(std::min(statistics_(text.data(), text.size()), text.size() - 1));
+  const auto document = nlohmann::json::parse(text, nullptr, false);
+  if (document.is_discarded() || !document.contains("rows")) {
+    throw DeviceError("the statistics of the library below cannot be read: rebuild both from one tree");
+  }
+  RouteUses uses;
+  for (const nlohmann::json &row : document.at("rows")) {
+    if (row.value("buffer", "") == statistics_name(memory_)) {
+      RouteUse &use = uses[row.value("route", "")];
+      use.n_calls += row.value("calls", std::uint64_t{0});
+      use.n_bytes += row.value("bytes", std::uint64_t{0});
+    }
+  }
+  return uses;
+}
+
+void RouteWatch::begin() {
+  before_ = read();
+  was_counting_ = count_(1);
+}
+
+RouteUses RouteWatch::end() {
+  count_(was_counting_);
+  RouteUses since;
+  for (const auto &[route, use] : read()) {
+    const RouteUse before = before_[route];
+    if (use.n_calls > before.n_calls) {
+      since[route] = {use.n_calls - before.n_calls, use.n_bytes - before.n_bytes};
+    }
+  }
+  if (memory_ == SLUICE_MEMORY_HOST && since.size() > 1) {
+    since.erase(kHandedOn);
+  }
+  return since;
+}
+
+std::string describe(const RouteUses &uses) {
+  std::vector<std::pair<std::uint64_t, std::string>> by_use;
+  for (const auto &[route, use] : uses) {
+    by_use.emplace_back(use.n_calls, route);
+  }
+  std::sort(by_use.rbegin(), by_use.rend());
+  std::string text;
+  for (const auto &[n_calls, route] : by_use) {
+    text += (text.empty() ? "" : "+") + route;
+  }
+  return text;
+}
+
+}  // namespace sluice::bench

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Which route the messages really took, asked of the library below that moves them.
+#pragma once
+
+#include <sluice/backend.h>
+
+#include <cstdint>
+#include <map>
+#include <string>
+
+namespace sluice::bench {
+
+// Operations of this rank by the route that ran.
+struct RouteUse {
+  std::uint64_t n_calls = 0;
+  std::uint64_t n_bytes = 0;
+};
+using RouteUses = std::map<std::string, RouteUse>;
+
+// Compares the library's statistics (sluice_statistics_json), which count what ran and not what was planned. Local.
+class RouteWatch {
+ public:
+  // memory: where this rank's messages lie. Operations on other memory are the program's own talk and left out; of
+  // those on host memory the ones that the library only handed on count where it carried out no other.
+  explicit RouteWatch(sluice_memory_kind_t memory);
+
+  // False when no such library is below, or it is switched off.
+  bool is_there() const { return statistics_ != nullptr && count_ != nullptr; }
+  // Between the two the library counts, which costs it some time for each operation; afterwards only if it did before.
+  // end(): what ran since begin(); empty when nothing did. Throw DeviceError when the answer cannot be read.
+  void begin();
+  RouteUses end();
+
+ private:
+  using Statistics = std::size_t (*)(char *, std::size_t);
+  RouteUses read() const;
+
+  sluice_memory_kind_t memory_;
+  Statistics statistics_ = nullptr;
+  int (*count_)(int) = nullptr;
+  int was_counting_ = 0;
+  RouteUses before_;
+};
+
+// "ipc", or "ipc+staged" with the most used first.
+std::string describe(const RouteUses &uses);
+
+}  // namespace sluice::bench

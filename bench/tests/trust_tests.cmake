@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# What keeps figures from flattering and checks from passing: fresh memory, the holes of other suites, placement, and the
+# route that ran. Included by CMakeLists.txt, whose variables it uses.
+
+# Fresh memory. The spoiler spoils what arrives where the message before arrived: seen without --cold and --rotate, and
+# by neither of them.
+set(reuse LAUNCH ${preload} --env SPOIL_MIN_BYTES=1000 --env SPOIL_MODE=reuse)
+sluice_add_rank_test(sluice-bench NAME bench.latency_sees_reuse MPIS ${first_mpi} ${no_sluice} fault
+                     ${reuse} --expect-exit 1 --expect-output "size 4096, iteration 1, received message 0, offset 0"
+                     ARGS latency --sizes 4096 -i 4)
+foreach(fresh cold rotate)
+  set(words --cold)
+  if(fresh STREQUAL "rotate")
+    set(words --rotate 2)
+  endif()
+  sluice_add_rank_test(sluice-bench NAME bench.${fresh}_reuses_nothing MPIS ${first_mpi} ${no_sluice} fault
+                       ${reuse} ARGS latency,latency_persistent ${words} --sizes 4096 -i 6 -x 1 -c)
+endforeach()
+_bench_list(rotate_auto 2 ${first_mpi} "" "latency;bw;partitioned_latency" --rotate auto --sizes 64,1M ${brief} -W 2)
+_bench_list(cold_pairs 4 ${first_mpi} "" "bw_fan_in;mbw_mr;halo_2d" --cold --sizes 8192 ${brief} -W 2)
+_bench_list(cold_naive 2 ${first_mpi} "" "latency;bw" ${stub} --cold --compare-naive --force --sizes 8192 ${brief} -W 2 --repeat 2)
+_bench_list(fresh 2 "${other_mpis}" full "latency;bw;bibw_persistent" --cold --sizes 64,64K ${brief} -W 2)
+# The device that is always there.
+_sluice_test_backends(always_there faulty)
+if(SLUICE_FLAVOURS AND always_there)
+  list(GET always_there 0 device)
+  sluice_add_rank_test(sluice-bench NAME bench.device_cold MPIS ${first_mpi} BACKENDS ${device} NO_BACKEND_ARGUMENT LABELS bench
+                       LAUNCH --expect-output "Host +KiB             Route" --expect-output "staged"
+                       ARGS latency,bw -d ${device} --cold --sizes 64K -i 6 -x 1 -c -W 2)
+endif()
+
+# The holes of other suites (docs/benchmarks.md): each test must fail, and each with a line of its own.
+function(_bench_closes name mode n_ranks text tests)
+  list(LENGTH tests n)
+  list(JOIN tests "," names)
+  set(expected --expect-output "${text}")
+  if(n GREATER 1)
+    list(APPEND expected --expect-output "${n} of ${n} tests failed")
+  endif()
+  sluice_add_rank_test(sluice-bench NAME bench.${name}_see_${mode} MPIS ${first_mpi} RANKS ${n_ranks} ${no_sluice} fault
+                       LAUNCH ${preload} --env SPOIL_MIN_BYTES=1000 --env SPOIL_MODE=${mode} --expect-exit 1 ${expected}
+                       ARGS ${names} --sizes 4096 -i 2 ${ARGN})
+endfunction()
+_bench_closes(floats half 4 "expected" "allreduce;reduce;reduce_scatter;scan;exscan;iallreduce" -T mpi_float)
+_bench_closes(doubles half 3 "expected" "allreduce;reduce_scatter_block" -T mpi_double)
+_bench_closes(accumulates half 2 "expected" "acc_latency;get_acc_latency" -T mpi_float)
+_bench_closes(blocks others 4 "expected" "allgather;allgatherv;alltoall;gather;iallgather;neighbor_alltoall" -T mpi_float)
+_bench_closes(latency sent 2 "sent message 0 was changed, offset 0" "latency;multi_lat")
+_bench_closes(latency status 2 "the status says source 1, tag 101" "latency;multi_lat")
+
+# Devices.
+_bench_list(listed_devices 3 ${first_mpi} "" "allreduce" ${one_stub} --force --bind list:0,0,0 --sizes 8 ${brief})
+sluice_add_rank_test(sluice-bench NAME bench.shared_device MPIS ${first_mpi} ${no_sluice}
+                     LAUNCH --expect-exit 1 --expect-output "would share device 0 of stub (1 there): give --oversubscribe"
+                     ARGS latency ${one_stub} --force)
+sluice_add_rank_test(sluice-bench NAME bench.one_side_on_a_device MPIS ${first_mpi} ${no_sluice}
+                     LAUNCH --expect-output ", on cores " ARGS latency ${one_stub} --force H D --bind closest --sizes 8 -i 2)
+sluice_add_rank_test(sluice-bench NAME bench.device_not_there MPIS ${first_mpi} ${no_sluice}
+                     LAUNCH --expect-exit 1 --expect-output "there is no device 1: this host has 1"
+                     ARGS latency ${one_stub} --force --bind list:0,1)
+
+# The route of each row is the one that ran, in every family, also when the library was told otherwise.
+if(SLUICE_FLAVOURS AND always_there)
+  # The first message of a buffer may be staged before memory is mapped: "ipc+staged" is true, too.
+  set(no_route "-              Pass")
+  set(four ARGS latency,bw,halo_2d,allgather -d ${device} --sizes 1M -i 4 -x 1 -W 2)
+  set(on_device MPIS ${first_mpi} BACKENDS ${device} NO_BACKEND_ARGUMENT LABELS bench)
+  sluice_add_rank_test(sluice-bench NAME bench.route_pulled ${on_device} ENV SLUICE_BACKENDS=${device}
+                       LAUNCH --expect-output " ipc" --reject-output "${no_route}" ${four})
+  sluice_add_rank_test(sluice-bench NAME bench.route_staged ${on_device} ENV SLUICE_BACKENDS=${device} SLUICE_P2P_IPC=off SLUICE_P2P_PIPELINE=none
+                       LAUNCH --expect-output " staged  " --reject-output " ipc" --reject-output "${no_route}" ${four})
+endif()
+
+# Calls of a device's runtime, without messages.
+_sluice_test_backends(backends all)
+foreach(backend IN LISTS backends)
+  sluice_add_rank_test(sluice-bench NAME bench.device_calls MPIS ${first_mpi} RANKS 1 BACKENDS ${backend} NO_BACKEND_ARGUMENT
+                       NO_SLUICE LABELS bench
+                       ARGS launch,event,synchronize,query_pointer -d ${backend} -i 20 -x 2 --repeat 2)
+  sluice_add_rank_test(sluice-bench NAME bench.device_pack MPIS ${first_mpi} RANKS 1 BACKENDS ${backend} NO_BACKEND_ARGUMENT
+                       NO_SLUICE LABELS bench ARGS pack -d ${backend} -D hindexed --sizes 64,64K -i 4 -x 1 -c)
+endforeach()
+if(always_there)
+  list(GET always_there 0 device)
+  sluice_add_rank_test(sluice-bench NAME bench.device_ipc MPIS ${first_mpi} BACKENDS ${device} NO_BACKEND_ARGUMENT NO_SLUICE
+                       LABELS bench ARGS ipc_export,ipc_open -d ${device} -i 20 -x 2)
+endif()
+sluice_add_rank_test(sluice-bench NAME bench.pack_sees_bad_copy MPIS ${first_mpi} RANKS 1 ${no_sluice} fault
+                     LAUNCH --env SLUICE_STUB_FLIP_COPY=4 --expect-exit 1 --expect-output "packed, offset"
+                     ARGS pack ${stub} -D vector --sizes 4096 -i 2)
