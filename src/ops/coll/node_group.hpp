@@ -3,11 +3,11 @@
 // the communicator, and goes with it.
 #pragma once
 
-#include <cstdint>
 #include <memory>
 #include <vector>
 
 #include "base/status.hpp"
+#include "ops/coll/attempts.hpp"
 #include "ops/coll/member.hpp"
 #include "transfer/board.hpp"
 #include "wire/mpi.hpp"
@@ -64,39 +64,29 @@ class NodeGroup {
   // For non-blocking calls; MPI_COMM_NULL until they have asked for it.
   [[nodiscard]] MPI_Comm staging_comm() const noexcept { return staging_comm_.get(); }
 
-  // Whether the ranks look at the next blocking call together. After calls that they had better not (note_alone) they
-  // leave some out, more each time: a program whose buffers are all on the host pays for few. Counts the calls, in step
-  // on all ranks.
-  [[nodiscard]] bool is_due() noexcept {
-    if (n_left_out_ == 0) return true;
-    --n_left_out_;
-    return false;
-  }
+  // Whether the ranks look at the next blocking call together.
+  [[nodiscard]] bool is_due() noexcept { return attempts_.is_due(); }
   // How a blocking call that they looked at came out; non-blocking ones do not count, because the ranks learn of that
   // at different times.
   void note_together() noexcept {
-    n_to_leave_out_ = 0;
+    attempts_.note_good();
     is_good_ = true;
   }
   void note_alone() noexcept {
-    n_left_out_ = n_to_leave_out_;
-    n_to_leave_out_ = n_to_leave_out_ >= kMostLeftOut ? kMostLeftOut : n_to_leave_out_ * 2 + 1;
+    attempts_.note_vain();
     is_good_ = false;
   }
   // Whether they look at non-blocking calls together: as the last blocking one came out, or as they agreed.
   [[nodiscard]] bool is_good() const noexcept { return is_good_; }
 
  private:
-  static constexpr std::uint32_t kMostLeftOut = 63;
-
   wire::SharedSegment segment_;
   transfer::Board board_;  // in the segment
   std::unique_ptr<NodeQueue> queue_;
   std::vector<int> world_ranks_;
   StagingComm staging_comm_;
   bool is_good_ = false;
-  std::uint32_t n_left_out_ = 0;
-  std::uint32_t n_to_leave_out_ = 0;
+  Attempts attempts_;
 };
 
 using NodeGroupPtr = std::shared_ptr<NodeGroup>;
