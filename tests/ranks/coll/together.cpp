@@ -2,40 +2,24 @@
 // Collective operations that the ranks of a node carry out together over IPC: that they do, that all decide alike, that
 // nobody waits for ever, and that nothing is left behind. Started with SLUICE_COLL_IPC=always, a threshold of 0 and
 // statistics; the results themselves are compared by all the other tests of this program, started the same way.
-#include <dlfcn.h>
 #include <gtest/gtest.h>
 
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
 #include <thread>
 #include <vector>
 
 #include "tests/support/oracle.hpp"
+#include "tests/support/statistics.hpp"
 
 namespace sluice::tests {
 namespace {
 
 constexpr std::size_t kBytes = 30'000;  // a block
 constexpr int kCount = static_cast<int>(kBytes);
-
-// How many calls of `operation` this rank has made by `route`; -1 without statistics.
-long long calls_by(std::string_view operation, std::string_view route) {
-  using ToJson = std::size_t (*)(char *, std::size_t);
-  const auto to_json = reinterpret_cast<ToJson>(dlsym(RTLD_DEFAULT, "sluice_statistics_json"));
-  if (to_json == nullptr) return -1;
-  std::string text(to_json(nullptr, 0) + 4096, '\0');
-  text.resize(to_json(text.data(), text.size()));
-  long long calls = 0;
-  const nlohmann::json read = nlohmann::json::parse(text);
-  for (const auto &row : read.at("rows")) {
-    if (row.at("operation") == operation && row.at("route") == route) calls += row.at("calls").get<long long>();
-  }
-  return calls;
-}
 
 bool is_forced() {
   const char *value = std::getenv("SLUICE_COLL_IPC");
