@@ -30,9 +30,10 @@ enum class Route : std::uint8_t {
   kHost,       // handed to the host MPI as they are
   kStaged,     // copied through staging memory, which the host MPI sends or receives (CCGrid'23, algorithm 1)
   kPipelined,  // in blocks: copied down, sent and copied up at the same time (CCGrid'23, section IV)
-  kIpc         // pulled by the receiver out of the sender's device memory (docs/protocol.md)
+  kIpc,        // pulled by the receiver out of the sender's device memory (docs/protocol.md)
+  kKernel      // computed by the device, where the data is (docs/adr/0015)
 };
-inline constexpr std::array<std::string_view, 4> kRouteNames = {"host", "staged", "pipelined", "ipc"};
+inline constexpr std::array<std::string_view, 5> kRouteNames = {"host", "staged", "pipelined", "ipc", "kernel"};
 
 // What staging buffers are made of (CCGrid'23, section IV.A). The values are those of sluice_staging_memory_t.
 enum class StagingMemory : std::uint8_t { kMalloc, kAligned, kRuntime, kRuntimeAligned };

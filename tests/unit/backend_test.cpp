@@ -103,8 +103,6 @@ TEST(Backend_Load, HasTheNativeText_WhenTheStartFails) {
 TEST(Backend_OverTable, IsRefused_WhenAnyMandatoryMemberIsEmpty) {
   const FakeBackend fake;
   using Table = sluice_backend_t;
-  whole.can_reduce = [](int32_t, sluice_element_t, sluice_operation_t) { return 0; };
-  whole.enqueue_reduction = [](sluice_queue_t *, const sluice_reduction_t *) { return SLUICE_SUCCESS; };
   const std::vector<std::pair<const char *, std::function<void(Table &)>>> holes = {
       {"name", [](Table &t) { t.name = nullptr; }},
       {"init", [](Table &t) { t.init = nullptr; }},

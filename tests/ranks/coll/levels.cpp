@@ -88,16 +88,17 @@ TEST_F(Levels, BcastGoesInLanes_OrByLeadersWhereTheNodesAreUnlike) {
 
 TEST_F(Levels, BcastOfATypeWithGapsGoesByLeaders) {
   MPI_Datatype type = MPI_DATATYPE_NULL;
-  ASSERT_EQ(MPI_Type_vector(100, 3, 7, MPI_INT, &type), MPI_SUCCESS);
+  ASSERT_EQ(MPI_Type_vector(160, 3, 7, MPI_INT, &type), MPI_SUCCESS);
   ASSERT_EQ(MPI_Type_commit(&type), MPI_SUCCESS);
-  const std::size_t bytes = 8 * 100 * 7 * sizeof(int);
+  const std::size_t bytes = 160 * 7 * sizeof(int);
   for (int root = 0; root < session_.size(); ++root) {
     const long long before = calls_by("MPI_Bcast", "ipc");
     compare_with_host(all_on_device(), [&](Trial &run) {
       const Memory &buffer = session_.rank() == root ? run.input(bytes) : run.output(bytes);
-      run.call("MPI_Bcast", MPI_Bcast(buffer.data(), 8, type, root, session_.comm()));
+      run.call("MPI_Bcast", MPI_Bcast(buffer.data(), 1, type, root, session_.comm()));
     });
-    if (!is_alone_) EXPECT_GT(calls_by("MPI_Bcast", "ipc"), before) << "from " << root;
+    if (is_alone_) continue;
+    EXPECT_GT(calls_by("MPI_Bcast", "ipc"), before) << "from " << root;
   }
   EXPECT_EQ(MPI_Type_free(&type), MPI_SUCCESS);
 }

@@ -1,12 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "tests/ranks/coll/moving.hpp"
 
-#include <dlfcn.h>
-
 #include <algorithm>
 #include <cctype>
 #include <cstdlib>
-#include <nlohmann/json.hpp>
 #include <tuple>
 
 #include "tests/ranks/coll/variants.hpp"
@@ -148,20 +145,6 @@ void expect_right(const Moving &moving, const Buffers &b, int root, int round) {
       EXPECT_EQ(find_pattern_error(b.out.read(offset, kBlockBytes), rank, round, own), "") << name << " from " << rank;
     }
   }
-}
-
-long long calls_by(std::string_view operation, std::string_view route) {
-  using ToJson = std::size_t (*)(char *, std::size_t);
-  const auto to_json = reinterpret_cast<ToJson>(dlsym(RTLD_DEFAULT, "sluice_statistics_json"));
-  if (to_json == nullptr) return -1;
-  std::string text(to_json(nullptr, 0) + 4096, '\0');
-  text.resize(to_json(text.data(), text.size()));
-  long long calls = 0;
-  const nlohmann::json read = nlohmann::json::parse(text);
-  for (const auto &row : read.at("rows")) {
-    if (row.at("operation") == operation && row.at("route") == route) calls += row.at("calls").get<long long>();
-  }
-  return calls;
 }
 
 void Together::SetUp() {

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "tests/support/oracle.hpp"
+#include "tests/support/statistics.hpp"
 
 namespace sluice::tests {
 
@@ -47,9 +48,6 @@ const Moving &movement(std::string_view name);
 
 // Fails where the output is not what `moving` brings from the inputs of `round`.
 void expect_right(const Moving &moving, const Buffers &b, int root, int round);
-
-// How many calls of `operation` this rank has made by `route`; -1 without statistics.
-long long calls_by(std::string_view operation, std::string_view route);
 
 // Started with SLUICE_COLL_IPC=always, a threshold of 0 and statistics; skips all otherwise.
 class Together : public testing::Test {

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Reductions that a device computes: between an operation and a backend's group `reduce`.
+#pragma once
+
+#include "base/status.hpp"
+#include "device/place.hpp"
+#include "sluice/backend.h"
+
+namespace sluice::device {
+
+// Whether the device of `place` computes that pair. Warm: one call of the backend. Any thread.
+[[nodiscard]] bool can_reduce(const Place &place, sluice_element_t element, sluice_operation_t operation) noexcept;
+
+// Computes one reduction on the device of `place`, as sluice/backend.h says; blocks until the result is there for the
+// CPU's copies and for every later command. can_reduce() was true. *is_refused: the backend cannot do it after all, and
+// nothing was written; the caller takes another way, and the status has the reason. Any thread. Any other error: what
+// dst holds is not known.
+[[nodiscard]] Status reduce(const Place &place, const sluice_reduction_t &reduction, bool *is_refused);
+
+}  // namespace sluice::device

@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "ops/coll/reduction_pair.hpp"
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "wire/host.hpp"
+
+namespace sluice::ops::coll {
+namespace {
+
+// As MPI groups its types, by what may be done with them (section 6.9.2).
+enum class Group : std::uint8_t {
+  kSigned,    // C integers
+  kUnsigned,  // C integers
+  kCounting,  // Fortran's integers, and MPI_AINT, MPI_COUNT, MPI_OFFSET
+  kFloating,
+  kComplex,
+  kLogical,         // C's and C++'s bool
+  kFortranLogical,  // whose true is the compiler's choice
+  kByte,
+  kIndexed,  // pairs of a C type and an int
+  kTwo       // Fortran's pairs of one type
+};
+
+struct Named {
+  MPI_Datatype type;
+  Group group;
+  sluice_element_t element;  // of pairs; the others are known by their size
+};
+
+// Handles are looked up in the host MPI, so this is no constant. They are compared and no more, so that types which the
+// host MPI lacks do no harm.
+const std::vector<Named> &named_types() {
+  static const auto *const all = [] {
+    auto *list = new std::vector<Named>();
+    const auto add = [list](Group group, std::initializer_list<MPI_Datatype> types) {
+      for (MPI_Datatype type : types) list->push_back({type, group, SLUICE_ELEMENT_INT8});
+    };
+    add(Group::kSigned, {MPI_SIGNED_CHAR, MPI_SHORT, MPI_INT, MPI_LONG, MPI_LONG_LONG, MPI_INT8_T, MPI_INT16_T,
+                         MPI_INT32_T, MPI_INT64_T});
+    add(Group::kUnsigned, {MPI_UNSIGNED_CHAR, MPI_UNSIGNED_SHORT, MPI_UNSIGNED, MPI_UNSIGNED_LONG,
+                           MPI_UNSIGNED_LONG_LONG, MPI_UINT8_T, MPI_UINT16_T, MPI_UINT32_T, MPI_UINT64_T});
+    add(Group::kCounting, {MPI_INTEGER, MPI_AINT, MPI_COUNT, MPI_OFFSET});
+    add(Group::kFloating, {MPI_FLOAT, MPI_DOUBLE, MPI_REAL, MPI_DOUBLE_PRECISION});
+    add(Group::kComplex, {MPI_C_FLOAT_COMPLEX, MPI_C_DOUBLE_COMPLEX, MPI_COMPLEX, MPI_DOUBLE_COMPLEX});
+    add(Group::kLogical, {MPI_C_BOOL, MPI_CXX_BOOL});
+    add(Group::kFortranLogical, {MPI_LOGICAL});
+    add(Group::kByte, {MPI_BYTE});
+    list->push_back({MPI_SHORT_INT, Group::kIndexed, SLUICE_ELEMENT_PAIR_INT16});
+    list->push_back({MPI_2INT, Group::kIndexed, SLUICE_ELEMENT_PAIR_INT32});
+    list->push_back({MPI_LONG_INT, Group::kIndexed, SLUICE_ELEMENT_PAIR_INT64});
+    list->push_back({MPI_FLOAT_INT, Group::kIndexed, SLUICE_ELEMENT_PAIR_FLOAT32});
+    list->push_back({MPI_DOUBLE_INT, Group::kIndexed, SLUICE_ELEMENT_PAIR_FLOAT64});
+    list->push_back({MPI_2REAL, Group::kTwo, SLUICE_ELEMENT_TWO_FLOAT32});
+    list->push_back({MPI_2DOUBLE_PRECISION, Group::kTwo, SLUICE_ELEMENT_TWO_FLOAT64});
+    list->push_back({MPI_2INTEGER, Group::kTwo, SLUICE_ELEMENT_PAIR_INT32});
+    return list;
+  }();
+  return *all;
+}
+
+std::optional<sluice_operation_t> operation_of(MPI_Op op) {
+  struct Entry {
+    MPI_Op op;
+    sluice_operation_t operation;
+  };
+  const std::array<Entry, 12> all = {{{MPI_SUM, SLUICE_OPERATION_SUM},
+                                      {MPI_PROD, SLUICE_OPERATION_PROD},
+                                      {MPI_MIN, SLUICE_OPERATION_MIN},
+                                      {MPI_MAX, SLUICE_OPERATION_MAX},
+                                      {MPI_LAND, SLUICE_OPERATION_LAND},
+                                      {MPI_LOR, SLUICE_OPERATION_LOR},
+                                      {MPI_LXOR, SLUICE_OPERATION_LXOR},
+                                      {MPI_BAND, SLUICE_OPERATION_BAND},
+                                      {MPI_BOR, SLUICE_OPERATION_BOR},
+                                      {MPI_BXOR, SLUICE_OPERATION_BXOR},
+                                      {MPI_MINLOC, SLUICE_OPERATION_MINLOC},
+                                      {MPI_MAXLOC, SLUICE_OPERATION_MAXLOC}}};
+  for (const Entry &entry : all) {
+    if (entry.op == op) return entry.operation;
+  }
+  return std::nullopt;
+}
+
+bool is_between(sluice_operation_t operation, sluice_operation_t first, sluice_operation_t last) {
+  return operation >= first && operation <= last;
+}
+
+bool is_defined(Group group, sluice_operation_t operation) {
+  const bool is_arithmetic = is_between(operation, SLUICE_OPERATION_SUM, SLUICE_OPERATION_MAX);
+  const bool is_logical = is_between(operation, SLUICE_OPERATION_LAND, SLUICE_OPERATION_LXOR);
+  const bool is_bitwise = is_between(operation, SLUICE_OPERATION_BAND, SLUICE_OPERATION_BXOR);
+  switch (group) {
+    case Group::kSigned:
+    case Group::kUnsigned:
+      return is_arithmetic || is_logical || is_bitwise;
+    case Group::kCounting:
+      return is_arithmetic || is_bitwise;
+    case Group::kFloating:
+      return is_arithmetic;
+    case Group::kComplex:
+      return operation == SLUICE_OPERATION_SUM || operation == SLUICE_OPERATION_PROD;
+    case Group::kLogical:
+    case Group::kFortranLogical:
+      return is_logical;
+    case Group::kByte:
+      return is_bitwise;
+    case Group::kIndexed:
+    case Group::kTwo:
+      return operation == SLUICE_OPERATION_MINLOC || operation == SLUICE_OPERATION_MAXLOC;
+  }
+  return false;
+}
+
+std::optional<sluice_element_t> integer_of(int size_bytes, bool is_signed) {
+  switch (size_bytes) {
+    case 1:
+      return is_signed ? SLUICE_ELEMENT_INT8 : SLUICE_ELEMENT_UINT8;
+    case 2:
+      return is_signed ? SLUICE_ELEMENT_INT16 : SLUICE_ELEMENT_UINT16;
+    case 4:
+      return is_signed ? SLUICE_ELEMENT_INT32 : SLUICE_ELEMENT_UINT32;
+    case 8:
+      return is_signed ? SLUICE_ELEMENT_INT64 : SLUICE_ELEMENT_UINT64;
+    default:
+      return std::nullopt;
+  }
+}
+
+// The kernels write true as 1. So does the host MPI, unless its Fortran compiler has another: it is asked once.
+bool is_fortran_true_one() {
+  static const bool answer = [] {
+    std::array<std::int64_t, 2> values = {1, 0};  // as wide as any, and little-endian
+    const int result = wire::host().MPI_Reduce_local(values.data(), &values[1], 1, MPI_LOGICAL, MPI_LOR);
+    return result == MPI_SUCCESS && values[1] == 1;
+  }();
+  return answer;
+}
+
+// What the host MPI does on host memory is what a program gets, whatever the memory (design.md, invariant 2): MPICH 4.0
+// compares unsigned numbers as if they were signed. It is asked once.
+bool compares_unsigned() {
+  static const bool answer = [] {
+    std::array<unsigned char, 2> values = {1, 0x80};
+    const int result = wire::host().MPI_Reduce_local(values.data(), &values[1], 1, MPI_UNSIGNED_CHAR, MPI_MIN);
+    return result == MPI_SUCCESS && values[1] == 1;
+  }();
+  return answer;
+}
+
+bool is_as_in_the_host_mpi(Group group, sluice_operation_t operation) {
+  const bool is_comparing = operation == SLUICE_OPERATION_MIN || operation == SLUICE_OPERATION_MAX;
+  return group != Group::kUnsigned || !is_comparing || compares_unsigned();
+}
+
+std::optional<sluice_element_t> element_of(const Named &named) {
+  int size_bytes = 0;
+  if (wire::host().MPI_Type_size(named.type, &size_bytes) != MPI_SUCCESS) return std::nullopt;
+  switch (named.group) {
+    case Group::kSigned:
+    case Group::kCounting:
+      return integer_of(size_bytes, true);
+    case Group::kUnsigned:
+    case Group::kLogical:
+    case Group::kByte:
+      return integer_of(size_bytes, false);
+    case Group::kFortranLogical:
+      return is_fortran_true_one() ? integer_of(size_bytes, true) : std::nullopt;
+    case Group::kFloating:
+      if (size_bytes == 4) return SLUICE_ELEMENT_FLOAT32;
+      return size_bytes == 8 ? std::optional(SLUICE_ELEMENT_FLOAT64) : std::nullopt;
+    case Group::kComplex:
+      if (size_bytes == 8) return SLUICE_ELEMENT_COMPLEX_FLOAT32;
+      return size_bytes == 16 ? std::optional(SLUICE_ELEMENT_COMPLEX_FLOAT64) : std::nullopt;
+    case Group::kIndexed:
+      return named.element;
+    case Group::kTwo: {  // compilers can be told to make their numbers longer
+      const int wanted_bytes = named.element == SLUICE_ELEMENT_TWO_FLOAT64 ? 16 : 8;
+      return size_bytes == wanted_bytes ? std::optional(named.element) : std::nullopt;
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+bool find_reduction_pair(MPI_Datatype type, MPI_Op op, ReductionPair *pair) {
+  const std::optional<sluice_operation_t> operation = operation_of(op);
+  if (!operation || type == MPI_DATATYPE_NULL) return false;
+  for (const Named &named : named_types()) {
+    if (named.type != type || !is_defined(named.group, *operation)) continue;
+    const std::optional<sluice_element_t> element = element_of(named);
+    if (!element || !is_as_in_the_host_mpi(named.group, *operation)) return false;
+    *pair = {*element, *operation};
+    return true;
+  }
+  return false;
+}
+
+}  // namespace sluice::ops::coll
