@@ -2,10 +2,13 @@
 #include "ops/coll/reduction_pair.hpp"
 
 #include <array>
+#include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <vector>
 
+#include "ops/coll/host_reduction.hpp"
 #include "wire/host.hpp"
 
 namespace sluice::ops::coll {
@@ -140,20 +143,22 @@ bool is_fortran_true_one() {
   return answer;
 }
 
-// What the host MPI does on host memory is what a program gets, whatever the memory (design.md, invariant 2): MPICH 4.0
-// compares unsigned numbers as if they were signed. It is asked once.
-bool compares_unsigned() {
-  static const bool answer = [] {
-    std::array<unsigned char, 2> values = {1, 0x80};
-    const int result = wire::host().MPI_Reduce_local(values.data(), &values[1], 1, MPI_UNSIGNED_CHAR, MPI_MIN);
-    return result == MPI_SUCCESS && values[1] == 1;
-  }();
-  return answer;
-}
-
-bool is_as_in_the_host_mpi(Group group, sluice_operation_t operation) {
-  const bool is_comparing = operation == SLUICE_OPERATION_MIN || operation == SLUICE_OPERATION_MAX;
-  return group != Group::kUnsigned || !is_comparing || compares_unsigned();
+// Of integers, whether the host MPI's result is the kernel's; it is asked once for each of its types and operations.
+bool is_as_in_the_host_mpi(std::size_t index, MPI_Op op, sluice_operation_t operation) {
+  enum Answer : unsigned char { kUnasked, kYes, kNo };
+  constexpr std::size_t kMostTypes = 64;
+  static std::array<std::array<std::atomic<unsigned char>, SLUICE_OPERATION_MAXLOC + 1>, kMostTypes> answers{};
+  const Named &named = named_types()[index];
+  const bool is_signed = named.group == Group::kSigned || named.group == Group::kCounting;
+  if (!is_signed && named.group != Group::kUnsigned) return true;
+  std::atomic<unsigned char> &answer = answers.at(index).at(static_cast<std::size_t>(operation));
+  if (answer.load(std::memory_order_relaxed) == kUnasked) {
+    int size_bytes = 0;
+    const bool is_same = wire::host().MPI_Type_size(named.type, &size_bytes) == MPI_SUCCESS &&
+                         computes_integers_as_kernels(named.type, size_bytes, is_signed, op, operation);
+    answer.store(is_same ? kYes : kNo, std::memory_order_relaxed);
+  }
+  return answer.load(std::memory_order_relaxed) == kYes;
 }
 
 std::optional<sluice_element_t> element_of(const Named &named) {
@@ -190,10 +195,11 @@ std::optional<sluice_element_t> element_of(const Named &named) {
 bool find_reduction_pair(MPI_Datatype type, MPI_Op op, ReductionPair *pair) {
   const std::optional<sluice_operation_t> operation = operation_of(op);
   if (!operation || type == MPI_DATATYPE_NULL) return false;
-  for (const Named &named : named_types()) {
+  for (std::size_t index = 0; index < named_types().size(); ++index) {
+    const Named &named = named_types()[index];
     if (named.type != type || !is_defined(named.group, *operation)) continue;
     const std::optional<sluice_element_t> element = element_of(named);
-    if (!element || !is_as_in_the_host_mpi(named.group, *operation)) return false;
+    if (!element || !is_as_in_the_host_mpi(index, op, *operation)) return false;
     *pair = {*element, *operation};
     return true;
   }
