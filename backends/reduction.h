@@ -53,7 +53,7 @@ inline Outcome make_task(const sluice_reduction_t *reduction, kernels::Task *tas
   *task = {};
   if (reduction->count == 0) return {};
   const uint64_t element_bytes = kernels::size_of(static_cast<kernels::Element>(reduction->element));
-  if (reduction->count > UINT64_MAX / 2 / element_bytes) {
+  if (element_bytes == 0 || reduction->count > UINT64_MAX / 2 / element_bytes) {
     return {SLUICE_ERROR_INVALID_ARGUMENT, "reduction of " + std::to_string(reduction->count) + " elements: too many"};
   }
   bool has_null = reduction->dst == nullptr || reduction->sources == nullptr;

@@ -35,7 +35,7 @@ struct Numbers {
 // Small ones, large ones and negative ones.
 void fill(Numbers *numbers, unsigned seed) noexcept {
   for (std::size_t i = 0; i < numbers->bytes.size(); ++i) {
-    numbers->bytes[i] = static_cast<unsigned char>((i * 37 + seed * 101) ^ (i >> 3U));
+    numbers->bytes[i] = static_cast<unsigned char>((i * 37 + std::size_t{101} * seed) ^ (i >> 3U));
   }
   std::memset(numbers->bytes.data(), 0, numbers->size_bytes);  // and one nought, for the logical operations
 }

@@ -122,6 +122,8 @@ int TwoLevelCall::bcast_in_lanes() const {
   const std::uint64_t slice = (share + kSliceAlignment - 1) / kSliceAlignment * kSliceAlignment;
   std::vector<int> counts;
   std::vector<int> places;
+  counts.reserve(n_lanes);
+  places.reserve(n_lanes);
   for (std::uint64_t lane = 0; lane < n_lanes; ++lane) {
     const std::uint64_t begin = std::min(lane * slice, size_bytes);
     places.push_back(static_cast<int>(begin));
@@ -146,6 +148,7 @@ int TwoLevelCall::allgather_in_lanes() const {
   const Argument &recv = call_.recv;
   const auto count = recv.count_as<int>();
   std::vector<int> places;
+  places.reserve(static_cast<std::size_t>(map_.n_nodes));
   for (int node = 0; node < map_.n_nodes; ++node) places.push_back((node * map_.most_local + local_) * count);
   const std::vector<int> counts(places.size(), count);
   Steps steps;
