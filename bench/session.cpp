@@ -102,6 +102,7 @@ std::int32_t Session::choose_device() {
   std::int32_t mine = 0;
   if (module_) {
     std::vector<int> nodes;
+    nodes.reserve(static_cast<std::size_t>(module_->n_devices()));
     for (std::int32_t device = 0; device < module_->n_devices(); ++device) {
       nodes.push_back(module_->query_device(device).numa_node);
     }

@@ -13,7 +13,7 @@
 namespace sluice::bench {
 namespace {
 
-const std::array kTests{
+const std::array k_tests{
     TestInfo{
         .name = "latency", .title = "t", .has_large_counts = true, .has_derived_types = true, .has_fresh_memory = true},
     TestInfo{.name = "bw", .title = "t", .metric = Metric::bandwidth_mbps, .min_size = 1, .has_derived_types = true},
@@ -27,7 +27,7 @@ const std::array kTests{
     TestInfo{.name = "waits", .title = "t", .family = Family::coll, .has_sizes = false}};
 
 Options parse(const std::vector<std::string> &arguments) {
-  return parse_options(arguments, kTests);
+  return parse_options(arguments, k_tests);
 }
 
 std::string error_text(const std::vector<std::string> &arguments) {
@@ -48,7 +48,7 @@ void expect_error(const std::vector<std::string> &arguments, const std::string &
 using Sizes = std::vector<std::uint64_t>;
 
 TEST(Options, AreThoseOfEachTest_WhenSeveralAreNamed) {
-  const std::vector<Options> runs = parse_runs({"latency,adds", "--json", "out", "-i", "3"}, kTests);
+  const std::vector<Options> runs = parse_runs({"latency,adds", "--json", "out", "-i", "3"}, k_tests);
   ASSERT_EQ(runs.size(), 2U);
   EXPECT_EQ(runs[0].test->name, "latency");
   EXPECT_EQ(runs[1].test->name, "adds");
@@ -60,7 +60,7 @@ TEST(Options, AreThoseOfEachTest_WhenSeveralAreNamed) {
   EXPECT_EQ(runs[1].iterations, 3U);
   expect_error({"latency,frob"}, "test 'frob' is unknown");
   expect_error({"latency,,bw"}, "no test was named");
-  EXPECT_THROW(parse_runs({"latency,waits", "-m", "8"}, kTests), OptionError);
+  EXPECT_THROW(parse_runs({"latency,waits", "-m", "8"}, k_tests), OptionError);
 }
 
 TEST(Options, TakeDatatypes_AsOsuWritesThem) {
