@@ -145,7 +145,7 @@ bool is_fortran_true_one() {
 
 // Of integers, whether the host MPI's result is the kernel's; it is asked once for each of its types and operations.
 bool is_as_in_the_host_mpi(std::size_t index, MPI_Op op, sluice_operation_t operation) {
-  enum Answer : unsigned char { kUnasked, kYes, kNo };
+  enum Answer : unsigned char { kUnasked, kSame, kDiffers };
   constexpr std::size_t kMostTypes = 64;
   static std::array<std::array<std::atomic<unsigned char>, SLUICE_OPERATION_MAXLOC + 1>, kMostTypes> answers{};
   const Named &named = named_types()[index];
@@ -156,9 +156,9 @@ bool is_as_in_the_host_mpi(std::size_t index, MPI_Op op, sluice_operation_t oper
     int size_bytes = 0;
     const bool is_same = wire::host().MPI_Type_size(named.type, &size_bytes) == MPI_SUCCESS &&
                          computes_integers_as_kernels(named.type, size_bytes, is_signed, op, operation);
-    answer.store(is_same ? kYes : kNo, std::memory_order_relaxed);
+    answer.store(is_same ? kSame : kDiffers, std::memory_order_relaxed);
   }
-  return answer.load(std::memory_order_relaxed) == kYes;
+  return answer.load(std::memory_order_relaxed) == kSame;
 }
 
 std::optional<sluice_element_t> element_of(const Named &named) {
