@@ -13,6 +13,7 @@
 #include "bench/measure/chosen_loop.hpp"
 #include "bench/memory/buffer.hpp"
 #include "bench/memory/message_buffer.hpp"
+#include "bench/micro/sizes_on_root.hpp"
 #include "bench/report/failure_text.hpp"
 #include "bench/session.hpp"
 
@@ -115,18 +116,7 @@ class MemcpySweep {
 
 void run_memcpy(Session &session) {
   session.begin({series_names(), {}});
-  for (const std::uint64_t size : session.options().sizes) {
-    Row row;
-    row.size_bytes = size;
-    const std::string error = error_of([&] {
-      if (session.world().is_root()) {
-        row = MemcpySweep(session).measure(size);
-      }
-    });
-    session.world().agree(text_with_size(size, error));
-    row.check.failure = session.world().first_error(row.check.failure);
-    session.add(std::move(row));
-  }
+  measure_sizes_on_root(session, [&](std::uint64_t size) { return MemcpySweep(session).measure(size); });
 }
 
 const Registration memcpy_test({.name = "memcpy",

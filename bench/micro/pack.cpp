@@ -11,6 +11,7 @@
 #include "bench/measure/chosen_loop.hpp"
 #include "bench/memory/message_buffer.hpp"
 #include "bench/memory/packer.hpp"
+#include "bench/micro/sizes_on_root.hpp"
 #include "bench/report/failure_text.hpp"
 #include "bench/session.hpp"
 
@@ -92,18 +93,7 @@ void run_pack(Session &session) {
     throw AgreedError("pack needs a datatype to pack: -D vector, for one");
   }
   session.begin({{"pack", "unpack"}, {}});
-  for (const std::uint64_t size : session.options().sizes) {
-    Row row;
-    row.size_bytes = size;
-    const std::string error = error_of([&] {
-      if (session.world().is_root()) {
-        row = PackRun(session, size).measure();
-      }
-    });
-    session.world().agree(text_with_size(size, error));
-    row.check.failure = session.world().first_error(row.check.failure);
-    session.add(std::move(row));
-  }
+  measure_sizes_on_root(session, [&](std::uint64_t size) { return PackRun(session, size).measure(); });
 }
 
 const Registration pack_test({.name = "pack",

@@ -15,9 +15,10 @@ namespace {
 
 Status check(int code, const char *what) {
   if (code == MPI_SUCCESS) return {};
-  return Status::error(ErrorKind::kBackend,
-                       std::string("the host MPI could not tell the ranks of a communicator of their shared memory: ") +
-                           what + "; set SLUICE_COLL_IPC=off");
+  return Status::error(
+      ErrorKind::kBackend,
+      std::string("the host MPI failed while the ranks of a communicator prepared to move device memory together: ") +
+          what + "; set SLUICE_COLL_IPC=off and SLUICE_COLL_LEVELS=off");
 }
 
 // Rank 0 makes the segment, and the others open it. Whether all of them have it is agreed, so that all have a group or
@@ -53,14 +54,19 @@ constexpr std::uint32_t kCallsBetweenTrials = 64;
 
 }  // namespace
 
-Status agree_on_all(MPI_Comm comm, bool value, bool *is_true) {
-  int is_false = value ? 0 : 1;
-  int is_false_anywhere = 1;
+Status find_least(MPI_Comm comm, int value, int *least) {
+  *least = value;
   MPI_Request request = MPI_REQUEST_NULL;
-  int code = wire::host().MPI_Iallreduce(&is_false, &is_false_anywhere, 1, MPI_INT, MPI_MAX, comm, &request);
+  int code = wire::host().MPI_Iallreduce(&value, least, 1, MPI_INT, MPI_MIN, comm, &request);
   if (code == MPI_SUCCESS) code = wait_in_turns(&request, MPI_STATUS_IGNORE);
-  *is_true = code == MPI_SUCCESS && is_false_anywhere == 0;
   return check(code, "MPI_Iallreduce failed");
+}
+
+Status agree_on_all(MPI_Comm comm, bool value, bool *is_true) {
+  int least = 0;
+  Status status = find_least(comm, value ? 1 : 0, &least);
+  *is_true = status.is_ok() && least != 0;
+  return status;
 }
 
 Status StagingComm::make(MPI_Comm comm) {

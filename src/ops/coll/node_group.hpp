@@ -91,7 +91,10 @@ class NodeGroup {
 
 using NodeGroupPtr = std::shared_ptr<NodeGroup>;
 
-// Whether `value` is true on all ranks of `comm`. Collective; blocks, in turns.
+// The least `value` of all ranks of `comm`. Collective; blocks, in turns. On an error *least is `value`.
+[[nodiscard]] Status find_least(MPI_Comm comm, int value, int *least);
+
+// Whether `value` is true on all ranks of `comm`. Collective; blocks, in turns. On an error it counts as false.
 [[nodiscard]] Status agree_on_all(MPI_Comm comm, bool value, bool *is_true);
 
 }  // namespace sluice::ops::coll

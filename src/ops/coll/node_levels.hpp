@@ -27,9 +27,6 @@ struct NodeMap {
   bool is_node_major = true;
 
   [[nodiscard]] bool is_uniform() const noexcept { return least_local == most_local; }
-  [[nodiscard]] bool is_member_of(int lane, int rank) const noexcept {
-    return local[static_cast<std::size_t>(rank)] == lane;
-  }
   // The rank in lane `lane` of the process that stands there for `node`.
   [[nodiscard]] int rank_in_lane(int lane, int of_node) const noexcept;
 };

@@ -8,6 +8,7 @@
 #include "base/log.hpp"
 #include "generated/operations.hpp"
 #include "ops/coll/node_blocks.hpp"
+#include "ops/coll/node_group.hpp"
 #include "ops/coll/node_levels.hpp"
 #include "ops/request/collective.hpp"
 #include "plan/levels.hpp"
@@ -45,9 +46,6 @@ class TwoLevelCall {
         node_(map_.node[static_cast<std::size_t>(member.rank)]),
         local_(map_.local[static_cast<std::size_t>(member.rank)]) {}
 
-  // Plan.
-  [[nodiscard]] int agree(LevelQuery *query) const;
-  // Execute.
   [[nodiscard]] int run(Levels levels) {
     if (!is_broadcast(call_)) return allgather_in_lanes();
     return levels == Levels::kLanes ? bcast_in_lanes() : bcast_by_leaders();
@@ -68,17 +66,6 @@ class TwoLevelCall {
   const int node_;
   const int local_;
 };
-
-// One small call of the host MPI: all ranks hear what the least able of them can do.
-int TwoLevelCall::agree(LevelQuery *query) const {
-  int able = static_cast<int>(query->ability);
-  int least = 0;
-  MPI_Request request = MPI_REQUEST_NULL;
-  int code = wire::host().MPI_Iallreduce(&able, &least, 1, MPI_INT, MPI_MIN, call_.comm, &request);
-  if (code == MPI_SUCCESS) code = wait_in_turns(&request, MPI_STATUS_IGNORE);
-  if (code == MPI_SUCCESS) query->ability = static_cast<LevelAbility>(least);
-  return code;
-}
 
 // A step that fails here does not end the call: the others wait in the next one.
 class Steps {
@@ -183,10 +170,10 @@ bool has_levels(const Call &call) noexcept {
   return call.form == Form::kBlocking && (is_broadcast(call) || call.operation == Operation::kAllgather);
 }
 
-LevelQuery query_of(const Call &call, const Member &member, const NodeMap &map) {
+LevelQuery query_of(const Call &call, std::uint64_t size_bytes, const NodeMap &map) {
   LevelQuery query;
   query.is_broadcast = is_broadcast(call);
-  query.size_bytes = common_bytes(call, member).value_or(0);
+  query.size_bytes = size_bytes;
   query.threshold_bytes = wire::Channel::process().terms().levels_threshold_bytes;
   query.n_nodes = map.n_nodes;
   query.most_local = map.most_local;
@@ -214,16 +201,16 @@ bool carry_out_in_levels(const Call &call, const Member &member, const Sides &si
     return true;
   }
   if (levels == nullptr) return false;
-  LevelQuery query = query_of(call, member, levels->map());
+  LevelQuery query = query_of(call, *bytes, levels->map());
   if (!may_have_levels(query) || (terms.may_leave_out && !levels->attempts().is_due())) return false;
-  query.ability = ability_of(call, sides, classified);
-  // plan
-  TwoLevelCall two_level(call, member, sides, levels.get());
-  int code = two_level.agree(&query);
-  if (code != MPI_SUCCESS) {
-    *result = code;
+  // plan: all ranks hear what the least able of them can do
+  int least = 0;
+  const int own = static_cast<int>(ability_of(call, sides, classified));
+  if (Status status = find_least(call.comm, own, &least); !status.is_ok()) {
+    *result = raise(call.comm, status);
     return true;
   }
+  query.ability = static_cast<LevelAbility>(least);
   const plan::LevelPlan plan = choose_levels(query);
   if (log::level() >= log::Level::kDebug) {
     log::debug("plan", std::string(name(call.operation)) + ": " + explain(member.size, query, plan));
@@ -234,7 +221,7 @@ bool carry_out_in_levels(const Call &call, const Member &member, const Sides &si
   }
   levels->attempts().note_good();
   // execute, complete
-  code = two_level.run(plan.levels);
+  const int code = TwoLevelCall(call, member, sides, levels.get()).run(plan.levels);
   *result = code;
   if (code != MPI_SUCCESS && wire::host().MPI_Comm_call_errhandler(call.comm, code) != MPI_SUCCESS) {
     log::warn("ops", "the communicator's error handler could not be called");
