@@ -21,6 +21,7 @@ SLUICE_KERNELS_ELEMENTS(SLUICE_BACKENDS_SAME, )
 SLUICE_KERNELS_OPERATIONS(SLUICE_BACKENDS_SAME)
 #undef SLUICE_BACKENDS_SAME
 static_assert(kernels::kMaxSources == SLUICE_REDUCE_MAX_SOURCES);
+static_assert(kernels::kMaxDsts == SLUICE_REDUCE_MAX_DSTS);
 
 // Whether MPI has that operation on that element.
 inline bool is_legal(sluice_element_t element, sluice_operation_t operation) {
@@ -46,9 +47,12 @@ inline Outcome make_task(const sluice_reduction_t *reduction, kernels::Task *tas
     return {SLUICE_ERROR_UNSUPPORTED, "reduction: operation " + std::to_string(reduction->operation) +
                                           " is not defined on elements " + std::to_string(reduction->element)};
   }
-  if (reduction->n_sources < 1 || reduction->n_sources > kernels::kMaxSources) {
-    return {SLUICE_ERROR_INVALID_ARGUMENT, "reduction of " + std::to_string(reduction->n_sources) +
-                                               " sources; there may be 1 to " + std::to_string(kernels::kMaxSources)};
+  if (reduction->n_sources < 1 || reduction->n_sources > kernels::kMaxSources || reduction->n_dsts < 1 ||
+      reduction->n_dsts > kernels::kMaxDsts) {
+    return {SLUICE_ERROR_INVALID_ARGUMENT, "reduction of " + std::to_string(reduction->n_sources) + " sources to " +
+                                               std::to_string(reduction->n_dsts) + " destinations; there may be 1 to " +
+                                               std::to_string(kernels::kMaxSources) + " of the first, 1 to " +
+                                               std::to_string(kernels::kMaxDsts) + " of the second"};
   }
   *task = {};
   if (reduction->count == 0) return {};
@@ -56,15 +60,19 @@ inline Outcome make_task(const sluice_reduction_t *reduction, kernels::Task *tas
   if (element_bytes == 0 || reduction->count > UINT64_MAX / 2 / element_bytes) {
     return {SLUICE_ERROR_INVALID_ARGUMENT, "reduction of " + std::to_string(reduction->count) + " elements: too many"};
   }
-  bool has_null = reduction->dst == nullptr || reduction->sources == nullptr;
+  bool has_null = reduction->dsts == nullptr || reduction->sources == nullptr;
+  for (uint32_t k = 0; k < reduction->n_dsts && !has_null; ++k) {
+    has_null = reduction->dsts[k] == nullptr;
+    task->dsts[k] = static_cast<unsigned char *>(reduction->dsts[k]);
+  }
   for (uint32_t k = 0; k < reduction->n_sources && !has_null; ++k) {
     has_null = reduction->sources[k] == nullptr;
     task->sources[k] = static_cast<const unsigned char *>(reduction->sources[k]);
   }
   if (has_null) return {SLUICE_ERROR_INVALID_ARGUMENT, "reduction: null pointer"};
-  task->dst = static_cast<unsigned char *>(reduction->dst);
   task->count = reduction->count;
   task->n_sources = reduction->n_sources;
+  task->n_dsts = reduction->n_dsts;
   return {};
 }
 

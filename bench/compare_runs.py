@@ -39,7 +39,7 @@ def read_run(path):
         document = json.loads(pathlib.Path(path).read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise FileError(f"{path}: {error}") from error
-    if not isinstance(document, dict) or document.get("schema") != "sluice-bench" or document.get("schema_version") != 1:
+    if not isinstance(document, dict) or document.get("schema") != "sluice-bench" or document.get("schema_version") not in (1, 2):
         raise FileError(f"{path}: not sluice-bench schema version 1")
     if document["status"] != "ok":
         raise FileError(f"{path}: the run failed: {document.get('error', 'no reason given')}")

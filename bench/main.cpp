@@ -11,6 +11,7 @@
 
 #include "bench/catalogue.hpp"
 #include "bench/cli/options.hpp"
+#include "bench/cli/osu_name.hpp"
 #include "bench/cli/script.hpp"
 #include "bench/memory/device_module.hpp"
 #include "bench/mpi/world.hpp"
@@ -74,6 +75,8 @@ void print_answer(const Options &options) {
 void measure(const World &world, const Options &options, const std::vector<std::string> &command) {
   Report report(options, world.is_root());
   std::string failure;
+  // Says to tools below where a test begins, and which.
+  check_mpi(MPI_Pcontrol(1, options.test->name.c_str()), "MPI_Pcontrol");
   try {
     Session session(options, world, report, command);
     options.test->run(session);
@@ -102,7 +105,11 @@ struct Request {
 Request read_request(const std::vector<std::string> &command) {
   Request request;
   try {
-    request.runs = parse_runs({command.begin() + 1, command.end()}, query_tests());
+    request.runs = parse_runs(arguments_of(command), query_tests());
+    for (std::size_t i = 0; i < request.runs.size(); ++i) {
+      request.runs[i].run_number = i + 1;
+      request.runs[i].n_runs = request.runs.size();
+    }
   } catch (const OptionError &error) {
     request.error = error.what();
   }

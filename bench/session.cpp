@@ -3,12 +3,14 @@
 #include "bench/session.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <map>
 #include <utility>
 
 #include "bench/measure/sampling.hpp"
+#include "bench/memory/device_check.hpp"
 #include "bench/mpi/device_awareness.hpp"
 #include "bench/report/report.hpp"
 
@@ -32,6 +34,22 @@ std::vector<std::string> describe_sharing(const std::string &module, const nlohm
   return notes;
 }
 
+// A line for each answer to the question who looks at device memory.
+std::vector<std::string> describe_checking(const nlohmann::json &ranks) {
+  std::map<std::string, std::vector<int>> places;
+  for (const nlohmann::json &about : ranks) {
+    if (about.contains("checked_on")) {
+      places[about.at("checked_on")].push_back(about.at("rank"));
+    }
+  }
+  std::vector<std::string> notes;
+  for (const auto &[place, ranks_there] : places) {
+    const std::string of = places.size() > 1 ? fmt::format(" of rank {}", fmt::join(ranks_there, ", ")) : "";
+    notes.push_back(fmt::format("device memory{} is checked on the {}", of, place));
+  }
+  return notes;
+}
+
 std::string wanted_ranks(const TestInfo &test) {
   if (test.max_ranks == test.min_ranks) {
     return fmt::format("exactly {} ranks", test.min_ranks);
@@ -48,9 +66,12 @@ Session::Session(const Options &options, const World &world, Report &report, std
   require_ranks();
   world_.agree(report_.open());
   choose_memory();
-  place_ = query_rank_place();
+  // Reading the machine takes longer than many a test.
+  static const RankPlace place = query_rank_place();
+  place_ = place;
   bind_device();
   require_awareness();
+  prove_check();
 }
 
 Session::~Session() = default;
@@ -131,8 +152,16 @@ void Session::require_awareness() {
   std::string refusal;
   const bool is_staged = options_.route == Route::naive && options_.by_hand == ByHand::staging;
   if (memory_ == SLUICE_MEMORY_DEVICE && !is_staged && options_.test->has_placement) {
-    const DeviceAwareness awareness = query_device_awareness(options_.device);
-    if (!awareness.is_aware && !options_.is_forced) {
+    const bool is_one_sided = options_.test->family == Family::rma;
+    const DeviceAwareness awareness =
+        is_one_sided ? query_window_awareness(options_.device) : query_device_awareness(options_.device);
+    if (!awareness.is_aware && !options_.is_forced && is_one_sided) {
+      refusal = fmt::format(
+          "this MPI does not take windows in {} device memory ({}): run over an MPI that takes them, without Sluice, "
+          "or "
+          "give --force to try",
+          options_.device, awareness.evidence);
+    } else if (!awareness.is_aware && !options_.is_forced) {
       refusal = fmt::format(
           "this MPI does not take {} device memory ({}): run below a library that makes it, give --naive to stage by "
           "hand, or --force to try",
@@ -141,6 +170,24 @@ void Session::require_awareness() {
     run_->notes.push_back("device memory: " + awareness.evidence);
   }
   world_.agree(refusal);
+}
+
+// Collective. A check that misses a wrong byte ends the run before anything is measured.
+void Session::prove_check() {
+  const bool is_needed = module_ && options_.check != CheckMode::none &&
+                         (memory_ == SLUICE_MEMORY_DEVICE || memory_ == SLUICE_MEMORY_SHARED);
+  std::string reason = "--check-on host";
+  world_.agree(error_of([&] {
+    if (is_needed && options_.check_place != CheckPlace::host) {
+      reason = prove_device_check(*module_);
+      module_->check_on_device(reason.empty());
+    }
+  }));
+  if (is_needed) {
+    check_place_ = reason.empty() ? "device" : "host: " + reason;
+  }
+  const bool is_refused = is_needed && !reason.empty() && options_.check_place == CheckPlace::device;
+  world_.agree(is_refused ? "--check-on device: " + reason : "");
 }
 
 std::string Session::describe_rank() const {
@@ -153,6 +200,9 @@ std::string Session::describe_rank() const {
         {"module", module_->name()},        {"index", module_->device()},      {"name", info.name},
         {"runtime", info.runtime},          {"pci_address", info.pci_address}, {"numa_node", info.numa_node},
         {"memory_bytes", info.memory_bytes}};
+  }
+  if (!check_place_.empty()) {
+    about["checked_on"] = check_place_;
   }
   return about.dump();
 }
@@ -169,6 +219,9 @@ void Session::begin(Columns columns) {
     run_->ranks.push_back(nlohmann::json::parse(text));
   }
   for (std::string &note : describe_sharing(options_.device, run_->ranks)) {
+    run_->notes.push_back(std::move(note));
+  }
+  for (std::string &note : describe_checking(run_->ranks)) {
     run_->notes.push_back(std::move(note));
   }
   run_->mpi_library = world_.library_version();
@@ -204,6 +257,11 @@ std::vector<RankRoute> Session::end_routes() {
 
 void Session::add(Row row) {
   const std::string failure = row.check.failure;
+  for (Series &series : row.series) {
+    for (Summary &block : series.blocks) {
+      if (!options_.wants_samples) block.samples = {};
+    }
+  }
   report_.add(std::move(row));
   if (!failure.empty()) {
     throw AgreedError(failure);

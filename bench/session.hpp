@@ -55,6 +55,7 @@ class Session {
   void bind_device();
   std::int32_t choose_device();
   void require_awareness();
+  void prove_check();
   std::string describe_rank() const;
 
   const Options &options_;
@@ -64,6 +65,7 @@ class Session {
   std::optional<DeviceModule> module_;
   sluice_memory_kind_t memory_ = SLUICE_MEMORY_HOST;
   RankPlace place_;
+  std::string check_place_;  // who looks at this rank's memory: "device", or "host" and why; "" without device memory
   std::optional<RouteWatch> watch_;  // none when no library below tells
 };
 

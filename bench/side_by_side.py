@@ -60,7 +60,7 @@ def run_once(command, timeout_s):
             document = json.loads(path.read_text(encoding="utf-8"))
         except (OSError, ValueError) as error:
             raise RunError(f"{command}: no JSON from it: {error}") from error
-    if document.get("schema") != "sluice-bench" or document.get("schema_version") != 1:
+    if document.get("schema") != "sluice-bench" or document.get("schema_version") not in (1, 2):
         raise RunError(f"{command}: its JSON is not sluice-bench schema version 1")
     return document
 

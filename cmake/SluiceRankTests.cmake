@@ -32,6 +32,9 @@
 #   SLUICE_TEST_MEMORIES      list of name:K=V, each of which makes another sort of device memory
 #   SLUICE_TEST_PRIVATE_MEMORIES  the same for memory that no other process can reach
 #   SLUICE_TEST_FEWER_DEVICES     K=V that shows a rank one device less
+#   SLUICE_TEST_STANDS_IN     ON: what runs here is no device of that vendor, but something in its place
+#   SLUICE_TEST_FEW           ON: the quick set has its tests under the first host MPI on up to two ranks; the others are
+#                             `full`
 
 # A test with the label `sanitize` runs under the sanitizers too; the target `sanitized_tests` builds what those need.
 
@@ -81,6 +84,20 @@ function(sluice_test_memories out_shared out_private)
   endforeach()
   set(${out_shared} "${all_shared}" PARENT_SCOPE)
   set(${out_private} "${all_private}" PARENT_SCOPE)
+endfunction()
+
+# Sets <out> to ON in the caller when something stands in for the backend's devices on this machine.
+function(sluice_test_stands_in out backend)
+  set(SLUICE_TEST_STANDS_IN OFF)
+  include(${CMAKE_SOURCE_DIR}/backends/${backend}/test_environment.cmake OPTIONAL)
+  set(${out} ${SLUICE_TEST_STANDS_IN} PARENT_SCOPE)
+endfunction()
+
+# Sets <out> to ON in the caller when the quick set has only few tests of the backend.
+function(_sluice_test_few out backend)
+  set(SLUICE_TEST_FEW OFF)
+  include(${CMAKE_SOURCE_DIR}/backends/${backend}/test_environment.cmake OPTIONAL)
+  set(${out} ${SLUICE_TEST_FEW} PARENT_SCOPE)
 endfunction()
 
 # The backends that a test is to run on: the build's, without the template.
@@ -171,6 +188,10 @@ function(_sluice_add_one_rank_test)
                                 ${backend_args} ${arg_ARGS})
   set(labels ${arg_LABELS} ranks-${n} backend-${backend} mpi-${mpi})
   list(GET SLUICE_HOST_MPIS 0 first_mpi)
+  _sluice_test_few(is_few ${backend})
+  if(is_few AND NOT "full" IN_LIST labels AND (NOT mpi STREQUAL first_mpi OR n GREATER 2))
+    list(APPEND labels full)
+  endif()
   # The sanitizers see our code the same under every host MPI; the emulated device is the one whose runtime they cover.
   if(mpi STREQUAL first_mpi AND NOT "full" IN_LIST labels AND NOT arg_NO_SLUICE AND NOT arg_NO_SANITIZER
      AND NOT (arg_NO_THREAD_SANITIZER AND SLUICE_SANITIZE STREQUAL "thread") AND (fault_knob OR backend STREQUAL "none"))

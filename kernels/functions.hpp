@@ -36,13 +36,25 @@ constexpr unsigned size_of(Element element) noexcept {
   return 0;
 }
 
-// False for numbers that are none of the list too.
-constexpr bool is_legal(Element element, Operation operation) noexcept {
-#define SLUICE_KERNELS_CASE(element_name, operation_name) \
-  if (element == Element::k##element_name && operation == Operation::k##operation_name) return true;
-  SLUICE_KERNELS_REDUCTIONS(SLUICE_KERNELS_CASE)
+// For each element a bit for each legal operation.
+struct LegalOperations {
+  std::uint32_t of_element[static_cast<unsigned>(Element::kCount)] = {};  // NOLINT(modernize-avoid-c-arrays)
+
+  constexpr LegalOperations() noexcept {
+#define SLUICE_KERNELS_CASE(element_name, operation_name)        \
+  of_element[static_cast<unsigned>(Element::k##element_name)] |= \
+      1U << static_cast<unsigned>(Operation::k##operation_name);
+    SLUICE_KERNELS_REDUCTIONS(SLUICE_KERNELS_CASE)
 #undef SLUICE_KERNELS_CASE
-  return false;
+  }
+};
+
+// False for numbers that are none of the list too. Hot.
+constexpr bool is_legal(Element element, Operation operation) noexcept {
+  constexpr LegalOperations kLegal;
+  return static_cast<unsigned>(element) < static_cast<unsigned>(Element::kCount) &&
+         static_cast<unsigned>(operation) < static_cast<unsigned>(Operation::kCount) &&
+         (kLegal.of_element[static_cast<unsigned>(element)] >> static_cast<unsigned>(operation) & 1U) != 0;
 }
 
 // As in the list: "FLOAT32", "SUM"; empty for what is not in it.

@@ -9,6 +9,12 @@
 #ifndef SLUICE_KERNELS_FUNCTION
 #define SLUICE_KERNELS_FUNCTION inline
 #endif
+// What stands before a loop whose body is to be written out as often as it runs, or once: compilers for devices judge
+// worse than others. _Pragma("unroll") and _Pragma("unroll 1") there.
+#ifndef SLUICE_KERNELS_UNROLLED
+#define SLUICE_KERNELS_UNROLLED
+#define SLUICE_KERNELS_ROLLED
+#endif
 
 namespace sluice::kernels {
 
@@ -135,7 +141,8 @@ struct Access {
 template <unsigned kAlignment, typename Value, typename Index>
 struct Access<kAlignment, Indexed<Value, Index>> {
   using Pair = Indexed<Value, Index>;
-  static constexpr unsigned kIndexOffset = __builtin_offsetof(Pair, index);
+  // Not every compiler for devices has offsetof.
+  static constexpr unsigned kIndexOffset = (sizeof(Value) + alignof(Index) - 1) / alignof(Index) * alignof(Index);
   static constexpr unsigned kIndexAlignment = kAlignment < alignof(Index) ? kAlignment : unsigned{alignof(Index)};
 
   SLUICE_KERNELS_FUNCTION static Pair load(const unsigned char *address) {

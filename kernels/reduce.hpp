@@ -9,19 +9,27 @@
 
 namespace sluice::kernels {
 
-// The same number as SLUICE_REDUCE_MAX_SOURCES of sluice/backend.h.
+// The same numbers as SLUICE_REDUCE_MAX_SOURCES and SLUICE_REDUCE_MAX_DSTS of sluice/backend.h.
 inline constexpr unsigned kMaxSources = 16;
+inline constexpr unsigned kMaxDsts = 16;
 
-// One reduction: dst[i] = sources[0][i] op sources[1][i] op ..., from the left, for i in 0..count-1. All addresses may
-// have any alignment. dst may be one of the sources; otherwise it overlaps none.
+// One reduction: each dsts[d][i] = sources[0][i] op sources[1][i] op ..., from the left, for i in 0..count-1. All
+// addresses may have any alignment. A destination may be one of the sources; otherwise it overlaps none, nor another
+// destination. Each element of all sources is read before it is written anywhere.
 struct Task {
-  unsigned char *dst;
-  const unsigned char *sources[kMaxSources];  // NOLINT(modernize-avoid-c-arrays): handed to devices as plain bytes
-  std::uint64_t count;                        // of elements
-  std::uint32_t n_sources;                    // 1 to kMaxSources
+  // NOLINTBEGIN(modernize-avoid-c-arrays): handed to devices as plain bytes
+  unsigned char *dsts[kMaxDsts];
+  const unsigned char *sources[kMaxSources];
+  // NOLINTEND(modernize-avoid-c-arrays)
+  std::uint64_t count;      // of elements
+  std::uint32_t n_sources;  // 1 to kMaxSources
+  std::uint32_t n_dsts;     // 1 to kMaxDsts
 };
 
 inline constexpr unsigned kVectorBytes = 16;
+// How many vectors an item has under way from each source; fewer of short elements, of which a vector has many.
+template <typename Value>
+inline constexpr unsigned kVectorsAtOnce = sizeof(Value) >= 4 ? 4 : sizeof(Value);
 
 // Where the whole vectors lie.
 struct Split {
@@ -32,8 +40,11 @@ struct Split {
 
 template <typename Value>
 SLUICE_KERNELS_FUNCTION Split split(const Task &task) {
-  const auto first = reinterpret_cast<std::uintptr_t>(task.dst);
+  const auto first = reinterpret_cast<std::uintptr_t>(task.dsts[0]);
   std::uintptr_t differences = 0;
+  SLUICE_KERNELS_ROLLED
+  for (unsigned k = 1; k < task.n_dsts; ++k) differences |= first ^ reinterpret_cast<std::uintptr_t>(task.dsts[k]);
+  SLUICE_KERNELS_ROLLED
   for (unsigned k = 0; k < task.n_sources; ++k) {
     differences |= first ^ reinterpret_cast<std::uintptr_t>(task.sources[k]);
   }
@@ -53,10 +64,12 @@ SLUICE_KERNELS_FUNCTION void reduce_element(const Task &task, std::uint64_t i) {
   using Memory = Access<kAlignment, Value>;
   const std::uint64_t at = i * sizeof(Value);
   Value result = Memory::load(task.sources[0] + at);
+  SLUICE_KERNELS_ROLLED
   for (unsigned k = 1; k < task.n_sources; ++k) {
     result = Rule<Value>::combine(result, Memory::load(task.sources[k] + at));
   }
-  Memory::store(task.dst + at, result);
+  SLUICE_KERNELS_ROLLED
+  for (unsigned k = 0; k < task.n_dsts; ++k) Memory::store(task.dsts[k] + at, result);
 }
 
 template <typename Value>
@@ -64,27 +77,44 @@ struct alignas(kVectorBytes) Vector {
   Value lanes[kVectorBytes / sizeof(Value)];  // NOLINT(modernize-avoid-c-arrays): plain bytes in a register
 };
 
-template <template <typename> class Rule, typename Value>
-SLUICE_KERNELS_FUNCTION void reduce_vector(const Task &task, std::uint64_t at) {
+// kVectors vectors, one every `stride_bytes` bytes from `at` on. The loads of all of them from one source are under way
+// at the same time, so that a far memory is waited for once.
+template <template <typename> class Rule, typename Value, unsigned kVectors>
+SLUICE_KERNELS_FUNCTION void reduce_vectors(const Task &task, std::uint64_t at, std::uint64_t stride_bytes) {
   using Memory = Access<kVectorBytes, Vector<Value>>;
-  Vector<Value> result = Memory::load(task.sources[0] + at);
+  // NOLINTBEGIN(modernize-avoid-c-arrays): registers
+  Vector<Value> results[kVectors];
+  Vector<Value> next[kVectors];
+  // NOLINTEND(modernize-avoid-c-arrays)
+  SLUICE_KERNELS_UNROLLED
+  for (unsigned v = 0; v < kVectors; ++v) results[v] = Memory::load(task.sources[0] + at + v * stride_bytes);
+  SLUICE_KERNELS_ROLLED
   for (unsigned k = 1; k < task.n_sources; ++k) {
-    const Vector<Value> next = Memory::load(task.sources[k] + at);
-    for (unsigned lane = 0; lane < kVectorBytes / sizeof(Value); ++lane) {
-      result.lanes[lane] = Rule<Value>::combine(result.lanes[lane], next.lanes[lane]);
+    SLUICE_KERNELS_UNROLLED
+    for (unsigned v = 0; v < kVectors; ++v) next[v] = Memory::load(task.sources[k] + at + v * stride_bytes);
+    SLUICE_KERNELS_UNROLLED
+    for (unsigned v = 0; v < kVectors; ++v) {
+      SLUICE_KERNELS_UNROLLED
+      for (unsigned lane = 0; lane < kVectorBytes / sizeof(Value); ++lane) {
+        results[v].lanes[lane] = Rule<Value>::combine(results[v].lanes[lane], next[v].lanes[lane]);
+      }
     }
   }
-  Memory::store(task.dst + at, result);
+  SLUICE_KERNELS_ROLLED
+  for (unsigned k = 0; k < task.n_dsts; ++k) {
+    SLUICE_KERNELS_UNROLLED
+    for (unsigned v = 0; v < kVectors; ++v) Memory::store(task.dsts[k] + at + v * stride_bytes, results[v]);
+  }
 }
 
-// Elements [first, last), those of this item.
-template <template <typename> class Rule, typename Value>
-SLUICE_KERNELS_FUNCTION void reduce_elements(const Task &task, bool is_aligned, std::uint64_t first, std::uint64_t last,
-                                             std::uint64_t item, std::uint64_t n_items) {
-  if (is_aligned) {
-    for (std::uint64_t i = first + item; i < last; i += n_items) reduce_element<Rule, Value, alignof(Value)>(task, i);
-  } else {
-    for (std::uint64_t i = first + item; i < last; i += n_items) reduce_element<Rule, Value, 1>(task, i);
+// The elements of this item among those in front of the vectors and behind them.
+template <template <typename> class Rule, typename Value, unsigned kAlignment>
+SLUICE_KERNELS_FUNCTION void reduce_elements(const Task &task, const Split &parts, std::uint64_t item,
+                                             std::uint64_t n_items) {
+  const std::uint64_t n_in_vectors = parts.n_vectors * (kVectorBytes / sizeof(Value));
+  SLUICE_KERNELS_ROLLED
+  for (std::uint64_t i = item; i < task.count - n_in_vectors; i += n_items) {
+    reduce_element<Rule, Value, kAlignment>(task, i < parts.n_before ? i : i + n_in_vectors);
   }
 }
 
@@ -93,15 +123,24 @@ SLUICE_KERNELS_FUNCTION void reduce_elements(const Task &task, bool is_aligned, 
 template <template <typename> class Rule, typename Value>
 SLUICE_KERNELS_FUNCTION void reduce_share(const Task &task, std::uint64_t item, std::uint64_t n_items) {
   const Split parts = split<Value>(task);
-  reduce_elements<Rule, Value>(task, parts.is_aligned, 0, parts.n_before, item, n_items);
   if constexpr (IsGapless<Value>::value) {
-    if (parts.n_vectors == 0) return;
     const std::uint64_t begin_bytes = parts.n_before * sizeof(Value);
-    for (std::uint64_t i = item; i < parts.n_vectors; i += n_items) {
-      reduce_vector<Rule, Value>(task, begin_bytes + i * kVectorBytes);
+    const std::uint64_t stride_bytes = n_items * kVectorBytes;
+    constexpr unsigned kAtOnce = kVectorsAtOnce<Value>;
+    std::uint64_t i = item;
+    SLUICE_KERNELS_ROLLED
+    for (; i + (kAtOnce - 1) * n_items < parts.n_vectors; i += kAtOnce * n_items) {
+      reduce_vectors<Rule, Value, kAtOnce>(task, begin_bytes + i * kVectorBytes, stride_bytes);
     }
-    const std::uint64_t n_done = parts.n_before + parts.n_vectors * (kVectorBytes / sizeof(Value));
-    reduce_elements<Rule, Value>(task, parts.is_aligned, n_done, task.count, item, n_items);
+    SLUICE_KERNELS_ROLLED
+    for (; i < parts.n_vectors; i += n_items) {
+      reduce_vectors<Rule, Value, 1>(task, begin_bytes + i * kVectorBytes, stride_bytes);
+    }
+  }
+  if (parts.is_aligned) {
+    reduce_elements<Rule, Value, alignof(Value)>(task, parts, item, n_items);
+  } else {
+    reduce_elements<Rule, Value, 1>(task, parts, item, n_items);
   }
 }
 

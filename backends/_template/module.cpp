@@ -77,6 +77,28 @@ constexpr sluice_backend_t kTable = {
     // Both of reduce.cpp, once the device's compiler takes kernels/: .can_reduce = can_reduce, and so on.
     .can_reduce = nullptr,
     .enqueue_reduction = nullptr,
+    // All nine of stream.cpp, once streams can write and await words: .stream_query = stream_query, and so on.
+    .stream_query = nullptr,
+    .stream_open = nullptr,
+    .stream_close = nullptr,
+    .stream_write = nullptr,
+    .stream_wait = nullptr,
+    .program_stream_create = nullptr,
+    .program_stream_destroy = nullptr,
+    .program_stream_copy = nullptr,
+    .program_stream_synchronize = nullptr,
+    // Of kernel_copies.cpp, once the device's compiler takes kernels/: .enqueue_kernel_copies = enqueue_kernel_copies.
+    .enqueue_kernel_copies = nullptr,
+    // All four of pack.cpp, once the device's compiler takes kernels/: .can_pack = can_pack, and so on.
+    .can_pack = nullptr,
+    .enqueue_pack = nullptr,
+    .device_alloc = nullptr,
+    .device_free = nullptr,
+    // Streams that send and receive by themselves: all four, once `stream`, `ipc` and `pack` are there.
+    .host_register = nullptr,
+    .host_unregister = nullptr,
+    .stream_copy = nullptr,
+    .stream_take = nullptr,
 };
 
 }  // namespace

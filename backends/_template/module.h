@@ -48,6 +48,26 @@ sluice_result_t ipc_close(int32_t device, void *base);
 int32_t can_reduce(int32_t device, sluice_element_t element, sluice_operation_t operation);
 sluice_result_t enqueue_reduction(sluice_queue_t *queue, const sluice_reduction_t *reduction);
 
+// kernel_copies.cpp
+sluice_result_t enqueue_kernel_copies(sluice_queue_t *queue, const sluice_copy_t *copies, size_t n_copies);
+
+// pack.cpp
+int32_t can_pack(int32_t device);
+sluice_result_t enqueue_pack(sluice_queue_t *queue, const sluice_pack_t *pack);
+sluice_result_t device_alloc(int32_t device, size_t size_bytes, void **memory);
+sluice_result_t device_free(int32_t device, void *memory);
+
+// stream.cpp
+int32_t stream_query(const void *native);
+sluice_result_t stream_open(void *native, sluice_stream_t **stream, int32_t *device);
+sluice_result_t stream_close(sluice_stream_t *stream);
+sluice_result_t stream_write(sluice_stream_t *stream, uint64_t *word, uint64_t value);
+sluice_result_t stream_wait(sluice_stream_t *stream, const uint64_t *word, uint64_t least);
+sluice_result_t program_stream_create(void **native);
+sluice_result_t program_stream_destroy(void *native);
+sluice_result_t program_stream_copy(void *native, void *dst, const void *src, size_t size_bytes);
+sluice_result_t program_stream_synchronize(void *native);
+
 // words.cpp
 const char *const *support_words();
 const char *const *memory_kind_words();

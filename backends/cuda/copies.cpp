@@ -2,11 +2,16 @@
 // Owns the queues and the copies on them.
 #include <algorithm>
 #include <array>
+#include <map>
 #include <memory>
+#include <mutex>
 #include <new>
 #include <string>
+#include <vector>
 
+#include "presence.h"
 #include "queue.h"
+#include "waits.h"
 
 namespace sluice::backends::cuda {
 
@@ -83,49 +88,125 @@ bool was_reset(const sluice_queue *queue) {
          (g_driver.cuDevicePrimaryCtxGetState(ordinal, &flags, &is_active) != CUDA_SUCCESS || is_active == 0);
 }
 
+// Queues beyond this number share the streams of others: streams may share what the device runs them by, so that with
+// many of them a copy could stand behind a stream of the program's that waits for that copy (docs/adr/0032).
+constexpr size_t kMostStreams = 16;
+
+struct OwnStream {
+  CUstream stream;
+  size_t n_queues;
+};
+std::mutex g_streams_mutex;
+// By the number of their context, which no later context has.
+std::map<unsigned long long, std::vector<OwnStream>> &own_streams() {
+  static auto *made = new std::map<unsigned long long, std::vector<OwnStream>>();
+  return *made;
+}
+
+// The queue's context is current.
+sluice_result_t take_stream(sluice_queue *queue) {
+  if (g_driver.cuCtxGetId != nullptr) {
+    const sluice_result_t result = translate("cuCtxGetId", g_driver.cuCtxGetId(queue->context, &queue->context_number));
+    if (result != SLUICE_SUCCESS) return result;
+  }
+  const std::scoped_lock lock(g_streams_mutex);
+  std::vector<OwnStream> &streams = own_streams()[queue->context_number];
+  if (queue->context_number != 0 && streams.size() >= kMostStreams) {
+    OwnStream &least = *std::ranges::min_element(streams, {}, &OwnStream::n_queues);
+    ++least.n_queues;
+    queue->stream = least.stream;
+    return SLUICE_SUCCESS;
+  }
+  streams.reserve(kMostStreams);
+  const sluice_result_t result = stream_create(&queue->stream);
+  if (result == SLUICE_SUCCESS) streams.push_back({queue->stream, 1});
+  return result;
+}
+
+sluice_result_t give_stream_back(sluice_queue *queue) {
+  const std::scoped_lock lock(g_streams_mutex);
+  std::vector<OwnStream> &streams = own_streams()[queue->context_number];
+  const auto found = std::ranges::find(streams, queue->stream, &OwnStream::stream);
+  if (found != streams.end() && --found->n_queues != 0) return SLUICE_SUCCESS;
+  if (found != streams.end()) streams.erase(found);
+  return translate("cuStreamDestroy", g_driver.cuStreamDestroy(queue->stream));
+}
+
 sluice_result_t open_queue(sluice_queue *queue) {
   const ContextScope scope(queue->context);
   sluice_result_t result = scope.result();
   if (result != SLUICE_SUCCESS) return result;
-  result = translate("cuStreamCreate", g_driver.cuStreamCreate(&queue->stream, CU_STREAM_NON_BLOCKING));
+  run_releases();
+  result = take_stream(queue);
   if (result == SLUICE_SUCCESS) result = tickets_open(queue);
   if (result == SLUICE_SUCCESS && g_copy_mode == CopyMode::kAuto) small_copies_open(queue);
   return result;
 }
 
-sluice_result_t close_queue(sluice_queue *queue) {
-  if (was_reset(queue)) return SLUICE_SUCCESS;
+// What it holds is done. Its context is current.
+sluice_result_t dismantle(sluice_queue *queue) {
   sluice_result_t result = SLUICE_SUCCESS;
+  if (queue->stream != nullptr) {
+    result = give_stream_back(queue);
+  }
+  for (const auto close : {small_copies_close, tickets_close}) {
+    const sluice_result_t closed = close(queue);
+    if (result == SLUICE_SUCCESS) result = closed;
+  }
+  return result;
+}
+
+// Later, when a stream of the program's waits.
+sluice_result_t dismantle_or_defer(const std::shared_ptr<sluice_queue> &queue) {
   {
-    const ContextScope scope(queue->context);
-    result = scope.result();
-    if (result == SLUICE_SUCCESS && queue->stream != nullptr) {
-      result = translate("cuStreamSynchronize", g_driver.cuStreamSynchronize(queue->stream));
-      const sluice_result_t destroyed = translate("cuStreamDestroy", g_driver.cuStreamDestroy(queue->stream));
-      if (result == SLUICE_SUCCESS) result = destroyed;
-    }
-    for (const auto close : {small_copies_close, tickets_close}) {
-      const sluice_result_t closed = close(queue);
-      if (result == SLUICE_SUCCESS) result = closed;
+    const Quiet quiet;
+    if (quiet.is_kept()) {
+      const sluice_result_t result = dismantle(queue.get());
+      release_context(queue->device, queue->is_retained);
+      return result;
     }
   }
-  release_context(queue->device, queue->is_retained);
-  return result;
+  release_later([queue] {
+    const ContextScope scope(queue->context);
+    if (scope.result() != SLUICE_SUCCESS || dismantle(queue.get()) != SLUICE_SUCCESS) log_line(1, error_text());
+    release_context(queue->device, queue->is_retained);
+  });
+  return SLUICE_SUCCESS;
+}
+
+sluice_result_t close_queue(const std::shared_ptr<sluice_queue> &queue) {
+  if (was_reset(queue.get())) return SLUICE_SUCCESS;
+  const ContextScope scope(queue->context);
+  if (scope.result() != SLUICE_SUCCESS) {
+    release_context(queue->device, queue->is_retained);
+    return scope.result();
+  }
+  sluice_result_t result = SLUICE_SUCCESS;
+  if (queue->stream != nullptr) {
+    result = translate("cuStreamSynchronize", g_driver.cuStreamSynchronize(queue->stream));
+  }
+  const sluice_result_t dismantled = dismantle_or_defer(queue);
+  return result != SLUICE_SUCCESS ? result : dismantled;
 }
 
 }  // namespace
 
+sluice_result_t stream_create(CUstream *stream) {
+  return translate("cuStreamCreate", g_driver.cuStreamCreate(stream, CU_STREAM_NON_BLOCKING));
+}
+
 sluice_result_t queue_create(int32_t device, sluice_queue_t **queue) {
   *queue = nullptr;
-  std::unique_ptr<sluice_queue> made(new (std::nothrow) sluice_queue);
+  std::unique_ptr<sluice_queue> made(new (std::nothrow) sluice_queue());
   if (made == nullptr) return fail(SLUICE_ERROR_OUT_OF_MEMORY, "no host memory for a queue");
   made->device = device;
+  presence_hold(device);
   sluice_result_t result = find_context(device, &made->context, &made->is_retained);
   if (result != SLUICE_SUCCESS) return result;
   result = open_queue(made.get());
   if (result != SLUICE_SUCCESS) {
     const std::string why = error_text();
-    close_queue(made.get());
+    close_queue(std::shared_ptr<sluice_queue>(std::move(made)));
     return fail(result, why);
   }
   *queue = made.release();
@@ -134,8 +215,7 @@ sluice_result_t queue_create(int32_t device, sluice_queue_t **queue) {
 
 sluice_result_t queue_destroy(sluice_queue_t *queue) {
   if (queue == nullptr) return SLUICE_SUCCESS;
-  const std::unique_ptr<sluice_queue> owner(queue);
-  return close_queue(queue);
+  return close_queue(std::shared_ptr<sluice_queue>(queue));
 }
 
 sluice_result_t enqueue_copies(sluice_queue_t *queue, const sluice_copy_t *copies, size_t n_copies) {
@@ -146,7 +226,7 @@ sluice_result_t enqueue_copies(sluice_queue_t *queue, const sluice_copy_t *copie
   if (const sluice_result_t marked = tickets_mark(queue); marked != SLUICE_SUCCESS) return marked;
   for (size_t at = 0; at < n_copies;) {
     size_t n_taken = 0;
-    if (n_copies - at > 1 && enqueue_batch(queue, copies + at, n_copies - at, &n_taken)) {
+    if (n_copies - at >= g_batch_from && enqueue_batch(queue, copies + at, n_copies - at, &n_taken)) {
       at += n_taken;
       continue;
     }

@@ -4,22 +4,12 @@
 #include <cctype>
 #include <cstdio>
 #include <cstring>
-#include <fstream>
 #include <string>
 
+#include "../numa_node.h"
 #include "module.h"
 
 namespace sluice::backends::cuda {
-
-namespace {
-
-int32_t numa_node_of(const char *pci_address) {
-  std::ifstream file(std::string("/sys/bus/pci/devices/") + pci_address + "/numa_node");
-  int32_t node = -1;
-  return file >> node && node >= 0 ? node : -1;
-}
-
-}  // namespace
 
 int32_t device_count() {
   int count = 0;
@@ -60,7 +50,7 @@ sluice_result_t device_info(int32_t device, sluice_device_info_t *info) {
   }
   for (char *c = info->pci_address; *c != '\0'; ++c)
     *c = static_cast<char>(std::tolower(static_cast<unsigned char>(*c)));
-  if (info->pci_address[0] != '\0') info->numa_node = numa_node_of(info->pci_address);
+  info->numa_node = numa_node_of(info->pci_address);
   return SLUICE_SUCCESS;
 }
 

@@ -31,15 +31,18 @@
 #define SLUICE_CUDA_FLAGS(X)
 #endif
 #define SLUICE_CUDA_OPTIONAL(X) \
-  SLUICE_CUDA_BATCH(X) SLUICE_CUDA_FLAGS(X) X(cuStreamWriteValue64) X(cuStreamBatchMemOp) \
+  SLUICE_CUDA_BATCH(X) SLUICE_CUDA_FLAGS(X) X(cuStreamWriteValue64) X(cuStreamWaitValue64) X(cuStreamBatchMemOp) \
+  X(cuStreamGetCtx) X(cuStreamIsCapturing) \
   X(cuIpcGetMemHandle) X(cuIpcOpenMemHandle) X(cuIpcCloseMemHandle) X(cuDeviceGetUuid) X(cuDeviceCanAccessPeer) \
   X(cuMemGetAddressRange) X(cuMemRetainAllocationHandle) X(cuMemRelease) \
   X(cuMemExportToShareableHandle) X(cuMemImportFromShareableHandle) \
   X(cuMemAddressReserve) X(cuMemAddressFree) X(cuMemMap) X(cuMemUnmap) X(cuMemSetAccess) \
-  X(cuMemCreate) X(cuMemGetAllocationGranularity) X(cuMemAllocAsync) X(cuMemFreeAsync)
+  X(cuMemCreate) X(cuMemGetAllocationGranularity) X(cuMemAllocAsync) X(cuMemFreeAsync) \
+  X(cuModuleLoadData) X(cuModuleGetFunction) X(cuLaunchKernel) X(cuOccupancyMaxActiveBlocksPerMultiprocessor) \
+  X(cuCtxGetId) X(cuMemGetInfo)
 // What only the benchmarks of this folder compare.
 #define SLUICE_CUDA_COMPARED(X) \
-  X(cuMemcpyDtoH) X(cuMemcpyHtoD) X(cuModuleLoadData) X(cuModuleGetFunction) X(cuLaunchKernel) \
+  X(cuMemcpyDtoH) X(cuMemcpyHtoD) X(cuCtxGetStreamPriorityRange) X(cuStreamCreateWithPriority) \
   X(cuGraphCreate) X(cuGraphAddKernelNode) X(cuGraphAddMemcpyNode) X(cuGraphInstantiate) X(cuGraphLaunch) \
   X(cuGraphExecKernelNodeSetParams) X(cuGraphExecMemcpyNodeSetParams)
 // clang-format on

@@ -15,6 +15,7 @@
 #include "module.h"
 #include "piece_socket.h"
 #include "pieces.h"
+#include "waits.h"
 
 namespace sluice::backends::cuda {
 
@@ -168,7 +169,10 @@ struct Mapping {
   CUcontext context = nullptr;
   unsigned n_opened = 0;
   unsigned n_retained = 0;  // references to the primary context, given back with the mapping
+  unsigned n_closing = 0;   // closed by the caller, and not yet towards the driver
   size_t piece_bytes = 0;   // of pieces, which belong to no context; 0: the driver's own handle
+  // What the driver takes for one range: several small allocations may lie in it, and it may begin before the address.
+  CUdeviceptr range_begin = 0;
 };
 
 std::mutex g_mutex;
@@ -205,15 +209,18 @@ sluice_result_t check_reach(int32_t device, int32_t owner) {
                                             std::to_string(owner) + " (cuDeviceCanAccessPeer)");
 }
 
+// The lock is held.
 sluice_result_t translate_open(CUresult native, int32_t owner) {
   if (native == CUDA_SUCCESS) return SLUICE_SUCCESS;
   const std::string text = native_text(g_driver, "cuIpcOpenMemHandle", native);
+  // What is in the way may be a mapping that goes when no stream waits any more.
+  const bool may_go = std::ranges::any_of(mappings(), [](const auto &entry) { return entry.second.n_closing > 0; });
+  if (native == CUDA_ERROR_ALREADY_MAPPED && may_go) return fail(SLUICE_NOT_READY, text);
   if (native == CUDA_ERROR_ALREADY_MAPPED) {
     return fail(SLUICE_ERROR_UNSUPPORTED, text + "; the program has opened this memory itself");
   }
   if (owner < 0) {
-    return fail(SLUICE_ERROR_UNSUPPORTED,
-                text + "; the exporter's device is not visible in this process (CUDA_VISIBLE_DEVICES)");
+    return fail(SLUICE_ERROR_UNSUPPORTED, text + "; the exporter's device is not visible here (CUDA_VISIBLE_DEVICES)");
   }
   switch (native) {
     case CUDA_ERROR_PEER_ACCESS_UNSUPPORTED:
@@ -249,6 +256,13 @@ sluice_result_t open_by_fabric(const HandleLayout &layout, int32_t device, void 
   return result == SLUICE_SUCCESS ? mapping.finish(device, base) : result;
 }
 
+CUdeviceptr range_begin_of(const void *address) {
+  const auto first = reinterpret_cast<CUdeviceptr>(address);
+  CUdeviceptr begin = 0;
+  const CUresult native = g_driver.cuPointerGetAttribute(&begin, CU_POINTER_ATTRIBUTE_RANGE_START_ADDR, first);
+  return native == CUDA_SUCCESS ? begin : first;
+}
+
 sluice_result_t open_in(CUcontext context, bool is_retained, int32_t device, const HandleLayout &layout, void **base) {
   const ContextScope scope(context);
   if (scope.result() != SLUICE_SUCCESS) return scope.result();
@@ -270,6 +284,7 @@ sluice_result_t open_in(CUcontext context, bool is_retained, int32_t device, con
     mapping->piece_bytes = layout.size_bytes;
   }
   mapping->context = context;
+  mapping->range_begin = range_begin_of(*base);
   ++mapping->n_opened;
   mapping->n_retained += is_retained ? 1 : 0;
   return SLUICE_SUCCESS;
@@ -290,6 +305,20 @@ sluice_result_t close_in(const Mapping &mapping, void *base) {
   if (scope.result() != SLUICE_SUCCESS) return SLUICE_SUCCESS;  // the context is no more
   const CUresult native = g_driver.cuIpcCloseMemHandle(reinterpret_cast<CUdeviceptr>(base));
   return is_gone(native) ? SLUICE_SUCCESS : translate("cuIpcCloseMemHandle", native);
+}
+
+// The lock is held.
+sluice_result_t close_one(std::map<MappingKey, Mapping>::iterator entry) {
+  Mapping &mapping = entry->second;
+  --mapping.n_closing;
+  const sluice_result_t result = close_in(mapping, entry->first.second);
+  if (result != SLUICE_SUCCESS) return result;
+  if (mapping.n_retained > 0) {
+    release_context(entry->first.first, true);
+    --mapping.n_retained;
+  }
+  if (--mapping.n_opened == 0) mappings().erase(entry);
+  return SLUICE_SUCCESS;
 }
 
 }  // namespace
@@ -323,6 +352,10 @@ sluice_result_t ipc_export(const void *address, sluice_ipc_handle_t *handle, uin
 
 sluice_result_t ipc_open(int32_t device, const sluice_ipc_handle_t *handle, void **base) {
   if (handle == nullptr || base == nullptr) return fail(SLUICE_ERROR_INVALID_ARGUMENT, "ipc_open: null pointer");
+  run_releases();
+  if (g_caution == Caution::kCautious && is_waiting()) {
+    return fail(SLUICE_NOT_READY, "no memory is mapped while a stream of the program's waits for a message");
+  }
   HandleLayout layout = {};
   sluice_result_t result = read_handle(*handle, &layout);
   if (result == SLUICE_SUCCESS) result = check_calls(layout.mechanism);
@@ -335,20 +368,30 @@ sluice_result_t ipc_open(int32_t device, const sluice_ipc_handle_t *handle, void
   return result;
 }
 
-sluice_result_t ipc_close(int32_t device, void *base) {
+bool is_opened(int32_t device, CUdeviceptr range_begin) {
   const std::scoped_lock lock(g_mutex);
-  const auto found = mappings().find({device, base});
-  if (found == mappings().end()) {
-    return fail(SLUICE_ERROR_INVALID_ARGUMENT,
-                "this address was not opened by ipc_open for device " + std::to_string(device) + ", or is closed");
+  return std::any_of(mappings().begin(), mappings().end(), [&](const auto &entry) {
+    return entry.first.first == device && entry.second.range_begin == range_begin;
+  });
+}
+
+sluice_result_t ipc_close(int32_t device, void *base) {
+  {
+    const Quiet quiet;
+    const std::scoped_lock lock(g_mutex);
+    const auto found = mappings().find({device, base});
+    if (found == mappings().end() || found->second.n_opened == found->second.n_closing) {
+      return fail(SLUICE_ERROR_INVALID_ARGUMENT,
+                  "this address was not opened by ipc_open for device " + std::to_string(device) + ", or is closed");
+    }
+    ++found->second.n_closing;
+    if (quiet.is_kept()) return close_one(found);
   }
-  const sluice_result_t result = close_in(found->second, base);
-  if (result != SLUICE_SUCCESS) return result;
-  if (found->second.n_retained > 0) {
-    release_context(device, true);
-    --found->second.n_retained;
-  }
-  if (--found->second.n_opened == 0) mappings().erase(found);
+  release_later([device, base] {
+    const std::scoped_lock lock(g_mutex);
+    const auto found = mappings().find({device, base});
+    if (found != mappings().end() && close_one(found) != SLUICE_SUCCESS) log_line(1, error_text());
+  });
   return SLUICE_SUCCESS;
 }
 

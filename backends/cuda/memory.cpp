@@ -11,7 +11,7 @@
 #include <string>
 #include <unordered_map>
 
-#include "module.h"
+#include "waits.h"
 
 namespace sluice::backends::cuda {
 
@@ -48,6 +48,16 @@ sluice_result_t unmap_pages(const Pages &pages) {
   return fail(SLUICE_ERROR_NATIVE, std::string("munmap: ") + strerror(code));
 }
 
+// A device that was reset and a driver that is shut down have let go of the pages themselves.
+sluice_result_t give_back(const Pages &pages) {
+  const CUresult native = g_driver.cuMemHostUnregister(pages.base);
+  const bool is_gone = native == CUDA_ERROR_DEINITIALIZED || native == CUDA_ERROR_CONTEXT_IS_DESTROYED ||
+                       native == CUDA_ERROR_INVALID_CONTEXT || native == CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED;
+  const sluice_result_t result = is_gone ? SLUICE_SUCCESS : translate("cuMemHostUnregister", native);
+  if (result != SLUICE_SUCCESS) return result;  // pages that the device may still write to are kept
+  return unmap_pages(pages);
+}
+
 }  // namespace
 
 sluice_result_t pages_acquire(size_t size_bytes, size_t alignment, void **memory) {
@@ -55,6 +65,7 @@ sluice_result_t pages_acquire(size_t size_bytes, size_t alignment, void **memory
   if (alignment != 0 && !std::has_single_bit(alignment)) {
     return fail(SLUICE_ERROR_INVALID_ARGUMENT, "alignment " + std::to_string(alignment) + " is no power of two");
   }
+  run_releases();
   const size_t extra = alignment > kPageBytes ? alignment : 0;
   if (size_bytes > SIZE_MAX / 2 - extra) {
     return fail(SLUICE_ERROR_OUT_OF_MEMORY, std::to_string(size_bytes) + " bytes are more than an address space has");
@@ -90,27 +101,19 @@ sluice_result_t pages_release(void *memory) {
     pages = found->second;
     pages_by_address().erase(found);
   }
-  const CUresult native = g_driver.cuMemHostUnregister(pages.base);
-  // A device that was reset and a driver that is shut down have let go of the pages themselves.
-  const bool is_gone = native == CUDA_ERROR_DEINITIALIZED || native == CUDA_ERROR_CONTEXT_IS_DESTROYED ||
-                       native == CUDA_ERROR_INVALID_CONTEXT || native == CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED;
-  const sluice_result_t result = is_gone ? SLUICE_SUCCESS : translate("cuMemHostUnregister", native);
-  if (result != SLUICE_SUCCESS) return result;  // pages that the device may still write to are kept
-  return unmap_pages(pages);
+  words_gone(pages.base, pages.size_bytes);
+  {
+    const Quiet quiet;
+    if (quiet.is_kept()) return give_back(pages);
+  }
+  release_later([pages] {
+    if (give_back(pages) != SLUICE_SUCCESS) log_line(1, error_text());
+  });
+  return SLUICE_SUCCESS;
 }
 
 sluice_result_t host_alloc(int32_t device, size_t size_bytes, size_t alignment, void **memory) {
-  CUcontext context = nullptr;
-  bool is_retained = false;
-  sluice_result_t result = find_context(device, &context, &is_retained);
-  if (result != SLUICE_SUCCESS) return result;
-  {
-    const ContextScope scope(context);
-    result = scope.result();
-    if (result == SLUICE_SUCCESS) result = pages_acquire(size_bytes, alignment, memory);
-  }
-  release_context(device, is_retained);
-  return result;
+  return in_context_of(device, [&] { return pages_acquire(size_bytes, alignment, memory); });
 }
 
 sluice_result_t host_free(int32_t device, void *memory) {

@@ -3,19 +3,25 @@
 #include "module.h"
 
 #include <atomic>
+#include <charconv>
 #include <cstring>
 #include <iterator>
 #include <string>
 #include <utility>
 
 #include "piece_socket.h"
+#include "waits.h"
 
 namespace sluice::backends::cuda {
 
 Driver g_driver;
 CopyMode g_copy_mode = CopyMode::kAuto;
+size_t g_batch_from = 3;
 IpcChoice g_ipc_choice;
 SyncMode g_sync_mode = SyncMode::kNone;
+bool g_takes_streams = true;
+Signals g_signals = Signals::kAuto;
+Caution g_caution = Caution::kCareful;
 ProgramMemory g_program_memory = ProgramMemory::kPlain;
 
 namespace {
@@ -80,11 +86,28 @@ sluice_result_t read_ipc_choice() {
   return SLUICE_SUCCESS;
 }
 
+sluice_result_t read_batch_from() {
+  const std::string_view text = knob_text("SLUICE_CUDA_BATCH_FROM");
+  size_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc() || end != text.data() + text.size() || number < 2) {
+    return fail(SLUICE_ERROR_INVALID_ARGUMENT,
+                "SLUICE_CUDA_BATCH_FROM is \"" + std::string(text) + "\"; it may be a number of copies from 2 on");
+  }
+  g_batch_from = number;
+  return SLUICE_SUCCESS;
+}
+
 sluice_result_t read_knobs() {
   static constexpr std::pair<std::string_view, CopyMode> kModes[] = {
       {"auto", CopyMode::kAuto}, {"flag", CopyMode::kFlag}, {"event", CopyMode::kEvent}, {"sync", CopyMode::kSync}};
   static constexpr std::pair<std::string_view, SyncMode> kSyncs[] = {
       {"none", SyncMode::kNone}, {"default", SyncMode::kDefault}, {"device", SyncMode::kDevice}};
+  static constexpr std::pair<std::string_view, bool> kSwitch[] = {{"off", false}, {"on", true}};
+  static constexpr std::pair<std::string_view, Signals> kSignals[] = {
+      {"auto", Signals::kAuto}, {"memory", Signals::kMemory}, {"kernels", Signals::kKernels}};
+  static constexpr std::pair<std::string_view, Caution> kCares[] = {
+      {"anything", Caution::kNone}, {"careful", Caution::kCareful}, {"cautious", Caution::kCautious}};
   static constexpr std::pair<std::string_view, ProgramMemory> kMemories[] = {
       {"plain", ProgramMemory::kPlain},
       {"pieces", ProgramMemory::kPieces},
@@ -93,7 +116,11 @@ sluice_result_t read_knobs() {
       {"pool", ProgramMemory::kPool}};
   sluice_result_t result = read_word("SLUICE_CUDA_COPY", kModes, &g_copy_mode);
   if (result == SLUICE_SUCCESS) result = read_word("SLUICE_CUDA_SYNC", kSyncs, &g_sync_mode);
+  if (result == SLUICE_SUCCESS) result = read_word("SLUICE_CUDA_STREAMS", kSwitch, &g_takes_streams);
+  if (result == SLUICE_SUCCESS) result = read_word("SLUICE_CUDA_STREAM_OPERATIONS", kSignals, &g_signals);
+  if (result == SLUICE_SUCCESS) result = read_word("SLUICE_CUDA_WHILE_WAITING", kCares, &g_caution);
   if (result == SLUICE_SUCCESS) result = read_word("SLUICE_CUDA_PROGRAM_MEMORY", kMemories, &g_program_memory);
+  if (result == SLUICE_SUCCESS) result = read_batch_from();
   return result == SLUICE_SUCCESS ? read_ipc_choice() : result;
 }
 
@@ -120,6 +147,7 @@ sluice_result_t init(const sluice_host_services_t *services) {
 // Queues and memory belong to their users and retained contexts to their queues; the module itself holds the thread
 // that hands memory over.
 void fini() {
+  run_releases();
   if (--g_n_users <= 0) stop_serving_pieces();
   g_services = nullptr;
 }
@@ -162,8 +190,43 @@ constexpr sluice_backend_t kTable = {
     .support_words = support_words,
     .memory_kind_words = memory_kind_words,
     .device_traits = nullptr,
+#ifdef SLUICE_CUDA_HAS_KERNELS
+    .can_reduce = can_reduce,
+    .enqueue_reduction = enqueue_reduction,
+#else
     .can_reduce = nullptr,
     .enqueue_reduction = nullptr,
+#endif
+    .stream_query = stream_query,
+    .stream_open = stream_open,
+    .stream_close = stream_close,
+    .stream_write = stream_write,
+    .stream_wait = stream_wait,
+    .program_stream_create = program_stream_create,
+    .program_stream_destroy = program_stream_destroy,
+    .program_stream_copy = program_stream_copy,
+    .program_stream_synchronize = program_stream_synchronize,
+#ifdef SLUICE_CUDA_HAS_KERNELS
+    .enqueue_kernel_copies = enqueue_kernel_copies,
+    .can_pack = can_pack,
+    .enqueue_pack = enqueue_pack,
+    .device_alloc = device_alloc,
+    .device_free = device_free,
+    .host_register = host_register,
+    .host_unregister = host_unregister,
+    .stream_copy = stream_copy,
+    .stream_take = stream_take,
+#else
+    .enqueue_kernel_copies = nullptr,
+    .can_pack = nullptr,
+    .enqueue_pack = nullptr,
+    .device_alloc = nullptr,
+    .device_free = nullptr,
+    .host_register = nullptr,
+    .host_unregister = nullptr,
+    .stream_copy = nullptr,
+    .stream_take = nullptr,
+#endif
 };
 
 }  // namespace

@@ -9,6 +9,7 @@
 
 #include "driver.h"
 #include "sluice/backend.h"
+#include "sluice/probe.h"
 
 namespace sluice::backends::cuda {
 
@@ -18,6 +19,8 @@ enum class CopyMode { kAuto, kFlag, kEvent, kSync };
 // The driver's functions; valid after init().
 extern Driver g_driver;
 extern CopyMode g_copy_mode;
+// From how many copies on they go in one command (the knob SLUICE_CUDA_BATCH_FROM).
+extern size_t g_batch_from;
 
 // The ways to other processes that the knob SLUICE_CUDA_IPC leaves.
 struct IpcChoice {
@@ -30,6 +33,17 @@ extern IpcChoice g_ipc_choice;
 // What the program need not wait for itself before it hands device memory over (the knob SLUICE_CUDA_SYNC).
 enum class SyncMode { kNone, kDefault, kDevice };
 extern SyncMode g_sync_mode;
+
+// Whether the program's streams are taken (the knob SLUICE_CUDA_STREAMS).
+extern bool g_takes_streams;
+// What triggers and waits (the knob SLUICE_CUDA_STREAM_OPERATIONS): the driver's operations, kernels, or (auto) the
+// driver's operations trigger, and kernels wait where this process has the device to itself.
+enum class Signals { kAuto, kMemory, kKernels };
+extern Signals g_signals;
+// What the module does not do while a stream of the program's waits for a message (the knob SLUICE_CUDA_WHILE_WAITING;
+// waits.h): nothing for which the driver waits; and no mapping of other processes' memory either.
+enum class Caution { kNone, kCareful, kCautious };
+extern Caution g_caution;
 
 // What program_alloc makes device memory of (the knob SLUICE_CUDA_PROGRAM_MEMORY).
 enum class ProgramMemory { kPlain, kPieces, kFabricPieces, kPrivatePieces, kPool };
@@ -80,6 +94,22 @@ class ContextScope {
   sluice_result_t result_ = SLUICE_SUCCESS;
 };
 
+// What `call` answers in the context of find_context(), or what that answers when there is none.
+template <typename Call>
+sluice_result_t in_context_of(int32_t device, Call call) {
+  CUcontext context = nullptr;
+  bool is_retained = false;
+  sluice_result_t result = find_context(device, &context, &is_retained);
+  if (result != SLUICE_SUCCESS) return result;
+  {
+    const ContextScope scope(context);
+    result = scope.result();
+    if (result == SLUICE_SUCCESS) result = call();
+  }
+  release_context(device, is_retained);
+  return result;
+}
+
 // ---- pointers.cpp ----
 
 // Who reaches a range of memory: the CPU; the queue's device only; or more than one, unknown, or more than one
@@ -103,7 +133,13 @@ void wait_for_program(const void *address);
 // Host memory that any context's device reaches: shared pages, registered with the driver, so that the CPU may touch
 // them even after the program has reset the device. A context must be current. alignment: 0 or a power of two.
 sluice_result_t pages_acquire(size_t size_bytes, size_t alignment, void **memory);
+// Given back later while a stream waits for a message (waits.h).
 sluice_result_t pages_release(void *memory);
+
+// ---- copies.cpp ----
+
+// A stream of the module's own in the current context.
+sluice_result_t stream_create(CUstream *stream);
 
 // ---- program_memory.cpp ----
 
@@ -133,6 +169,8 @@ sluice_result_t wait_ticket(sluice_queue_t *queue, uint64_t ticket);
 sluice_result_t copy(sluice_queue_t *queue, void *dst, const void *src, size_t size_bytes);
 
 sluice_result_t program_set_device(int32_t device);
+// Sees to it that the thread has a current context, as the vendor's runtime does, and says of which device it is.
+sluice_result_t program_device(int32_t *device);
 sluice_result_t program_alloc(sluice_memory_kind_t kind, size_t size_bytes, void **memory);
 sluice_result_t program_free(void *memory);
 sluice_result_t program_copy(void *dst, const void *src, size_t size_bytes);
@@ -142,6 +180,46 @@ sluice_result_t ipc_export(const void *address, sluice_ipc_handle_t *handle, uin
                            uint64_t *size_bytes);
 sluice_result_t ipc_open(int32_t device, const sluice_ipc_handle_t *handle, void **base);
 sluice_result_t ipc_close(int32_t device, void *base);
+
+// Whether ipc_open gave memory of the range that begins there (CU_POINTER_ATTRIBUTE_RANGE_START_ADDR) for queues of
+// `device`, and nobody has closed it. Any thread.
+bool is_opened(int32_t device, CUdeviceptr range_begin);
+
+int32_t can_reduce(int32_t device, sluice_element_t element, sluice_operation_t operation);
+sluice_result_t enqueue_reduction(sluice_queue_t *queue, const sluice_reduction_t *reduction);
+
+// kernel_copies.cpp
+sluice_result_t enqueue_kernel_copies(sluice_queue_t *queue, const sluice_copy_t *copies, size_t n_copies);
+
+// pack.cpp
+int32_t can_pack(int32_t device);
+sluice_result_t enqueue_pack(sluice_queue_t *queue, const sluice_pack_t *pack);
+sluice_result_t device_alloc(int32_t device, size_t size_bytes, void **memory);
+sluice_result_t device_free(int32_t device, void *memory);
+
+// stream.cpp
+int32_t stream_query(const void *native);
+sluice_result_t stream_open(void *native, sluice_stream_t **stream, int32_t *device);
+sluice_result_t stream_close(sluice_stream_t *stream);
+sluice_result_t stream_write(sluice_stream_t *stream, uint64_t *word, uint64_t value);
+sluice_result_t stream_wait(sluice_stream_t *stream, const uint64_t *word, uint64_t least);
+// stream_channel.cpp, where kernels are compiled
+sluice_result_t host_register(int32_t device, void *memory, size_t size_bytes);
+sluice_result_t host_unregister(int32_t device, void *memory);
+sluice_result_t stream_copy(sluice_stream_t *stream, void *dst, const void *src, size_t size_bytes);
+sluice_result_t stream_take(sluice_stream_t *stream, void *dst, const void *src, size_t most_bytes,
+                            const uint64_t *word);
+sluice_result_t program_stream_create(void **native);
+sluice_result_t program_stream_destroy(void *native);
+sluice_result_t program_stream_copy(void *native, void *dst, const void *src, size_t size_bytes);
+sluice_result_t program_stream_synchronize(void *native);
+
+// probe_kernels.cpp, where kernels are compiled: members of sluice_probe_t
+sluice_result_t check_memory(const sluice_memory_check_t *check, sluice_check_finding_t *finding);
+sluice_result_t work_create(sluice_work_t **work);
+sluice_result_t work_enqueue(sluice_work_t *work, uint64_t n_steps);
+sluice_result_t work_wait(sluice_work_t *work, uint64_t *result);
+sluice_result_t work_destroy(sluice_work_t *work);
 
 // words.cpp
 const char *const *support_words();

@@ -32,6 +32,14 @@ sluice_result_t program_set_device(int32_t device) {
   return translate("cuCtxSetCurrent", g_driver.cuCtxSetCurrent(context));
 }
 
+sluice_result_t program_device(int32_t *device) {
+  sluice_result_t result = ensure_current();
+  CUdevice ordinal = 0;
+  if (result == SLUICE_SUCCESS) result = translate("cuCtxGetDevice", g_driver.cuCtxGetDevice(&ordinal));
+  if (result == SLUICE_SUCCESS) *device = static_cast<int32_t>(ordinal);
+  return result;
+}
+
 sluice_result_t program_alloc(sluice_memory_kind_t kind, size_t size_bytes, void **memory) {
   *memory = nullptr;
   const sluice_result_t result = ensure_current();

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <string>
 
+#include "kernels.h"
 #include "module.h"
 
 // The largest copy that small_copies.cpp carries. Above, its pass over the data costs what it saves
@@ -23,30 +24,38 @@ struct Landing {
 };
 
 struct sluice_queue {
-  int32_t device = 0;
+  alignas(64) std::array<char, kSmallBytes> bounce;  // small data on its way up
+
   CUcontext context = nullptr;
-  bool is_retained = false;
   CUstream stream = nullptr;
+  int32_t device = 0;
   sluice::backends::cuda::CopyMode mode = sluice::backends::cuda::CopyMode::kFlag;
 
-  uint64_t last_ticket = 0;    // the newest that was enqueued
-  uint64_t done_ticket = 0;    // the newest that was seen done
-  bool has_untracked = false;  // copies were enqueued after last_ticket
+  uint64_t last_ticket = 0;  // the newest that was enqueued
+  uint64_t done_ticket = 0;  // the newest that was seen done
 
   uint64_t *word = nullptr;  // kFlag: host word that the stream writes each ticket to
   CUdeviceptr word_address = 0;
   uint64_t marked_ticket = 0;             // kFlag: the newest that the stream writes; it stands for all before it
   std::array<CUevent, kEvents> events{};  // kEvent: one for each ticket in flight
 
-  uint32_t n_polls = 0;
-  sluice_result_t failure = SLUICE_SUCCESS;  // once a command failed, all that follow do
+  // The kernel that it ran last, and of which text that is; a queue belongs to one context, as a kernel does.
+  const sluice::backends::cuda::KernelText *kernel_text = nullptr;
+  sluice::backends::cuda::Kernel kernel;
+
   std::string failure_text;
+  sluice_result_t failure = SLUICE_SUCCESS;  // once a command failed, all that follow do
+  uint32_t n_polls = 0;
 
   std::array<Landing, 2> landings;  // one in use while the other is made blank; without memory when there was none
   unsigned landing = 0;
-  uint32_t blank = 0;            // the word that says "nothing has arrived here"
+  uint32_t blank = 0;  // the word that says "nothing has arrived here"
+
+  unsigned long long context_number = 0;  // 0: the driver gives contexts none
+
+  bool is_retained = false;
+  bool has_untracked = false;    // copies were enqueued after last_ticket
   bool can_write_words = false;  // small data may be written by the stream itself
-  alignas(64) std::array<char, kSmallBytes> bounce;
 };
 
 namespace sluice::backends::cuda {

@@ -4,7 +4,10 @@
 find_library(SLUICE_CUDA_DRIVER libcuda.so.1 NO_CACHE)
 if(NOT SLUICE_CUDA_DRIVER)
   list(APPEND SLUICE_TEST_ENVIRONMENT "LD_LIBRARY_PATH=${CMAKE_BINARY_DIR}/backends/cuda/loopback")
+  set(SLUICE_TEST_STANDS_IN ON)
 endif()
+set(SLUICE_TEST_STREAM_FORMS by_kernels:SLUICE_CUDA_STREAM_OPERATIONS=kernels
+    by_memory:SLUICE_CUDA_STREAM_OPERATIONS=memory)
 # The words that it answers, for the test of capabilities.
 set(SLUICE_TEST_SUPPORT_WORDS cuda)
 set(SLUICE_TEST_MEMORY_KIND_WORDS cuda cuda:host cuda:device cuda:managed)

@@ -102,7 +102,7 @@ sluice_result_t record_event(sluice_queue *queue, uint64_t ticket) {
 
 sluice_result_t open_word(sluice_queue *queue) {
   void *memory = nullptr;
-  sluice_result_t result = pages_acquire(sizeof(uint64_t), 0, &memory);
+  const sluice_result_t result = pages_acquire(sizeof(uint64_t), 0, &memory);
   if (result != SLUICE_SUCCESS) return result;
   queue->word = static_cast<uint64_t *>(memory);
   *queue->word = 0;

@@ -13,13 +13,13 @@ struct Arguments {
   kernels::Task task;
 };
 
-// The ranges of the launch are the destination and the sources.
+// The ranges of the launch are the destinations and then the sources.
 void run_reduction(const void *arguments, void *const *memory) {
   Arguments own;
   __builtin_memcpy(&own, arguments, sizeof(own));
-  own.task.dst = static_cast<unsigned char *>(memory[0]);
+  for (uint32_t k = 0; k < own.task.n_dsts; ++k) own.task.dsts[k] = static_cast<unsigned char *>(memory[k]);
   for (uint32_t k = 0; k < own.task.n_sources; ++k) {
-    own.task.sources[k] = static_cast<const unsigned char *>(memory[k + 1]);
+    own.task.sources[k] = static_cast<const unsigned char *>(memory[own.task.n_dsts + k]);
   }
   own.function(own.task);
 }
@@ -38,10 +38,12 @@ sluice_result_t enqueue_reduction(sluice_queue_t *queue, const sluice_reduction_
   arguments.function = kernels::find_function(static_cast<kernels::Element>(reduction->element),
                                               static_cast<kernels::Operation>(reduction->operation));
   const size_t size_bytes = size_bytes_of(*reduction);
-  std::array<emu_range_t, kernels::kMaxSources + 1> ranges = {{{reduction->dst, size_bytes}}};
-  for (uint32_t k = 0; k < reduction->n_sources; ++k) ranges[k + 1] = {reduction->sources[k], size_bytes};
+  std::array<emu_range_t, kernels::kMaxDsts + kernels::kMaxSources> ranges;
+  size_t n_ranges = 0;
+  for (uint32_t k = 0; k < reduction->n_dsts; ++k) ranges[n_ranges++] = {reduction->dsts[k], size_bytes};
+  for (uint32_t k = 0; k < reduction->n_sources; ++k) ranges[n_ranges++] = {reduction->sources[k], size_bytes};
   return translate(emu_launch_async(reinterpret_cast<emu_queue_t *>(queue), run_reduction, &arguments,
-                                    sizeof(arguments), ranges.data(), reduction->n_sources + size_t{1}));
+                                    sizeof(arguments), ranges.data(), reduction->n_dsts, n_ranges));
 }
 
 }  // namespace sluice::backends::emu

@@ -2,8 +2,8 @@
 // Which devices the runtime shows, and what they are.
 #include <algorithm>
 #include <cctype>
-#include <fstream>
 
+#include "../numa_node.h"
 #include "runtime.h"
 
 namespace sluice::backends::sycl {
@@ -18,12 +18,6 @@ void store(char (&to)[n], const std::string &text) {
 std::string lower(std::string text) {
   std::ranges::transform(text, text.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
   return text;
-}
-
-int32_t numa_node_of(const std::string &pci_address) {
-  std::ifstream file("/sys/bus/pci/devices/" + pci_address + "/numa_node");
-  int32_t node = -1;
-  return file >> node && node >= 0 ? node : -1;
 }
 
 void fill(const ::sycl::device &device, sluice_device_info_t *info) {

@@ -69,6 +69,11 @@ Outcome find_calls(const char *library, Calls *calls) {
   find(loaded, "zeMemPutIpcHandle", &calls->put_ipc_handle);
   find(loaded, "zeMemOpenIpcHandle", &calls->open_ipc_handle);
   find(loaded, "zeMemCloseIpcHandle", &calls->close_ipc_handle);
+  find(loaded, "zeEventPoolCreate", &calls->create_event_pool);
+  find(loaded, "zeEventPoolDestroy", &calls->destroy_event_pool);
+  find(loaded, "zeEventCreate", &calls->create_event);
+  find(loaded, "zeEventDestroy", &calls->destroy_event);
+  find(loaded, "zeEventHostSignal", &calls->signal_event);
   return {};
 }
 
@@ -92,6 +97,15 @@ Outcome check_ipc_calls(const Calls &calls) {
   if (calls.get_ipc_handle == nullptr) return missing("zeMemGetIpcHandle");
   if (calls.open_ipc_handle == nullptr) return missing("zeMemOpenIpcHandle");
   if (calls.close_ipc_handle == nullptr) return missing("zeMemCloseIpcHandle");
+  return {};
+}
+
+Outcome check_event_calls(const Calls &calls) {
+  if (calls.create_event_pool == nullptr) return missing("zeEventPoolCreate");
+  if (calls.destroy_event_pool == nullptr) return missing("zeEventPoolDestroy");
+  if (calls.create_event == nullptr) return missing("zeEventCreate");
+  if (calls.destroy_event == nullptr) return missing("zeEventDestroy");
+  if (calls.signal_event == nullptr) return missing("zeEventHostSignal");
   return {};
 }
 

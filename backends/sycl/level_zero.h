@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Level Zero's calls for memory that other processes read. They are found in the loader that the runtime sits on; no
-// header of it is needed, what is declared here is all that is used. Nothing here knows the runtime above.
+// Level Zero's calls for memory that other processes read, and for events. They are found in the loader that the
+// runtime sits on; no header of it is needed, what is declared here is all that is used. Nothing here knows the runtime
+// above.
 #pragma once
 
 #include <cstddef>
@@ -39,6 +40,21 @@ struct AllocationProperties {
   std::uint64_t page_size = 0;
 };
 
+struct EventPoolDescription {
+  std::int32_t structure_type = 0x10;
+  const void *next = nullptr;
+  std::uint32_t flags = 0;  // 1: the host sees the events
+  std::uint32_t count = 0;
+};
+
+struct EventDescription {
+  std::int32_t structure_type = 0x11;
+  const void *next = nullptr;
+  std::uint32_t index = 0;   // in its pool
+  std::uint32_t signal = 0;  // 4: up to the host, for whoever signals and
+  std::uint32_t wait = 0;    // for whoever waits
+};
+
 // Null: the loader has no such function.
 struct Calls {
   Result (*get_properties)(Context, const void *, AllocationProperties *, Device *) = nullptr;
@@ -47,6 +63,12 @@ struct Calls {
   Result (*put_ipc_handle)(Context, IpcHandle) = nullptr;  // optional
   Result (*open_ipc_handle)(Context, Device, IpcHandle, std::uint32_t flags, void **) = nullptr;
   Result (*close_ipc_handle)(Context, const void *) = nullptr;
+  Result (*create_event_pool)(Context, const EventPoolDescription *, std::uint32_t n_devices, Device *,
+                              void **) = nullptr;
+  Result (*destroy_event_pool)(void *) = nullptr;
+  Result (*create_event)(void *pool, const EventDescription *, void **) = nullptr;
+  Result (*destroy_event)(void *) = nullptr;
+  Result (*signal_event)(void *) = nullptr;
 };
 
 // The functions of a library (a file name or path) that is in this process already; SLUICE_ERROR_UNSUPPORTED when it is
@@ -56,6 +78,8 @@ Outcome find_calls(const char *library, Calls *calls);
 Outcome find_calls_of_process(const Calls **calls);
 // SLUICE_ERROR_UNSUPPORTED with the name of the first function that is missing for the memory of other processes.
 Outcome check_ipc_calls(const Calls &calls);
+// The same for events.
+Outcome check_event_calls(const Calls &calls);
 
 // "zeMemOpenIpcHandle: 0x78000004 (ZE_RESULT_ERROR_INVALID_ARGUMENT)", and what it means to Sluice. Success for 0.
 Outcome outcome_of(const char *call, Result native);

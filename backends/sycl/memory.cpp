@@ -1,11 +1,36 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Owns staging memory: the runtime's host allocations.
 #include <bit>
+#include <map>
 #include <mutex>
 
 #include "runtime.h"
+#include "watcher.h"
 
 namespace sluice::backends::sycl {
+
+namespace {
+
+// Of what host_alloc gave: the runtime does not tell sizes. Never destroyed: memory may be given back at exit.
+struct Sizes {
+  std::mutex mutex;
+  std::map<void *, size_t> by_address;
+};
+Sizes &sizes() {
+  static auto *made = new Sizes();
+  return *made;
+}
+
+size_t forget_size(void *memory) {
+  const std::scoped_lock lock(sizes().mutex);
+  const auto found = sizes().by_address.find(memory);
+  if (found == sizes().by_address.end()) return 0;
+  const size_t size = found->second;
+  sizes().by_address.erase(found);
+  return size;
+}
+
+}  // namespace
 
 sluice_result_t host_alloc(int32_t device, size_t size_bytes, size_t alignment, void **memory) {
   *memory = nullptr;
@@ -18,11 +43,13 @@ sluice_result_t host_alloc(int32_t device, size_t size_bytes, size_t alignment, 
     const ::sycl::context &context = Runtime::start().default_context(device).context;
     const size_t size = size_bytes == 0 ? 1 : size_bytes;
     // One at a time: over the CUDA adapter, concurrent aligned allocations were seen to fail (H200, 2026.2.0).
-    static std::mutex mutex;
-    const std::scoped_lock lock(mutex);
+    const std::scoped_lock lock(sizes().mutex);
     *memory =
         alignment == 0 ? ::sycl::malloc_host(size, context) : ::sycl::aligned_alloc_host(alignment, size, context);
-    if (*memory != nullptr) return SLUICE_SUCCESS;
+    if (*memory != nullptr) {
+      sizes().by_address.insert_or_assign(*memory, size);
+      return SLUICE_SUCCESS;
+    }
     return fail(SLUICE_ERROR_OUT_OF_MEMORY, "aligned_alloc_host gave no " + std::to_string(size) +
                                                 " bytes aligned to " + std::to_string(alignment));
   });
@@ -34,7 +61,9 @@ sluice_result_t host_free(int32_t device, void *memory) {
   const sluice_result_t known = check_device(device);
   if (known != SLUICE_SUCCESS) return known;
   return guarded("free", [&] {
-    ::sycl::free(memory, Runtime::start().default_context(device).context);
+    const ::sycl::context &context = Runtime::start().default_context(device).context;
+    words_gone(memory, forget_size(memory));
+    ::sycl::free(memory, context);
     return SLUICE_SUCCESS;
   });
 }

@@ -12,6 +12,7 @@
 #include <string>
 
 #include "runtime.h"
+#include "watcher.h"
 
 namespace sluice::backends::sycl {
 
@@ -42,6 +43,11 @@ sluice_result_t check_knobs() {
     return fail(SLUICE_ERROR_INVALID_ARGUMENT,
                 "SLUICE_SYCL_IPC is \"" + std::string(ipc) + "\"; it may be auto, extension, level_zero or off");
   }
+  const std::string_view streams = knob_text("SLUICE_SYCL_STREAMS");
+  if (streams != "auto" && streams != "events" && streams != "driver" && streams != "off") {
+    return fail(SLUICE_ERROR_INVALID_ARGUMENT,
+                "SLUICE_SYCL_STREAMS is \"" + std::string(streams) + "\"; it may be auto, events, driver or off");
+  }
   return SLUICE_SUCCESS;
 }
 
@@ -71,8 +77,11 @@ sluice_result_t init(const sluice_host_services_t *services) {
   if (result != SLUICE_SUCCESS) return result;
   return guarded("init", [] {
     // Registered after the runtime was loaded, hence called before its own clean-up.
-    if (std::atexit([] { g_is_exiting.store(true, std::memory_order_release); }) != 0)
-      return fail(SLUICE_ERROR_OUT_OF_MEMORY, "atexit: no memory");
+    const auto leave = [] {
+      g_is_exiting.store(true, std::memory_order_release);
+      stop_watching();
+    };
+    if (std::atexit(leave) != 0) return fail(SLUICE_ERROR_OUT_OF_MEMORY, "atexit: no memory");
     const Runtime *runtime = Runtime::if_in_use();
     if (runtime != nullptr && device_count() <= 0) return SLUICE_ERROR_NO_DEVICE;
     ++g_n_users;
@@ -81,9 +90,12 @@ sluice_result_t init(const sluice_host_services_t *services) {
 }
 
 // Queues and memory belong to their users. What the module knows of the runtime stays: see Runtime::start(). The module
-// itself holds the thread that hands memory over.
+// itself holds the threads that hand memory over and that watch words.
 void fini() {
-  if (--g_n_users <= 0) stop_exports();
+  if (--g_n_users <= 0) {
+    stop_exports();
+    stop_watching();
+  }
   g_services = nullptr;
 }
 
@@ -127,6 +139,24 @@ constexpr sluice_backend_t kTable = {
     .device_traits = device_traits,
     .can_reduce = can_reduce,
     .enqueue_reduction = enqueue_reduction,
+    .stream_query = stream_query,
+    .stream_open = stream_open,
+    .stream_close = stream_close,
+    .stream_write = stream_write,
+    .stream_wait = stream_wait,
+    .program_stream_create = program_stream_create,
+    .program_stream_destroy = program_stream_destroy,
+    .program_stream_copy = program_stream_copy,
+    .program_stream_synchronize = program_stream_synchronize,
+    .enqueue_kernel_copies = enqueue_kernel_copies,
+    .can_pack = can_pack,
+    .enqueue_pack = enqueue_pack,
+    .device_alloc = device_alloc,
+    .device_free = device_free,
+    .host_register = nullptr,
+    .host_unregister = nullptr,
+    .stream_copy = nullptr,
+    .stream_take = nullptr,
 };
 
 }  // namespace

@@ -48,7 +48,8 @@ sluice_result_t device_info(int32_t device, sluice_device_info_t *info);
 uint32_t device_traits(int32_t device);
 
 sluice_result_t query_pointer(const void *address, sluice_pointer_info_t *info);
-// context: a ::sycl::queue *. Its context's memory is known from now on; the context is kept alive.
+// context: a ::sycl::queue *. Its context's memory is known from now on, and the queue is a stream under this address;
+// both are kept alive.
 sluice_result_t register_context(void *context);
 
 sluice_result_t host_alloc(int32_t device, size_t size_bytes, size_t alignment, void **memory);
@@ -64,6 +65,8 @@ sluice_result_t wait_ticket(sluice_queue_t *queue, uint64_t ticket);
 sluice_result_t copy(sluice_queue_t *queue, void *dst, const void *src, size_t size_bytes);
 
 sluice_result_t program_set_device(int32_t device);
+// The device that this thread chose.
+int32_t program_device();
 sluice_result_t program_alloc(sluice_memory_kind_t kind, size_t size_bytes, void **memory);
 sluice_result_t program_free(void *memory);
 sluice_result_t program_copy(void *dst, const void *src, size_t size_bytes);
@@ -79,6 +82,28 @@ void stop_exports();
 // reduce.cpp
 int32_t can_reduce(int32_t device, sluice_element_t element, sluice_operation_t operation);
 sluice_result_t enqueue_reduction(sluice_queue_t *queue, const sluice_reduction_t *reduction);
+
+// kernel_copies.cpp
+sluice_result_t enqueue_kernel_copies(sluice_queue_t *queue, const sluice_copy_t *copies, size_t n_copies);
+
+// pack.cpp
+int32_t can_pack(int32_t device);
+sluice_result_t enqueue_pack(sluice_queue_t *queue, const sluice_pack_t *pack);
+sluice_result_t device_alloc(int32_t device, size_t size_bytes, void **memory);
+sluice_result_t device_free(int32_t device, void *memory);
+
+// stream.cpp; `native` is a ::sycl::queue * that was given to register_context
+int32_t stream_query(const void *native);
+sluice_result_t stream_open(void *native, sluice_stream_t **stream, int32_t *device);
+sluice_result_t stream_close(sluice_stream_t *stream);
+sluice_result_t stream_write(sluice_stream_t *stream, uint64_t *word, uint64_t value);
+sluice_result_t stream_wait(sluice_stream_t *stream, const uint64_t *word, uint64_t least);
+
+// program_stream.cpp
+sluice_result_t program_stream_create(void **native);
+sluice_result_t program_stream_destroy(void *native);
+sluice_result_t program_stream_copy(void *native, void *dst, const void *src, size_t size_bytes);
+sluice_result_t program_stream_synchronize(void *native);
 
 // words.cpp
 const char *const *support_words();

@@ -2,6 +2,7 @@
 // What an address is. The runtime has no number for an allocation and tells no one when memory is freed, so every
 // question goes to it: 87 ns a context on the CPU device (docs/measurements).
 #include "native_query.h"
+#include "registered_queues.h"
 #include "runtime.h"
 
 namespace sluice::backends::sycl {
@@ -74,9 +75,12 @@ sluice_result_t register_context(void *context) {
   if (context == nullptr) return fail(SLUICE_ERROR_INVALID_ARGUMENT, "register_context needs a sycl::queue");
   return guarded("register_context", [&] {
     const auto *queue = static_cast<const ::sycl::queue *>(context);
-    if (Runtime::start().add_context(queue->get_context())) return SLUICE_SUCCESS;
-    return fail(SLUICE_ERROR_OUT_OF_MEMORY,
-                "more than " + std::to_string(Runtime::kMaxContexts) + " contexts; register the few that own buffers");
+    if (!Runtime::start().add_context(queue->get_context())) {
+      return fail(SLUICE_ERROR_OUT_OF_MEMORY, "more than " + std::to_string(Runtime::kMaxContexts) +
+                                                  " contexts; register the few that own buffers");
+    }
+    register_queue(queue);
+    return SLUICE_SUCCESS;
   });
 }
 

@@ -45,6 +45,10 @@ sluice_result_t program_set_device(int32_t device) {
   });
 }
 
+int32_t program_device() {
+  return t_device;
+}
+
 sluice_result_t program_alloc(sluice_memory_kind_t kind, size_t size_bytes, void **memory) {
   *memory = nullptr;
   if (kind == SLUICE_MEMORY_HOST || kind == SLUICE_MEMORY_FREED)

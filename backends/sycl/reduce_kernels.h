@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The kernels of reductions, compiled by the runtime at first use and kept.
+// The kernels of reductions and the one that copies, compiled by the runtime at first use and kept.
 #pragma once
 
 #include <optional>
 
+#include "../kernel_copies.h"
+#include "../packing.h"
+#include "../reduction.h"
 #include "module.h"
 
 namespace sluice::backends::sycl {
@@ -12,10 +15,26 @@ namespace sluice::backends::sycl {
 bool can_compile(const ::sycl::device &device);
 
 // Finds the kernel of a legal pair for a device and a context, or compiles it, which takes seconds and blocks (only
-// others that compile). The kernel takes one kernels::Task, in a one-dimensional nd-range of any size.
+// others that compile). Its arguments are set by set_task; it runs in a one-dimensional nd-range of any size.
 // SLUICE_ERROR_UNSUPPORTED with the compiler's words when it cannot be compiled, each time; it is tried once.
 // Throws what the runtime throws.
 sluice_result_t find_kernel(const ::sycl::context &context, const ::sycl::device &device, sluice_element_t element,
                             sluice_operation_t operation, std::optional<::sycl::kernel> *kernel);
+
+// The same for the kernel that copies.
+sluice_result_t find_copies_kernel(const ::sycl::context &context, const ::sycl::device &device,
+                                   std::optional<::sycl::kernel> *kernel);
+
+// And for those that pack, and that move data from one layout to another.
+sluice_result_t find_pack_kernel(const ::sycl::context &context, const ::sycl::device &device,
+                                 std::optional<::sycl::kernel> *kernel);
+sluice_result_t find_rearrange_kernel(const ::sycl::context &context, const ::sycl::device &device,
+                                      std::optional<::sycl::kernel> *kernel);
+
+// Sets the arguments of a kernel of those four, in a command group that launches it.
+void set_task(::sycl::handler *handler, const kernels::Task &task);
+void set_task(::sycl::handler *handler, const kernels::CopyTask &task);
+void set_task(::sycl::handler *handler, const kernels::PackTask &task);
+void set_task(::sycl::handler *handler, const kernels::RearrangeTask &task);
 
 }  // namespace sluice::backends::sycl

@@ -2,3 +2,5 @@
 # Where the runtime of the private Python environment finds its CPU device and its own libraries.
 list(APPEND SLUICE_TEST_ENVIRONMENT "OCL_ICD_FILENAMES=${SLUICE_PYTHON_ENVS}/oneapi/lib/libintelocl.so"
      "LD_LIBRARY_PATH=${SLUICE_PYTHON_ENVS}/oneapi/lib")
+# Kernels that are compiled from their source, which takes seconds, are compiled once and for all processes.
+list(APPEND SLUICE_TEST_ENVIRONMENT SYCL_CACHE_PERSISTENT=1 "SYCL_CACHE_DIR=${CMAKE_BINARY_DIR}/kernel_cache")

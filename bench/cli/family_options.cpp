@@ -32,6 +32,11 @@ constexpr std::array kOperations{Word<Operation>{"sum", Operation::sum}, Word<Op
                                  Word<Operation>{"min", Operation::min}};
 constexpr std::array kStarts{Word<StartRule>{"clock", StartRule::clock},
                              Word<StartRule>{"barrier", StartRule::barrier}};
+// Ours, then OSU's.
+constexpr std::array kComputePlaces{
+    Word<ComputePlace>{"host", ComputePlace::host}, Word<ComputePlace>{"device", ComputePlace::device},
+    Word<ComputePlace>{"both", ComputePlace::both}, Word<ComputePlace>{"each", ComputePlace::each},
+    Word<ComputePlace>{"cpu", ComputePlace::host},  Word<ComputePlace>{"gpu", ComputePlace::device}};
 constexpr std::array kWindows{Word<WindowKind>{"create", WindowKind::create},
                               Word<WindowKind>{"allocate", WindowKind::allocate},
                               Word<WindowKind>{"dynamic", WindowKind::dynamic}};
@@ -125,13 +130,18 @@ void declare_family_options(CLI::App &app, FamilyWords &words) {
       "-t,--num-threads,--num_test_calls", words.threads,
       "latency_mt: threads of each rank (2); non-blocking collectives: calls of MPI_Test while computing (0)");
   app.add_option(
+      "-r,--compute", words.compute,
+      "Non-blocking collectives: who computes meanwhile: host (default; cpu), device (gpu), both at once, or each, one "
+      "after the other, with the figures of both");
+  app.add_option(
       "-D,--ddt", words.message,
       "Point to point: messages of one datatype, cont(iguous), vect(or), subarray, hindexed or struct; behind "
       "the last four :STRIDE:BLOCK in bytes (default 128:64)");
   app.add_flag("--large-count", words.has_large_counts,
                "Point to point: the calls whose counts have 64 bits (MPI_Send_c, ...; MPI-4)");
   app.add_option("-q,--num-partitions", words.partitions, "Partitions of a partitioned message (8)");
-  app.add_option("-w,--win-option", words.window, "One-sided: create, allocate or dynamic (default allocate)");
+  app.add_option("-w,--win-option", words.window,
+                 "One-sided: create, allocate or dynamic (default allocate; create where memory is not the host's)");
   app.add_option("-s,--sync-option", words.epoch,
                  "One-sided: flush, flush_local, lock, lock_all, fence or pscw (default flush)");
 }
@@ -141,8 +151,9 @@ FamilyOptions interpret_family(const FamilyWords &words, ElementType usual) {
   options.type = words.type.empty() ? usual : value_of("-T", kTypes, words.type);
   options.operation = value_of("--op", kOperations, words.operation);
   options.start = value_of("--sync", kStarts, words.start);
-  options.window = value_of("-w", kWindows, words.window);
+  options.window = words.window.empty() ? WindowKind::allocate : value_of("-w", kWindows, words.window);
   options.epoch = value_of("-s", kEpochs, words.epoch);
+  options.compute = words.compute.empty() ? ComputePlace::host : value_of("-r", kComputePlaces, words.compute);
   options.topology = parse_topology(words.topology);
   parse_threads(words.threads, options);
   options.message = parse_derived_type(words.message);
@@ -178,6 +189,9 @@ const char *word_of(Operation operation) {
 }
 const char *word_of(StartRule start) {
   return find_word(kStarts, start);
+}
+const char *word_of(ComputePlace place) {
+  return find_word(kComputePlaces, place);
 }
 const char *word_of(WindowKind window) {
   return find_word(kWindows, window);

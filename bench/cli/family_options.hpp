@@ -22,6 +22,14 @@ enum class StartRule {
   barrier  // when MPI_Barrier lets them go, as OSU does
 };
 
+// Who computes while a non-blocking collective is under way.
+enum class ComputePlace {
+  host,
+  device,
+  both,  // at the same time
+  each   // first the one, then the other: both figures
+};
+
 enum class WindowKind { create, allocate, dynamic };
 enum class Epoch { lock, lock_all, flush, flush_local, fence, pscw };
 
@@ -38,8 +46,9 @@ struct FamilyOptions {
   WindowKind window = WindowKind::allocate;
   Epoch epoch = Epoch::flush;
   Topology topology;
-  int n_groups = 1;          // communicators that run a collective at the same time
-  int n_threads = 2;         // of each rank, latency_mt
+  int n_groups = 1;   // communicators that run a collective at the same time
+  int n_threads = 2;  // of each rank, latency_mt
+  ComputePlace compute = ComputePlace::host;
   int n_progress_calls = 0;  // MPI_Test calls while a non-blocking collective is under way
   int n_partitions = 8;
   DerivedType message;            // what point-to-point messages are made of
@@ -51,8 +60,9 @@ struct FamilyWords {
   std::string type;  // empty: the test's own
   std::string operation = "sum";
   std::string start = "clock";
-  std::string window = "allocate";
+  std::string window;  // empty: allocate, or create where memory is not the host's
   std::string epoch = "flush";
+  std::string compute;  // empty: host
   std::string topology = "cart:1:1";
   std::string threads;
   std::string message;
@@ -72,6 +82,7 @@ std::uint64_t element_bytes(ElementType type);
 const char *word_of(ElementType type);
 const char *word_of(Operation operation);
 const char *word_of(StartRule start);
+const char *word_of(ComputePlace place);
 const char *word_of(WindowKind window);
 const char *word_of(Epoch epoch);
 

@@ -42,9 +42,32 @@ void require_message_options(const Options &options) {
       require_whole_blocks(options.family.message, size);
     }
   }
+  if (options.family.compute != ComputePlace::host) {
+    if (!test.has_overlap) {
+      throw OptionError(fmt::format("{} computes nothing meanwhile, and takes no --compute", test.name));
+    }
+    if (!options.has_device_side()) {
+      throw OptionError("--compute: there is no device to compute on: give -d <name>; --list-devices names them");
+    }
+  }
   if (options.family.has_large_counts && (!test.has_large_counts || options.route != Route::direct)) {
     throw OptionError(fmt::format("{} has no form with --large-count{}", test.name,
                                   test.has_large_counts ? " that is done by hand" : ""));
+  }
+}
+
+void interpret_window(const std::string &window, Options &options) {
+  if (options.test->family != Family::rma) {
+    return;
+  }
+  if (options.route != Route::direct) {
+    throw OptionError(fmt::format("{} has no form that is done by hand", options.test->name));
+  }
+  if (window.empty() && options.has_device_side()) {
+    options.family.window = WindowKind::create;
+  }
+  if (options.family.window == WindowKind::allocate && options.placement[1] != SLUICE_MEMORY_HOST) {
+    throw OptionError("-w allocate: MPI_Win_allocate gives host memory: -w create or dynamic, or H for rank 1");
   }
 }
 
@@ -71,6 +94,9 @@ void interpret_freshness(const std::string &rotate, Options &options) {
 }
 
 void interpret_percentiles(const std::string &percentiles, Options &options) {
+  if (options.wants_samples && options.json_path.empty()) {
+    throw OptionError("--samples needs --json: samples are in that file alone");
+  }
   if (percentiles.empty()) {
     return;
   }

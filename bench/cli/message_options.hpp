@@ -20,10 +20,13 @@ bool interpret_packing(const PackingWords &words, Options &options);
 // Sizes, route and test suit what the messages are made of and the calls that carry them.
 void require_message_options(const Options &options);
 
+// The memory that windows of a one-sided test are over suits the kind of window; window: the word of -w, or "".
+void interpret_window(const std::string &window, Options &options);
+
 // rotate: the word of --rotate, or "". Reads options.is_cold, test and batch.
 void interpret_freshness(const std::string &rotate, Options &options);
 
-// percentiles: numbers with commas between them, or "".
+// percentiles: numbers with commas between them, or "". Reads options.wants_samples and json_path.
 void interpret_percentiles(const std::string &percentiles, Options &options);
 
 }  // namespace sluice::bench

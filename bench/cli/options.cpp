@@ -3,11 +3,13 @@
 #include "bench/cli/options.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <utility>
 
+#include "bench/cli/check_options.hpp"
 #include "bench/cli/message_options.hpp"
 #include "bench/cli/sizes.hpp"
 
@@ -34,7 +36,7 @@ struct Words {
   std::string binding = "round-robin";
   std::string naive;
   std::string compare_naive;
-  std::string check;
+  CheckWords check;
   std::string percentiles;
   FamilyWords family;
   // Signed, so that a negative number is refused instead of becoming a huge one.
@@ -58,7 +60,6 @@ struct Command {
   bool wants_version = false;
   bool wants_tests = false;
   bool wants_devices = false;
-  bool wants_check = false;
   bool wants_packed = false;
   bool wants_compare_packed = false;
 };
@@ -78,7 +79,8 @@ void declare_what(Command &command, Options &options) {
   app.add_option("test", words.test, "The test to run (--list), or several: latency,bw,allreduce");
   app.add_option("placement", words.placement,
                  "Memory of rank 0 and of rank 1 (of the lower and the upper half of the pairs; of rank 0 and of all "
-                 "others): H host, D device, M (MD, MH) managed or shared, P pinned host; with -d the default is D D")
+                 "others): H host, D device, M (MD, MH) managed or shared, P pinned host; with -d the default is D D. "
+                 "Several, one after the other: D:D,H:D")
       ->expected(0, kManyWords);
   app.add_option("-d,--accelerator", options.device, "Device module to take memory from (--list-devices)");
   app.add_option("--module-path", options.module_dir, "Folder with the device modules (default: ../lib/sluice)");
@@ -118,12 +120,13 @@ void declare_how(Command &command, Options &options) {
                  "So many sets of buffers in turn, or auto: over more memory than caches hold (default 1)");
   app.add_flag("--cold", options.is_cold,
                "New memory for each iteration, made and touched outside of the timed part; memory growth in a column");
-  app.add_flag("-c,--validation", command.wants_check, "The same as --check all");
-  app.add_option("--check", words.check, "all | some | none: untimed iterations in which every byte is checked");
+  declare_check_options(app, words.check);
   app.add_flag("-f,--full", options.is_full, "More columns: largest, deviation, samples");
   app.add_option("-z,--tail-lat", words.percentiles, "-z50,90,99: columns with these percentiles");
+  app.add_flag("--samples", options.wants_samples, "With --json: each sample, in the order in which they were taken");
   app.add_option("--json", options.json_path, "Write the results to this file as well (several tests: to this folder)");
   app.add_option("--csv", options.csv_path, "The same as comma-separated values");
+  app.add_flag("--progress", options.wants_progress, "Say on stderr which size is measured, terminal or not");
   declare_family_options(app, words.family);
 }
 
@@ -149,9 +152,6 @@ void interpret_placement(const Words &words, Options &options) {
     options.placement.fill(parse_placement(words.placement[0]));
   } else {
     throw OptionError("placement needs two words, for rank 0 and rank 1, such as D D");
-  }
-  if (test.is_host_only && options.has_device_side()) {
-    throw OptionError(fmt::format("{} measures host memory only, so far", test.name));
   }
   if (options.device.empty() && (test.needs_device || options.has_device_side())) {
     throw OptionError(fmt::format("{} needs a device module here: give -d <name>; --list-devices names them",
@@ -187,20 +187,6 @@ void interpret_route(const Command &command, Options &options) {
   };
   if (options.route != Route::direct && !is_staged(options.placement[0]) && !is_staged(options.placement[1])) {
     throw OptionError("--naive and --compare-naive need a side in device or managed memory (-d <name>, D or M)");
-  }
-}
-
-void interpret_check(const Command &command, Options &options) {
-  const std::string &word = command.words.check;
-  if (word == "all" || (word.empty() && command.wants_check)) {
-    options.check = CheckMode::all;
-  } else if (word == "none") {
-    options.check = CheckMode::none;
-  } else if (!word.empty() && word != "some") {
-    throw OptionError(fmt::format("--check: '{}' is unknown: all, some or none", word));
-  }
-  if (command.wants_check && options.check != CheckMode::all) {
-    throw OptionError("-c means --check all; give one of them");
   }
 }
 
@@ -303,7 +289,8 @@ void interpret(const Command &command, std::span<const TestInfo> tests, Options 
       interpret_family(command.words.family, options.test->has_operation ? ElementType::int32 : ElementType::bytes);
   interpret_placement(command.words, options);
   interpret_route(command, options);
-  interpret_check(command, options);
+  interpret_window(command.words.family.window, options);
+  interpret_check(command.words.check, options);
   interpret_percentiles(command.words.percentiles, options);
   interpret_sizes(command.words, options);
   require_message_options(options);
@@ -317,19 +304,36 @@ std::string file_in(const std::string &folder, const std::string &test, const ch
   return folder.empty() ? "" : fmt::format("{}/{}.{}", folder, test, suffix);
 }
 
+// The words of each placement: those that stand there, or pairs "D:D,H:D".
+std::vector<std::vector<std::string>> placements_of(const std::vector<std::string> &words) {
+  if (words.size() != 1 || words.front().find(':') == std::string::npos) {
+    return {words};
+  }
+  std::vector<std::vector<std::string>> placements;
+  for (const std::string &pair : CLI::detail::split(words.front(), ',')) {
+    placements.push_back(CLI::detail::split(pair, ':'));
+  }
+  return placements;
+}
+
 // common: what the command line said to all tests alike.
 std::vector<Options> interpret_all(Command &command, std::span<const TestInfo> tests, const Options &common) {
   const std::vector<std::string> names = CLI::detail::split(command.words.test, ',');
   std::vector<Options> runs;
+  const std::vector<std::vector<std::string>> placements = placements_of(command.words.placement);
   for (const std::string &name : names) {
-    command.words.test = name;
-    Options options = common;
-    interpret(command, tests, options);
-    if (names.size() > 1) {
-      options.json_path = file_in(options.json_path, name, "json");
-      options.csv_path = file_in(options.csv_path, name, "csv");
+    for (const std::vector<std::string> &placement : placements) {
+      command.words.test = name;
+      command.words.placement = placement;
+      Options options = common;
+      interpret(command, tests, options);
+      if (names.size() * placements.size() > 1) {
+        const std::string file = placements.size() > 1 ? fmt::format("{}.{}", name, fmt::join(placement, "-")) : name;
+        options.json_path = file_in(options.json_path, file, "json");
+        options.csv_path = file_in(options.csv_path, file, "csv");
+      }
+      runs.push_back(std::move(options));
     }
-    runs.push_back(std::move(options));
   }
   return runs;
 }

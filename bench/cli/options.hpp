@@ -39,6 +39,13 @@ enum class NaiveStaging { pageable, pinned };
 
 enum class CheckMode { none, some, all };
 
+// Who compares data in device memory with what it should be.
+enum class CheckPlace {
+  either,  // the device where it has a kernel for that, else the host
+  device,
+  host  // on a copy
+};
+
 struct Options {
   Action action = Action::measure;
   std::string help_text;  // filled for Action::help
@@ -62,6 +69,7 @@ struct Options {
   Route route = Route::direct;
   ByHand by_hand = ByHand::staging;
   NaiveStaging naive_staging = NaiveStaging::pageable;
+  CheckPlace check_place = CheckPlace::either;
   DeviceBinding binding;
   bool is_oversubscribed = false;  // several ranks may share a device
   bool is_forced = false;          // pass device memory to an MPI that does not say it can take it
@@ -70,9 +78,13 @@ struct Options {
 
   CheckMode check = CheckMode::some;
   bool is_full = false;
+  bool wants_progress = false;      // also where stderr is no terminal
+  bool wants_samples = false;       // each time in the JSON
   std::vector<double> percentiles;  // further columns, 0 < p <= 100
   std::string json_path;            // empty: no JSON
   std::string csv_path;
+  std::size_t run_number = 1;  // of n_runs that one command line asks for
+  std::size_t n_runs = 1;
 
   // True when a buffer of any rank comes from a device runtime.
   bool has_device_side() const { return placement[0] != SLUICE_MEMORY_HOST || placement[1] != SLUICE_MEMORY_HOST; }
@@ -82,8 +94,8 @@ struct Options {
 // Throws OptionError with one line that says what is wrong and what is allowed.
 Options parse_options(const std::vector<std::string> &arguments, std::span<const TestInfo> tests);
 
-// The same for a test word that may hold several names with commas between them: the options of each, in that order.
-// --json and --csv then name a folder, in which each test has a file of its own.
+// The same for a test word that may hold several names with commas between them, and a placement word of several pairs:
+// the options of each, in that order. --json and --csv then name a folder, in which each run has a file of its own.
 std::vector<Options> parse_runs(const std::vector<std::string> &arguments, std::span<const TestInfo> tests);
 
 // The word of what is done by hand, as a series' name: "naive" or "packed".

@@ -35,7 +35,6 @@ struct TestInfo {
   std::uint64_t size_step = 1;     // sizes are multiples of it: bytes of an element
   std::string default_range = {};  // as -m takes it; empty: 1:4M, starting at min_size
   bool has_placement = true;       // takes the words H D M P
-  bool is_host_only = false;       // has no device form yet
   bool needs_device = false;       // means nothing without -d
   bool needs_threads = false;      // several threads of a rank call MPI
   bool has_large_counts = false;   // takes --large-count
@@ -43,6 +42,7 @@ struct TestInfo {
   bool has_fresh_memory = false;   // takes --cold and --rotate
   bool has_element_type = false;   // takes -T
   bool has_operation = false;      // takes --op
+  bool has_overlap = false;        // something is computed meanwhile: takes --compute
   std::function<void(Session &)> run = {};
 };
 

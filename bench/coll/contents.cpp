@@ -53,6 +53,17 @@ void Contents::poison(std::span<std::byte> buffer, const std::vector<Block> &blo
   complement(buffer);
 }
 
+Expectations Contents::expectations(const std::vector<Block> &blocks) const {
+  const std::uint64_t n_bytes = element_bytes(type);
+  Expectations all;
+  for (const Block &block : blocks) {
+    const sluice_check_source_t source =
+        is_reduction ? numbers_for(block, *this).source() : bytes_for(block, iteration).source();
+    all.push_back({block.begin * n_bytes, block.n * n_bytes, source, is_reduction ? block.element * n_bytes : 0});
+  }
+  return all;
+}
+
 std::string Contents::find_error(std::span<const std::byte> buffer, const std::vector<Block> &blocks) const {
   return for_each_block(
       buffer, blocks, element_bytes(type), [&](std::size_t i, const Block &block, std::span<const std::byte> bytes) {

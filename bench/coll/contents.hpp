@@ -10,6 +10,7 @@
 
 #include "bench/cli/family_options.hpp"
 #include "bench/coll/collective.hpp"
+#include "bench/memory/expectation.hpp"
 
 namespace sluice::bench {
 
@@ -27,6 +28,8 @@ struct Contents {
   void fill(std::span<std::byte> buffer, const std::vector<Block> &blocks) const;
   // Differs in every byte from what must arrive.
   void poison(std::span<std::byte> buffer, const std::vector<Block> &blocks) const;
+  // What fill() writes, as a device computes it.
+  Expectations expectations(const std::vector<Block> &blocks) const;
   // The first wrong element: "block 2 (rank 2), offset 17: expected 0x3f, got 0x00"; "" when every one is right.
   std::string find_error(std::span<const std::byte> buffer, const std::vector<Block> &blocks) const;
 };

@@ -141,11 +141,13 @@ void Exchange::prepare(std::uint64_t iteration, std::vector<std::byte> &scratch)
 std::string Exchange::verify(std::uint64_t iteration, std::vector<std::byte> &scratch) const {
   const Contents data = contents(iteration);
   const std::string wrong = recv_.examine(
+      data.expectations(layout_.recv),
       [&](std::span<const std::byte> message) { return data.find_error(message, layout_.recv); }, scratch);
   if (!wrong.empty()) {
     return fmt::format("received {}", wrong);
   }
   const std::string changed = send_.examine(
+      data.expectations(layout_.send),
       [&](std::span<const std::byte> message) { return data.find_error(message, layout_.send); }, scratch);
   return changed.empty() ? "" : fmt::format("the send buffer was changed, {}", changed);
 }

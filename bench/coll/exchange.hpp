@@ -32,6 +32,9 @@ class Exchange {
   Exchange &operator=(const Exchange &) = delete;
   ~Exchange();
 
+  // Of its messages, sent and received.
+  std::uint64_t size_bytes() const { return send_.size_bytes() + recv_.size_bytes(); }
+
   // Writes what iteration `iteration` sends, and poisons what it receives.
   void prepare(std::uint64_t iteration, std::vector<std::byte> &scratch);
   // The first wrong element of what was received, of what was sent, and of the guards; "" when all are right.

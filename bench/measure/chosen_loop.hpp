@@ -14,6 +14,13 @@ inline Loop chosen_loop(const Options &options, const Loop &defaults) {
   return {options.warmup.value_or(defaults.warmup), options.iterations.value_or(defaults.iterations), options.batch};
 }
 
+// --cold: making memory takes far longer than a message.
+inline Loop cold_loop(const Loop &usual) {
+  constexpr std::uint64_t kMostWarmups = 2;
+  constexpr std::uint64_t kMostIterations = 100;
+  return {std::min(usual.warmup, kMostWarmups), std::min(usual.iterations, kMostIterations)};
+}
+
 // Untimed iterations in which every element is looked at.
 inline std::uint64_t checked_iterations(CheckMode mode, std::uint64_t timed_iterations) {
   constexpr std::uint64_t kSomeIterations = 4;

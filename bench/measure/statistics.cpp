@@ -40,9 +40,10 @@ std::pair<double, double> interval_of_median(const std::vector<double> &sorted) 
 }  // namespace
 
 Summary summarise(std::vector<double> samples, std::span<const double> percentiles) {
+  Summary summary;
+  summary.samples = samples;
   std::sort(samples.begin(), samples.end());
   const auto n = static_cast<double>(samples.size());
-  Summary summary;
   summary.n_samples = samples.size();
   summary.mean = std::accumulate(samples.begin(), samples.end(), 0.0) / n;
   summary.median = middle_of(samples);
@@ -78,6 +79,9 @@ Summary rate_of(const Summary &times_us, double bytes) {
   rates.stddev = times_us.mean > 0 ? rates.mean * times_us.stddev / times_us.mean : 0.0;
   for (const double time_us : times_us.percentiles) {
     rates.percentiles.push_back(rate(time_us));
+  }
+  for (const double time_us : times_us.samples) {
+    rates.samples.push_back(rate(time_us));
   }
   return rates;
 }

@@ -22,6 +22,7 @@ struct Summary {
   double median_low = 0;            // 95 % interval of the median, from the order of the samples alone;
   double median_high = 0;           // with fewer than six samples: smallest and largest
   std::vector<double> percentiles;  // in the order asked for
+  std::vector<double> samples;      // all of them, as they came
 };
 
 // Summarises times in any unit. samples: at least one. percentiles: above 0, up to 100; nearest rank.

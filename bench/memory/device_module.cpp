@@ -7,18 +7,21 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <mutex>
+#include <string_view>
 
 namespace sluice::bench {
 namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char *kPrefix = "libsluice_backend_";
+// Backends, and modules that only lend memory to programs.
+constexpr std::array<std::string_view, 2> kPrefixes{"libsluice_backend_", "libsluice_memory_"};
 constexpr const char *kSuffix = ".so";
 constexpr int kWarningLevel = 1;
 
@@ -69,8 +72,17 @@ std::string failure_text(const sluice_backend_t &table, sluice_result_t result) 
   return has_native ? fmt::format("{}: {}", result_name(result), native) : result_name(result);
 }
 
-const sluice_backend_t *open_table(const std::string &dir, const std::string &name) {
-  const std::string path = fmt::format("{}/{}{}{}", dir, kPrefix, name, kSuffix);
+struct Tables {
+  const sluice_backend_t *table;
+  const sluice_probe_t *probe;  // null: none that fits
+};
+
+Tables open_tables(const std::string &dir, const std::string &name) {
+  std::string path;
+  for (const std::string_view prefix : kPrefixes) {
+    path = fmt::format("{}/{}{}{}", dir, prefix, name, kSuffix);
+    if (fs::exists(path)) break;
+  }
   if (!fs::exists(path)) {
     const std::vector<std::string> names = query_module_names(dir);
     throw DeviceError(
@@ -85,7 +97,10 @@ const sluice_backend_t *open_table(const std::string &dir, const std::string &na
   if (query_table == nullptr) {
     throw DeviceError(fmt::format("{} is no device module: it has no {}", path, SLUICE_BACKEND_TABLE_SYMBOL));
   }
-  return query_table();
+  const auto query_probe = reinterpret_cast<sluice_probe_fn>(::dlsym(handle, SLUICE_PROBE_SYMBOL));
+  const sluice_probe_t *probe = query_probe != nullptr ? query_probe() : nullptr;
+  const bool is_fit = probe != nullptr && probe->api_version == SLUICE_PROBE_API_VERSION;
+  return {query_table(), is_fit ? probe : nullptr};
 }
 
 void require_fit(const sluice_backend_t &table, const std::string &name) {
@@ -112,16 +127,20 @@ std::vector<std::string> query_module_names(const std::string &dir) {
   std::error_code error;
   for (const fs::directory_entry &entry : fs::directory_iterator(dir, error)) {
     const std::string file = entry.path().filename().string();
-    if (file.starts_with(kPrefix) && file.ends_with(kSuffix)) {
-      names.push_back(file.substr(std::strlen(kPrefix), file.size() - std::strlen(kPrefix) - std::strlen(kSuffix)));
+    for (const std::string_view prefix : kPrefixes) {
+      if (file.starts_with(prefix) && file.ends_with(kSuffix)) {
+        names.push_back(file.substr(prefix.size(), file.size() - prefix.size() - std::strlen(kSuffix)));
+      }
     }
   }
   std::sort(names.begin(), names.end());
   return names;
 }
 
-DeviceModule::DeviceModule(const std::string &dir, const std::string &name)
-    : name_(name), table_(open_table(dir, name)) {
+DeviceModule::DeviceModule(const std::string &dir, const std::string &name) : name_(name) {
+  const Tables tables_of_module = open_tables(dir, name);
+  table_ = tables_of_module.table;
+  probe_ = tables_of_module.probe;
   require_fit(*table_, name);
   {
     const std::lock_guard lock(tables_mutex);
@@ -181,6 +200,13 @@ void *DeviceModule::allocate_host(std::uint64_t size_bytes, std::size_t alignmen
 
 std::string DeviceModule::release_host(void *memory) noexcept {
   return table_->host_free(device_, memory) == SLUICE_SUCCESS ? "" : table_->last_error();
+}
+
+std::optional<std::uint64_t> DeviceModule::query_memory_in_use() const {
+  std::uint64_t size_bytes = 0;
+  const bool is_told = probe_ != nullptr && probe_->memory_in_use != nullptr &&
+                       probe_->memory_in_use(device_, &size_bytes) == SLUICE_SUCCESS;
+  return is_told ? std::optional(size_bytes) : std::nullopt;
 }
 
 void DeviceModule::synchronize() {

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Device memory by name. The device modules that lie beside the program (lib/sluice/libsluice_backend_<name>.so) are
-// used for nothing but what a program would do with the vendor's runtime: choose a device, allocate, copy.
+// Device memory by name. The device modules that lie beside the program (lib/sluice/libsluice_backend_<name>.so,
+// and libsluice_memory_<name>.so of runtimes whose memory only programs use) are used for nothing but what a program
+// would do with the vendor's runtime: choose a device, allocate, copy.
 #pragma once
 
 #include <sluice/backend.h>
+#include <sluice/probe.h>
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -65,6 +68,14 @@ class DeviceModule {
   // Waits until the selected device is idle. Throws DeviceError.
   void synchronize();
 
+  // What the module tells benchmarks; null when it tells nothing.
+  const sluice_probe_t *probe() const { return probe_; }
+  // Memory of the selected device that is in use; none when nobody tells.
+  std::optional<std::uint64_t> query_memory_in_use() const;
+  // Whether data in memory of the selected device are checked by a kernel of it. prove_device_check() comes first.
+  void check_on_device(bool is_wanted) { is_checking_on_device_ = is_wanted; }
+  bool is_checking_on_device() const { return is_checking_on_device_; }
+
   // The rest of the contract, for owners of what it makes (device_queue.hpp).
   const sluice_backend_t &table() const { return *table_; }
   // Throws DeviceError with the native text unless the result is SLUICE_SUCCESS. Hot.
@@ -79,8 +90,10 @@ class DeviceModule {
 
   std::string name_;
   const sluice_backend_t *table_ = nullptr;
+  const sluice_probe_t *probe_ = nullptr;
   std::int32_t n_devices_ = 0;
   std::int32_t device_ = -1;
+  bool is_checking_on_device_ = false;
 };
 
 }  // namespace sluice::bench

@@ -22,10 +22,20 @@ void DeviceQueue::enqueue(std::span<const sluice_copy_t> copies) {
   module_.require(module_.table().enqueue_copies(queue_, copies.data(), copies.size()), "enqueueing of copies");
 }
 
+void DeviceQueue::enqueue(const sluice_reduction_t &reduction) {
+  const auto enqueue_reduction = module_.table().enqueue_reduction;
+  if (enqueue_reduction == nullptr) throw DeviceError("this backend does not reduce on the device (group `reduce`)");
+  module_.require(enqueue_reduction(queue_, &reduction), "enqueueing of a reduction");
+}
+
 void DeviceQueue::wait() {
   std::uint64_t ticket = 0;
   module_.require(module_.table().enqueue_ticket(queue_, &ticket), "enqueueing of a ticket");
   module_.require(module_.table().wait_ticket(queue_, ticket), "wait for queued copies");
+}
+
+void DeviceQueue::copy(void *dst, const void *src, std::uint64_t size_bytes) {
+  module_.require(module_.table().copy(queue_, dst, src, size_bytes), "copy in a queue");
 }
 
 }  // namespace sluice::bench

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A queue of the selected device, as a program would have one of its own: batches of copies.
+// A queue of the selected device, as a program would have one of its own: batches of copies, and reductions.
 #pragma once
 
 #include <sluice/backend.h>
 
+#include <cstdint>
 #include <span>
 
 #include "bench/memory/device_module.hpp"
@@ -21,8 +22,12 @@ class DeviceQueue {
 
   // Returns before the copies are done; addresses as sluice_backend_t::enqueue_copies takes them. Hot.
   void enqueue(std::span<const sluice_copy_t> copies);
+  // The same for a reduction; a module without the group `reduce` gives an error.
+  void enqueue(const sluice_reduction_t &reduction);
   // Blocks until everything enqueued is done. Hot.
   void wait();
+  // One copy, begun and finished, by the way that the module found fastest (sluice_backend_t::copy). Hot.
+  void copy(void *dst, const void *src, std::uint64_t size_bytes);
 
  private:
   DeviceModule &module_;

@@ -2,28 +2,42 @@
 // A message's memory with guard bytes on both sides and in its gaps.
 #include "bench/memory/message_buffer.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <numeric>
 
 namespace sluice::bench {
 namespace {
 
 // Data that no message carries: its rank is none. A guard byte depends on its place in the buffer.
+Pattern guard_pattern() {
+  return {0x7fU, 0, ~std::uint64_t{0}};
+}
+
 std::byte guard_at(std::uint64_t place) {
   static const std::array<std::byte, MessageBuffer::kGuardBytes> bytes = [] {
     std::array<std::byte, MessageBuffer::kGuardBytes> guard{};
-    Pattern(0x7fU, 0, ~std::uint64_t{0}).fill(guard);
+    guard_pattern().fill(guard);
     return guard;
   }();
   return bytes[place % bytes.size()];
+}
+
+// Positions in it are places in the buffer.
+sluice_check_source_t guard_source() {
+  sluice_check_source_t source = guard_pattern().source();
+  source.repeat_words = MessageBuffer::kGuardBytes / sizeof(std::uint64_t);
+  return source;
 }
 
 }  // namespace
 
 MessageBuffer::MessageBuffer(DeviceModule *module, sluice_memory_kind_t kind, const MessageLayout &layout)
     : module_(module),
-      is_host_(kind == SLUICE_MEMORY_HOST),
+      kind_(kind),
       size_bytes_(layout.size_bytes),
       stretches_(stretches_of(layout)),
       buffer_(Buffer::program_memory(module, kind, layout.extent_bytes + 2 * kGuardBytes)) {}
@@ -74,7 +88,7 @@ void MessageBuffer::write(std::vector<std::byte> &scratch) {
       done = place.end();
     }
     guard_until(stretch.end);
-    if (is_host_) {
+    if (kind_ == SLUICE_MEMORY_HOST) {
       std::memcpy(buffer_.data() + stretch.begin, image.data(), image.size());
     } else {
       module_->copy(buffer_.data() + stretch.begin, image.data(), image.size());
@@ -86,7 +100,7 @@ std::optional<Mismatch> MessageBuffer::read(std::vector<std::byte> &scratch) con
   std::optional<Mismatch> wrong;
   for (const Stretch &stretch : stretches_) {
     const std::span<std::byte> image = image_in(scratch, stretch);
-    if (is_host_) {
+    if (kind_ == SLUICE_MEMORY_HOST) {
       std::memcpy(image.data(), buffer_.data() + stretch.begin, image.size());
     } else {
       module_->copy(image.data(), buffer_.data() + stretch.begin, image.size());
@@ -135,14 +149,77 @@ std::optional<Mismatch> MessageBuffer::verify(const Pattern &pattern, std::vecto
   return bad_guard;
 }
 
-std::string MessageBuffer::examine(const std::function<std::string(std::span<const std::byte>)> &reader,
+std::string MessageBuffer::find_error(const Pattern &pattern, std::vector<std::byte> &scratch) const {
+  return examine(
+      {{0, size_bytes_, pattern.source(), 0}},
+      [&](std::span<const std::byte> message) { return pattern.find_error(message); }, scratch);
+}
+
+bool MessageBuffer::is_checked_by_device() const {
+  return (kind_ == SLUICE_MEMORY_DEVICE || kind_ == SLUICE_MEMORY_SHARED) && module_->is_checking_on_device();
+}
+
+// Guards and message from the first byte of each stretch to its last.
+CheckPlan MessageBuffer::plan_for(const Expectations &expected) const {
+  CheckPlan plan;
+  const std::uint32_t guard = plan.add_source(guard_source());
+  const std::uint32_t first = guard + 1;
+  for (const Expectation &part : expected) {
+    plan.add_source(part.source);
+  }
+  for (const Stretch &stretch : stretches_) {
+    std::uint64_t done = stretch.begin;
+    for (const Place &place : stretch.places) {
+      plan.add(done, place.begin - done, guard, done);
+      for (std::uint32_t i = 0; i < expected.size(); ++i) {
+        const Expectation &part = expected[i];
+        const std::uint64_t begin = std::max(part.begin, place.position);
+        const std::uint64_t end = std::min(part.begin + part.size_bytes, place.position + place.size_bytes);
+        if (begin < end) {
+          plan.add(place.begin + (begin - place.position), end - begin, first + i,
+                   part.position + (begin - part.begin));
+        }
+      }
+      done = place.end();
+    }
+    plan.add(done, stretch.end - done, guard, done);
+  }
+  return plan;
+}
+
+std::string MessageBuffer::examine(const Expectations &expected,
+                                   const std::function<std::string(std::span<const std::byte>)> &reader,
                                    std::vector<std::byte> &scratch) const {
+  std::optional<std::uint64_t> wrong_place;
+  if (is_checked_by_device()) {
+    const CheckPlan plan = plan_for(expected);
+    const std::uint64_t n_bytes =
+        std::accumulate(stretches_.begin(), stretches_.end(), std::uint64_t{0},
+                        [](std::uint64_t sum, const Stretch &stretch) { return sum + (stretch.end - stretch.begin); });
+    if (plan.n_bytes() != n_bytes) {
+      throw DeviceError(fmt::format("a check on the device would see {} of {} bytes", plan.n_bytes(), n_bytes));
+    }
+    wrong_place = find_wrong_byte(*module_, buffer_.data(), buffer_.size_bytes(), plan);
+    if (!wrong_place) {
+      return "";
+    }
+  }
+  std::string wrong = examine_on_host(reader, scratch);
+  if (wrong.empty() && wrong_place) {
+    wrong = fmt::format("offset {}: the device reads a wrong byte, and a copy of it to the host is right",
+                        static_cast<std::int64_t>(*wrong_place) - static_cast<std::int64_t>(kGuardBytes));
+  }
+  return wrong;
+}
+
+std::string MessageBuffer::examine_on_host(const std::function<std::string(std::span<const std::byte>)> &reader,
+                                           std::vector<std::byte> &scratch) const {
   const auto bad_guard = read(scratch);
   std::string wrong = reader(std::span(scratch).first(size_bytes_));
-  if (!wrong.empty()) {
-    return wrong;
+  if (wrong.empty() && bad_guard) {
+    wrong = describe(*bad_guard, extent_bytes());
   }
-  return bad_guard ? describe(*bad_guard, extent_bytes()) : "";
+  return wrong;
 }
 
 std::string describe(const Mismatch &mismatch, std::uint64_t extent_bytes) {

@@ -11,6 +11,8 @@
 #include <vector>
 
 #include "bench/memory/buffer.hpp"
+#include "bench/memory/device_check.hpp"
+#include "bench/memory/expectation.hpp"
 #include "bench/memory/message_layout.hpp"
 #include "bench/memory/pattern.hpp"
 
@@ -41,10 +43,17 @@ class MessageBuffer {
   // The same with contents that `writer` puts into host memory of the message's size, without gaps.
   void store(const std::function<void(std::span<std::byte>)> &writer, std::vector<std::byte> &scratch);
   // Shows `reader` the message without gaps and then looks at the guards: what the reader found wrong, or which guard
-  // byte is; "".
-  std::string examine(const std::function<std::string(std::span<const std::byte>)> &reader,
+  // byte is; "". Where data are checked by the device (DeviceModule::check_on_device), a kernel compares message and
+  // guards with `expected` first, in place; the reader then says what is wrong only when something is.
+  std::string examine(const Expectations &expected,
+                      const std::function<std::string(std::span<const std::byte>)> &reader,
                       std::vector<std::byte> &scratch) const;
-  // Compares message and guards with what they should be; the first byte that differs.
+  // The same by the reader alone, for contents that no expectation describes.
+  std::string examine_on_host(const std::function<std::string(std::span<const std::byte>)> &reader,
+                              std::vector<std::byte> &scratch) const;
+  // The same for one pattern.
+  std::string find_error(const Pattern &pattern, std::vector<std::byte> &scratch) const;
+  // On the host: compares message and guards with what they should be; the first byte that differs.
   std::optional<Mismatch> verify(const Pattern &pattern, std::vector<std::byte> &scratch) const;
 
  private:
@@ -66,11 +75,13 @@ class MessageBuffer {
   // The image of a stretch behind the message in scratch.
   std::span<std::byte> image_in(std::vector<std::byte> &scratch, const Stretch &stretch) const;
   void write(std::vector<std::byte> &scratch);
+  bool is_checked_by_device() const;
+  CheckPlan plan_for(const Expectations &expected) const;
   // Gathers the message at the beginning of scratch; the first guard byte that is wrong.
   std::optional<Mismatch> read(std::vector<std::byte> &scratch) const;
 
   DeviceModule *module_;
-  bool is_host_;
+  sluice_memory_kind_t kind_;
   std::uint64_t size_bytes_;
   std::vector<Stretch> stretches_;
   Buffer buffer_;

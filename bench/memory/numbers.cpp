@@ -110,6 +110,22 @@ void Numbers::poison(std::span<std::byte> bytes, std::uint64_t first) const {
   complement(bytes);
 }
 
+sluice_check_source_t Numbers::source() const {
+  const std::int64_t modulus = modulus_of(type_, ranks_.n_all);
+  sluice_check_source_t source{};
+  source.step = 37 * iteration_ % static_cast<std::uint64_t>(modulus);
+  source.element_bytes = static_cast<std::uint32_t>(element_bytes(type_));
+  source.is_floating = type_ == ElementType::float32 || type_ == ElementType::float64 ? 1 : 0;
+  source.fold = operation_ == Operation::max   ? SLUICE_CHECK_FOLD_MAX
+                : operation_ == Operation::min ? SLUICE_CHECK_FOLD_MIN
+                                               : SLUICE_CHECK_FOLD_SUM;
+  source.first_rank = static_cast<std::uint32_t>(ranks_.first_rank);
+  source.n_ranks = static_cast<std::uint32_t>(ranks_.n_ranks);
+  source.modulus = static_cast<std::uint32_t>(modulus);
+  source.half = type_ == ElementType::bytes ? 0 : static_cast<std::uint32_t>(modulus / 2);
+  return source;
+}
+
 std::string Numbers::find_error(std::span<const std::byte> bytes, std::uint64_t first) const {
   const std::size_t n = element_bytes(type_);
   for (std::size_t offset = 0; offset < bytes.size(); offset += n) {

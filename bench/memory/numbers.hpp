@@ -6,6 +6,8 @@
 // with m at most 1021 (a prime), and so small that the sum over all ranks is exact in the type.
 #pragma once
 
+#include <sluice/check.h>
+
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -35,6 +37,8 @@ class Numbers {
   void poison(std::span<std::byte> bytes, std::uint64_t first) const;
   // "" when every bit is right, else which element (counted from `first`) is wrong and how.
   std::string find_error(std::span<const std::byte> bytes, std::uint64_t first) const;
+  // The same numbers as a device computes them; position 0 is element 0.
+  sluice_check_source_t source() const;
 
  private:
   std::uint64_t bits_at(std::uint64_t element) const;

@@ -75,6 +75,13 @@ std::optional<std::uint64_t> Pattern::find_mismatch(std::span<const std::byte> b
   return std::nullopt;
 }
 
+sluice_check_source_t Pattern::source() const {
+  sluice_check_source_t source{};
+  source.seed = seed_;
+  source.step = step_;
+  return source;
+}
+
 std::string Pattern::find_error(std::span<const std::byte> bytes) const {
   const auto position = find_mismatch(bytes);
   return position ? describe({static_cast<std::int64_t>(*position), at(*position), bytes[*position]}) : "";

@@ -7,6 +7,8 @@
 // that is shifted or taken from another message differs in 255 of 256 bytes.
 #pragma once
 
+#include <sluice/check.h>
+
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -44,6 +46,8 @@ class Pattern {
   std::optional<std::uint64_t> find_mismatch(std::span<const std::byte> bytes) const;
   // The same as a text: "" when all are right.
   std::string find_error(std::span<const std::byte> bytes) const;
+  // The same data as a device computes them.
+  sluice_check_source_t source() const;
 
  private:
   std::uint64_t word_at(std::uint64_t word) const;

@@ -4,6 +4,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <fstream>
 
 namespace sluice::bench {
@@ -27,6 +28,13 @@ std::uint64_t query_largest_cache_bytes() {
     }
   }
   return 0;
+}
+
+std::uint64_t sets_beyond_caches(std::uint64_t set_bytes) {
+  constexpr std::uint64_t kSmallestSpan = std::uint64_t{128} << 20;
+  constexpr std::uint64_t kMostSets = 1024;
+  const std::uint64_t span = std::max(2 * query_largest_cache_bytes(), kSmallestSpan);
+  return std::clamp<std::uint64_t>(span / std::max<std::uint64_t>(set_bytes, 1), 2, kMostSets);
 }
 
 }  // namespace sluice::bench

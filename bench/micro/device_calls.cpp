@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // launch, event, synchronize, query_pointer, ipc_export, ipc_open: what single calls of a device's runtime cost,
-// without a message, as the device module makes them. Rank 0 measures.
+// without a message, as the device module makes them. Rank 0 measures. trigger: trigger.cpp.
 #include <fmt/format.h>
 
 #include <array>

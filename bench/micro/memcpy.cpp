@@ -50,8 +50,8 @@ std::string check_copies(DeviceModule &module, MessageBuffer &device, const Buff
   device.poison(pattern, scratch);
   pattern.fill(bytes);
   module.copy(device.data(), host.data(), size);
-  if (const auto wrong = device.verify(pattern, scratch)) {
-    return fmt::format("host to device, {}", describe(*wrong, size));
+  if (const std::string wrong = device.find_error(pattern, scratch); !wrong.empty()) {
+    return fmt::format("host to device, {}", wrong);
   }
   pattern.poison(bytes);
   module.copy(host.data(), device.data(), size);

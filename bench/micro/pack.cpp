@@ -69,8 +69,8 @@ class PackRun {
   }
 
   std::string compare(const char *what, const MessageBuffer &buffer, const Pattern &pattern) {
-    const auto wrong = buffer.verify(pattern, scratch_);
-    return wrong ? fmt::format("{}, {}", what, describe(*wrong, buffer.extent_bytes())) : "";
+    const std::string wrong = buffer.find_error(pattern, scratch_);
+    return wrong.empty() ? "" : fmt::format("{}, {}", what, wrong);
   }
 
   template <class Body>

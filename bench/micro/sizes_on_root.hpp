@@ -10,21 +10,27 @@
 
 namespace sluice::bench {
 
-// `measure` gives rank 0 the row of a size; an exception or a failed check of it reaches all ranks. Collective over the
-// world.
+// `measure` gives rank 0 the row of `size`; an exception or a failed check of it reaches all ranks. Collective over the
+// world; no rank leaves before rank 0 has measured.
+template <typename Measure>
+void measure_size_on_root(Session &session, std::uint64_t size, Measure measure) {
+  Row row;
+  row.size_bytes = size;
+  const std::string error = error_of([&] {
+    if (session.world().is_root()) {
+      row = measure(size);
+    }
+  });
+  session.world().agree(text_with_size(size, error));
+  row.check.failure = session.world().first_error(row.check.failure);
+  session.add(std::move(row));
+}
+
+// The same for each of the sizes asked for.
 template <typename Measure>
 void measure_sizes_on_root(Session &session, Measure measure) {
   for (const std::uint64_t size : session.options().sizes) {
-    Row row;
-    row.size_bytes = size;
-    const std::string error = error_of([&] {
-      if (session.world().is_root()) {
-        row = measure(size);
-      }
-    });
-    session.world().agree(text_with_size(size, error));
-    row.check.failure = session.world().first_error(row.check.failure);
-    session.add(std::move(row));
+    measure_size_on_root(session, size, measure);
   }
 }
 

@@ -78,13 +78,15 @@ std::string SizeSetup::verify(std::uint64_t iteration, std::vector<std::byte> &s
   }
   for (std::size_t slot = 0; slot < recv_.size(); ++slot) {
     const Lane &lane = traffic_.recv[slot];
-    if (const auto wrong = recv_[slot].verify(sent_by(lane.peer, iteration, lane), scratch)) {
-      return fmt::format("received message {}, {}", slot, describe(*wrong, recv_[slot].extent_bytes()));
+    const std::string wrong = recv_[slot].find_error(sent_by(lane.peer, iteration, lane), scratch);
+    if (!wrong.empty()) {
+      return fmt::format("received message {}, {}", slot, wrong);
     }
   }
   for (std::size_t slot = 0; slot < send_.size(); ++slot) {
-    if (const auto wrong = send_[slot].verify(sent_by(rank_, iteration, traffic_.send[slot]), scratch)) {
-      return fmt::format("sent message {} was changed, {}", slot, describe(*wrong, send_[slot].extent_bytes()));
+    const std::string wrong = send_[slot].find_error(sent_by(rank_, iteration, traffic_.send[slot]), scratch);
+    if (!wrong.empty()) {
+      return fmt::format("sent message {} was changed, {}", slot, wrong);
     }
   }
   return "";

@@ -3,12 +3,13 @@
 #include "bench/p2p/sweep.hpp"
 
 #include <algorithm>
-#include <limits>
+#include <optional>
 
 #include "bench/measure/chosen_loop.hpp"
 #include "bench/measure/in_turns.hpp"
 #include "bench/memory/process_memory.hpp"
 #include "bench/mpi/agreed_stop.hpp"
+#include "bench/mpi/memory_growth.hpp"
 #include "bench/mpi/rank_samples.hpp"
 #include "bench/p2p/size_setup.hpp"
 #include "bench/report/failure_text.hpp"
@@ -25,22 +26,11 @@ std::size_t checked_window(std::size_t window, std::uint64_t size_bytes) {
   return std::min<std::size_t>(window, std::max<std::uint64_t>(fitting, 1));
 }
 
-// --rotate auto: sets whose messages together are larger than what caches of processors and devices hold. Small
-// messages: as many as are reasonable, which the second cache may hold.
-std::uint64_t sets_beyond_caches(const SetupPlan &plan) {
-  constexpr std::uint64_t kSmallestSpan = std::uint64_t{128} << 20;
-  constexpr std::uint64_t kMostSets = 1024;
-  const std::uint64_t span = std::max(2 * query_largest_cache_bytes(), kSmallestSpan);
+// What the messages of one set of buffers hold.
+std::uint64_t set_bytes(const SetupPlan &plan) {
   const std::uint64_t n_buffers =
       std::min(plan.n_most, plan.traffic.send.size()) + std::min(plan.n_most, plan.traffic.recv.size());
-  return std::clamp<std::uint64_t>(span / std::max<std::uint64_t>(plan.size_bytes * n_buffers, 1), 2, kMostSets);
-}
-
-// Making memory takes far longer than a message.
-Loop cold_loop(const Loop &usual) {
-  constexpr std::uint64_t kMostWarmups = 2;
-  constexpr std::uint64_t kMostIterations = 100;
-  return {std::min(usual.warmup, kMostWarmups), std::min(usual.iterations, kMostIterations)};
+  return plan.size_bytes * n_buffers;
 }
 
 class Sweep {
@@ -49,7 +39,9 @@ class Sweep {
       : session_(session),
         options_(session.options()),
         test_(test),
-        party_{session.world().rank(), session.world().n_ranks()} {}
+        party_{session.world().rank(), session.world().n_ranks()} {
+    if (options_.is_cold) growth_.emplace(session.module());
+  }
 
   void run() {
     session_.begin(columns());
@@ -75,7 +67,7 @@ class Sweep {
     if (has_route(false)) columns.series.emplace_back(name_of(false));
     if (has_route(true)) columns.series.emplace_back(name_of(true));
     columns.extras = test_.extra_columns();
-    if (options_.is_cold) columns.extras.push_back({"host_growth_kib", "Host +KiB"});
+    if (growth_) growth_->add_columns(columns);
     return columns;
   }
 
@@ -135,7 +127,7 @@ class Sweep {
     if (options_.rotate != 0) {
       return options_.rotate;
     }
-    const auto mine = static_cast<double>(sets_beyond_caches(plan));
+    const auto mine = static_cast<double>(sets_beyond_caches(set_bytes(plan)));
     return static_cast<std::uint64_t>(largest_of_ranks({mine}, true).front());
   }
 
@@ -143,7 +135,7 @@ class Sweep {
     SetupPlan plan{row.size_bytes, test_.traffic(party_, test_.window(options_)), 1, false};
     plan.n_most = options_.has_multiple_buffers ? std::max(plan.traffic.send.size(), plan.traffic.recv.size())
                                                 : test_.n_single_buffers;
-    growth_kib_ = -std::numeric_limits<double>::infinity();
+    if (growth_) growth_->clear();
     SetupRing rings[2];
     for (const bool is_by_hand : {false, true}) {
       if (has_route(is_by_hand)) {
@@ -166,8 +158,8 @@ class Sweep {
       return row.stopped != Stop::none;
     });
     row.extras = test_.extras(row.series.front().blocks.front(), row.size_bytes);
-    if (options_.is_cold) {
-      row.extras.push_back(growth_kib_);
+    if (growth_) {
+      growth_->add_to(row);
     }
   }
 
@@ -193,12 +185,11 @@ class Sweep {
   // hands out what it got last does not give the same memory again; a barrier keeps the making out of the time.
   std::vector<double> cold_samples(SetupRing &ring, const SetupPlan &plan, const Loop &loop) {
     std::vector<double> samples(loop.iterations);
-    std::uint64_t bytes_before = query_resident_bytes();
     for (std::uint64_t i = 0; i < loop.warmup + loop.iterations; ++i) {
       ring = make_ring(plan, 1);
       ring.front()->prepare(i, scratch_);
       if (i == loop.warmup) {
-        bytes_before = query_resident_bytes();
+        if (growth_.has_value()) growth_->begin();
       }
       session_.world().barrier();
       const double time_us = samples_of(ring, {.warmup = 0, .iterations = 1}).front();
@@ -206,9 +197,7 @@ class Sweep {
         samples[i - loop.warmup] = time_us;
       }
     }
-    constexpr double kKib = 1024;
-    const double mine = (static_cast<double>(query_resident_bytes()) - static_cast<double>(bytes_before)) / kKib;
-    growth_kib_ = std::max(growth_kib_, largest_of_ranks({mine}, true).front());
+    if (growth_.has_value()) growth_->end();
     return samples;
   }
 
@@ -217,7 +206,7 @@ class Sweep {
   const PairSweep &test_;
   Party party_;
   std::vector<std::byte> scratch_;
-  double growth_kib_ = 0;  // of this size: the largest of all blocks and ranks
+  std::optional<MemoryGrowth> growth_;  // with --cold
 };
 
 }  // namespace

@@ -22,8 +22,8 @@ NO_LIMITS = types.SimpleNamespace(limit_percent=0.0, limit_us=0.0)
 PROGRAMS = []
 
 
-def document(medians, test="latency", better="lower", names=("direct",), spread=0.01, status="ok"):
-    """A result; medians: size -> median, or one for each series."""
+def document(medians, test="latency", better="lower", names=("direct",), spread=0.01, status="ok", **options):
+    """A result; medians: size -> median, or one for each series; options: what stands there beside the placement."""
     def series(name, median):
         block = {"median": median, "median_interval": [median * (1 - spread), median * (1 + spread)]}
         return {"name": name, "blocks": [block], "medians": {"median": median}}
@@ -37,7 +37,7 @@ def document(medians, test="latency", better="lower", names=("direct",), spread=
             "mpi": {"library": "Some MPI 1\nmore", "standard": "4.0"}, "environment": {"SLUICE_BACKENDS": "<none>"},
             "ranks": [{"rank": 0, "host": "here", "local_rank": 0, "memory": "host"}], "notes": [],
             "metric": {"unit": "us" if better == "lower" else "MB/s", "better": better},
-            "options": {"placement": ["host", "host"]}, "rows": rows}
+            "options": {"placement": ["host", "host"], **options}, "rows": rows}
 
 
 def run_of(letter, *documents):
@@ -88,6 +88,27 @@ class SentencesTest(unittest.TestCase):
         found = contests.make_contests([run_of("A", document({8: (10, 30)}, names=("h2d.malloc", "d2h.malloc")))])
         self.assertEqual(contests.sentences_of(found[0], NO_LIMITS), [])
 
+    def test_asks_the_same_of_series_that_are_called_otherwise(self):
+        a, b = run_of("A", document({8: 10}, names=("naive",))), run_of("B", document({8: 5}))
+        self.assertEqual(sentences(a, b), {"latency": ["runB is 2.0x faster at 8 B"]})
+
+    def test_tells_variants_of_a_test_apart_where_a_run_has_several(self):
+        def run(letter, factor):
+            return run_of(letter, document({8: 10 * factor}), document({8: 20 * factor}, cold=True),
+                          document({8: 30 * factor}, placement=["host", "device"]),
+                          document({8: 40 * factor}, family={"datatype": {"kind": "vector"}}))
+        self.assertEqual(list(sentences(run("A", 1), run("B", 2))),
+                         ["latency", "latency, cold", "latency, host to device", "latency, vector"])
+        # Without need they are one: a run before the change and one after it may lie in different memory.
+        found = sentences(run_of("A", document({8: 10})), run_of("B", document({8: 20}, cold=True)))
+        self.assertEqual(found, {"latency": ["runA is 2.0x faster at 8 B"]})
+
+    def test_sorts_into_families(self):
+        coll, sided = {"sync": "clock"}, {"window": "create"}
+        for test, family, expected in (("latency", {}, 0), ("bcast", coll, 1), ("ibcast", coll, 2), ("bcast_persistent", coll, 3),
+                                       ("put_bw", sided, 4), ("launch", {}, 5), ("bw_persistent", {}, 0)):
+            self.assertEqual(contests.family_of(document({8: 1}, test, family=family)), contests.FAMILIES[expected])
+
     def test_refuses_what_is_no_run(self):
         with tempfile.TemporaryDirectory() as name:
             folder = pathlib.Path(name)
@@ -98,7 +119,7 @@ class SentencesTest(unittest.TestCase):
                 contests.read_run(0, name)
             (folder / "b.json").write_text(json.dumps(document({8: 1})), encoding="utf-8")
             run = contests.read_run(0, f"mine={name}")
-            self.assertEqual((run.label, len(run.documents), len(run.failures)), ("mine", 1, 1))
+            self.assertEqual((run.label, len(run.documents), run.failures, run.failed), ("mine", 1, [], {"latency": "it broke"}))
 
 
 class CommandTest(unittest.TestCase):
@@ -114,7 +135,9 @@ class CommandTest(unittest.TestCase):
             for test in ("latency", "get_bw"):
                 text = json.dumps(document({8: 10 * factor, 4096: 20 * factor}, test))
                 (self.folder / name / f"{test}.json").write_text(text, encoding="utf-8")
-        (self.folder / "after" / "broken.json").write_text(json.dumps(document({}, status="failed")), encoding="utf-8")
+        (self.folder / "after" / "one_more.json").write_text(json.dumps(document({8: 1}, "alone")), encoding="utf-8")
+        for name, test in (("broken", "latency"), ("also_broken", "other")):
+            (self.folder / "after" / f"{name}.json").write_text(json.dumps(document({}, test, status="failed")), encoding="utf-8")
 
     def test_report_writes_a_page_that_fetches_nothing(self):
         page = self.folder / "page.html"
@@ -126,7 +149,12 @@ class CommandTest(unittest.TestCase):
             self.assertEqual((done.returncode, done.stderr), (0, ""))
             text = page.read_text(encoding="utf-8")
             self.assertEqual(text.count("after is 2.0x faster from 8 B to 4 KiB"), 2)
-            self.assertIn("broken.json: the run failed: it broke", text)
+            self.assertIn("after is faster in 4 of 4, typically 2.0x", " ".join(text.split()))
+            self.assertEqual(text.count("<b>B</b> 2.0x"), 4)
+            self.assertIn('Nothing to compare:\n<a href="#test-2">alone</a> (B)', text)
+            self.assertIn('<p class="warning">B failed: it broke</p>', text)
+            self.assertIn('<p class="warning">B failed in other: it broke</p>', text)
+            self.assertIn('<span class="chip failed">B</span> failed in 1 test.', text)
             self.assertIn("SLUICE_BACKENDS=&lt;none&gt;", text)
             self.assertEqual(text.count("<svg"), 2)
             for fetching in ("src=", "<script", "<link", "@import", "url(http"):
@@ -143,7 +171,8 @@ class CommandTest(unittest.TestCase):
         self.assertIn("nowhere", done.stderr)
 
     def test_compare_is_a_subcommand_with_an_exit_status(self):
-        (self.folder / "after" / "broken.json").unlink()
+        for name in ("broken", "also_broken", "one_more"):
+            (self.folder / "after" / f"{name}.json").unlink()
         done = self.call("compare", self.folder / "before", self.folder / "after")
         self.assertEqual((done.returncode, done.stdout.count("better")), (0, 4))
         self.assertEqual(self.call("compare", self.folder / "after", self.folder / "before").returncode, 1)

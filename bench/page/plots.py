@@ -3,6 +3,7 @@
 
 import io
 import math
+import re
 
 import matplotlib
 
@@ -80,7 +81,7 @@ def svg_text(contest):
 def write_files(contest, folder):
     """NAME.svg and NAME.png."""
     figure = draw(contest)
-    name = contest.name.replace(" ", "-").replace("/", "-")
+    name = re.sub(r"[^\w.]+", "-", contest.name)
     for suffix in ("svg", "png"):
         figure.savefig(folder / f"{name}.{suffix}", dpi=200)
     pyplot.close(figure)

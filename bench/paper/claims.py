@@ -6,6 +6,9 @@ import statistics
 
 from paper.runs import ALL_SIZES, CUT_SIZES, KI, MI
 
+# Section V.A.
+PUBLISHED_MACHINE = ("four Intel Xeon Gold 6348H (96 cores) and one Intel Iris Xe MAX (DG1), both ranks on one node; beside it Intel MPI and "
+                     "oneCCL 2021.6")
 # The numbers that the paper prints: (figure, column, size) -> us, or MB/s for bw and bibw. Section and figure of each
 # are in docs/measurements; where it gives only a figure's curve, nothing stands here.
 PUBLISHED = {
@@ -20,6 +23,9 @@ PUBLISHED = {
     ("8 bcast", "proposed", 16): 128.0, ("8 bcast", "proposed", 512 * KI): 878.7,
     ("8 reduce", "proposed", 16): 188.9, ("8 reduce", "proposed", 512 * KI): 1129.5,
 }
+# Figure 6 by what section V.D says of it: gains and losses over one block.
+PUBLISHED_RATIOS = {("6", "2", 4 * MI): 1 - 0.125, ("6", "4", 4 * MI): 1 - 0.093, ("6", "8", 4 * MI): 1 - 0.055,
+                    ("6", "2", 512 * KI): 1 - 0.083, ("6", "8", 512 * KI): 1 + 0.34}
 # The same for libraries that cannot be run here: they need the vendor's device.
 PUBLISHED_OTHERS = {
     "Intel MPI 2021.6": {("7 latency", 16): 91.5, ("7 latency", 4 * MI): 2688, ("8 bcast", 16): 299.2,

@@ -4,6 +4,7 @@ paper says, and the page. No measuring here."""
 
 import dataclasses
 
+from paper.drawing import Drawing
 from peers.targets import size_text
 
 KI, MI = 1024, 1024 * 1024
@@ -72,12 +73,16 @@ def command(run, site):
             "-i", str(site.iterations or run.iterations), "-x", "5", "--repeat", "3"]
 
 
+TABLE_TITLE = "Table 1: latency of 8 bytes (us), bandwidth of 1 MB (GB/s)"
+BANDWIDTH_TITLE = "Table 1, second number of each cell: bandwidth"
+
+
 def figure_text(value):
     return "–" if value is None else f"{value:.3g}" if value < 1000 else f"{value:.0f}"
 
 
 def table_page(results, backends):
-    yield "### Table 1: latency of 8 bytes (us), bandwidth of 1 MB (GB/s)"
+    yield f"### {TABLE_TITLE}"
     yield ""
     columns = ["host", *backends]
     yield "| Execution model | Xeon Phi, paper | Kepler, paper |" + "".join(f" {column}, here |" for column in columns)
@@ -94,10 +99,12 @@ def table_page(results, backends):
                 cells.append(f" {figure_text(latency)} / {figure_text(mbps and mbps / 1e3)} |")
         yield f"| {row} |" + "".join(cells)
     yield ""
+    yield f"### {BANDWIDTH_TITLE}"
+    yield ""
 
 
 def figure_page(results, number, backends, n_ranks):
-    yield f"### Figure {number}: MPI_{FIGURES[number].capitalize()}, {n_ranks} ranks, us"
+    yield f"### {figure_title(number, n_ranks)}"
     yield ""
     yield f"Slowdown is device over host; the paper: {PUBLISHED_SLOWDOWN}. Its curves have no numbers."
     yield ""
@@ -111,6 +118,34 @@ def figure_page(results, number, backends, n_ranks):
             row += f" {figure_text(value)} | {figure_text(value / host if value and host else None)} |"
         yield row
     yield ""
+
+
+
+def figure_title(number, n_ranks):
+    return f"Figure {number}: MPI_{FIGURES[number].capitalize()}, {n_ranks} ranks, us"
+
+
+def table_drawings(results, backends):
+    """Latency and bandwidth of the table's rows, ours and both of the paper's accelerators."""
+    rows = list(dict.fromkeys([*INTRA_NODE, *PUBLISHED_TABLE]))
+    made = []
+    for at, (test, size, title, unit, scale) in enumerate((("latency", LATENCY_SIZE, TABLE_TITLE, "latency of 8 bytes, \u00b5s", 1),
+                                                          ("bw", BANDWIDTH_SIZE, BANDWIDTH_TITLE, "bandwidth of 1 MB, GB/s", 1e3))):
+        curves = {column: {number: value / scale for number, row in enumerate(rows)
+                           if (value := results.median(f"{row} {test}", column, size)) is not None} for column in ("host", *backends)}
+        theirs = {name: {number: PUBLISHED_TABLE[row][name][at] for number, row in enumerate(rows) if row in PUBLISHED_TABLE}
+                  for name in ("Xeon Phi", "Kepler")}
+        made.append(Drawing(title, unit, {name: points for name, points in curves.items() if points}, theirs, tuple(rows)))
+    return made
+
+
+def drawings(results, about):
+    made = table_drawings(results, about["backends"]) if about["tables"] else []
+    for number in about["figures"]:
+        curves = {column: {size: value for size in FIGURE_SIZES if (value := results.median(f"figure {number}", column, size)) is not None}
+                  for column in ("host", *about["backends"])}
+        made.append(Drawing(figure_title(number, about["n_ranks"]), "\u00b5s", {name: points for name, points in curves.items() if points}, {}))
+    return made
 
 
 def page(results, about):

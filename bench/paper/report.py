@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The page and the JSON file."""
 
-from paper.claims import PUBLISHED, PUBLISHED_OTHERS
+from paper.claims import PUBLISHED, PUBLISHED_MACHINE, PUBLISHED_OTHERS, PUBLISHED_RATIOS
+from paper.drawing import Drawing
 from peers.targets import size_text
 
 TITLES = {
@@ -80,7 +81,10 @@ def verdict_row(verdict):
 def page(results, verdicts, about):
     """The whole page, as Markdown."""
     figures = list(dict.fromkeys(where.split()[0] for where in results.sections()))
-    yield f"## EMULATED: figure{'s' * (len(figures) > 1)} {', '.join(figures)} of the CCGrid'23 paper"
+    word = "EMULATED: " if about.get("device", "emu") == "emu" else ""
+    yield f"## {word}figure{'s' * (len(figures) > 1)} {', '.join(figures)} of the CCGrid'23 paper"
+    yield ""
+    yield f"The paper's machine: {PUBLISHED_MACHINE}. Here: {about.get('machine', 'see the JSON file')}."
     yield ""
     yield f"{about['note']}"
     yield ""
@@ -112,3 +116,27 @@ def document(results, verdicts, about):
                     "at_most": verdict.claim.at_most, "ours": verdict.ours, "min": verdict.low, "max": verdict.high, "profile": verdict.profile,
                     "verdict": verdict.word} for verdict in verdicts],
     }
+
+
+def published_points(where, column):
+    """What the paper prints for this curve, in the unit that is shown."""
+    numbers = PUBLISHED_RATIOS if where == "6" else PUBLISHED
+    scale = 1e3 if where in ("7 bw", "7 bibw") else 1
+    return {size: value / scale for (figure_, name, size), value in numbers.items() if (figure_, name) == (where, column)}
+
+
+def drawings(results, about):
+    """One figure for each section of the page: our curves, and the paper's numbers where it prints any."""
+    made = []
+    for where in results.sections():
+        if where not in TITLES:
+            continue
+        curves = {column: {size: in_paper_unit(results, where, column, size, value, about["slow"]) for size in results.sizes(where)
+                           if (value := results.median(where, column, size)) is not None} for column in results.columns(where)}
+        theirs = {column: points for column in curves if (points := published_points(where, column))}
+        for name, numbers in PUBLISHED_OTHERS.items():
+            points = {size: value for (test, size), value in numbers.items() if test == where}
+            theirs |= {name: points} if points else {}
+        unit = "GB/s" if where in ("3", "7 bw", "7 bibw") else "time / time of one block" if where == "6" else "\u00b5s"
+        made.append(Drawing(TITLES[where], unit, curves, theirs))
+    return made

@@ -3,6 +3,7 @@
 
 import copy
 import dataclasses
+import os
 
 KI, MI = 1024, 1024 * 1024
 # 2 bytes to 4 MiB in the paper; every fourth size is enough to see the curve.
@@ -106,19 +107,27 @@ def wire_alone():
     return Run("wire", ("latency", "H", "H"), None, {"MPI": None}, sizes=(4 * MI,))
 
 
+def paced_wire(site):
+    """In a build folder, or in an installation."""
+    name = f"paced_wire_{site.flavour}.so"
+    places = [f"{site.build}/lib/bench/{name}", f"{site.build}/libexec/sluice-bench/lib/{name}"]
+    return next((place for place in places if os.path.exists(place)), places[0])
+
+
 def command(run, site):
     """The words that start a run.
 
-    `site`: launch (words), build (folder), flavour, profile, link_file, wire_ns_per_byte, largest, iterations.
+    `site`: launch (words), build (folder), device, flavour, profile, link_file, wire_ns_per_byte, largest, iterations.
     """
     sizes = [size for size in run.sizes if not site.largest or size <= site.largest] or [min(run.sizes)]
-    settings = {"SLUICE_EMU_PROFILE": site.profile, "SLUICE_EMU_DEVICES": "1", "SLUICE_EMU_LINK_FILE": site.link_file}
-    words = [*site.launch, "-n", str(run.n_ranks), "--preload-below", f"{site.build}/lib/bench/paced_wire_{site.flavour}.so",
-             "--env", f"PACED_WIRE_NS_PER_BYTE={site.wire_ns_per_byte:.6f}"]
+    words, settings = [*site.launch, "-n", str(run.n_ranks)], {}
+    if site.device == "emu":
+        settings = {"SLUICE_EMU_PROFILE": site.profile, "SLUICE_EMU_DEVICES": "1", "SLUICE_EMU_LINK_FILE": site.link_file}
+        words += ["--preload-below", paced_wire(site), "--env", f"PACED_WIRE_NS_PER_BYTE={site.wire_ns_per_byte:.6f}"]
     if run.knobs is not None:
         words += ["--sluice", f"{site.build}/lib"]
-        settings |= {"SLUICE_BACKENDS": "emu", **run.knobs}
+        settings |= {"SLUICE_BACKENDS": site.device, **run.knobs}
     for name, value in settings.items():
         words += ["--env", f"{name}={value}"]
-    return [*words, "--", f"{site.build}/bin/sluice-bench", *run.words, "-d", "emu", "--oversubscribe", "--check", "none", "--sizes",
+    return [*words, "--", f"{site.build}/bin/sluice-bench", *run.words, "-d", site.device, "--oversubscribe", "--check", "none", "--sizes",
             ",".join(map(str, sizes)), "-i", str(site.iterations or run.iterations), "-x", "2"]

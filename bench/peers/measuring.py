@@ -12,6 +12,7 @@ import time
 
 from peers import plan, table, targets
 from peers.commands import Site, Unavailable, command_of
+from peers.preparing import ARCHIVE
 from peers.running import Session
 
 BACKENDS = ["cuda", "sycl"]
@@ -21,16 +22,22 @@ class MeasureError(Exception):
     """Nothing can be measured; the text says why."""
 
 
-def unpack(bundle, folder):
-    """Unpacks the bundle and returns the Site."""
-    archive = bundle / "bundle.tar.xz"
-    if not archive.exists():
-        raise MeasureError(f"{archive} is missing: run bench/compare_peers --prepare first")
-    done = subprocess.run(["tar", "-C", folder, "-xJf", str(archive)], capture_output=True, text=True, check=False)
-    if done.returncode != 0:
-        raise MeasureError(f"{archive} cannot be unpacked: {done.stderr.strip()[:200]}")
-    root = pathlib.Path(folder)
+def site_of(root):
     return Site(root, (root / "flavour").read_text(encoding="utf-8").strip())
+
+
+def unpack(bundle, folder):
+    """Unpacks the bundle, with the archives that were put beside its own, and returns the Site. A bundle that somebody has
+    unpacked already is taken as it is."""
+    if (bundle / "flavour").exists():
+        return site_of(bundle.resolve())
+    if not (bundle / ARCHIVE).exists():
+        raise MeasureError(f"{bundle / ARCHIVE} is missing: run bench/compare_peers --prepare first")
+    for archive in sorted(bundle.glob("*.tar.xz")):
+        done = subprocess.run(["tar", "-C", folder, "-xJf", str(archive)], capture_output=True, text=True, check=False)
+        if done.returncode != 0:
+            raise MeasureError(f"{archive} cannot be unpacked: {done.stderr.strip()[:200]}")
+    return site_of(pathlib.Path(folder))
 
 
 def kept_words(words, largest, iterations=0):

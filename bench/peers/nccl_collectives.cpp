@@ -17,6 +17,7 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -109,6 +110,10 @@ Arguments parse(int argc, char **argv) {
   return arguments;
 }
 
+bool is_reduction(const std::string &test) {
+  return test == "allreduce" || test == "reduce" || test == "reduce_scatter_block";
+}
+
 struct Rank {
   int n_ranks = 0;
   ncclComm_t communicator = nullptr;
@@ -123,6 +128,19 @@ struct Rank {
     check(nccl.recv(incoming + block * size, size, ncclChar, from, communicator, stream), "ncclRecv");
   }
 
+  // Sums of `n` floats of each rank.
+  void reduce(const std::string &test, std::size_t n) const {
+    if (test == "allreduce") {
+      check(nccl.all_reduce(outgoing, incoming, n, ncclFloat, ncclSum, communicator, stream), "ncclAllReduce");
+    } else if (test == "reduce") {
+      check(nccl.reduce(outgoing, incoming, n, ncclFloat, ncclSum, 0, communicator, stream), "ncclReduce");
+    } else {
+      const std::size_t block = n / static_cast<std::size_t>(n_ranks);
+      check(nccl.reduce_scatter(outgoing, incoming, block, ncclFloat, ncclSum, communicator, stream),
+            "ncclReduceScatter");
+    }
+  }
+
   void begin(const std::string &test, std::size_t size) const {
     if (test == "bcast") {
       char *buffer = my_rank == 0 ? outgoing : incoming;
@@ -133,6 +151,7 @@ struct Rank {
       check(nccl.all_gather(outgoing, incoming, size, ncclChar, communicator, stream), "ncclAllGather");
       return;
     }
+    if (is_reduction(test)) return reduce(test, size / sizeof(float));
     check(nccl.group_start(), "ncclGroupStart");
     for (int peer = 0; peer < n_ranks; ++peer) {
       const auto block = static_cast<std::size_t>(peer);
@@ -163,7 +182,28 @@ void check_last(const char *incoming, std::size_t size, std::size_t block, int f
   if (last != kPattern + from) fail("the last byte of a block of " + std::to_string(size) + " did not arrive");
 }
 
+float number_of(int rank) {
+  float number = 0;
+  std::memset(&number, kPattern + rank, sizeof number);
+  return number;
+}
+
+// The last number of a sum, whose order is the library's.
+void check_sum(const Rank &rank, std::size_t size) {
+  float wanted = 0;
+  for (int from = 0; from < rank.n_ranks; ++from) wanted += number_of(from);
+  float last = 0;
+  check(cudaMemcpy(&last, rank.incoming + size - sizeof last, sizeof last, cudaMemcpyDeviceToHost), "reading back");
+  if (std::abs(last - wanted) > 1e-5F * wanted)
+    fail("the last number of a sum of " + std::to_string(size) + " is wrong");
+}
+
 void check_all(const Rank &rank, const std::string &test, std::size_t size) {
+  if (is_reduction(test)) {
+    const std::size_t block = size / sizeof(float) / static_cast<std::size_t>(rank.n_ranks) * sizeof(float);
+    if (test != "reduce" || my_rank == 0) check_sum(rank, test == "reduce_scatter_block" ? block : size);
+    return;
+  }
   if (test == "bcast" || test == "scatter") {
     if (my_rank != 0) check_last(rank.incoming, size, 0, 0);
     return;

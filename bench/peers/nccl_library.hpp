@@ -30,6 +30,9 @@ struct Library {
   decltype(&ncclRecv) recv;
   decltype(&ncclBroadcast) broadcast;
   decltype(&ncclAllGather) all_gather;
+  decltype(&ncclAllReduce) all_reduce;
+  decltype(&ncclReduce) reduce;
+  decltype(&ncclReduceScatter) reduce_scatter;
   decltype(&ncclGroupStart) group_start;
   decltype(&ncclGroupEnd) group_end;
   decltype(&ncclGetErrorString) error_string;
@@ -59,6 +62,9 @@ inline void load(const std::string &path) {
   find("ncclRecv", nccl.recv);
   find("ncclBroadcast", nccl.broadcast);
   find("ncclAllGather", nccl.all_gather);
+  find("ncclAllReduce", nccl.all_reduce);
+  find("ncclReduce", nccl.reduce);
+  find("ncclReduceScatter", nccl.reduce_scatter);
   find("ncclGroupStart", nccl.group_start);
   find("ncclGroupEnd", nccl.group_end);
   find("ncclGetErrorString", nccl.error_string);

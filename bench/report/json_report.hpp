@@ -11,7 +11,7 @@
 
 namespace sluice::bench {
 
-inline constexpr int kSchemaVersion = 1;
+inline constexpr int kSchemaVersion = 2;
 
 // What is known of a run besides its rows.
 struct RunRecord {

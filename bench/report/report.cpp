@@ -43,7 +43,8 @@ std::string heading_line(const std::string &text) {
 
 }  // namespace
 
-Report::Report(const Options &options, bool is_writer) : options_(options), is_writer_(is_writer), table_(options) {}
+Report::Report(const Options &options, bool is_writer)
+    : options_(options), is_writer_(is_writer), table_(options), progress_(options, is_writer) {}
 
 std::string Report::open() const {
   if (!is_writer_) {
@@ -105,18 +106,22 @@ void Report::begin(RunRecord run, Columns columns) {
   }
   fmt::print("{}\n", table_.heading(columns_));
   std::fflush(stdout);
+  progress_.show(0);
 }
 
 void Report::add(Row row) {
   if (!is_writer_) {
     return;
   }
+  progress_.clear();
   fmt::print("{}\n", table_.line(row));
   std::fflush(stdout);
   rows_.push_back(std::move(row));
+  progress_.show(rows_.size());
 }
 
 std::string Report::finish(const std::string &failure) {
+  progress_.clear();
   if (!is_writer_) {
     return "";
   }

@@ -7,6 +7,7 @@
 
 #include "bench/cli/options.hpp"
 #include "bench/report/json_report.hpp"
+#include "bench/report/progress.hpp"
 #include "bench/report/row.hpp"
 #include "bench/report/table.hpp"
 
@@ -34,6 +35,7 @@ class Report {
   const Options &options_;
   bool is_writer_;
   Table table_;
+  Progress progress_;
   RunRecord run_;
   Columns columns_;
   std::vector<Row> rows_;

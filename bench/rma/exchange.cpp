@@ -18,8 +18,8 @@ ElementType element_of(const OneSided &test, ElementType wanted) {
   return test.has_numbers ? wanted : ElementType::bytes;
 }
 
-MessageBuffer host_memory(std::uint64_t size_bytes) {
-  return {nullptr, SLUICE_MEMORY_HOST, size_bytes};
+MessageBuffer memory_of(Session &session, std::uint64_t size_bytes) {
+  return {session.module(), session.memory(), size_bytes};
 }
 
 }  // namespace
@@ -33,10 +33,10 @@ OneSidedExchange::OneSidedExchange(Session &session, const OneSided &test, std::
       size_bytes_(size_bytes),
       n_slots_(n_slots),
       type_(size_bytes),
-      origin_(host_memory(size_bytes * n_slots)),
-      compare_(host_memory(test.is_comparing ? size_bytes * n_slots : 0)),
-      result_(host_memory(test.has_result ? size_bytes * n_slots : 0)),
-      window_(session.options().family.window, size_bytes * n_slots),
+      origin_(memory_of(session, size_bytes * n_slots)),
+      compare_(memory_of(session, test.is_comparing ? size_bytes * n_slots : 0)),
+      result_(memory_of(session, test.has_result ? size_bytes * n_slots : 0)),
+      window_(session.options().family.window, session.module(), session.memory(), size_bytes * n_slots),
       epoch_(session.options().family.epoch, window_.window(), rank_) {
   access_.window = window_.window();
   access_.count = type_.count();
@@ -82,29 +82,30 @@ void OneSidedExchange::prepare(std::uint64_t iteration, std::vector<std::byte> &
       },
       scratch);
   result_.store([&](std::span<std::byte> memory) { begin.poison(memory, Holds::targets); }, scratch);
-  window_.store([&](std::span<std::byte> memory) { begin.fill(memory, Holds::own); });
+  window_.store([&](std::span<std::byte> memory) { begin.fill(memory, Holds::own); }, scratch);
 }
 
 std::string OneSidedExchange::verify(std::uint64_t iteration, std::vector<std::byte> &scratch) {
   const WindowData expected = data(iteration);
   const bool is_origin = rank_ == kOrigin;
-  std::string wrong = window_.examine([&](std::span<const std::byte> memory) {
-    return expected.find_error(memory, is_origin ? Holds::own : target_after(iteration));
-  });
+  const auto see = [&](auto &memory, Holds whose) {
+    return memory.examine(
+        expected.expectations(size_bytes_ * n_slots_, whose),
+        [&](std::span<const std::byte> bytes) { return expected.find_error(bytes, whose); }, scratch);
+  };
+  std::string wrong = see(window_, is_origin ? Holds::own : target_after(iteration));
   if (!wrong.empty()) {
     return fmt::format("window, {}", wrong);
   }
   if (!is_origin) {
     return "";
   }
-  wrong = origin_.examine(
-      [&](std::span<const std::byte> memory) { return expected.find_error(memory, test_.origin_after); }, scratch);
+  wrong = see(origin_, test_.origin_after);
   if (!wrong.empty()) {
     return fmt::format("origin, {}", wrong);
   }
   if (test_.has_result) {
-    wrong = result_.examine(
-        [&](std::span<const std::byte> memory) { return expected.find_error(memory, Holds::targets); }, scratch);
+    wrong = see(result_, Holds::targets);
   }
   return wrong.empty() ? "" : fmt::format("result, {}", wrong);
 }

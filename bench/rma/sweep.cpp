@@ -125,7 +125,6 @@ OneSidedRegistration::OneSidedRegistration(OneSided test) {
                 .metric = shared->is_bandwidth ? Metric::bandwidth_mbps : Metric::latency_us,
                 .has_sizes = !shared->is_one_element,
                 .min_size = shared->is_bandwidth ? std::uint64_t{1} : std::uint64_t{0},
-                .is_host_only = true,
                 .has_element_type = shared->has_numbers && !shared->is_one_element,
                 .has_operation = shared->has_numbers && !shared->is_comparing,
                 .run = [shared](Session &session) { OneSidedSweep(session, *shared).run(); }});

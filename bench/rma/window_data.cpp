@@ -44,6 +44,19 @@ void WindowData::poison(std::span<std::byte> memory, Holds whose) const {
   complement(memory);
 }
 
+Expectations WindowData::expectations(std::uint64_t size_bytes, Holds whose) const {
+  const Contributors ranks = contributors(whose, rank);
+  if (has_numbers && size_bytes > 0) {
+    return {{0, size_bytes, Numbers(type, operation, ranks, iteration).source(), 0}};
+  }
+  Expectations all;
+  for (std::uint64_t slot = 0; (slot + 1) * slot_bytes <= size_bytes && slot_bytes > 0; ++slot) {
+    const Pattern pattern(static_cast<std::uint32_t>(ranks.first_rank), iteration, slot);
+    all.push_back({slot * slot_bytes, slot_bytes, pattern.source(), 0});
+  }
+  return all;
+}
+
 std::string WindowData::find_error(std::span<const std::byte> memory, Holds whose) const {
   const Contributors ranks = contributors(whose, rank);
   for (std::uint64_t slot = 0; (slot + 1) * slot_bytes <= memory.size() && slot_bytes > 0; ++slot) {

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "bench/cli/family_options.hpp"
+#include "bench/memory/expectation.hpp"
 #include "bench/rma/one_sided.hpp"
 
 namespace sluice::bench {
@@ -24,6 +25,8 @@ struct WindowData {
   void fill(std::span<std::byte> memory, Holds whose) const;
   // Every byte differs from what `whose` would be.
   void poison(std::span<std::byte> memory, Holds whose) const;
+  // What fill() writes into so many bytes, as a device computes it.
+  Expectations expectations(std::uint64_t size_bytes, Holds whose) const;
   // The first wrong element and its slot; "" when all are right.
   std::string find_error(std::span<const std::byte> memory, Holds whose) const;
 };

@@ -15,7 +15,11 @@ constexpr std::uint64_t kAlignment = 64;
 
 }  // namespace
 
-WindowMemory::WindowMemory(WindowKind kind, std::uint64_t size_bytes) : size_bytes_(size_bytes) {
+WindowMemory::WindowMemory(WindowKind kind, DeviceModule *module, sluice_memory_kind_t memory, std::uint64_t size_bytes)
+    : size_bytes_(size_bytes) {
+  if (kind != WindowKind::allocate) {
+    own_.emplace(module, memory, size_bytes);
+  }
   check_mpi(MPI_Comm_rank(MPI_COMM_WORLD, &rank_), "MPI_Comm_rank");
   make(kind);
   check_mpi(MPI_Win_set_errhandler(window_, MPI_ERRORS_RETURN), "MPI_Win_set_errhandler");
@@ -28,15 +32,15 @@ WindowMemory::WindowMemory(WindowKind kind, std::uint64_t size_bytes) : size_byt
 }
 
 void WindowMemory::make(WindowKind kind) {
-  // MPICH 4.0 reaches memory that it allocated itself in the wrong place when its size is not a multiple of 16.
-  const std::uint64_t all = (size_bytes_ + 2 * kGuardBytes + kAlignment - 1) / kAlignment * kAlignment;
-  const auto extent = static_cast<MPI_Aint>(all);
   if (kind == WindowKind::allocate) {
-    check_mpi(MPI_Win_allocate(extent, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &base_, &window_), "MPI_Win_allocate");
+    // MPICH 4.0 reaches memory that it allocated itself in the wrong place when its size is not a multiple of 16.
+    const std::uint64_t all = (size_bytes_ + 2 * kGuardBytes + kAlignment - 1) / kAlignment * kAlignment;
+    check_mpi(MPI_Win_allocate(static_cast<MPI_Aint>(all), 1, MPI_INFO_NULL, MPI_COMM_WORLD, &base_, &window_),
+              "MPI_Win_allocate");
     return;
   }
-  own_.resize(all);
-  base_ = own_.data();
+  base_ = own_->data() - kGuardBytes;
+  const auto extent = static_cast<MPI_Aint>(size_bytes_ + 2 * kGuardBytes);
   if (kind == WindowKind::create) {
     check_mpi(MPI_Win_create(base_, extent, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &window_), "MPI_Win_create");
     return;
@@ -59,25 +63,38 @@ void WindowMemory::lock_own(const std::function<void()> &action) {
   check_mpi(MPI_Win_unlock(rank_, window_), "MPI_Win_unlock");
 }
 
-void WindowMemory::store(const std::function<void(std::span<std::byte>)> &writer) {
+void WindowMemory::store(const std::function<void(std::span<std::byte>)> &writer, std::vector<std::byte> &scratch) {
   lock_own([&] {
-    std::fill_n(base_, kGuardBytes, kGuard);
-    std::fill_n(base_ + kGuardBytes + size_bytes_, kGuardBytes, kGuard);
-    writer({base_ + kGuardBytes, size_bytes_});
+    if (own_) {
+      own_->store(writer, scratch);
+    } else {
+      store_in_place(writer);
+    }
   });
 }
 
-std::string WindowMemory::examine(const std::function<std::string(std::span<const std::byte>)> &reader) {
+void WindowMemory::store_in_place(const std::function<void(std::span<std::byte>)> &writer) {
+  std::fill_n(base_, kGuardBytes, kGuard);
+  std::fill_n(base_ + kGuardBytes + size_bytes_, kGuardBytes, kGuard);
+  writer({base_ + kGuardBytes, size_bytes_});
+}
+
+std::string WindowMemory::examine(const Expectations &expected,
+                                  const std::function<std::string(std::span<const std::byte>)> &reader,
+                                  std::vector<std::byte> &scratch) {
   std::string wrong;
-  lock_own([&] {
-    wrong = reader({base_ + kGuardBytes, size_bytes_});
-    const auto is_guard = [](std::byte byte) { return byte == kGuard; };
-    const std::byte *const behind = base_ + kGuardBytes + size_bytes_;
-    if (wrong.empty() &&
-        !(std::all_of(base_, base_ + kGuardBytes, is_guard) && std::all_of(behind, behind + kGuardBytes, is_guard))) {
-      wrong = "memory outside the accessed part was changed";
-    }
-  });
+  lock_own([&] { wrong = own_ ? own_->examine(expected, reader, scratch) : examine_in_place(reader); });
+  return wrong;
+}
+
+std::string WindowMemory::examine_in_place(const std::function<std::string(std::span<const std::byte>)> &reader) const {
+  std::string wrong = reader({base_ + kGuardBytes, size_bytes_});
+  const auto is_guard = [](std::byte byte) { return byte == kGuard; };
+  const std::byte *const behind = base_ + kGuardBytes + size_bytes_;
+  if (wrong.empty() &&
+      !(std::all_of(base_, base_ + kGuardBytes, is_guard) && std::all_of(behind, behind + kGuardBytes, is_guard))) {
+    return "memory outside the accessed part was changed";
+  }
   return wrong;
 }
 

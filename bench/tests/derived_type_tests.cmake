@@ -43,4 +43,4 @@ foreach(case "70:offset 70 (between the blocks)" "130:offset 66: ")
 endforeach()
 sluice_add_rank_test(sluice-bench NAME bench.packing_sees_bad_copy MPIS ${first_mpi} ${no_sluice} fault
                      LAUNCH --env-rank 1 SLUICE_STUB_FLIP_COPY=5 --expect-exit 1 --expect-output "(packed)"
-                     ARGS latency ${stub} --force -D vector --packed --sizes 4096 -i 2)
+                     ARGS latency ${stub} --force -D vector --packed --check-on host --sizes 4096 -i 2)

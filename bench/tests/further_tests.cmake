@@ -69,6 +69,19 @@ endforeach()
 _bench_list(floats 3 ${first_mpi} "" "allreduce;exscan" -T mpi_float --sizes 8,4000 ${brief})
 _bench_list(allreduce_after_barrier 3 ${first_mpi} "" allreduce --sync barrier --sizes 8 ${brief} --repeat 3)
 _bench_list(ialltoall_with_progress 3 ${first_mpi} "" ialltoall -t 4 --sizes 8200 ${brief} -f -z)
+# Overlap, with who computes.
+_bench_list(computing_by_turns 2 ${first_mpi} "" iallreduce ${stub} --force --compute each -t 2 --sizes 8200 ${brief} -f)
+_bench_list(computing_on_both 2 ${first_mpi} "" ibarrier ${stub} --force -r both ${brief})
+foreach(case "none:the stub has no kernel that computes" "idle:the kernel that computes is wrong: it left")
+  string(REGEX MATCH "^[a-z]+" way ${case})
+  string(REGEX REPLACE "^[a-z]+:" "" text ${case})
+  sluice_add_rank_test(sluice-bench NAME bench.computing_must_not_be_${way} MPIS ${first_mpi} ${no_sluice} fault
+                       LAUNCH --env SLUICE_STUB_WORK=${way} --expect-exit 1 --expect-output "${text}"
+                       ARGS iallreduce ${stub} --force --compute device --sizes 8 ${brief})
+endforeach()
+sluice_add_rank_test(sluice-bench NAME bench.computing_without_a_device MPIS ${first_mpi} ${no_sluice}
+                     LAUNCH --expect-exit 1 --expect-output "rank 1: --compute: this rank has no device to compute on"
+                     ARGS iallreduce ${stub} --force --compute device D H --sizes 8 ${brief})
 _bench_list(two_groups 4 ${first_mpi} "" "${reductions};${movements};iallreduce;ialltoall" --groups 2 ${both_sizes})
 _bench_list(three_groups 6 "${SLUICE_HOST_MPIS}" full "${reductions};${movements}" --groups 3 ${both_sizes})
 _bench_list(torus 4 ${first_mpi} "" "${neighborhoods}" -N cart:2:2 --sizes 100 ${brief})
@@ -93,7 +106,7 @@ foreach(window create allocate dynamic)
       set(others ${newer_mpis})
     endif()
     set(label full)
-    if("${window}:${epoch}" MATCHES "create:(flush|lock_all)|allocate:(flush_local|pscw)|dynamic:(lock|fence)")
+    if("${window}:${epoch}" MATCHES "create:(flush|lock_all)$|allocate:(flush_local|pscw)$|dynamic:(lock|fence)$")
       set(label bench)
     endif()
     _bench_list(one_sided_${window}_${epoch} 2 ${first_mpi} ${label} "${accesses}" -w ${window} -s ${epoch}
@@ -115,34 +128,64 @@ sluice_add_rank_test(sluice-bench NAME bench.names_what_is_missing MPIS ompi4 ${
 
 # Every test must see every fault: each of the list ends with a line of its own, and none is left over.
 set(preload --preload-above $<TARGET_FILE:sluice_bench_spoiling_mpi_${SLUICE_HOST_MPI_${first_mpi}_FLAVOUR}>)
-function(_bench_see mode name n_ranks labels tests)
+# One launch tries all modes: the list of tests is run once for each. Each must fail with wrong data, nothing else.
+function(_bench_see modes name n_ranks labels tests)
   list(LENGTH tests n)
+  list(LENGTH modes n_modes)
+  math(EXPR n "${n} * ${n_modes}")
   set(size 4096)
   set(sizes --sizes 4096)
-  if(name STREQUAL "atomics")
+  if(name MATCHES "atomics")
     set(size 8)
     set(sizes "")
   endif()
-  list(JOIN tests "," names)
-  set(expected --expect-output "size ${size}, iteration 0, " --expect-output "${n} of ${n} tests failed")
-  foreach(test IN LISTS tests)
-    list(APPEND expected --expect-output "sluice-bench: ${test}: rank")
+  set(all "")
+  foreach(mode IN LISTS modes)
+    list(APPEND all ${tests})
   endforeach()
-  sluice_add_rank_test(sluice-bench NAME bench.${name}_see_${mode} MPIS ${first_mpi} RANKS ${n_ranks} ${no_sluice} fault
+  list(JOIN all "," names)
+  list(JOIN modes "," mode_names)
+  set(expected --expect-lines ${n} "size ${size}, iteration 0, " --expect-output "${n} of ${n} tests failed")
+  list(JOIN modes "_" word)
+  if(n_modes GREATER 1)
+    set(word faults)
+  endif()
+  sluice_add_rank_test(sluice-bench NAME bench.${name}_see_${word} MPIS ${first_mpi} RANKS ${n_ranks} ${no_sluice} fault
                        ${labels}
-                       LAUNCH ${preload} --env SPOIL_MIN_BYTES=1000 --env SPOIL_MODE=${mode} --expect-exit 1 ${expected}
-                       ARGS ${names} ${sizes} -i 2)
+                       LAUNCH ${preload} --env SPOIL_MIN_BYTES=1000 --env SPOIL_MODE=${mode_names} --expect-exit 1 ${expected}
+                       ARGS ${names} ${sizes} -i 2 ${ARGN})
 endfunction()
 set(pair_tests latency bw bibw ${pair_tests} partitioned_latency)
-foreach(mode flip tail lost element outside)
-  _bench_see(${mode} pairs 2 "" "${pair_tests}")
-  _bench_see(${mode} groups 4 "" "${group_tests}")
-  _bench_see(${mode} blocking 3 "" "${blocking}")
-  _bench_see(${mode} accesses 2 "" "${accesses}")
-  _bench_see(${mode} atomics 2 "" "${atomics}")
-  _bench_see(${mode} nonblocking 3 full "${nonblocking}")
-  _bench_see(${mode} persistent 3 full "${persistent}")
+set(modes flip tail lost element outside)
+# Looked at by the host, and by a kernel of the device where the data lie.
+foreach(where "" _on_device)
+  set(words "")
+  if(where)
+    set(words ${stub} --force --check-on device)
+  endif()
+  _bench_see("${modes}" pairs${where} 2 "" "${pair_tests}" ${words})
+  _bench_see("${modes}" groups${where} 4 "" "${group_tests}" ${words})
+  _bench_see("${modes}" blocking${where} 3 "" "${blocking}" ${words})
+  _bench_see("${modes}" accesses${where} 2 "" "${accesses}" ${words})
+  _bench_see("${modes}" atomics${where} 2 "" "${atomics}" ${words})
+  _bench_see("${modes}" nonblocking${where} 3 full "${nonblocking}" ${words})
+  _bench_see("${modes}" persistent${where} 3 full "${persistent}" ${words})
 endforeach()
+# A kernel that sees nothing, or does nothing, is no check.
+foreach(case "blind:saw none where there is a wrong byte" "idle:compared 0 of")
+  string(REGEX MATCH "^[a-z]+" way ${case})
+  string(REGEX REPLACE "^[a-z]+:" "" text ${case})
+  sluice_add_rank_test(sluice-bench NAME bench.check_must_not_be_${way} MPIS ${first_mpi} ${no_sluice} fault
+                       LAUNCH --env-rank 1 SLUICE_STUB_CHECK=${way} --expect-exit 1 --expect-output "rank 1: stub: the kernel that checks data"
+                              --expect-output "${text}"
+                       ARGS latency ${stub} --force --sizes 8 -i 2)
+endforeach()
+# Where there is none the host looks, and the heading says so.
+sluice_add_rank_test(sluice-bench NAME bench.check_on_the_host MPIS ${first_mpi} ${no_sluice}
+                     LAUNCH --env-rank 1 SLUICE_STUB_CHECK=none
+                            --expect-output "device memory of rank 0 is checked on the device"
+                            --expect-output "device memory of rank 1 is checked on the host: the stub has no such kernel"
+                     ARGS latency ${stub} --force --sizes 8 -i 2)
 _bench_see(swap movements 3 "" "allgather;allgatherv;alltoall;alltoallv;alltoallw;gather;gatherv;neighbor_allgather;neighbor_allgatherv;neighbor_alltoallw")
 # A group that is given what another one should have.
 sluice_add_rank_test(sluice-bench NAME bench.groups_see_each_other MPIS ${first_mpi} RANKS 4 ${no_sluice} fault
@@ -200,7 +243,11 @@ _bench_refuses(uneven_groups 3 1 "3 ranks cannot be divided" allreduce --groups 
 _bench_refuses(lonely_groups 2 1 "2 ranks cannot be divided" allreduce --groups 2)
 _bench_refuses(groups_of_neighbours 4 1 "takes no --groups" neighbor_allgather --groups 2)
 _bench_refuses(no_groups 2 2 "--groups: 0 is outside" allreduce --groups 0)
-_bench_refuses(one_sided_device 2 2 "put_latency measures host memory only, so far" put_latency ${stub})
+_bench_refuses(one_sided_allocated 2 2 "MPI_Win_allocate gives host memory" put_latency ${stub} -w allocate)
+_bench_refuses(one_sided_by_hand 2 2 "put_latency has no form that is done by hand" put_latency ${stub} --naive)
+_bench_refuses(unaware_window 2 1 "does not take windows in stub device memory" put_latency ${stub})
+_bench_refuses(check_of_nothing 2 2 "--check-on device needs a device" latency --check-on device)
+_bench_refuses(unknown_place 2 2 "--check-on: 'frob' is unknown" latency --check-on frob)
 _bench_refuses(unaware_collective 2 1 "does not take stub device memory" allreduce ${stub})
 
 # Ranks that were given different arguments must end, not wait for each other.
@@ -213,6 +260,11 @@ endforeach()
 
 # The published schema, and CSV.
 set(plain_launch ${SLUICE_LAUNCH} --mpi ${first_mpi} -n 2 --)
+add_test(NAME bench.osu_names
+         COMMAND ${Python3_EXECUTABLE} ${CMAKE_CURRENT_SOURCE_DIR}/osu_names_test.py ${plain_launch}
+                 ${CMAKE_RUNTIME_OUTPUT_DIRECTORY}/sluice-bench.${SLUICE_HOST_MPI_${first_mpi}_FLAVOUR})
+set_tests_properties(bench.osu_names PROPERTIES LABELS "bench;ranks-2" TIMEOUT 120
+                     ENVIRONMENT "TEST_PYTHON_ENVS=${SLUICE_PYTHON_ENVS}")
 add_test(NAME bench.schema
          COMMAND ${Python3_EXECUTABLE} ${CMAKE_CURRENT_SOURCE_DIR}/schema_test.py
                  $<TARGET_FILE:sluice_bench_spoiling_mpi_${SLUICE_HOST_MPI_${first_mpi}_FLAVOUR}> ${plain_launch}

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "bench/cli/osu_name.hpp"
 #include "bench/cli/sizes.hpp"
 
 namespace sluice::bench {
@@ -24,6 +25,7 @@ const std::array k_tests{
              .default_range = "1M",
              .has_element_type = true,
              .has_operation = true},
+    TestInfo{.name = "iadds", .title = "t", .family = Family::coll, .has_fresh_memory = true, .has_overlap = true},
     TestInfo{.name = "waits", .title = "t", .family = Family::coll, .has_sizes = false}};
 
 Options parse(const std::vector<std::string> &arguments) {
@@ -47,6 +49,40 @@ void expect_error(const std::vector<std::string> &arguments, const std::string &
 
 using Sizes = std::vector<std::uint64_t>;
 
+TEST(Options, SayWhoComputes_InOurWordsAndOsus) {
+  EXPECT_EQ(parse({"iadds"}).family.compute, ComputePlace::host);
+  EXPECT_EQ(parse({"iadds", "-r", "cpu"}).family.compute, ComputePlace::host);
+  EXPECT_EQ(parse({"iadds", "-r", "gpu", "-d", "x"}).family.compute, ComputePlace::device);
+  EXPECT_EQ(parse({"iadds", "--compute", "device", "-d", "x"}).family.compute, ComputePlace::device);
+  EXPECT_EQ(parse({"iadds", "-r", "both", "-d", "x"}).family.compute, ComputePlace::both);
+  EXPECT_EQ(parse({"iadds", "--compute=each", "-d", "x"}).family.compute, ComputePlace::each);
+  expect_error({"iadds", "-r", "frob"}, "-r: 'frob' is unknown: host, device, both, each, cpu, gpu");
+  expect_error({"iadds", "-r", "gpu"}, "there is no device to compute on: give -d <name>");
+  expect_error({"iadds", "-r", "gpu", "-d", "x", "H", "H"}, "there is no device to compute on");
+  expect_error({"latency", "-r", "gpu", "-d", "x"}, "latency computes nothing meanwhile, and takes no --compute");
+}
+
+TEST(OsuName, StandsForTheTest) {
+  using Words = std::vector<std::string>;
+  EXPECT_EQ(arguments_of({"/a/sluice-bench", "bw", "D", "D"}), (Words{"bw", "D", "D"}));
+  EXPECT_EQ(arguments_of({"/osu_x/osu_bw"}), (Words{"bw"}));
+  EXPECT_EQ(arguments_of({"osu_bw", "-m", "8", "-x", "10", "D", "H"}), (Words{"bw", "-m", "8", "-x", "10", "H", "H"}));
+  EXPECT_EQ(arguments_of({"osu_bw", "-d", "x", "D", "D"}), (Words{"bw", "-d", "x", "D", "D"}));
+  EXPECT_EQ(arguments_of({"osu_bw", "D"}), (Words{"bw", "H"}));
+}
+
+TEST(Options, KeepSamples_OnlyForTheFile) {
+  EXPECT_TRUE(parse({"latency", "--samples", "--json", "x"}).wants_samples);
+  EXPECT_FALSE(parse({"latency", "--json", "x"}).wants_samples);
+  expect_error({"latency", "--samples"}, "--samples needs --json");
+}
+
+TEST(Options, GiveCollectivesFreshMemory) {
+  EXPECT_TRUE(parse({"iadds", "--cold"}).is_cold);
+  EXPECT_EQ(parse({"iadds", "--rotate", "3"}).rotate, 3U);
+  expect_error({"waits", "--cold"}, "waits takes neither --cold nor --rotate");
+}
+
 TEST(Options, AreThoseOfEachTest_WhenSeveralAreNamed) {
   const std::vector<Options> runs = parse_runs({"latency,adds", "--json", "out", "-i", "3"}, k_tests);
   ASSERT_EQ(runs.size(), 2U);
@@ -61,6 +97,16 @@ TEST(Options, AreThoseOfEachTest_WhenSeveralAreNamed) {
   expect_error({"latency,frob"}, "test 'frob' is unknown");
   expect_error({"latency,,bw"}, "no test was named");
   EXPECT_THROW(parse_runs({"latency,waits", "-m", "8"}, k_tests), OptionError);
+}
+
+TEST(Options, AreThoseOfEachPlacement_WhenSeveralAreNamed) {
+  const std::vector<Options> runs = parse_runs({"latency", "-d", "stub", "D:D,H:M", "--json", "out"}, k_tests);
+  ASSERT_EQ(runs.size(), 2U);
+  EXPECT_EQ(runs[0].placement, (std::array{SLUICE_MEMORY_DEVICE, SLUICE_MEMORY_DEVICE}));
+  EXPECT_EQ(runs[1].placement, (std::array{SLUICE_MEMORY_HOST, SLUICE_MEMORY_SHARED}));
+  EXPECT_EQ(runs[0].json_path, "out/latency.D-D.json");
+  EXPECT_EQ(runs[1].json_path, "out/latency.H-M.json");
+  expect_error({"latency", "-d", "stub", "D:D,X:D"}, "placement 'X' is unknown");
 }
 
 TEST(Options, TakeDatatypes_AsOsuWritesThem) {

@@ -12,6 +12,7 @@
 #include "bench/cli/options.hpp"
 #include "bench/report/csv_report.hpp"
 #include "bench/report/json_report.hpp"
+#include "bench/report/progress.hpp"
 #include "bench/report/table.hpp"
 
 namespace sluice::bench {
@@ -49,6 +50,15 @@ TEST(Table, PrintsSizeThenMean_AsOsuDoes) {
   EXPECT_EQ(words_of(Table(options).line(row)), (Words{"64", "3.000", "2.000", "1.000", "6.000", "Pass"}));
   EXPECT_EQ(words_of(Table(options).heading({{"direct"}, {}})),
             (Words{"#", "Size", "Avg", "Latency(us)", "Median", "Min", "P99", "Validation"}));
+}
+
+TEST(Progress, SaysWhichTestAndSize) {
+  Options options = parse({"latency", "--sizes", "8,64K"});
+  EXPECT_EQ(progress_text(options, 0, std::chrono::seconds(0)), "latency: size 1 of 2 (8 B), 0 s");
+  options.run_number = 2;
+  options.n_runs = 5;
+  EXPECT_EQ(progress_text(options, 1, std::chrono::seconds(75)), "test 2 of 5, latency: size 2 of 2 (65536 B), 75 s");
+  EXPECT_EQ(progress_text(options, 2, std::chrono::seconds(80)), "test 2 of 5, latency, 80 s");
 }
 
 TEST(Table, HasTheColumnsAskedFor) {

@@ -25,8 +25,10 @@ Region nothing();
 // 4 for MPI_FLOAT, 8 for MPI_DOUBLE, else 0.
 std::size_t float_bytes_of(MPI_Datatype type);
 
-// What SPOIL_MODE says.
-std::string mode();
+// What SPOIL_MODE says for the test that runs.
+const std::string &mode();
+// A test begins.
+void begin_test(const char *name);
 
 // Spoils what has arrived, as SPOIL_MODE says.
 void spoil(const Region &region);

@@ -19,6 +19,25 @@ foreach(fresh cold rotate)
                          ${reuse} ARGS ${test} ${words} --sizes 4096 -i 6 -x 1 -c)
   endforeach()
 endforeach()
+# The same of collectives, in each of their forms: one launch, all fail; one a test, and none does.
+set(fresh_collectives allreduce ialltoall bcast_persistent)
+list(JOIN fresh_collectives "," names)
+sluice_add_rank_test(sluice-bench NAME bench.collectives_see_reuse MPIS ${first_mpi} ${no_sluice} fault
+                     ${reuse} --expect-exit 1 --expect-lines 3 "size 4096, iteration 1, " --expect-output "3 of 3 tests failed"
+                     ARGS ${names} --sizes 4096 -i 4)
+foreach(fresh "--cold" "--rotate 2")
+  string(REPLACE " " ";" words ${fresh})
+  string(REGEX REPLACE "[^a-z]" "" word ${fresh})
+  foreach(test IN LISTS fresh_collectives)
+    sluice_add_rank_test(sluice-bench NAME bench.${test}_${word}_reuses_nothing MPIS ${first_mpi} ${no_sluice} fault
+                         ${reuse} ARGS ${test} ${words} --sizes 4096 -i 6 -x 1 -c)
+  endforeach()
+endforeach()
+_bench_list(fresh_collectives 3 ${first_mpi} "" "allgatherv;ireduce;scan_persistent;neighbor_alltoall" --cold --sizes 64,8K ${brief}
+            --repeat 2)
+_bench_list(rotated_collectives 3 ${first_mpi} "" "alltoallw;igather;allreduce_persistent" --rotate auto --sizes 256K ${brief})
+_bench_list(cold_collectives_naive 2 ${first_mpi} "" "allreduce;ibcast" ${stub} --cold --compare-naive --force --sizes 8192 ${brief})
+
 _bench_list(rotate_auto 2 ${first_mpi} "" "latency;bw;partitioned_latency" --rotate auto --sizes 64,1M ${brief} -W 2)
 _bench_list(cold_pairs 4 ${first_mpi} "" "bw_fan_in;mbw_mr;halo_2d" --cold --sizes 8192 ${brief} -W 2)
 _bench_list(cold_naive 2 ${first_mpi} "" "latency;bw" ${stub} --cold --compare-naive --force --sizes 8192 ${brief} -W 2 --repeat 2)
@@ -27,9 +46,9 @@ _bench_list(fresh 2 "${other_mpis}" full "latency;bw;bibw_persistent" --cold --s
 _sluice_test_backends(always_there faulty)
 if(SLUICE_FLAVOURS AND always_there)
   list(GET always_there 0 device)
-  sluice_add_rank_test(sluice-bench NAME bench.device_cold MPIS ${first_mpi} BACKENDS ${device} NO_BACKEND_ARGUMENT LABELS bench
-                       LAUNCH --expect-output "Host +KiB             Route" --expect-output "staged"
-                       ARGS latency,bw -d ${device} --cold --sizes 64K -i 6 -x 1 -c -W 2)
+  sluice_add_rank_test(sluice-bench NAME bench.device_cold BACKENDS ${device} NO_BACKEND_ARGUMENT LABELS bench
+                       LAUNCH --expect-output "Device +KiB             Route" --expect-output "staged"
+                       ARGS latency,bw,allgather -d ${device} --cold --sizes 64K -i 6 -x 1 -c -W 2)
 endif()
 
 # The holes of other suites (docs/benchmarks.md): each test must fail, and each with a line of its own.
@@ -82,12 +101,25 @@ foreach(backend IN LISTS backends)
                        ARGS launch,event,synchronize,query_pointer -d ${backend} -i 20 -x 2 --repeat 2)
   sluice_add_rank_test(sluice-bench NAME bench.device_pack MPIS ${first_mpi} RANKS 1 BACKENDS ${backend} NO_BACKEND_ARGUMENT
                        NO_SLUICE LABELS bench ARGS pack -d ${backend} -D hindexed --sizes 64,64K -i 4 -x 1 -c)
+  sluice_add_rank_test(sluice-bench NAME bench.device_copy_ways MPIS ${first_mpi} RANKS 1 BACKENDS ${backend}
+                       NO_BACKEND_ARGUMENT NO_SLUICE LABELS bench ARGS copy_ways -d ${backend} --sizes 8,64K -i 4 -x 1)
 endforeach()
 if(always_there)
   list(GET always_there 0 device)
   sluice_add_rank_test(sluice-bench NAME bench.device_ipc MPIS ${first_mpi} BACKENDS ${device} NO_BACKEND_ARGUMENT NO_SLUICE
                        LABELS bench ARGS ipc_export,ipc_open -d ${device} -i 20 -x 2)
+  sluice_add_rank_test(sluice-bench NAME bench.device_trigger MPIS ${first_mpi} RANKS 1 BACKENDS ${device} NO_BACKEND_ARGUMENT NO_SLUICE
+                       LABELS bench LAUNCH --expect-output "pull                write              enqueue" ARGS trigger -d ${device} -i 20 -x 2 --repeat 2)
+  sluice_add_rank_test(sluice-bench NAME bench.device_copy_list MPIS ${first_mpi} BACKENDS ${device} NO_BACKEND_ARGUMENT
+                       NO_SLUICE LABELS bench ARGS copy_list -d ${device} --sizes 7,4K -i 4 -x 1)
+  # A copy of each test's is spoiled: each must see it.
+  sluice_add_rank_test(sluice-bench NAME bench.copy_list_sees_bad_copy MPIS ${first_mpi} BACKENDS ${device}
+                       NO_BACKEND_ARGUMENT NO_SLUICE LABELS bench fault FAULT queue_flip:40
+                       LAUNCH --expect-exit 1 --expect-output "list, offset" ARGS copy_list -d ${device} --sizes 4K -i 4 -x 1)
 endif()
+sluice_add_rank_test(sluice-bench NAME bench.copy_ways_sees_bad_copy MPIS ${first_mpi} RANKS 1 ${no_sluice} fault
+                     LAUNCH --env SLUICE_STUB_FLIP_COPY=4 --expect-exit 1 --expect-output "vendor.malloc: "
+                     ARGS copy_ways ${stub} --check-on host --sizes 4096 -i 2)
 sluice_add_rank_test(sluice-bench NAME bench.pack_sees_bad_copy MPIS ${first_mpi} RANKS 1 ${no_sluice} fault
                      LAUNCH --env SLUICE_STUB_FLIP_COPY=4 --expect-exit 1 --expect-output "packed, offset"
-                     ARGS pack ${stub} -D vector --sizes 4096 -i 2)
+                     ARGS pack ${stub} -D vector --check-on host --sizes 4096 -i 2)

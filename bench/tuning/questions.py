@@ -37,6 +37,7 @@ def bytes_of(text):
 
 
 STAGED = {"SLUICE_P2P_IPC": "off", "SLUICE_P2P_PIPELINE": "none"}
+TOGETHER = {"SLUICE_COLL_IPC": "always", "SLUICE_COLL_IPC_THRESHOLD": "0"}
 
 ALL = (
     Question("staging", "SLUICE_DEVICE_STAGING_MEMORY", False, "which memory are messages staged through fastest?", "latency",
@@ -53,10 +54,19 @@ ALL = (
     Question("together", "SLUICE_COLL_IPC_THRESHOLD", True,
              "from which length on do the ranks carry collective operations out together faster than each for itself?",
              "bcast,allgather,alltoall", ("D",), ("1K", "4K", "16K", "64K", "256K", "1M"),
-             {"together": {"SLUICE_COLL_IPC": "always", "SLUICE_COLL_IPC_THRESHOLD": "0"}, "staged": {"SLUICE_COLL_IPC": "off"}}, 50),
+             {"together": TOGETHER, "staged": {"SLUICE_COLL_IPC": "off"}}, 50),
     Question("chain", "SLUICE_COLL_CHAIN_BLOCK", False, "in which blocks does a broadcast pass from rank to rank fastest?", "bcast",
              ("D",), ("8M", "32M"),
              {"1M": {}, **{block: {"SLUICE_COLL_CHAIN_BLOCK": block} for block in ("256K", "512K", "2M", "4M")}}, 10, least_ranks=3),
+    Question("kernel", "SLUICE_COLL_KERNEL_COPY", False, "up to how many bytes does one kernel bring a rank its blocks fastest?",
+             "allgather,alltoall", ("D",), ("256", "1K", "4K", "16K", "64K", "256K"),
+             {"0": TOGETHER, **{most: {**TOGETHER, "SLUICE_COLL_KERNEL_COPY": most} for most in ("8K", "32K", "128K", "512K", "2M")}},
+             100),
+    Question("engines", "SLUICE_COLL_REDUCE_ENGINES", True,
+             "from which length on do copy engines that feed kernels reduce faster than kernels across the devices?",
+             "allreduce,reduce_scatter_block", ("D",), ("16M", "64M", "256M"),
+             {"engines": {**TOGETHER, "SLUICE_COLL_REDUCE_THRESHOLD": "0", "SLUICE_COLL_REDUCE_ENGINES": "1"},
+              "kernels": {**TOGETHER, "SLUICE_COLL_REDUCE_THRESHOLD": "0", "SLUICE_COLL_REDUCE_ENGINES": "0"}}, 5),
 )
 NAMES = tuple(question.name for question in ALL)
 

@@ -11,6 +11,8 @@
  *   State     The caller's current device, current context and a stream capture in progress are as before on return.
  *             No device context is created for a device on which the program has none, except by the `program` group.
  *   Sizes     In bytes, 64 bit. Addresses may be interior to an allocation and need no alignment.
+ *   Waiting   While a stream waits (stream_wait), what a runtime would make its caller wait for is answered with
+ *             SLUICE_NOT_READY where the function's text says "not now"; the same call succeeds later. Nobody waits.
  *   Devices   Numbered from 0 to device_count() - 1, as the vendor's runtime numbers them in this process.
  */
 #ifndef SLUICE_BACKEND_H
@@ -19,20 +21,22 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "sluice/pack.h"
+
 #ifdef __cplusplus
 extern "C" {
 #endif
 
 /* Raised by one whenever the layout or the meaning of a member changes. Members are only ever appended; a module
  * whose api_version differs is refused with a message that names both numbers. */
-#define SLUICE_BACKEND_API_VERSION 5u
+#define SLUICE_BACKEND_API_VERSION 9u
 
 /* The one symbol that a module exports, of type sluice_backend_table_fn. */
 #define SLUICE_BACKEND_TABLE_SYMBOL "sluice_backend_table"
 
 typedef enum sluice_result {
   SLUICE_SUCCESS = 0,
-  SLUICE_NOT_READY = 1,           /* test_ticket: not yet; not an error */
+  SLUICE_NOT_READY = 1,           /* not yet, or not now (see Waiting); not an error; nothing was changed */
   SLUICE_ERROR_OUT_OF_MEMORY = 2, /* the runtime could not provide memory; nothing was changed */
   SLUICE_ERROR_INVALID_ARGUMENT = 3,
   SLUICE_ERROR_NO_DEVICE = 4,   /* no device, or a device index out of range */
@@ -118,26 +122,35 @@ typedef enum sluice_operation {
   SLUICE_OPERATION_MAXLOC = 11
 } sluice_operation_t;
 
-/* The most sources of one reduction. */
+/* The most sources, and the most destinations, of one reduction. */
 #define SLUICE_REDUCE_MAX_SOURCES 16u
+#define SLUICE_REDUCE_MAX_DSTS 16u
 
-/* dst[i] = sources[0][i] op sources[1][i] op ..., computed from the left, for i in 0..count-1. */
+/* Each dsts[d][i] = sources[0][i] op sources[1][i] op ..., computed from the left, for i in 0..count-1. The two lists
+ * are read during the call only; the memory they name until a later ticket is done. */
 typedef struct sluice_reduction {
   sluice_element_t element;
   sluice_operation_t operation;
-  void *dst;
-  const void *const *sources; /* read during the call only; the memory they point to until a later ticket is done */
-  uint32_t n_sources;         /* 1 to SLUICE_REDUCE_MAX_SOURCES */
-  uint64_t count;             /* of elements; 0: nothing is done */
+  void *const *dsts;
+  const void *const *sources;
+  uint32_t n_dsts;    /* 1 to SLUICE_REDUCE_MAX_DSTS */
+  uint32_t n_sources; /* 1 to SLUICE_REDUCE_MAX_SOURCES */
+  uint64_t count;     /* of elements; 0: nothing is done */
 } sluice_reduction_t;
 
 typedef struct sluice_queue sluice_queue_t; /* an in-order command queue; opaque, owned by the backend */
+
+/* A stream of the program's (group `stream`); opaque, owned by the backend. */
+typedef struct sluice_stream sluice_stream_t;
 
 typedef struct sluice_copy {
   void *dst;
   const void *src;
   size_t size_bytes;
 } sluice_copy_t;
+
+/* The most copies that one kernel makes (enqueue_kernel_copies). */
+#define SLUICE_KERNEL_MAX_COPIES 16u
 
 /* What one process gives another so that it can reach an allocation of the same node's devices. Plain bytes, which may
  * be sent in a message and compared; what is in them is the backend's. Bytes that it does not use are 0. */
@@ -205,7 +218,7 @@ typedef struct sluice_backend {
 
   /* Host memory that the device copies to and from fastest, reachable by the CPU and by the kernel (a host MPI may
    * read it with process_vm_readv). alignment: 0 for the runtime's own, else a power of two. Setup cost: milliseconds.
-   */
+   * SLUICE_NOT_READY: not now. */
   sluice_result_t (*host_alloc)(int32_t device, size_t size_bytes, size_t alignment, void **memory);
   sluice_result_t (*host_free)(int32_t device, void *memory);
   /* The staging memory that measured fastest for this runtime (docs/measurements); what the knob's `auto` means. */
@@ -213,7 +226,7 @@ typedef struct sluice_backend {
 
   /* ---- mandatory: copies -------------------------------------------------------------------------------------- */
 
-  /* A queue of Sluice's own on `device`, not ordered with any queue of the program. */
+  /* A queue of Sluice's own on `device`, not ordered with any queue of the program. SLUICE_NOT_READY: not now. */
   sluice_result_t (*queue_create)(int32_t device, sluice_queue_t **queue);
   /* Waits for what is queued, then frees. */
   sluice_result_t (*queue_destroy)(sluice_queue_t *queue);
@@ -264,7 +277,7 @@ typedef struct sluice_backend {
    * enqueue_copies and copy on queues of `device`, for no CPU access. `handle` may come from anybody: bytes that are no
    * handle are an error, never a crash. A handle of this process itself is refused with SLUICE_ERROR_INVALID_ARGUMENT
    * (use the pointer). Opening after the exporter freed is an error, the old memory, or memory that it has allocated
-   * since; never a crash. SLUICE_ERROR_UNSUPPORTED: `device` cannot reach that memory. */
+   * since; never a crash. SLUICE_ERROR_UNSUPPORTED: `device` cannot reach that memory. SLUICE_NOT_READY: not now. */
   sluice_result_t (*ipc_open)(int32_t device, const sluice_ipc_handle_t *handle, void **base);
   /* Unmaps what ipc_open gave; all copies on it are done. */
   sluice_result_t (*ipc_close)(int32_t device, void *base);
@@ -294,12 +307,106 @@ typedef struct sluice_backend {
   int32_t (*can_reduce)(int32_t device, sluice_element_t element, sluice_operation_t operation);
   /* Enqueues one reduction behind what is in the queue; returns before it is done, and tickets mark its end as they do
    * that of copies. Addresses need no alignment. They are memory of the queue's device, memory that ipc_open mapped for
-   * it, memory of host_alloc, or other memory that the device reaches; dst may be the same address as one of the
-   * sources, and overlaps them in no other way. The result depends on nothing but the elements: the same in every bit
-   * each time. SLUICE_ERROR_UNSUPPORTED: not that pair, or memory that this device does not reach; nothing was
-   * enqueued. Cost: a launch; where kernels are compiled at run time the first one of a pair takes seconds, and blocks.
+   * it, memory of host_alloc, or other memory that the device reaches. A destination may be the same address as a
+   * source; destinations overlap sources in no other way, and each other not at all. What is written into memory of
+   * another process is there for its device once the ticket is done. The result depends on nothing but the elements:
+   * the same in every bit each time. SLUICE_ERROR_UNSUPPORTED: not that pair, or memory that this device does not
+   * reach; nothing was enqueued. Cost: a launch; where kernels are compiled at run time the first one of a pair takes
+   * seconds, and blocks.
    */
   sluice_result_t (*enqueue_reduction)(sluice_queue_t *queue, const sluice_reduction_t *reduction);
+
+  /* ---- optional group `stream`: all five or none --------------------------------------------------------------- */
+  /* Triggers and waits in the order of a stream of the program's: arXiv 2208.04817, section II.D ("stream memory
+   * operations"). A word is 8 bytes of memory of host_alloc for the stream's device, aligned to 8. It is read and
+   * written by the host and by streams, and stays there until every command on it has run. One stream is given to
+   * these functions by one thread at a time; the program may work on it with its own calls meanwhile, as its runtime
+   * allows. */
+
+  /* Whether `native` is a stream of this runtime, in the form in which programs hold it (the backend's README says
+   * which): 1 certainly, -1 certainly not, 0 where the runtime cannot tell a stream from any other address. Any
+   * address; changes nothing. */
+  int32_t (*stream_query)(const void *native);
+  /* Makes ready for the commands below on the program's stream `native`, which lives until stream_close; *device is the
+   * device it works on. Enqueues nothing. SLUICE_ERROR_INVALID_ARGUMENT: certainly no stream. An address that is no
+   * stream where stream_query says 0 is as harmful here as in the runtime's own functions.
+   * SLUICE_ERROR_UNSUPPORTED: its device cannot do this. Setup cost: microseconds. */
+  sluice_result_t (*stream_open)(void *native, sluice_stream_t **stream, int32_t *device);
+  /* The commands that were enqueued stay so and run; does not wait for them. */
+  sluice_result_t (*stream_close)(sluice_stream_t *stream);
+  /* Enqueues: write `value` to *word. When the host or a stream sees it (an acquiring load), all earlier commands of
+   * the stream are done, and their data is visible. Returns before it has run.
+   * SLUICE_ERROR_UNSUPPORTED: the stream is being captured into a graph; nothing was enqueued. */
+  sluice_result_t (*stream_write)(sluice_stream_t *stream, uint64_t *word, uint64_t value);
+  /* Enqueues: later commands of the stream wait until *word >= least, as unsigned numbers below 2^63; they find what
+   * the host wrote, or what other queues finished, before the word came to that (a releasing store). Some hundreds of
+   * commands may be pending in a stream; beyond that a runtime may hold up whoever enqueues another, so callers see to
+   * it that there are fewer (SLUICE_QUEUE_DEPTH). Up to there neither this call nor any thread of the host is held up,
+   * and other streams go on, but for those that the runtime itself keeps in order with this one. Errors as above. */
+  sluice_result_t (*stream_wait)(sluice_stream_t *stream, const uint64_t *word, uint64_t least);
+
+  /* ---- optional group `program_stream`: all four or none; there where `stream` and `program` are ------------------
+   */
+  /* As `program`: what a program would do with a stream of its own. For tests and benchmarks. */
+
+  /* A stream of the current device that waits for no other, in the form that stream_open takes. */
+  sluice_result_t (*program_stream_create)(void **native);
+  /* What is enqueued has run, or runs before this returns. */
+  sluice_result_t (*program_stream_destroy)(void *native);
+  /* Enqueues a copy; returns before it is done where one of the two is device memory and the other is PINNED. */
+  sluice_result_t (*program_stream_copy)(void *native, void *dst, const void *src, size_t size_bytes);
+  /* Waits for all that was enqueued. */
+  sluice_result_t (*program_stream_synchronize)(void *native);
+
+  /* ---- optional: copies by a kernel ---------------------------------------------------------------------------- */
+  /* As enqueue_copies, by one kernel of the queue's device that makes all of them side by side: for a few short ones,
+   * which take longer as commands of their own. At most SLUICE_KERNEL_MAX_COPIES. Addresses are those that
+   * enqueue_reduction takes; no destination overlaps a source or another destination. What is written into memory of
+   * another process is there for its device once the ticket is done. SLUICE_ERROR_UNSUPPORTED: this device has no such
+   * kernel, or does not reach that memory; nothing was enqueued. Cost: a launch; where kernels are compiled at run time
+   * the first call takes seconds, and blocks. */
+  sluice_result_t (*enqueue_kernel_copies)(sluice_queue_t *queue, const sluice_copy_t *copies, size_t n_copies);
+
+  /* ---- optional group `pack`: all four or none ------------------------------------------------------------------- */
+  /* Data with gaps brought together, or spread, or moved from one layout to another, by one command of the device
+   * (anchor: yaksa, TEMPI), where copies would be one for each block. */
+
+  /* 1 where enqueue_pack works on queues of `device`; else 0, also for devices that are not there. The same at every
+   * call. Never blocks, never compiles. */
+  int32_t (*can_pack)(int32_t device);
+  /* Enqueues one command behind what is in the queue; returns before it is done, and tickets mark its end as they do
+   * that of copies. `pack` is read during the call only; the memory that it names, lists too, stays until a later
+   * ticket is done. Addresses need no alignment, and may be of the kinds that enqueue_reduction takes. What is written
+   * overlaps nothing that is read, nor itself. SLUICE_ERROR_UNSUPPORTED: memory that this device does not reach, or no
+   * kernel; SLUICE_ERROR_INVALID_ARGUMENT: numbers that make no sense, or addresses that are no memory; after both
+   * nothing was enqueued. Cost: a launch; where kernels are compiled at run time the first of a layout, and the first
+   * of two, take seconds, and block. */
+  sluice_result_t (*enqueue_pack)(sluice_queue_t *queue, const sluice_pack_t *pack);
+  /* Memory of `device`, aligned to 256, as a program would allocate it: query_pointer knows it, and where there is a
+   * group `ipc` it can be exported if any can. Setup cost: microseconds to milliseconds, and it may wait for all work
+   * of the device. SLUICE_ERROR_OUT_OF_MEMORY: nothing was changed. SLUICE_NOT_READY: not now. */
+  sluice_result_t (*device_alloc)(int32_t device, size_t size_bytes, void **memory);
+  /* Everything that uses it is done. Memory that went with its context is no error. */
+  sluice_result_t (*device_free)(int32_t device, void *memory);
+
+  /* ---- optional group `channel`: all four or none; there where `stream`, `ipc` and `pack` are ---------------------
+   */
+  /* What a stream needs to send and receive by itself inside a node (docs/adr/0033). */
+
+  /* Makes memory of the CPU's that other processes may have mapped too (MAP_SHARED) good for words of streams of
+   * `device`, under the same address: words that streams of several processes and devices write and wait for. Both on
+   * whole pages. SLUICE_ERROR_UNSUPPORTED: this device reaches no such memory. SLUICE_NOT_READY: not now. */
+  sluice_result_t (*host_register)(int32_t device, void *memory, size_t size_bytes);
+  /* No command on words in it is pending. */
+  sluice_result_t (*host_unregister)(int32_t device, void *memory);
+  /* Enqueues a copy between memory of the stream's device and memory that ipc_open mapped for it, or within either;
+   * what is written is there for everybody who sees a later stream_write. Returns before it has run. Errors as
+   * stream_write. */
+  sluice_result_t (*stream_copy)(sluice_stream_t *stream, void *dst, const void *src, size_t size_bytes);
+  /* The same, of as many bytes as the lower 32 bits of *word say when the stream comes to it, but at most most_bytes.
+   */
+  sluice_result_t (*stream_take)(sluice_stream_t *stream, void *dst, const void *src, size_t most_bytes,
+                                 const uint64_t *word);
 } sluice_backend_t;
 
 typedef const sluice_backend_t *(*sluice_backend_table_fn)(void);

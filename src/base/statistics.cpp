@@ -23,6 +23,9 @@ constexpr std::size_t kRoutes = kRouteNames.size();
 std::atomic<bool> enabled{false};
 std::array<Counters, kOperations * kKinds * kRoutes> table;
 
+std::atomic<std::uint64_t> pack_launches{0};
+std::atomic<std::uint64_t> pack_bytes{0};
+
 std::mutex fallback_mutex;
 std::map<std::string, std::uint64_t, std::less<>> &fallbacks() {
   static std::map<std::string, std::uint64_t, std::less<>> counts;
@@ -75,6 +78,16 @@ void record_fallback(std::string_view reason) noexcept {
   }
 }
 
+void record_packing(std::uint64_t launches, std::uint64_t bytes) noexcept {
+  if (!is_enabled()) return;
+  pack_launches.fetch_add(launches, std::memory_order_relaxed);
+  pack_bytes.fetch_add(bytes, std::memory_order_relaxed);
+}
+
+Packing packing() noexcept {
+  return {pack_launches.load(std::memory_order_relaxed), pack_bytes.load(std::memory_order_relaxed)};
+}
+
 std::vector<Row> rows() {
   std::vector<Row> result;
   for (std::size_t i = 0; i < table.size(); ++i) {
@@ -93,6 +106,8 @@ void reset() noexcept {
     row.bytes.store(0, std::memory_order_relaxed);
     row.nanoseconds.store(0, std::memory_order_relaxed);
   }
+  pack_launches.store(0, std::memory_order_relaxed);
+  pack_bytes.store(0, std::memory_order_relaxed);
   const std::scoped_lock lock(fallback_mutex);
   fallbacks().clear();
 }
@@ -103,6 +118,9 @@ std::string to_text(int rank) {
   for (const Row &row : rows()) {
     text += fmt::format("{:<22} {:<7} {:<7} {:>10} {:>15} {:>12.3f}\n", name(row.operation), name(row.kind),
                         name(row.route), row.calls, row.bytes, static_cast<double>(row.nanoseconds) * 1e-6);
+  }
+  if (const Packing packed = packing(); packed.launches != 0) {
+    text += fmt::format("packed by {} kernels, {} bytes\n", packed.launches, packed.bytes);
   }
   for (const auto &[reason, count] : copy_of_fallbacks()) text += fmt::format("fallback {} {}\n", reason, count);
   return text;
@@ -118,6 +136,7 @@ std::string to_json(int rank) {
                                 {"bytes", row.bytes},
                                 {"nanoseconds", row.nanoseconds}});
   }
+  document["packing"] = {{"launches", packing().launches}, {"bytes", packing().bytes}};
   document["fallbacks"] = copy_of_fallbacks();
   return document.dump(2) + "\n";
 }

@@ -28,6 +28,14 @@ void record(Operation operation, MemoryKind kind, Route route, std::uint64_t cal
 // Notes that a mechanism was refused and a slower one ran instead ("pool_exhausted"). Any thread.
 void record_fallback(std::string_view reason) noexcept;
 
+// Counts `launches` of kernels that brought `bytes` of data with gaps together or apart. Any thread.
+void record_packing(std::uint64_t launches, std::uint64_t bytes) noexcept;
+struct Packing {
+  std::uint64_t launches;
+  std::uint64_t bytes;
+};
+[[nodiscard]] Packing packing() noexcept;
+
 // One row that has at least one call.
 struct Row {
   Operation operation;

@@ -27,13 +27,17 @@ inline constexpr std::array<std::string_view, 5> kMemoryKindNames = {"host", "pi
 
 // How the bytes of one side of an operation travel.
 enum class Route : std::uint8_t {
-  kHost,       // handed to the host MPI as they are
-  kStaged,     // copied through staging memory, which the host MPI sends or receives (CCGrid'23, algorithm 1)
-  kPipelined,  // in blocks: copied down, sent and copied up at the same time (CCGrid'23, section IV)
-  kIpc,        // pulled by the receiver out of the sender's device memory (docs/protocol.md)
-  kKernel      // computed by the device, where the data is (docs/adr/0015)
+  kHost,         // handed to the host MPI as they are
+  kStaged,       // copied through staging memory, which the host MPI sends or receives (CCGrid'23, algorithm 1)
+  kPipelined,    // in blocks: copied down, sent and copied up at the same time (CCGrid'23, section IV)
+  kIpc,          // pulled by the receiver out of the sender's device memory (docs/protocol.md)
+  kKernel,       // computed by the device, where the data is (docs/adr/0018)
+  kThread,       // of a queue: started by the progress thread when its stream said so (docs/adr/0027)
+  kQueueDevice,  // of a queue: moved by the stream itself, inside a node
+  kDwq           // of a queue: a deferred work queue of libfabric's (docs/adr/0034)
 };
-inline constexpr std::array<std::string_view, 5> kRouteNames = {"host", "staged", "pipelined", "ipc", "kernel"};
+inline constexpr std::array<std::string_view, 8> kRouteNames = {"host",   "staged", "pipelined", "ipc",
+                                                                "kernel", "thread", "device",    "dwq"};
 
 // What staging buffers are made of (CCGrid'23, section IV.A). The values are those of sluice_staging_memory_t.
 enum class StagingMemory : std::uint8_t { kMalloc, kAligned, kRuntime, kRuntimeAligned };

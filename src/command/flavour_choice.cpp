@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <set>
@@ -21,6 +22,7 @@ namespace fs = std::filesystem;
 
 // A word of the command that names an executable file.
 struct Candidate {
+  std::size_t position = 0;
   std::string word;
   fs::path path;
   ProgramMpi mpi;
@@ -55,7 +57,7 @@ std::vector<std::vector<Candidate>> candidates(const std::vector<std::string> &c
     if (word.starts_with("-") || word.find('=') != std::string::npos) continue;
     const std::optional<fs::path> path = find_program(word);
     if (!path) continue;
-    Candidate candidate{word, *path, mpi_of_program(*path), ""};
+    Candidate candidate{i, word, *path, mpi_of_program(*path), ""};
     if (candidate.mpi.library.empty())
       candidate.interpreter = is_python(*path) ? path->string() : interpreter_of(*path);
     parts.back().push_back(std::move(candidate));
@@ -160,6 +162,19 @@ Status choose_flavour(const std::vector<std::string> &command, const std::option
     }
     if (is_first) *choice = chosen;
     is_first = false;
+  }
+  return {};
+}
+
+Status find_programs(const std::vector<std::string> &command, const std::optional<Launcher> &launcher,
+                     std::vector<std::size_t> *positions) {
+  positions->clear();
+  for (const std::vector<Candidate> &part : candidates(command, launcher ? launcher->position + 1 : 0)) {
+    if (part.empty()) return not_an_mpi_program(part);
+    const auto first = [&part](const auto &is_meant) { return std::find_if(part.begin(), part.end(), is_meant); };
+    auto found = first([](const Candidate &candidate) { return !candidate.mpi.library.empty(); });
+    if (found == part.end()) found = first([](const Candidate &candidate) { return !candidate.interpreter.empty(); });
+    positions->push_back(found != part.end() ? found->position : part.front().position);
   }
   return {};
 }

@@ -24,4 +24,10 @@ struct FlavourChoice {
 Status choose_flavour(const std::vector<std::string> &command, const std::optional<Launcher> &launcher,
                       FlavourChoice *choice);
 
+// Where the programs of `command` begin, one of each part of an MPMD command, in ascending order: the word that names a
+// program linked to an MPI, else a script or an interpreter, else the first that can be run. Fails when a part has
+// none.
+Status find_programs(const std::vector<std::string> &command, const std::optional<Launcher> &launcher,
+                     std::vector<std::size_t> *positions);
+
 }  // namespace sluice::command

@@ -8,6 +8,7 @@
 #include <exception>
 
 #include "command/info.hpp"
+#include "command/place_program.hpp"
 #include "command/run.hpp"
 #include "command/script.hpp"
 #include "command/trace_merge.hpp"
@@ -55,9 +56,26 @@ void describe_run(CLI::App *app, RunRequest *request) {
   app->add_option("--backend", request->backends, "backends that may be used: auto, none or names: a,b");
   app->add_option("--mpi", request->mpi, "binary interface of the program's MPI")
       ->check(CLI::IsMember({"auto", "mpich", "ompi", "abi"}));
+  app->add_option("--bind", request->bind,
+                  "run each rank on the cores nearest its device: closest, list:0,1,... (the device of each rank of a "
+                  "node) or none")
+      ->capture_default_str();
   app->add_flag("--stats", request->wants_statistics, "print statistics when the program calls MPI_Finalize");
   app->add_option("--lib-dir", request->library_folder, "folder of the Sluice libraries");
   app->footer("Example: sluice run --stats -- mpiexec -n 4 ./app");
+}
+
+void describe_topology(CLI::App *app, PlaceWords *words) {
+  CLI::Option *wanted = app->add_flag("--topology", words->is_wanted,
+                                      "show the cores, the memory and the network cards near each device");
+  app->add_option("--ranks", words->n_ranks, "ranks of a node (default: one a device)")
+      ->needs(wanted)
+      ->check(CLI::PositiveNumber);
+  app->add_option("--bind", words->bind, "how they are bound: closest or list:0,1,...")
+      ->needs(wanted)
+      ->capture_default_str();
+  app->add_option("--backend", words->backends, "backends whose devices are meant: auto or names: a,b")->needs(wanted);
+  app->add_flag("--measure", words->wants_links, "measure what the devices reach of each other")->needs(wanted);
 }
 
 // `command` is what stood behind "--", which is not the parser's business.
@@ -80,6 +98,9 @@ int dispatch(int argc, char **argv, std::vector<std::string> command) {
   CLI::Option *size = info_app->add_option("--route", route.size, "say which route a message of this size takes");
   info_app->add_option("--from", route.from, "memory that it is sent from")->needs(size)->capture_default_str();
   info_app->add_option("--to", route.to, "memory that it is received in")->needs(size)->capture_default_str();
+
+  PlaceWords place;
+  describe_topology(info_app, &place);
 
   std::vector<std::string> trace_files;
   std::string merged_file;
@@ -105,6 +126,11 @@ int dispatch(int argc, char **argv, std::vector<std::string> command) {
   if (report_app->parsed()) return run_script("report_runs", report_app->remaining());
   if (tune_app->parsed()) return run_script("tune", tune_app->remaining());
   if (merge_app->parsed()) return merge_traces(trace_files, merged_file);
+  if (info_app->parsed() && place.is_wanted) {
+    place.wants_json = wants_json;
+    place.library_folder = library_folder;
+    return show_topology(place);
+  }
   return run_app->parsed() ? run(request) : show_info(library_folder, route, wants_json);
 }
 

@@ -9,13 +9,16 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <ranges>
 #include <sstream>
 #include <utility>
 
 #include "base/log.hpp"
+#include "command/bind_rule.hpp"
 #include "command/flavour_choice.hpp"
 #include "command/installation.hpp"
 #include "command/launcher.hpp"
+#include "command/place_program.hpp"
 
 namespace sluice::command {
 namespace {
@@ -110,6 +113,31 @@ std::vector<std::string> variables_to_hand_on(const std::map<std::string, std::s
   return names;
 }
 
+// Each rank binds itself, on its own node: what follows a launcher's options goes through the program that does.
+Status add_binding(const RunRequest &request, const Installation &installation, const std::string &backends,
+                   const std::optional<Launcher> &launcher, std::vector<std::string> *command) {
+  BindRule rule;
+  if (Status status = parse_bind_rule(request.bind, &rule); !status.is_ok()) return status;
+  if (rule.kind == BindKind::kNone) return {};
+  std::vector<std::size_t> positions = {0};
+  if (launcher) {
+    if (Status status = find_programs(*command, launcher, &positions); !status.is_ok()) return status;
+  }
+  const std::vector<std::string> words = {place_program(),
+                                          "run",
+                                          "--lib-dir",
+                                          installation.library_folder.string(),
+                                          "--backend",
+                                          backends.empty() ? "auto" : backends,
+                                          "--bind",
+                                          request.bind,
+                                          "--"};
+  for (const std::size_t position : std::ranges::reverse_view(positions)) {
+    command->insert(command->begin() + static_cast<std::ptrdiff_t>(position), words.begin(), words.end());
+  }
+  return {};
+}
+
 }  // namespace
 
 Status plan_launch(const RunRequest &request, Launch *launch) {
@@ -132,6 +160,9 @@ Status plan_launch(const RunRequest &request, Launch *launch) {
   if (request.wants_statistics) launch->environment["SLUICE_STATS"] = "1";
   launch->command = request.command;
   extend_own_preloads(library, &launch->command);
+  if (Status status = add_binding(request, installation, backends, launcher, &launch->command); !status.is_ok()) {
+    return status;
+  }
   if (launcher) {
     launch->command = with_variables(launch->command, *launcher, variables_to_hand_on(launch->environment));
   }

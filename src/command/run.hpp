@@ -13,8 +13,9 @@ namespace sluice::command {
 
 struct RunRequest {
   std::vector<std::string> command;
-  std::string backends;      // SLUICE_BACKENDS for the command; empty: as the environment says
-  std::string mpi = "auto";  // auto or a flavour's name
+  std::string backends;       // SLUICE_BACKENDS for the command; empty: as the environment says
+  std::string mpi = "auto";   // auto or a flavour's name
+  std::string bind = "none";  // parse_bind_rule
   bool wants_statistics = false;
   std::string library_folder;  // empty: beside this program
 };

@@ -78,6 +78,18 @@ std::string check_groups(const sluice_backend_t &table) {
   }
   if (!is_whole_or_absent(table.ipc_export, table.ipc_open, table.ipc_close)) return "ipc";
   if (!is_whole_or_absent(table.can_reduce, table.enqueue_reduction)) return "reduce";
+  if (!is_whole_or_absent(table.stream_query, table.stream_open, table.stream_close, table.stream_write,
+                          table.stream_wait)) {
+    return "stream";
+  }
+  if (!is_whole_or_absent(table.program_stream_create, table.program_stream_destroy, table.program_stream_copy,
+                          table.program_stream_synchronize)) {
+    return "program_stream";
+  }
+  if (!is_whole_or_absent(table.can_pack, table.enqueue_pack, table.device_alloc, table.device_free)) return "pack";
+  if (!is_whole_or_absent(table.host_register, table.host_unregister, table.stream_copy, table.stream_take)) {
+    return "channel";
+  }
   return is_whole_or_absent(table.support_words, table.memory_kind_words) ? "" : "words";
 }
 
@@ -169,6 +181,8 @@ Status Backend::check(sluice_result_t result, std::string_view what) const {
   if (result == SLUICE_ERROR_OUT_OF_MEMORY) {
     kind = ErrorKind::kOutOfMemory;
     remedy = "lower SLUICE_DEVICE_POOL_BYTES or the program's own use of memory";
+  } else if (result == SLUICE_NOT_READY) {
+    remedy = "docs/queue.md says what is not done while a stream waits for a message";
   } else if (result == SLUICE_ERROR_INVALID_ARGUMENT) {
     kind = ErrorKind::kBadBuffer;
     remedy = "check that the buffer was not freed and holds as many elements as the call says";

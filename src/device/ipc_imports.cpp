@@ -76,7 +76,7 @@ Status IpcImports::map(const Backend *backend, std::int32_t device, const sluice
     result = backend->table().ipc_open(device, &handle, base);
   }
   // A mapping that is in use now may be what is in the way; and memory may be there another time.
-  *is_final = result != SLUICE_ERROR_OUT_OF_MEMORY &&
+  *is_final = result != SLUICE_ERROR_OUT_OF_MEMORY && result != SLUICE_NOT_READY &&
               std::none_of(entries_.begin(), entries_.end(),
                            [&](const Entry &entry) { return overlaps(entry.origin, origin); });
   return backend->check(result, "map another process's device memory");

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/log.hpp"
+#include "device/numa.hpp"
 
 namespace sluice::device {
 namespace {
@@ -59,7 +60,17 @@ Status Queue::acquire(const Place &place) {
       return {};
     }
   }
+  // The first use of a device, or one of few more: a good moment to look where this rank runs.
+  warn_if_far(*backend_, device_);
   return backend_->check(backend_->table().queue_create(device_, &queue_), "create a queue");
+}
+
+Status Queue::enqueue(std::span<const sluice_copy_t> pieces) {
+  const sluice_result_t result = backend_->table().enqueue_copies(queue_, pieces.data(), pieces.size());
+  if (result == SLUICE_SUCCESS) return {};
+  Status status = backend_->check(result, "begin a copy");
+  discard();
+  return status;
 }
 
 void Queue::discard() noexcept {
@@ -95,9 +106,12 @@ PendingCopy::~PendingCopy() {
 }
 
 Status PendingCopy::begin(Queue *queue, std::span<const sluice_copy_t> pieces) {
-  const sluice_backend_t &table = queue->backend().table();
-  sluice_result_t result = table.enqueue_copies(queue->get(), pieces.data(), pieces.size());
-  if (result == SLUICE_SUCCESS) result = table.enqueue_ticket(queue->get(), &ticket_);
+  Status status = queue->enqueue(pieces);
+  return status.is_ok() ? begin(queue) : status;
+}
+
+Status PendingCopy::begin(Queue *queue) {
+  const sluice_result_t result = queue->backend().table().enqueue_ticket(queue->get(), &ticket_);
   if (result == SLUICE_SUCCESS) {
     queue_ = queue;
     return {};

@@ -31,6 +31,10 @@ class Queue {
   [[nodiscard]] std::int32_t device() const noexcept { return device_; }
   [[nodiscard]] sluice_queue_t *get() const noexcept { return queue_; }
 
+  // Enqueues copies that a later PendingCopy on this queue has the end of too, and returns before they are done.
+  // Errors: those of the runtime; the queue is given up then, with what it held done.
+  [[nodiscard]] Status enqueue(std::span<const sluice_copy_t> pieces);
+
   // After a failed copy the queue's state is unknown: it is given up rather than used again. Waits for what it holds.
   void discard() noexcept;
 
@@ -54,6 +58,8 @@ class PendingCopy {
 
   // Enqueues `pieces` on `queue`, which outlives this. Sources and destinations stay valid until poll() says done.
   [[nodiscard]] Status begin(Queue *queue, std::span<const sluice_copy_t> pieces);
+  // The same for what was enqueued on `queue` before, whatever it is.
+  [[nodiscard]] Status begin(Queue *queue);
   [[nodiscard]] bool is_running() const noexcept { return queue_ != nullptr; }
   // Sets *is_done when the copies have ended, well or not; never blocks. Hot.
   [[nodiscard]] Status poll(bool *is_done);

@@ -11,6 +11,7 @@
 #include "base/knobs.hpp"
 #include "base/log.hpp"
 #include "base/statistics.hpp"
+#include "device/numa.hpp"
 
 namespace sluice::device {
 
@@ -59,6 +60,7 @@ std::size_t StagingPool::class_bytes(unsigned size_class) noexcept {
 
 Status StagingPool::allocate(const StagingSource &source, std::size_t size_bytes, std::byte **block) {
   void *memory = nullptr;
+  const int node = source.backend != nullptr ? numa_node_of(*source.backend, source.device) : -1;
   switch (source.memory) {
     case StagingMemory::kMalloc:
       memory = std::malloc(size_bytes);
@@ -69,6 +71,7 @@ Status StagingPool::allocate(const StagingSource &source, std::size_t size_bytes
     case StagingMemory::kRuntime:
     case StagingMemory::kRuntimeAligned: {
       const std::size_t alignment = source.memory == StagingMemory::kRuntime ? 0 : kStagingAlignment;
+      const PreferredNode preferred(node);  // the runtime touches the pages, to pin them
       const Status status =
           source.backend->check(source.backend->table().host_alloc(source.device, size_bytes, alignment, &memory),
                                 fmt::format("allocate {} bytes of staging memory", size_bytes));
@@ -82,11 +85,15 @@ Status StagingPool::allocate(const StagingSource &source, std::size_t size_bytes
                                                               size_bytes));
   }
   *block = static_cast<std::byte *>(memory);
+  if (source.memory == StagingMemory::kMalloc || source.memory == StagingMemory::kAligned) {
+    prefer_node(*block, size_bytes, node);
+  }
   return {};
 }
 
 void StagingPool::free(const StagingSource &source, std::byte *block) noexcept {
   if (source.memory == StagingMemory::kMalloc || source.memory == StagingMemory::kAligned) {
+    forget_node(block);
     std::free(block);
     return;
   }

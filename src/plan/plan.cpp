@@ -48,6 +48,7 @@ std::string explain(const Query &query, const Plan &plan) {
     how += fmt::format(" through {} memory{}", name(plan.staging_memory), words(plan.form));
   }
   if (plan.route == Route::kPipelined) how += fmt::format(" through {} memory", name(plan.staging_memory));
+  if (plan.packs) how += plan.form == Form::kPacked ? " by one kernel" : ", packed by one kernel";
   return fmt::format("{} {} bytes -> {}: {}", name(query.kind), query.size_bytes, how, sentence(plan.reason));
 }
 

@@ -20,7 +20,10 @@ struct Policy {
   std::uint64_t pipeline_threshold_bytes = 65536;         // SLUICE_P2P_PIPELINE_THRESHOLD
   std::uint64_t buffered_bytes = 0;                       // SLUICE_P2P_BUFFERED_BYTES
   std::uint64_t coll_ipc_threshold_bytes = 65536;         // SLUICE_COLL_IPC_THRESHOLD
+  std::uint64_t coll_reduce_threshold_bytes = 4096;       // SLUICE_COLL_REDUCE_THRESHOLD
   std::uint64_t coll_chain_block_bytes = 1048576;         // SLUICE_COLL_CHAIN_BLOCK
+  std::uint64_t coll_kernel_copy_bytes = 0;               // SLUICE_COLL_KERNEL_COPY
+  std::uint64_t pack_from_runs = 0;                       // SLUICE_TRANSFER_PACK_FROM; 0: no kernel packs
 };
 
 // A process that sends to itself before it receives gets away with it under every host MPI when the message is short;
@@ -45,6 +48,7 @@ struct Query {
   std::uint64_t span_bytes = 0;             // from the payload's lowest byte to its highest; 0: too far apart to say
   Peer peer = Peer::kUnknown;               // of a side that is outgoing; a receiver learns the route from the message
   bool may_be_relied_on_to_buffer = false;  // a blocking send in standard mode
+  std::uint64_t n_runs = 0;                 // of a payload that is not one: of how many, as long as a kernel knows them
 };
 
 // Why a route was chosen; the sentence is in explain().
@@ -71,7 +75,13 @@ struct Plan {
   Reason reason = Reason::kHostMemory;
   StagingMemory staging_memory = StagingMemory::kMalloc;  // of a staged route
   Form form = Form::kPlain;                               // of a staged route
+  bool packs = false;  // one kernel brings the runs of the payload together, or apart, instead of a copy for each
 };
+
+// Copies cost something for each run, a kernel about the same however many there are.
+[[nodiscard]] constexpr bool packs_by_kernel(std::uint64_t n_runs, const Policy &policy) noexcept {
+  return policy.pack_from_runs != 0 && n_runs >= policy.pack_from_runs;
+}
 
 // An image costs the gaps, and lets the host MPI send by the program's own datatype; from MPICH 4.0 a packed message of
 // more than one chunk cannot be received into a type with gaps (MPI_ERR_TRUNCATE, without Sluice too). Only what is
@@ -87,11 +97,13 @@ struct Plan {
   return peer == Peer::kSelf && policy.buffered_bytes < kSelfBufferedBytes ? kSelfBufferedBytes : policy.buffered_bytes;
 }
 
-// The route of device memory that is sent from: only one run of bytes can be pulled or cut, and only a Sluice at the
-// other end knows what to do with a descriptor.
+// The route of device memory that is sent from: only one run of bytes can be pulled or cut, be it one that a kernel
+// packs, and only a Sluice at the other end knows what to do with a descriptor.
 [[nodiscard]] constexpr Plan choose_for_device(const Query &query, const Policy &policy) noexcept {
+  const bool packs = !query.is_contiguous && packs_by_kernel(query.n_runs, policy);
   Plan staged{Route::kStaged, Reason::kDeviceMemory, policy.staging_memory, form_of(query)};
-  if (!query.is_outgoing || !query.is_contiguous || query.peer == Peer::kUnknown) return staged;
+  staged.packs = packs && staged.form == Form::kPacked;
+  if (!query.is_outgoing || !(query.is_contiguous || packs) || query.peer == Peer::kUnknown) return staged;
   if (query.may_be_relied_on_to_buffer && query.size_bytes <= buffered_bytes(query.peer, policy)) {
     staged.reason = Reason::kBuffered;
     return staged;
@@ -99,10 +111,10 @@ struct Plan {
   const bool is_reached = query.peer == Peer::kLocal || query.peer == Peer::kSelf;
   if (query.kind == MemoryKind::kDevice && is_reached && policy.allows_ipc &&
       query.size_bytes >= policy.ipc_threshold_bytes) {
-    return {Route::kIpc, Reason::kPeerPulls, policy.staging_memory, Form::kPlain};
+    return {Route::kIpc, Reason::kPeerPulls, policy.staging_memory, Form::kPlain, packs};
   }
   if (policy.pipeline != Pipeline::kNone && query.size_bytes >= policy.pipeline_threshold_bytes) {
-    return {Route::kPipelined, Reason::kLarge, policy.staging_memory, Form::kPlain};
+    return {Route::kPipelined, Reason::kLarge, policy.staging_memory, Form::kPlain, packs};
   }
   return staged;
 }

@@ -44,7 +44,11 @@ struct Tuned {
   std::uint32_t pipeline_blocks = 0;
   std::uint64_t pipeline_threshold_bytes = 0;
   std::uint64_t coll_ipc_threshold_bytes = 0;
+  std::uint64_t coll_reduce_threshold_bytes = 0;
   std::uint64_t coll_chain_block_bytes = 0;
+  std::uint64_t coll_kernel_copy_bytes = 0;
+  std::uint64_t pack_from_runs = 0;
+  ReductionMeansLimits reduction_means;
 };
 
 std::uint64_t tuned_bytes(const TuningTable *table, const char *knob) {
@@ -65,7 +69,11 @@ Tuned read_tuned(const sluice_backend_t *backend, std::int32_t device) {
           static_cast<std::uint32_t>(tuned_bytes(table, "SLUICE_P2P_PIPELINE_BLOCKS")),
           tuned_bytes(table, "SLUICE_P2P_PIPELINE_THRESHOLD"),
           tuned_bytes(table, "SLUICE_COLL_IPC_THRESHOLD"),
-          tuned_bytes(table, "SLUICE_COLL_CHAIN_BLOCK")};
+          tuned_bytes(table, "SLUICE_COLL_REDUCE_THRESHOLD"),
+          tuned_bytes(table, "SLUICE_COLL_CHAIN_BLOCK"),
+          tuned_bytes(table, "SLUICE_COLL_KERNEL_COPY"),
+          tuned_bytes(table, "SLUICE_TRANSFER_PACK_FROM"),
+          {tuned_bytes(table, "SLUICE_COLL_REDUCE_ENGINES"), tuned_bytes(table, "SLUICE_COLL_REDUCE_BLOCK")}};
 }
 
 // The values for a device, which are looked up by name once for each thread. Hot.
@@ -89,6 +97,15 @@ const Tuned &tuned_of(const sluice_backend_t *backend, std::int32_t device) {
   return known.tuned;
 }
 
+// From how many runs on a kernel packs; 0 for never.
+std::uint64_t pack_from_runs(const sluice_backend_t &table, std::int32_t device, std::uint32_t traits,
+                             std::uint64_t tuned) {
+  static const std::string &use = Knobs::process().text("SLUICE_TRANSFER_PACK");
+  if (use == "copies" || table.can_pack == nullptr || table.can_pack(std::max(device, 0)) == 0) return 0;
+  if (use == "kernel") return 1;
+  return (traits & SLUICE_DEVICE_COPIES_BY_CPU) != 0 ? 0 : tuned;
+}
+
 }  // namespace
 
 Policy policy_of(const device::Backend *backend, std::int32_t device) {
@@ -99,19 +116,26 @@ Policy policy_of(const device::Backend *backend, std::int32_t device) {
   policy.pipeline_blocks = tuned.pipeline_blocks;
   policy.pipeline_threshold_bytes = tuned.pipeline_threshold_bytes;
   policy.coll_ipc_threshold_bytes = tuned.coll_ipc_threshold_bytes;
+  policy.coll_reduce_threshold_bytes = tuned.coll_reduce_threshold_bytes;
   policy.coll_chain_block_bytes = tuned.coll_chain_block_bytes;
+  policy.coll_kernel_copy_bytes = tuned.coll_kernel_copy_bytes;
   if (backend == nullptr) {
     policy.allows_ipc = false;
     return policy;
   }
   const sluice_backend_t &table = backend->table();
   const std::uint32_t traits = table.device_traits != nullptr ? table.device_traits(device) : 0;
+  policy.pack_from_runs = pack_from_runs(table, device, traits, tuned.pack_from_runs);
   policy.allows_ipc &= table.ipc_export != nullptr && (traits & SLUICE_DEVICE_NO_EXPORT) == 0;
   if (policy.pipeline == Pipeline::kAuto && (traits & SLUICE_DEVICE_COPIES_BY_CPU) != 0) {
     policy.pipeline = Pipeline::kNone;
   }
   if (!tuned.staging_memory) policy.staging_memory = static_cast<StagingMemory>(table.preferred_staging(device));
   return policy;
+}
+
+ReductionMeansLimits reduction_means_limits_of(const device::Backend &backend, std::int32_t device) {
+  return tuned_of(&backend.table(), device).reduction_means;
 }
 
 }  // namespace sluice::plan

@@ -17,7 +17,9 @@ bool is_over(const std::weak_ptr<Tracked> &served) {
 }  // namespace
 
 void HostTurns::serve(const TrackedPtr &tracked) {
-  if (!ProgressThread::process().is_running()) return;
+  // Without a channel there is no communicator to look for messages on, and the queues of the program, for which the
+  // thread runs then, ask after their own.
+  if (!ProgressThread::process().is_running() || !wire::Channel::process().is_open()) return;
   const std::scoped_lock lock(mutex_);
   served_.push_back(tracked);
   come();

@@ -15,6 +15,8 @@ struct Block {
   std::uint64_t size_bytes;
 };
 
+class Packing;
+
 // One element of a datatype: its bytes in the order in which they travel, neighbours merged.
 struct Layout {
   std::uint64_t size_bytes = 0;   // payload of one element
@@ -23,11 +25,13 @@ struct Layout {
   std::int64_t end_byte = 0;      // offset behind the highest byte
   bool is_contiguous = true;      // elements one after the other are one run of bytes from the origin on
   std::vector<Block> blocks;      // empty when is_contiguous
+  // What kernels need to know of the blocks, found when it is needed; null when is_contiguous.
+  std::shared_ptr<const Packing> packing;
 
   // The layout of a basic type of `size` bytes.
   static Layout basic(std::uint64_t size) {
     const auto bytes = static_cast<std::int64_t>(size);
-    return {size, bytes, 0, bytes, true, {}};
+    return {size, bytes, 0, bytes, true, {}, nullptr};
   }
 };
 

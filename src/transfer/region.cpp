@@ -37,14 +37,38 @@ Status classify_payload(std::byte *origin, const Layout &layout, bool is_absolut
   return status;
 }
 
-Status lies_in_one_allocation(const std::byte *lowest, std::uint64_t size_bytes, bool *is_one) {
+namespace {
+
+// The two ends of a range, which has bytes.
+struct Ends {
   device::Place first;
   device::Place last;
-  *is_one = false;
-  if (Status status = device::classify(lowest, &first); !status.is_ok()) return status;
-  if (Status status = device::classify(lowest + size_bytes - 1, &last); !status.is_ok()) return status;
-  *is_one = first.allocation_id != 0 && first.backend == last.backend && first.allocation_id == last.allocation_id;
-  return {};
+
+  [[nodiscard]] bool are_alike() const {
+    return first.backend == last.backend && first.device == last.device && first.kind == last.kind &&
+           first.allocation_id == last.allocation_id;
+  }
+};
+
+Status classify_ends(const std::byte *lowest, std::uint64_t size_bytes, Ends *ends) {
+  if (Status status = device::classify(lowest, &ends->first); !status.is_ok()) return status;
+  return device::classify(lowest + size_bytes - 1, &ends->last);
+}
+
+}  // namespace
+
+Status lies_in_one_allocation(const std::byte *lowest, std::uint64_t size_bytes, bool *is_one) {
+  Ends ends;
+  Status status = classify_ends(lowest, size_bytes, &ends);
+  *is_one = status.is_ok() && ends.first.allocation_id != 0 && ends.are_alike();
+  return status;
+}
+
+Status may_be_one_allocation(const std::byte *lowest, std::uint64_t size_bytes, bool *may_be) {
+  Ends ends;
+  Status status = classify_ends(lowest, size_bytes, &ends);
+  *may_be = status.is_ok() && ends.are_alike();
+  return status;
 }
 
 Status refuse_freed(const device::Place &place, const std::byte *origin) {

@@ -18,6 +18,8 @@ struct Region {
   std::int64_t count = 0;       // elements
   LayoutPtr layout;
   device::Place place;
+  // From how many runs on one kernel moves the payload, instead of a copy for each; 0: never.
+  std::uint64_t pack_from_runs = 0;
 
   // Payload in bytes.
   [[nodiscard]] std::uint64_t size_bytes() const noexcept {
@@ -58,6 +60,10 @@ void for_each_run(const Region &region, std::uint64_t size_bytes, Visit visit) {
 // Whether the `size_bytes` from `lowest` on lie in one allocation of a device's runtime, which has memory between any
 // two of its bytes: then what is between two of them may be read.
 [[nodiscard]] Status lies_in_one_allocation(const std::byte *lowest, std::uint64_t size_bytes, bool *is_one);
+
+// Whether they do as far as the runtime can tell: one without numbers for allocations has the same device at both ends.
+// Enough where only the blocks of a layout are touched, and not what is between them.
+[[nodiscard]] Status may_be_one_allocation(const std::byte *lowest, std::uint64_t size_bytes, bool *may_be);
 
 // The error for a buffer whose memory the program has freed; none for any other.
 [[nodiscard]] Status refuse_freed(const device::Place &place, const std::byte *origin);

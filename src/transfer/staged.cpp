@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "device/copy.hpp"
+#include "transfer/packing.hpp"
 #include "transfer/pieces.hpp"
 
 namespace sluice::transfer {
@@ -48,7 +49,8 @@ Status Staged::copy_elements_up(std::int64_t first, std::int64_t count) const {
 
 Status Staged::copy_elements(Direction direction, std::int64_t first, std::int64_t count) const {
   const Layout &layout = *region_.layout;
-  const Region part = {at(region_.origin, first * layout.extent_bytes), count, region_.layout, region_.place};
+  const Region part = {at(region_.origin, first * layout.extent_bytes), count, region_.layout, region_.place,
+                       region_.pack_from_runs};
   std::byte *staged = lease_.data() + static_cast<std::uint64_t>(first) * layout.size_bytes;
   return copy(direction, part, staged, part.size_bytes());
 }
@@ -70,6 +72,11 @@ Status Staged::copy_image_down() const {
 }
 
 Status Staged::copy_blocks(Direction direction, const Region &part, std::byte *staged, std::uint64_t size_bytes) const {
+  if (Packer::is_for(part)) {
+    bool is_done = false;
+    Status status = copy_by_kernel(direction, part, staged, size_bytes, &is_done);
+    if (!status.is_ok() || is_done) return status;
+  }
   Pieces pieces(part.place);
   Status status;
   for_each_run(part, size_bytes, [&](std::byte *memory, std::uint64_t position, std::uint64_t bytes) {
@@ -78,6 +85,17 @@ Status Staged::copy_blocks(Direction direction, const Region &part, std::byte *s
     return status.is_ok();
   });
   return status.is_ok() ? pieces.flush() : status;
+}
+
+Status Staged::copy_by_kernel(Direction direction, const Region &part, std::byte *staged, std::uint64_t size_bytes,
+                              bool *is_done) const {
+  Packer packer;
+  bool is_refused = false;
+  Status status =
+      packer.add(direction == Direction::kDown ? SLUICE_PACK : SLUICE_UNPACK, is_image_ ? SLUICE_IMAGE : SLUICE_PACKED,
+                 part, 0, std::min(size_bytes, part.size_bytes()), is_image_ ? image_origin() : staged, &is_refused);
+  *is_done = status.is_ok() && !is_refused;
+  return status.is_ok() ? packer.wait() : status;
 }
 
 }  // namespace sluice::transfer

@@ -13,7 +13,7 @@
 namespace sluice::transfer {
 
 // A region with host memory beside it: the payload packed, in the order in which it travels; or an image of the region,
-// in which each byte lies as far from the lowest one as in the region (only to copy down).
+// in which each byte lies as far from the lowest one as in the region.
 class Staged {
  public:
   Staged() noexcept = default;
@@ -50,6 +50,9 @@ class Staged {
   [[nodiscard]] Status copy(Direction direction, const Region &part, std::byte *staged, std::uint64_t size_bytes) const;
   [[nodiscard]] Status copy_blocks(Direction direction, const Region &part, std::byte *staged,
                                    std::uint64_t size_bytes) const;
+  // As one command of the device, if it takes it.
+  [[nodiscard]] Status copy_by_kernel(Direction direction, const Region &part, std::byte *staged,
+                                      std::uint64_t size_bytes, bool *is_done) const;
   [[nodiscard]] Status copy_elements(Direction direction, std::int64_t first, std::int64_t count) const;
   [[nodiscard]] Status copy_image_down() const;
 

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "device/copy.hpp"
+#include "transfer/packing.hpp"
 #include "transfer/pieces.hpp"
 
 namespace sluice::transfer {
@@ -125,6 +126,7 @@ Status StagedBlocks::copy_up() const {
 
 Status StagedBlocks::copy_blocks(Direction direction) const {
   const bool is_down = direction == Direction::kDown;
+  Packer packer;
   Pieces pieces(place_);
   const auto add = [&](std::byte *memory, std::byte *staged, std::uint64_t size_bytes) {
     return is_down ? pieces.add(staged, memory, size_bytes) : pieces.add(memory, staged, size_bytes);
@@ -133,13 +135,21 @@ Status StagedBlocks::copy_blocks(Direction direction) const {
     if (!(is_down ? block.is_read() : block.is_written())) continue;
     const Region &region = block.region;
     Status status;
+    if (Packer::is_for(region)) {
+      bool is_refused = false;
+      status = packer.add(is_down ? SLUICE_PACK : SLUICE_UNPACK, is_image_ ? SLUICE_IMAGE : SLUICE_PACKED, region, 0,
+                          region.size_bytes(), is_image_ ? image_of(region.origin) : block.staged, &is_refused);
+      if (!status.is_ok()) return status;
+      if (!is_refused) continue;
+    }
     for_each_run(region, region.size_bytes(), [&](std::byte *memory, std::uint64_t position, std::uint64_t bytes) {
       status = add(memory, is_image_ ? image_of(memory) : block.staged + position, bytes);
       return status.is_ok();
     });
     if (!status.is_ok()) return status;
   }
-  return pieces.flush();
+  if (Status status = pieces.flush(); !status.is_ok()) return status;
+  return packer.wait();
 }
 
 }  // namespace sluice::transfer

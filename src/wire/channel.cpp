@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <fstream>
 #include <functional>
+#include <iterator>
 #include <string>
 
 #include "base/knobs.hpp"
@@ -50,13 +51,22 @@ Channel &Channel::process() {
 }
 
 Status Channel::open(bool allows, bool wants, const CollectiveTerms &terms) {
-  // Any who forbids, any who wants, the longest thresholds, any who would leave calls out.
-  std::uint64_t votes[5] = {allows ? 0U : 1U, wants ? 1U : 0U, terms.threshold_bytes, terms.levels_threshold_bytes,
-                            terms.may_leave_out ? 1U : 0U};
-  Status status =
-      check(host().MPI_Allreduce(MPI_IN_PLACE, votes, 5, MPI_UINT64_T, MPI_MAX, MPI_COMM_WORLD), "agreement");
+  // Any who forbids, any who wants, the longest lengths, any who would leave calls out.
+  std::uint64_t votes[] = {allows ? 0U : 1U,
+                           wants ? 1U : 0U,
+                           terms.threshold_bytes,
+                           terms.reduce_threshold_bytes,
+                           terms.levels_threshold_bytes,
+                           terms.may_leave_out ? 1U : 0U,
+                           terms.segments_threshold_bytes,
+                           terms.segment_bytes,
+                           terms.may_stay_whole ? 1U : 0U,
+                           terms.keeps_rank_order ? 1U : 0U};
+  Status status = check(host().MPI_Allreduce(MPI_IN_PLACE, votes, static_cast<int>(std::size(votes)), MPI_UINT64_T,
+                                             MPI_MAX, MPI_COMM_WORLD),
+                        "agreement");
   if (!status.is_ok() || votes[0] != 0 || votes[1] == 0) return status;
-  terms_ = {votes[2], votes[3], votes[4] != 0};
+  terms_ = {votes[2], votes[3], votes[4], votes[5] != 0, votes[6], votes[7], votes[8] != 0, votes[9] != 0};
   status = check(host().MPI_Comm_dup(MPI_COMM_WORLD, &comm_), "MPI_Comm_dup");
   if (!status.is_ok()) return status;
   status = agree();

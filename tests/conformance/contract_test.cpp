@@ -75,6 +75,19 @@ TEST(Contract, RegisterContext_TakesWhateverItIsGivenWithoutHarm) {
   }
 }
 
+TEST(Contract, StreamGroups_AreWholeOrAbsent) {
+  const sluice_backend_t &t = table();
+  const int n_there = (t.stream_query != nullptr ? 1 : 0) + (t.stream_open != nullptr ? 1 : 0) +
+                      (t.stream_close != nullptr ? 1 : 0) + (t.stream_write != nullptr ? 1 : 0) +
+                      (t.stream_wait != nullptr ? 1 : 0);
+  EXPECT_TRUE(n_there == 0 || n_there == 5) << n_there << " of 5";
+  const int n_of_program = (t.program_stream_create != nullptr ? 1 : 0) +
+                           (t.program_stream_destroy != nullptr ? 1 : 0) + (t.program_stream_copy != nullptr ? 1 : 0) +
+                           (t.program_stream_synchronize != nullptr ? 1 : 0);
+  EXPECT_TRUE(n_of_program == 0 || n_of_program == 4) << n_of_program << " of 4";
+  EXPECT_EQ(n_of_program == 4, n_there == 5 && t.program_alloc != nullptr);
+}
+
 TEST(Contract, WordsGroup_IsWholeOrAbsent) {
   const sluice_backend_t &t = table();
   EXPECT_EQ(t.support_words != nullptr, t.memory_kind_words != nullptr);

@@ -15,6 +15,8 @@
 #include "memory.h"
 #include "module_under_test.h"
 #include "pattern.h"
+#include "shared_page.h"
+#include "stream_case.h"
 
 namespace conformance {
 namespace {
@@ -229,6 +231,51 @@ class PeerProcess {
     return "ok " + words_of(holdings());
   }
 
+  // send <device> <file of the words> <handle> <offset> <slot bytes> <messages>: as the sender's stream of a channel
+  // with one slot, word 0 saying what was taken and word 1 what was filled; message k has (97 * k) % (slot bytes + 1)
+  // bytes
+  std::string send(std::istringstream &words) {
+    int32_t device = 0;
+    std::string path;
+    std::string hex;
+    size_t offset = 0;
+    size_t slot_bytes = 0;
+    uint64_t n_messages = 0;
+    words >> device >> path >> hex >> offset >> slot_bytes >> n_messages;
+    sluice_ipc_handle_t handle{};
+    if (!from_hex(hex, &handle)) return refused("no handle");
+    const SharedPage page(path);
+    if (page.data() == nullptr) return refused("the words cannot be mapped");
+    sluice_result_t result = table().host_register(device, page.data(), SharedPage::kBytes);
+    if (result != SLUICE_SUCCESS) return answer_of(result);
+    void *base = nullptr;
+    result = table().ipc_open(device, &handle, &base);
+    if (result != SLUICE_SUCCESS) return answer_of(result);
+    {
+      std::vector<Memory> messages(n_messages);
+      const Stream stream(device);
+      auto *const filled = page.data() + 1;
+      for (uint64_t k = 1; k <= n_messages; ++k) {
+        const size_t size = 97 * k % (slot_bytes + 1);
+        const std::string problem = Memory::make(SLUICE_MEMORY_DEVICE, device, slot_bytes, &messages[k - 1]);
+        if (!problem.empty()) return refused(problem);
+        const std::string unwritten = messages[k - 1].write(pattern(size, k));
+        if (!unwritten.empty()) return refused(unwritten);
+        result = table().stream_wait(stream.get(), page.data(), k - 1);
+        if (result == SLUICE_SUCCESS) {
+          result =
+              table().stream_copy(stream.get(), static_cast<std::byte *>(base) + offset, messages[k - 1].data(), size);
+        }
+        if (result == SLUICE_SUCCESS) result = table().stream_write(stream.get(), filled, k << 32U | size);
+        if (result != SLUICE_SUCCESS) return answer_of(result);
+      }
+      stream.synchronize();
+    }
+    result = table().ipc_close(device, base);
+    if (result == SLUICE_SUCCESS) result = table().host_unregister(device, page.data());
+    return answer_of(result);
+  }
+
   static const std::map<std::string, Verb> &verbs();
   std::vector<std::unique_ptr<Memory>> memories_;
   std::vector<Mapping> mappings_;
@@ -240,7 +287,7 @@ const std::map<std::string, PeerProcess::Verb> &PeerProcess::verbs() {
       {"holds", &PeerProcess::holds}, {"free", &PeerProcess::free_memory}, {"export", &PeerProcess::export_memory},
       {"open", &PeerProcess::open},   {"check", &PeerProcess::check},      {"write", &PeerProcess::write},
       {"kind", &PeerProcess::kind},   {"close", &PeerProcess::close},      {"cycle", &PeerProcess::cycle},
-      {"churn", &PeerProcess::churn}};
+      {"churn", &PeerProcess::churn}, {"send", &PeerProcess::send}};
   return all;
 }
 

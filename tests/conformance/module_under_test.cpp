@@ -8,11 +8,16 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "probe_under_test.h"
+#include "stream_message_under_test.h"
+
 namespace conformance {
 namespace {
 
 std::string g_name;
 const sluice_backend_t *g_table = nullptr;
+const sluice_probe_t *g_probe = nullptr;
+const sluice_stream_message_t *g_stream_message = nullptr;
 
 void log_line(int level, const char *text) {
   // Warnings and errors only; what a module says about itself is not under test.
@@ -53,6 +58,18 @@ LoadResult load_module(const std::string &name, const std::string &module_dir, s
     *reason = path + " has api version " + std::to_string(g_table->api_version);
     return LoadResult::kBroken;
   }
+  auto ask = reinterpret_cast<sluice_probe_fn>(dlsym(module, SLUICE_PROBE_SYMBOL));
+  g_probe = ask != nullptr ? ask() : nullptr;
+  auto find = reinterpret_cast<sluice_stream_message_fn>(dlsym(module, SLUICE_STREAM_MESSAGE_SYMBOL));
+  g_stream_message = find != nullptr ? find() : nullptr;
+  if (g_stream_message != nullptr && g_stream_message->api_version != SLUICE_STREAM_MESSAGE_API_VERSION) {
+    *reason = path + " has stream message version " + std::to_string(g_stream_message->api_version);
+    return LoadResult::kBroken;
+  }
+  if (g_probe != nullptr && g_probe->api_version != SLUICE_PROBE_API_VERSION) {
+    *reason = path + " has probe version " + std::to_string(g_probe->api_version);
+    return LoadResult::kBroken;
+  }
   const sluice_result_t result = g_table->init(&kServices);
   if (result == SLUICE_SUCCESS) return LoadResult::kReady;
   *reason = "init: " + describe(result);
@@ -66,6 +83,13 @@ void unload_module() {
 
 const sluice_backend_t &table() {
   return *g_table;
+}
+const sluice_stream_message_t *stream_message() {
+  return g_stream_message;
+}
+
+const sluice_probe_t *probe() {
+  return g_probe;
 }
 const std::string &backend_name() {
   return g_name;

@@ -27,7 +27,8 @@ struct Shape {
   uint32_t n_sources;
   uint64_t count;
   size_t shift_step_bytes;  // source k lies this many bytes times k beyond a boundary of 64, the destination one more
-  int in_place;             // the source that is the destination too; -1: none
+  int in_place;             // the source that is the first destination too; -1: none
+  uint32_t n_dsts = 1;
 };
 
 // Everything is right with one call of `Backend`: each element, what lies around and between, and the sources.
@@ -43,9 +44,10 @@ class Trial {
     if (!problem.empty()) return problem;
     std::vector<const void *> sources;
     for (uint32_t k = 0; k < shape_.n_sources; ++k) sources.push_back(memories_[k].data() + offset(k));
-    const sluice_reduction_t reduction = {
-        element_,       operation_,       memories_[written()].data() + offset(written()),
-        sources.data(), shape_.n_sources, shape_.count};
+    std::vector<void *> dsts;
+    for (uint32_t d = 0; d < shape_.n_dsts; ++d) dsts.push_back(memories_[written(d)].data() + offset(written(d)));
+    const sluice_reduction_t reduction = {element_,      operation_,       dsts.data(), sources.data(),
+                                          shape_.n_dsts, shape_.n_sources, shape_.count};
     uint64_t ticket = 0;
     sluice_result_t result = backend_.enqueue_reduction(queue, &reduction);
     if (result == SLUICE_SUCCESS) result = backend_.enqueue_ticket(queue, &ticket);
@@ -54,20 +56,23 @@ class Trial {
   }
 
  private:
-  size_t written() const { return shape_.in_place < 0 ? shape_.n_sources : static_cast<size_t>(shape_.in_place); }
+  size_t written(uint32_t d) const {
+    return d > 0 || shape_.in_place < 0 ? shape_.n_sources + d : static_cast<size_t>(shape_.in_place);
+  }
+  bool is_written(size_t k) const { return k > shape_.n_sources || k == written(0); }
   size_t offset(size_t k) const { return kGuardBytes + k * shape_.shift_step_bytes % kMaxShift; }
 
   std::string prepare(sluice_memory_kind_t kind) {
     std::mt19937_64 random(shape_.count * 7 + shape_.n_sources);
     const size_t bytes = shape_.count * sizeof(Value) + 2 * kGuardBytes + kMaxShift;
-    for (uint32_t k = 0; k <= shape_.n_sources; ++k) {
+    for (uint32_t k = 0; k < shape_.n_sources + shape_.n_dsts; ++k) {
       std::vector<std::byte> &content = contents_.emplace_back(bytes, kPoison);
       auto *first = reinterpret_cast<unsigned char *>(content.data()) + offset(k);
       for (uint64_t i = 0; i < shape_.count && k < shape_.n_sources; ++i) {
         kernels::Access<1, Value>::store(first + i * sizeof(Value), kernels_test::random_value<Value>(&random));
       }
       // The destination is the device's own; sources may be memory of the host that it reaches.
-      const bool is_device = k == written() || k % 2 == 0;
+      const bool is_device = is_written(k) || k % 2 == 0;
       std::string problem = Memory::make(is_device ? SLUICE_MEMORY_DEVICE : kind, 0, bytes, &memories_.emplace_back());
       if (problem.empty()) problem = memories_.back().write(content);
       if (!problem.empty()) return problem;
@@ -85,7 +90,7 @@ class Trial {
       std::vector<std::byte> after;
       if (std::string problem = memories_[k].read(&after); !problem.empty()) return problem;
       std::vector<std::byte> wanted = contents_[k];
-      for (uint64_t i = 0; k == written() && i < shape_.count; ++i) {
+      for (uint64_t i = 0; is_written(k) && i < shape_.count; ++i) {
         const size_t at = offset(k) + i * sizeof(Value);
         const Value got = kernels::Access<1, Value>::load(reinterpret_cast<const unsigned char *>(after.data()) + at);
         Value expected = element_of(0, i);
@@ -111,8 +116,10 @@ class Trial {
   std::vector<std::vector<std::byte>> contents_;
 };
 
-constexpr Shape kShapes[] = {{1, 5, 0, -1},  {2, 0, 0, -1},   {2, 1, 0, 1},  {2, 1023, 0, 1},   {2, 70001, 0, -1},
-                             {2, 333, 1, 1}, {2, 1000, 4, 0}, {3, 77, 8, 2}, {16, 1029, 0, -1}, {5, 4097, 3, -1}};
+constexpr Shape kShapes[] = {{1, 5, 0, -1},       {2, 0, 0, -1},    {2, 1, 0, 1},       {2, 1023, 0, 1},
+                             {2, 70001, 0, -1},   {2, 333, 1, 1},   {2, 1000, 4, 0},    {3, 77, 8, 2},
+                             {16, 1029, 0, -1},   {5, 4097, 3, -1}, {2, 1025, 0, 1, 2}, {3, 501, 1, -1, 4},
+                             {16, 2050, 0, 3, 16}};
 
 template <typename Value>
 std::string check(const sluice_backend_t &backend, sluice_element_t element, sluice_operation_t operation) {
@@ -170,6 +177,12 @@ sluice_result_t forget_the_last_element(sluice_queue_t *queue, const sluice_redu
 sluice_result_t forget_the_last_source(sluice_queue_t *queue, const sluice_reduction_t *reduction) {
   sluice_reduction_t fewer = *reduction;
   if (fewer.n_sources > 1) --fewer.n_sources;
+  return table().enqueue_reduction(queue, &fewer);
+}
+
+sluice_result_t forget_the_last_dst(sluice_queue_t *queue, const sluice_reduction_t *reduction) {
+  sluice_reduction_t fewer = *reduction;
+  if (fewer.n_dsts > 1) --fewer.n_dsts;
   return table().enqueue_reduction(queue, &fewer);
 }
 
@@ -232,8 +245,9 @@ TEST(Reductions, KeepTheOrderOfTheQueue) {
     const sluice_copy_t down = {host.data(), sum.data(), kCount * sizeof(float)};
     const void *twice[] = {device.data(), device.data()};
     const void *again[] = {sum.data(), device.data()};
-    const sluice_reduction_t first = {SLUICE_ELEMENT_FLOAT32, SLUICE_OPERATION_SUM, sum.data(), twice, 2, kCount};
-    const sluice_reduction_t second = {SLUICE_ELEMENT_FLOAT32, SLUICE_OPERATION_SUM, sum.data(), again, 2, kCount};
+    void *const into[] = {sum.data()};
+    const sluice_reduction_t first = {SLUICE_ELEMENT_FLOAT32, SLUICE_OPERATION_SUM, into, twice, 1, 2, kCount};
+    const sluice_reduction_t second = {SLUICE_ELEMENT_FLOAT32, SLUICE_OPERATION_SUM, into, again, 1, 2, kCount};
     uint64_t ticket = 0;
     ASSERT_OK(table().enqueue_copies(queue.get(), &up, 1));
     ASSERT_OK(table().enqueue_reduction(queue.get(), &first));
@@ -254,7 +268,8 @@ TEST(Reductions, AreRefused_WhenTheirArgumentsAreNone) {
   ASSERT_EQ(queue.problem(), "");
   const void *sources[SLUICE_REDUCE_MAX_SOURCES + 1];
   for (const void *&source : sources) source = memory.data();
-  const sluice_reduction_t good = {SLUICE_ELEMENT_FLOAT32, SLUICE_OPERATION_SUM, memory.data(), sources, 2, 10};
+  void *const dsts[] = {memory.data()};
+  const sluice_reduction_t good = {SLUICE_ELEMENT_FLOAT32, SLUICE_OPERATION_SUM, dsts, sources, 1, 2, 10};
   const auto expect = [&](sluice_result_t wanted, const auto &spoil) {
     sluice_reduction_t reduction = good;
     spoil(reduction);
@@ -265,10 +280,14 @@ TEST(Reductions, AreRefused_WhenTheirArgumentsAreNone) {
   expect(SLUICE_ERROR_UNSUPPORTED, [](auto &r) { r.element = static_cast<sluice_element_t>(31); });
   expect(SLUICE_ERROR_INVALID_ARGUMENT, [](auto &r) { r.n_sources = 0; });
   expect(SLUICE_ERROR_INVALID_ARGUMENT, [](auto &r) { r.n_sources = SLUICE_REDUCE_MAX_SOURCES + 1; });
-  expect(SLUICE_ERROR_INVALID_ARGUMENT, [](auto &r) { r.dst = nullptr; });
+  expect(SLUICE_ERROR_INVALID_ARGUMENT, [](auto &r) { r.n_dsts = 0; });
+  expect(SLUICE_ERROR_INVALID_ARGUMENT, [](auto &r) { r.n_dsts = SLUICE_REDUCE_MAX_DSTS + 1; });
+  expect(SLUICE_ERROR_INVALID_ARGUMENT, [](auto &r) { r.dsts = nullptr; });
   expect(SLUICE_ERROR_INVALID_ARGUMENT, [](auto &r) { r.count = UINT64_MAX; });
   const void *nothing[] = {memory.data(), nullptr};
   expect(SLUICE_ERROR_INVALID_ARGUMENT, [&](auto &r) { r.sources = nothing; });
+  void *const nowhere[] = {nullptr};
+  expect(SLUICE_ERROR_INVALID_ARGUMENT, [&](auto &r) { r.dsts = nowhere; });
   EXPECT_EQ(table().enqueue_reduction(queue.get(), nullptr), SLUICE_ERROR_INVALID_ARGUMENT);
   // The queue is as good as before.
   EXPECT_EQ(pair_named("FLOAT32_SUM").check(table(), good.element, good.operation), "");
@@ -286,8 +305,8 @@ TEST_P(EveryReduction, AgreesWithAPlainLoop) {
 
 class FaultyReduction : public testing::TestWithParam<Reduce> {};
 INSTANTIATE_TEST_SUITE_P(Reductions, FaultyReduction,
-                         testing::Values(forget_the_last_element, forget_the_last_source, do_nothing,
-                                         write_one_element_behind));
+                         testing::Values(forget_the_last_element, forget_the_last_source, forget_the_last_dst,
+                                         do_nothing, write_one_element_behind));
 
 TEST_P(FaultyReduction, IsNoticed) {
   SKIP_WITHOUT_REDUCE();

@@ -128,6 +128,29 @@ TEST_F(Fault, RecvReturnsAnError_WhenItsCopyFails) {
   expect_messages_work();
 }
 
+// The first kernel of rank 1: the one that walks the layouts of both ends.
+TEST_F(Fault, RecvReturnsAnError_WhenTheKernelBetweenTwoLayoutsFails) {
+  constexpr int kRuns = kBytes / 24;
+  MPI_Datatype type = MPI_DATATYPE_NULL;
+  ASSERT_EQ(MPI_Type_vector(kRuns, 2, 6, MPI_INT, &type), MPI_SUCCESS);
+  ASSERT_EQ(MPI_Type_commit(&type), MPI_SUCCESS);
+  const Memory memory(session_.module(), Kind::device, kBytes);
+  for (const bool is_failing : {true, false}) {
+    if (session_.begins()) {
+      EXPECT_EQ(MPI_Send(memory.data(), 1, type, session_.partner(), kTag, comm_), MPI_SUCCESS);
+      continue;
+    }
+    const int code = MPI_Recv(memory.data(), 1, type, session_.partner(), kTag, comm_, MPI_STATUS_IGNORE);
+    if (is_failing) {
+      expect_error(code, "fault injected");
+    } else {
+      EXPECT_EQ(code, MPI_SUCCESS);
+    }
+  }
+  MPI_Type_free(&type);
+  expect_messages_work();
+}
+
 TEST_F(Fault, WaitReturnsAnError_WhenTheCopyOfItsReceiveFails) {
   const Memory memory(session_.module(), Kind::device, kBytes);
   if (session_.begins()) {

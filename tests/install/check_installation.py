@@ -1,15 +1,17 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Installs the build tree to a folder of its own and looks at what is there, in three steps.
+"""Installs the build tree to a folder of its own and looks at what is there, in four steps.
 
     layout    installs; every file is in its place, and none remembers the build or the source folder
     headers   each public header compiles alone, as C11 and as C++20, without a warning
+    bench     sluice-bench measures, and compare, report and paper work on what it measured
     program   an MPI program linked to the installed library runs with two ranks, with Sluice on and off
 
 Exit status 0 when all is well, 1 with a line for each thing that is not, 77 when a tool is missing.
 """
 
 import argparse
+import os
 import pathlib
 import re
 import shutil
@@ -89,19 +91,24 @@ def layout(args):
         # The installation under test lies inside the build folder itself.
         if str(args.build) in output.replace(str(args.prefix), ""):
             problems.append(f"the installed `sluice info` finds things in the build folder:\n{output}")
+        status, output = run([args.prefix / "bin/sluice", "info", "--topology"])
+        if args.backends and (status != 0 or "rank 0" not in output):
+            problems.append(f"the installed `sluice info --topology` ends with {status}:\n{output}")
     return problems
 
 
 def headers(args):
-    """Compiles every installed header alone."""
+    """Compiles every installed header alone; those that build on MPI's header with a host MPI's."""
     include = args.prefix / "include"
     strict = ["-Wall", "-Wextra", "-Wpedantic", "-Werror", "-fsyntax-only", f"-I{include}"]
     problems = []
     for header in sorted(include.rglob("*.h")):
         name = header.relative_to(include)
+        needs_mpi = "#include <mpi.h>" in header.read_text()
+        more = [f"-isystem{args.mpi_include}"] if needs_mpi else []
         for command in ([args.cc, "-std=c11", "-x", "c"], [args.cxx, "-std=c++20", "-x", "c++"]):
             # Twice, so that a missing guard is seen.
-            status, output = run([*command, *strict, "-"], input=f'#include "{name}"\n#include "{name}"\n')
+            status, output = run([*command, *strict, *more, "-"], input=f'#include "{name}"\n#include "{name}"\n')
             if status != 0:
                 problems.append(f"{name} does not compile alone with {' '.join(command)}:\n{output}")
     return problems if any(include.rglob("*.h")) else ["no header is installed"]
@@ -147,6 +154,45 @@ def program(args):
     return problems
 
 
+def paper_problems(args, bench, scratch, environment):
+    """Yields what is wrong with the papers' experiments, at sizes and rounds that take seconds."""
+    for words, name in ((["prace", "--table", "1", "--backends", args.backend], "paper_prace"),
+                        (["ccgrid23", "--figure", "4", "--largest", "256"], "paper_ccgrid23")):
+        status, output = run([bench, "paper", *words, "--rounds", 1, "--iterations", 4, "--out", scratch], env=environment)
+        page = scratch / f"{name}.md"
+        if status != 0 or not page.exists() or "Not measured" in page.read_text(encoding="utf-8"):
+            yield f"`sluice-bench paper {' '.join(words)}` ends with {status}:\n{output}"
+        elif not (scratch / f"{name}.html").exists() and "is missing" not in output:
+            yield f"no {name}.html, and no word which package it wants:\n{output}"
+
+
+def bench(args):
+    """Runs the subcommands as a user would: nothing but the installation, an MPI, and whatever Python there is."""
+    if shutil.which(args.mpiexec) is None:
+        skip(f"{args.mpiexec}, the host MPI's launcher")
+    program = args.prefix / f"bin/sluice-bench.{args.flavour}"
+    scratch = args.prefix / "scratch"
+    scratch.mkdir(exist_ok=True)
+    environment = {**os.environ, "SLUICE_BENCH_MPIEXEC": args.mpiexec, "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+    measured = scratch / "measured.json"
+    status, output = run([args.mpiexec, "-n", 2, program, "latency", "--sizes", "8,64", "-i", 4, "--repeat", 2, "--json", measured],
+                         env=environment)
+    if status != 0:
+        return [f"the installed sluice-bench ends with {status}:\n{output}"]
+    problems = []
+    status, output = run([program, "compare", measured, measured])
+    if status != 0 or "same" not in output:
+        problems.append(f"`sluice-bench compare` ends with {status}:\n{output}")
+    for command in ([program, "report"], [args.prefix / "bin/sluice", "report"]):
+        page = scratch / "page.html"
+        page.unlink(missing_ok=True)
+        status, output = run([*command, f"before={measured}", f"after={measured}", "-o", page])
+        lines = output.strip().splitlines()
+        if not (status == 0 and page.exists()) and not (status == 2 and len(lines) == 1 and "is missing" in output):
+            problems.append(f"`{command[0].name} report` ends with {status}:\n{output}")
+    return [*problems, *paper_problems(args, program, scratch, environment)]
+
+
 def arguments():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--prefix", type=pathlib.Path, required=True, help="folder to install to; it is emptied")
@@ -161,6 +207,11 @@ def arguments():
     step = steps.add_parser("headers")
     step.add_argument("--cc", required=True)
     step.add_argument("--cxx", required=True)
+    step.add_argument("--mpi-include", required=True)
+    step = steps.add_parser("bench")
+    step.add_argument("--flavour", required=True)
+    step.add_argument("--mpiexec", required=True)
+    step.add_argument("--backend", required=True)
     step = steps.add_parser("program")
     step.add_argument("--flavour", required=True)
     step.add_argument("--mpicc", required=True)
@@ -172,7 +223,7 @@ def arguments():
 
 def main():
     args = arguments()
-    problems = {"layout": layout, "headers": headers, "program": program}[args.step](args)
+    problems = {"layout": layout, "headers": headers, "bench": bench, "program": program}[args.step](args)
     for problem in problems:
         print(f"install: {problem}")
     return 1 if problems else 0

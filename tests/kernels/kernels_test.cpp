@@ -54,7 +54,8 @@ class Arrays {
 
   Task task(unsigned char *dst) {
     Task result = {};
-    result.dst = dst;
+    result.dsts[0] = dst;
+    result.n_dsts = 1;
     result.count = count_;
     result.n_sources = static_cast<std::uint32_t>(n_sources());
     for (std::size_t k = 0; k < n_sources(); ++k) result.sources[k] = at(k);
@@ -169,12 +170,12 @@ void forget_the_last_source(Function function, const Task &task) {
 
 void write_one_byte_behind(Function function, const Task &task) {
   function(task);
-  if (task.count == 7) task.dst[-1] ^= 1U;
+  if (task.count == 7) task.dsts[0][-1] ^= 1U;
 }
 
 void flip_a_bit(Function function, const Task &task) {
   function(task);
-  if (task.count == 33) task.dst[0] ^= 1U;
+  if (task.count == 33) task.dsts[0][0] ^= 1U;
 }
 
 }  // namespace
@@ -188,6 +189,33 @@ TEST_P(Kernels, AgreeWithAPlainLoop) {
   EXPECT_EQ(GetParam().check(function, GetParam().operation, run_whole), "");
 }
 
+// To several destinations, one of them a source, wherever they lie.
+TEST(KernelDestinations, AllGetTheResult) {
+  constexpr std::size_t kCount = 777;
+  for (const std::size_t shift : {0U, 1U, 4U}) {
+    std::vector<std::vector<unsigned char>> memories(18, std::vector<unsigned char>(kCount * 4 + 32, kPoison));
+    const auto at = [&](std::size_t k) { return memories[k].data() + (k == 3 ? shift : 0); };
+    for (std::size_t k = 0; k < 2; ++k) {
+      for (std::size_t i = 0; i < kCount; ++i) Access<1, std::int32_t>::store(at(k) + 4 * i, static_cast<int>(i << k));
+    }
+    Task task = {};
+    task.count = kCount;
+    task.n_sources = 2;
+    task.n_dsts = kMaxDsts;
+    for (std::size_t k = 0; k < 2; ++k) task.sources[k] = at(k);
+    for (std::size_t k = 0; k < kMaxDsts; ++k) task.dsts[k] = at(k + 1);
+    reduce_share<Rule_SUM, std::int32_t>(task, 1, 2);
+    reduce_share<Rule_SUM, std::int32_t>(task, 0, 2);
+    for (std::size_t k = 1; k <= kMaxDsts; ++k) {
+      for (std::size_t i = 0; i < kCount; ++i) {
+        ASSERT_EQ((Access<1, std::int32_t>::load(at(k) + 4 * i)), static_cast<int>(3 * i)) << k << " " << i;
+      }
+      ASSERT_EQ(at(k)[kCount * 4], kPoison) << k;
+    }
+    ASSERT_EQ(memories[17][0], kPoison);
+  }
+}
+
 // In any number of items and any order, as devices run them.
 TEST(KernelItems, GiveTheSameInAnyOrder) {
   std::vector<float> first(1000);
@@ -199,7 +227,8 @@ TEST(KernelItems, GiveTheSameInAnyOrder) {
   for (const std::uint64_t n_items : {1U, 2U, 7U, 250U, 1000U, 5000U}) {
     std::vector<float> result(1000, -1.0F);
     Task task = {};
-    task.dst = reinterpret_cast<unsigned char *>(result.data());
+    task.dsts[0] = reinterpret_cast<unsigned char *>(result.data());
+    task.n_dsts = 1;
     task.sources[0] = reinterpret_cast<const unsigned char *>(first.data());
     task.sources[1] = reinterpret_cast<const unsigned char *>(second.data());
     task.n_sources = 2;

@@ -71,6 +71,14 @@ bool aborts_on_truncation() {
   return version_starts_with("Intel(R) MPI");
 }
 
+bool aborts_on_unknown_types() {
+  return version_starts_with("Intel(R) MPI");
+}
+
+bool aborts_on_external_unpack_of_nothing() {
+  return version_starts_with("Intel(R) MPI");
+}
+
 bool breaks_persistent_collectives() {
   return version_starts_with("MPICH Version:\t4.0") || version_starts_with("Intel(R) MPI");
 }

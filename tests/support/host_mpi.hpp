@@ -22,6 +22,12 @@ bool loses_data_in_restarted_bsend();
 // noticed (receives of 0 bytes).
 bool aborts_on_truncation();
 
+// Intel MPI 2021: a question about a type of the MPI-5 header that it does not have (MPI_REAL2) ends the job.
+bool aborts_on_unknown_types();
+
+// Intel MPI 2021: MPI_Unpack_external of no elements ends the job ("Unhandled conversion of unequal size").
+bool aborts_on_external_unpack_of_nothing();
+
 // MPICH and Intel MPI: MPI_Testall over partitioned requests of which not all are complete fails. (They also crash in
 // MPI_Psend_init for MPI_PROC_NULL, which no test does.)
 bool fails_in_testall_of_partitions();

@@ -133,11 +133,11 @@ TEST(Backend_OverTable, IsRefused_WhenAnyMandatoryMemberIsEmpty) {
   EXPECT_EQ(fake.calls(Call::kInit), 0) << "a table with a hole was started";
 }
 
-// Each group with a hole, at every place; whole and absent groups are taken.
-TEST(Backend_OverTable, IsRefused_WhenAnOptionalGroupIsNotWhole) {
-  const FakeBackend fake;
-  using Table = sluice_backend_t;
-  Table whole = fake.table();
+namespace {
+
+// Every optional group whole; the functions do nothing.
+sluice_backend_t table_with_all_groups(const FakeBackend &fake) {
+  sluice_backend_t whole = fake.table();
   whole.program_set_device = [](int32_t) { return SLUICE_SUCCESS; };
   whole.program_alloc = [](sluice_memory_kind_t, size_t, void **) { return SLUICE_SUCCESS; };
   whole.program_free = [](void *) { return SLUICE_SUCCESS; };
@@ -150,6 +150,25 @@ TEST(Backend_OverTable, IsRefused_WhenAnOptionalGroupIsNotWhole) {
   whole.memory_kind_words = []() -> const char *const * { return nullptr; };
   whole.can_reduce = [](int32_t, sluice_element_t, sluice_operation_t) { return 0; };
   whole.enqueue_reduction = [](sluice_queue_t *, const sluice_reduction_t *) { return SLUICE_SUCCESS; };
+  whole.stream_query = [](const void *) { return -1; };
+  whole.stream_open = [](void *, sluice_stream_t **, int32_t *) { return SLUICE_SUCCESS; };
+  whole.stream_close = [](sluice_stream_t *) { return SLUICE_SUCCESS; };
+  whole.stream_write = [](sluice_stream_t *, uint64_t *, uint64_t) { return SLUICE_SUCCESS; };
+  whole.stream_wait = [](sluice_stream_t *, const uint64_t *, uint64_t) { return SLUICE_SUCCESS; };
+  whole.program_stream_create = [](void **) { return SLUICE_SUCCESS; };
+  whole.program_stream_destroy = [](void *) { return SLUICE_SUCCESS; };
+  whole.program_stream_copy = [](void *, void *, const void *, size_t) { return SLUICE_SUCCESS; };
+  whole.program_stream_synchronize = [](void *) { return SLUICE_SUCCESS; };
+  return whole;
+}
+
+}  // namespace
+
+// Each group with a hole, at every place; whole and absent groups are taken.
+TEST(Backend_OverTable, IsRefused_WhenAnOptionalGroupIsNotWhole) {
+  const FakeBackend fake;
+  using Table = sluice_backend_t;
+  const Table whole = table_with_all_groups(fake);
   const std::vector<std::pair<const char *, std::function<void(Table &)>>> holes = {
       {"`program`", [](Table &t) { t.program_set_device = nullptr; }},
       {"`program`", [](Table &t) { t.program_alloc = nullptr; }},
@@ -163,6 +182,15 @@ TEST(Backend_OverTable, IsRefused_WhenAnOptionalGroupIsNotWhole) {
       {"`words`", [](Table &t) { t.memory_kind_words = nullptr; }},
       {"`reduce`", [](Table &t) { t.can_reduce = nullptr; }},
       {"`reduce`", [](Table &t) { t.enqueue_reduction = nullptr; }},
+      {"`stream`", [](Table &t) { t.stream_query = nullptr; }},
+      {"`stream`", [](Table &t) { t.stream_open = nullptr; }},
+      {"`stream`", [](Table &t) { t.stream_close = nullptr; }},
+      {"`stream`", [](Table &t) { t.stream_write = nullptr; }},
+      {"`stream`", [](Table &t) { t.stream_wait = nullptr; }},
+      {"`program_stream`", [](Table &t) { t.program_stream_create = nullptr; }},
+      {"`program_stream`", [](Table &t) { t.program_stream_destroy = nullptr; }},
+      {"`program_stream`", [](Table &t) { t.program_stream_copy = nullptr; }},
+      {"`program_stream`", [](Table &t) { t.program_stream_synchronize = nullptr; }},
   };
   for (const auto &[group, dig] : holes) {
     Table table = whole;
@@ -175,6 +203,32 @@ TEST(Backend_OverTable, IsRefused_WhenAnOptionalGroupIsNotWhole) {
   EXPECT_EQ(fake.calls(Call::kInit), 0) << "a table with a hole was started";
   Status status;
   EXPECT_NE(Backend::over_table(&whole, &status), nullptr) << status.message();
+}
+
+TEST(Backend_OverTable, IsRefused_WhenAPartOfTheGroupPackIsThere) {
+  const FakeBackend fake;
+  sluice_backend_t table = fake.table();
+  table.can_pack = [](int32_t) { return 0; };
+  table.enqueue_pack = [](sluice_queue_t *, const sluice_pack_t *) { return SLUICE_SUCCESS; };
+  table.device_alloc = [](int32_t, size_t, void **) { return SLUICE_SUCCESS; };
+  Status status;
+  EXPECT_EQ(Backend::over_table(&table, &status), nullptr);
+  EXPECT_THAT(status.message(), HasSubstr("`pack`"));
+  table.device_free = [](int32_t, void *) { return SLUICE_SUCCESS; };
+  EXPECT_NE(Backend::over_table(&table, &status), nullptr) << status.message();
+}
+
+TEST(Backend_OverTable, IsRefused_WhenAPartOfTheGroupChannelIsThere) {
+  const FakeBackend fake;
+  sluice_backend_t table = fake.table();
+  table.host_register = [](int32_t, void *, size_t) { return SLUICE_SUCCESS; };
+  table.host_unregister = [](int32_t, void *) { return SLUICE_SUCCESS; };
+  table.stream_copy = [](sluice_stream_t *, void *, const void *, size_t) { return SLUICE_SUCCESS; };
+  Status status;
+  EXPECT_EQ(Backend::over_table(&table, &status), nullptr);
+  EXPECT_THAT(status.message(), HasSubstr("`channel`"));
+  table.stream_take = [](sluice_stream_t *, void *, const void *, size_t, const uint64_t *) { return SLUICE_SUCCESS; };
+  EXPECT_NE(Backend::over_table(&table, &status), nullptr) << status.message();
 }
 
 TEST(Backend_OverTable, TakesALongerTable) {

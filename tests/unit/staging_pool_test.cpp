@@ -264,7 +264,8 @@ TEST_F(Pool, StaysConstant_WhenManyThreadsUseIt) {
       }
       const int mine = t * 31 + i;
       std::memset(lease.data(), mine & 0xff, size);
-      std::this_thread::yield();
+      // Not each time: on a busy machine the core is gone for milliseconds.
+      if (i % 8 == 0) std::this_thread::yield();
       if (std::any_of(lease.data(), lease.data() + size,
                       [&](std::byte b) { return b != static_cast<std::byte>(mine & 0xff); })) {
         ++wrong;

@@ -19,16 +19,17 @@ struct CUctx_st {
   CUdevice device;
 };
 
-// A worker that runs what it is given, in order.
 struct CUstream_st {
  public:
   explicit CUstream_st(CUcontext owner);
+  // Waits for the stream's work.
   ~CUstream_st();
   CUstream_st(const CUstream_st &) = delete;
   CUstream_st &operator=(const CUstream_st &) = delete;
 
   CUcontext context() const { return context_; }
-  // Returns the number of the work, which is done when n_done() has reached it.
+  // Returns the number of the work, which is done when n_done() has reached it. With as much waiting in the stream as
+  // goes into it the caller waits until there is room.
   uint64_t enqueue(std::function<void()> work);
   uint64_t n_enqueued();
   uint64_t n_done();
@@ -43,8 +44,8 @@ struct CUstream_st {
   std::deque<std::function<void()>> waiting_;
   uint64_t n_enqueued_ = 0;
   uint64_t n_done_ = 0;
-  bool is_closing_ = false;
-  std::thread worker_;
+  bool is_ending_ = false;
+  std::thread worker_;  // last: it uses what is above
 };
 
 struct CUevent_st {
@@ -55,6 +56,8 @@ struct CUevent_st {
 namespace loopback {
 
 inline constexpr int kDevices = 2;
+// What goes into a stream before the host has to wait.
+inline constexpr size_t kStreamDepth = 1020;
 
 // Memory of cuMemCreate, which lives while anybody refers to it. Its address is the driver's handle.
 struct Physical {
@@ -88,9 +91,13 @@ struct State {
   bool is_broken = false;             // streams do nothing any more and say so when asked
   bool is_held = false;               // copies wait until this ends
   bool refuses_batches = false;       // of memory operations
+  CUstream captured = nullptr;        // as if this stream were being captured into a graph
   uint32_t overwritten = 0;           // the word that was where the last copy down began
   std::atomic<int> n_word_writes{0};  // commands that write words, enqueued by cuStreamWriteValue64
   std::atomic<int> n_batches{0};      // the same by cuStreamBatchMemOp
+  std::atomic<int> n_kernels{0};      // launched
+  std::atomic<int> n_waits{0};        // on words, that were enqueued and have not been passed
+  std::atomic<int> n_held_up{0};      // threads of the host that stand in hold_up(), or wait for room in a stream
   std::condition_variable changed;
   CUctx_st primary[kDevices] = {{0}, {1}};
   int n_retained[kDevices] = {0, 0};
@@ -106,6 +113,10 @@ State &state();
 // The thread's stack of contexts; the last one is current.
 std::deque<CUcontext> &context_stack();
 CUcontext current();
+
+// Waits until no stream waits, or is going to wait, for a word: what the driver does in calls that free or unmap memory
+// or load kernels, and in no others (docs/adr/0032).
+void hold_up();
 
 // New memory of the current context, or CUDA_ERROR_OUT_OF_MEMORY.
 CUresult make_block(size_t size_bytes, CUmemorytype type, bool is_managed, CUdeviceptr *address);
@@ -131,5 +142,7 @@ unsigned long long inode_of(int file);
 
 // For tests: from now on all streams behave as after a fault on the device.
 extern "C" void loopback_break();
+// For tests: how many threads of the host the driver holds up.
+extern "C" int loopback_held_up();
 // For tests: copies that are enqueued from now on wait until the next call says false.
 extern "C" void loopback_hold(bool is_held);

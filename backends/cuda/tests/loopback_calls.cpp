@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The loop-back driver's entry points, named and typed by the vendor's header.
-#include <atomic>
 #include <cstdio>
 #include <cstring>
 #include <iterator>
@@ -16,11 +15,6 @@ namespace {
 
 bool is_device(CUdevice device) {
   return device >= 0 && device < kDevices;
-}
-
-bool is_broken() {
-  const std::scoped_lock lock(state().mutex);
-  return state().is_broken;
 }
 
 void *pointer(CUdeviceptr address) {
@@ -110,7 +104,9 @@ CUresult cuDeviceGetName(char *name, int length, CUdevice device) {
 }
 
 CUresult cuDeviceGetAttribute(int *value, CUdevice_attribute attribute, CUdevice device) {
-  *value = attribute == CU_DEVICE_ATTRIBUTE_CAN_USE_64_BIT_STREAM_MEM_OPS ? 1 : 0;
+  const bool has_eight = attribute == CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR ||
+                         attribute == CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT;
+  *value = attribute == CU_DEVICE_ATTRIBUTE_CAN_USE_64_BIT_STREAM_MEM_OPS ? 1 : has_eight ? 8 : 0;
   return is_device(device) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_DEVICE;
 }
 
@@ -213,6 +209,10 @@ CUresult cuPointerGetAttributes(unsigned count, CUpointer_attribute *attributes,
   CUdeviceptr begin = 0;
   const loopback::Block *block = loopback::find_block(address, &begin);
   for (unsigned i = 0; i < count; ++i) {
+    if (attributes[i] == CU_POINTER_ATTRIBUTE_DEVICE_POINTER) {
+      *static_cast<CUdeviceptr *>(data[i]) = block != nullptr ? address : 0;
+      continue;
+    }
     const CUresult result = loopback::store_attribute(data[i], attributes[i], begin, block);
     if (result != CUDA_SUCCESS) return result;
   }
@@ -264,6 +264,7 @@ CUresult cuMemcpy(CUdeviceptr dst, CUdeviceptr src, size_t size) {
 }
 
 CUresult cuMemcpyAsync(CUdeviceptr dst, CUdeviceptr src, size_t size, CUstream stream) {
+  if (stream == CU_STREAM_LEGACY || stream == CU_STREAM_PER_THREAD) return cuMemcpy(dst, src, size);
   if (stream->context() != current()) return CUDA_ERROR_INVALID_CONTEXT;
   const CUresult result = check_copy(dst, src, size);
   if (result != CUDA_SUCCESS) return result;
@@ -295,98 +296,16 @@ CUresult cuMemcpyBatchAsync(CUdeviceptr *dsts, CUdeviceptr *srcs, size_t *sizes,
   return CUDA_SUCCESS;
 }
 
-// ---- streams and events ----
-
-CUresult cuStreamCreate(CUstream *stream, unsigned /*flags*/) {
-  if (current() == nullptr) return CUDA_ERROR_INVALID_CONTEXT;
-  *stream = new CUstream_st(current());
-  return CUDA_SUCCESS;
-}
-
-CUresult cuStreamDestroy(CUstream stream) {
-  delete stream;
-  return CUDA_SUCCESS;
-}
-
-CUresult cuStreamSynchronize(CUstream stream) {
-  // As below: nothing is ever under way there.
-  if (stream == CU_STREAM_LEGACY || stream == CU_STREAM_PER_THREAD) {
-    const std::scoped_lock lock(state().mutex);
-    ++state().n_default_waits;
-    return CUDA_SUCCESS;
-  }
-  stream->wait(stream->n_enqueued());
-  return CUDA_SUCCESS;
-}
-
-CUresult cuStreamQuery(CUstream stream) {
-  // The default streams are never busy: the blocking copies of this driver are.
-  if (stream == CU_STREAM_LEGACY || stream == CU_STREAM_PER_THREAD) return CUDA_SUCCESS;
-  if (is_broken()) return CUDA_ERROR_ILLEGAL_ADDRESS;
-  return stream->n_done() == stream->n_enqueued() ? CUDA_SUCCESS : CUDA_ERROR_NOT_READY;
-}
-
-CUresult cuStreamWriteValue64(CUstream stream, CUdeviceptr address, cuuint64_t value, unsigned /*flags*/) {
-  if (stream->context() != current()) return CUDA_ERROR_INVALID_CONTEXT;
-  ++state().n_word_writes;
-  stream->enqueue([=] {
-    if (is_broken()) return;
-    std::atomic_ref<cuuint64_t>(*static_cast<cuuint64_t *>(pointer(address))).store(value, std::memory_order_release);
-  });
-  return CUDA_SUCCESS;
-}
-
-CUresult cuStreamBatchMemOp(CUstream stream, unsigned count, CUstreamBatchMemOpParams *writes, unsigned /*flags*/) {
-  if (state().refuses_batches) return CUDA_ERROR_INVALID_VALUE;
-  if (stream->context() != current()) return CUDA_ERROR_INVALID_CONTEXT;
-  ++state().n_batches;
-  for (unsigned i = 0; i < count; ++i) {
-    const auto &one = writes[i].writeValue;
-    const bool is_wide = one.operation == CU_STREAM_MEM_OP_WRITE_VALUE_64;
-    if (one.address % (is_wide ? 8 : 4) != 0) return CUDA_ERROR_INVALID_VALUE;
-    const cuuint64_t value = is_wide ? one.value64 : one.value;
-    stream->enqueue([=, address = one.address] {
-      if (is_broken()) return;
-      const auto narrow = static_cast<cuuint32_t>(value);
-      if (is_wide) __atomic_store_n(static_cast<cuuint64_t *>(pointer(address)), value, __ATOMIC_RELEASE);
-      if (!is_wide) __atomic_store_n(static_cast<cuuint32_t *>(pointer(address)), narrow, __ATOMIC_RELEASE);
-    });
-  }
-  return CUDA_SUCCESS;
-}
-
-CUresult cuEventCreate(CUevent *event, unsigned /*flags*/) {
-  *event = new CUevent_st();
-  return CUDA_SUCCESS;
-}
-
-CUresult cuEventDestroy(CUevent event) {
-  delete event;
-  return CUDA_SUCCESS;
-}
-
-CUresult cuEventRecord(CUevent event, CUstream stream) {
-  event->stream = stream;
-  event->number = stream->n_enqueued();
-  return CUDA_SUCCESS;
-}
-
-CUresult cuEventQuery(CUevent event) {
-  const bool is_done = event->stream == nullptr || event->stream->n_done() >= event->number;
-  return is_done ? CUDA_SUCCESS : CUDA_ERROR_NOT_READY;
-}
-
-CUresult cuEventSynchronize(CUevent event) {
-  if (event->stream != nullptr) event->stream->wait(event->number);
-  return CUDA_SUCCESS;
-}
-
 void loopback_hold(bool is_held) {
   {
     const std::scoped_lock lock(state().mutex);
     state().is_held = is_held;
   }
   state().changed.notify_all();
+}
+
+int loopback_held_up() {
+  return state().n_held_up;
 }
 
 void loopback_break() {

@@ -118,6 +118,7 @@ CUresult cuIpcOpenMemHandle(CUdeviceptr *address, CUipcMemHandle handle, unsigne
 }
 
 CUresult cuIpcCloseMemHandle(CUdeviceptr address) {
+  loopback::hold_up();
   const std::scoped_lock lock(state().mutex);
   const auto found = state().blocks.find(address);
   if (found == state().blocks.end() || !found->second.is_opened) return CUDA_ERROR_INVALID_VALUE;

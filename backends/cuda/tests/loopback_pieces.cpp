@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstring>
 
 #include "loopback.h"
@@ -252,4 +253,20 @@ CUresult cuMemAllocAsync(CUdeviceptr *address, size_t size, CUstream /*stream*/)
 
 CUresult cuMemFreeAsync(CUdeviceptr address, CUstream /*stream*/) {
   return cuMemFree(address);
+}
+
+// ---- memory in use ----
+
+CUresult cuMemGetInfo(size_t *free, size_t *total) {
+  if (loopback::current() == nullptr) return CUDA_ERROR_INVALID_CONTEXT;
+  const int device = loopback::current()->device;
+  const CUresult result = cuDeviceTotalMem(total, device);
+  const std::scoped_lock lock(state().mutex);
+  *free = *total;
+  for (const auto &[address, block] : state().blocks) {
+    const bool is_there =
+        block.type == CU_MEMORYTYPE_DEVICE && block.context != nullptr && block.context->device == device;
+    if (is_there) *free -= std::min(*free, block.size_bytes);
+  }
+  return result;
 }

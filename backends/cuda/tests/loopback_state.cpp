@@ -1,59 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Owns the loop-back driver's memory, contexts and streams.
+// Owns the loop-back driver's memory and contexts.
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <utility>
 
 #include "loopback.h"
-
-CUstream_st::CUstream_st(CUcontext owner) : context_(owner), worker_([this] { run(); }) {}
-
-CUstream_st::~CUstream_st() {
-  {
-    const std::scoped_lock lock(mutex_);
-    is_closing_ = true;
-  }
-  changed_.notify_all();
-  worker_.join();
-}
-
-uint64_t CUstream_st::enqueue(std::function<void()> work) {
-  const std::scoped_lock lock(mutex_);
-  waiting_.push_back(std::move(work));
-  changed_.notify_all();
-  return ++n_enqueued_;
-}
-
-uint64_t CUstream_st::n_enqueued() {
-  const std::scoped_lock lock(mutex_);
-  return n_enqueued_;
-}
-
-uint64_t CUstream_st::n_done() {
-  const std::scoped_lock lock(mutex_);
-  return n_done_;
-}
-
-void CUstream_st::wait(uint64_t number) {
-  std::unique_lock lock(mutex_);
-  changed_.wait(lock, [&] { return n_done_ >= number; });
-}
-
-void CUstream_st::run() {
-  std::unique_lock lock(mutex_);
-  while (true) {
-    changed_.wait(lock, [this] { return is_closing_ || !waiting_.empty(); });
-    if (waiting_.empty()) return;
-    const std::function<void()> work = std::move(waiting_.front());
-    waiting_.pop_front();
-    lock.unlock();
-    work();
-    lock.lock();
-    ++n_done_;
-    changed_.notify_all();
-  }
-}
 
 namespace loopback {
 
@@ -96,6 +48,7 @@ CUresult add_registered(void *memory, size_t size_bytes) {
 }
 
 CUresult drop_block(CUdeviceptr address, CUmemorytype type, bool is_registered) {
+  hold_up();
   const std::scoped_lock lock(state().mutex);
   const auto found = state().blocks.find(address);
   const bool is_that = found != state().blocks.end() && found->second.type == type &&
@@ -130,10 +83,14 @@ void move(CUdeviceptr dst, CUdeviceptr src, size_t size_bytes) {
     const size_t offset = (dst + at) % sizeof(uint32_t);
     const size_t n = std::min(sizeof(uint32_t) - offset, size_bytes - at);
     auto *word = reinterpret_cast<uint32_t *>(dst + at - offset);
-    uint32_t value = __atomic_load_n(word, __ATOMIC_RELAXED);
-    if (at == 0) state().overwritten = value;
-    std::memcpy(reinterpret_cast<char *>(&value) + offset, from + at, n);
-    __atomic_store_n(word, value, __ATOMIC_RELEASE);
+    uint32_t before = __atomic_load_n(word, __ATOMIC_RELAXED);
+    if (at == 0) state().overwritten = before;
+    uint32_t value = 0;
+    // Another stream may write the word's other bytes meanwhile.
+    do {
+      value = before;
+      std::memcpy(reinterpret_cast<char *>(&value) + offset, from + at, n);
+    } while (!__atomic_compare_exchange_n(word, &before, value, false, __ATOMIC_RELEASE, __ATOMIC_RELAXED));
     at += n;
   }
 }

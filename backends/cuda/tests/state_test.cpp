@@ -110,6 +110,37 @@ TEST(State, CaptureMode_IsAsBefore) {
   EXPECT_EQ(mode, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL);
 }
 
+TEST(State, StreamOfTheProgram_WorksInItsOwnContext_AndNotWhileItIsCaptured) {
+  void *memory = nullptr;
+  ASSERT_EQ(table().host_alloc(0, 64, 0, &memory), SLUICE_SUCCESS) << table().last_error();
+  auto *word = static_cast<uint64_t *>(memory);
+  *word = 0;
+  CUcontext primary = nullptr;
+  ASSERT_EQ(cuDevicePrimaryCtxRetain(&primary, 0), CUDA_SUCCESS);
+  ASSERT_EQ(cuCtxPushCurrent(primary), CUDA_SUCCESS);
+  CUstream native = nullptr;
+  ASSERT_EQ(cuStreamCreate(&native, CU_STREAM_NON_BLOCKING), CUDA_SUCCESS);
+  CUcontext popped = nullptr;
+  ASSERT_EQ(cuCtxPopCurrent(&popped), CUDA_SUCCESS);
+  sluice_stream_t *stream = nullptr;
+  int32_t device = -1;
+  ASSERT_EQ(table().stream_open(native, &stream, &device), SLUICE_SUCCESS) << table().last_error();
+  EXPECT_EQ(device, 0);
+  loopback::state().captured = native;
+  EXPECT_EQ(table().stream_write(stream, word, 1), SLUICE_ERROR_UNSUPPORTED);
+  EXPECT_NE(std::strstr(table().last_error(), "captured"), nullptr) << table().last_error();
+  EXPECT_EQ(table().stream_wait(stream, word, 1), SLUICE_ERROR_UNSUPPORTED);
+  loopback::state().captured = nullptr;
+  EXPECT_EQ(table().stream_write(stream, word, 7), SLUICE_SUCCESS) << table().last_error();
+  EXPECT_EQ(table().stream_wait(stream, word, 7), SLUICE_SUCCESS) << table().last_error();
+  EXPECT_EQ(cuStreamSynchronize(native), CUDA_SUCCESS);
+  EXPECT_EQ(*word, 7U);
+  EXPECT_EQ(current(), nullptr);
+  EXPECT_EQ(table().stream_close(stream), SLUICE_SUCCESS);
+  EXPECT_EQ(cuStreamDestroy(native), CUDA_SUCCESS);
+  EXPECT_EQ(table().host_free(0, memory), SLUICE_SUCCESS);
+}
+
 TEST(State, DeadStream_IsAnErrorAndNoHang) {
   sluice_queue_t *queue = nullptr;
   ASSERT_EQ(table().queue_create(0, &queue), SLUICE_SUCCESS) << table().last_error();

@@ -29,7 +29,7 @@ extern "C" {
 #define EMU_API __attribute__((visibility("default")))
 
 #define EMU_VERSION_MAJOR 1
-#define EMU_VERSION_MINOR 2
+#define EMU_VERSION_MINOR 4
 
 typedef enum emu_result {
   EMU_SUCCESS = 0,
@@ -79,7 +79,7 @@ typedef struct emu_copy {
 } emu_copy_t;
 
 /* A kernel: code that a queue runs where device memory can be reached. `arguments` are the bytes that were given at the
- * launch; memory[k] is where the launch's k-th range can be read, and the 0th written, while the kernel runs. */
+ * launch; memory[k] is where the launch's k-th range can be reached while the kernel runs. */
 typedef void (*emu_kernel_t)(const void *arguments, void *const *memory);
 
 typedef struct emu_range {
@@ -119,6 +119,11 @@ EMU_API emu_result_t emu_malloc_host(size_t size_bytes, size_t alignment, void *
  * copy still queued will fail. The memory goes back to the system at once. The address range stays out of use for a
  * while (SLUICE_EMU_QUARANTINE_*), answered as EMU_MEMORY_FREED and faulting when touched. */
 EMU_API emu_result_t emu_free(void *memory);
+/* Makes host memory that the program has from elsewhere (a MAP_SHARED mapping, say) good for words of queues, until
+ * emu_host_unregister is given its first address again; no command on its words is pending then. It stays memory of
+ * kind HOST. EMU_ERROR_INVALID_VALUE: overlaps what is registered already, or was not registered. */
+EMU_API emu_result_t emu_host_register(void *memory, size_t size_bytes);
+EMU_API emu_result_t emu_host_unregister(void *memory);
 /* What an address is at this moment. Lock-free; tens of nanoseconds. Any address, also one never allocated. */
 EMU_API emu_result_t emu_pointer_query(const void *address, emu_pointer_info_t *info);
 
@@ -159,11 +164,25 @@ EMU_API emu_result_t emu_queue_destroy(emu_queue_t *queue);
  * enqueued; source and destination stay valid until a later ticket is done. */
 EMU_API emu_result_t emu_memcpy_async(emu_queue_t *queue, void *dst, const void *src, size_t size_bytes);
 EMU_API emu_result_t emu_memcpy_batch_async(emu_queue_t *queue, const emu_copy_t *copies, size_t n_copies);
-/* Enqueues a kernel behind what is in the queue. `arguments` are copied; the ranges, of which there is at least one,
- * are checked before anything is enqueued and stay valid until a later ticket is done. The 0th is what the kernel
- * writes. It takes as long as the profile says that moving the other ranges to the 0th does, all at once. */
+/* Enqueues a kernel behind what is in the queue. `arguments` are copied; the ranges are checked before anything is
+ * enqueued and stay valid until a later ticket is done. The kernel writes the first `n_written` of them, at least one,
+ * and reads the others. It takes as long as the profile says that moving all other ranges to or from the 0th does, all
+ * at once. */
 EMU_API emu_result_t emu_launch_async(emu_queue_t *queue, emu_kernel_t kernel, const void *arguments,
-                                      size_t arguments_bytes, const emu_range_t *ranges, size_t n_ranges);
+                                      size_t arguments_bytes, const emu_range_t *ranges, size_t n_written,
+                                      size_t n_ranges);
+/* Enqueue a command on a word: 8 bytes of emu_malloc_host memory, or of memory that emu_host_register was given,
+ * aligned to 8, which stay until it has run. write: stores `value`, after which whoever loads it with acquire order
+ * sees what all earlier commands did. wait: later commands wait until *word >= least; they see what was done before the
+ * word came to that (a store with release order). A wait ends with an error of its ticket when the word is freed, and
+ * with the process. take: copies as many bytes as the lower 32 bits of *word say when the queue comes to it, but at
+ * most `most_bytes`; as a kernel otherwise. */
+EMU_API emu_result_t emu_queue_write64(emu_queue_t *queue, uint64_t *word, uint64_t value);
+EMU_API emu_result_t emu_queue_wait64(emu_queue_t *queue, const uint64_t *word, uint64_t least);
+EMU_API emu_result_t emu_queue_take(emu_queue_t *queue, void *dst, const void *src, size_t most_bytes,
+                                    const uint64_t *word);
+/* The device of a queue. EMU_ERROR_INVALID_VALUE for any address that is no queue, and then nothing is touched. */
+EMU_API emu_result_t emu_queue_device(const emu_queue_t *queue, int32_t *device);
 /* One copy in queue order, begun and finished. On an idle queue the calling thread does it, without a switch. */
 EMU_API emu_result_t emu_queue_memcpy(emu_queue_t *queue, void *dst, const void *src, size_t size_bytes);
 /* Marks the end of what was enqueued so far. Tickets of a queue count from 1 and are done in order. */
@@ -195,10 +214,12 @@ EMU_API emu_result_t emu_queue_release(emu_queue_t *queue);
  *     flip          any copy silently changes one byte     queue_flip   the same, of copies through a queue only
  *     lose          any copy silently moves nothing        queue_lose   the same, of copies through a queue only
  *     kernel        a kernel fails, nothing is written     kernel_flip  a kernel silently changes one byte more
+ *     word          a write or wait of a word fails, and a wait does not wait
+ *     early         a wait does not wait, and does not tell
  *     ipc_export    memory cannot be exported              ipc_open     memory of others cannot be opened
- *   delay_us:<a>-<b>  every copy and kernel begins late by a random time, in microseconds, 0 to 60000000
- *   reorder           the copies of one batch run in a random order
- * A text that does not read so is EMU_ERROR_CONFIGURATION and changes nothing. */
+ *   delay_us:<a>-<b>  every copy, kernel and write of a word begins late by a random time, in microseconds, 0 to
+ * 60000000 reorder           the copies of one batch run in a random order A text that does not read so is
+ * EMU_ERROR_CONFIGURATION and changes nothing. */
 EMU_API emu_result_t emu_set_fault(const char *specification);
 
 /* Replaces the machine profile (at first that of SLUICE_EMU_PROFILE): a name in the folder emu_profiles beside this

@@ -99,6 +99,23 @@ emu_result_t emu_free(void *memory) {
   return in_runtime([&](Runtime &runtime) { return runtime.memory().free(memory); });
 }
 
+emu_result_t emu_host_register(void *memory, size_t size_bytes) {
+  return in_runtime([&](Runtime &runtime) {
+    if (memory != nullptr && size_bytes > 0 && runtime.copies().registered().add(memory, size_bytes)) {
+      return EMU_SUCCESS;
+    }
+    return fail(EMU_ERROR_INVALID_VALUE, "emu_host_register: {} bytes at {}: nothing, or in part registered already",
+                size_bytes, memory);
+  });
+}
+
+emu_result_t emu_host_unregister(void *memory) {
+  return in_runtime([&](Runtime &runtime) {
+    if (runtime.copies().registered().remove(memory)) return EMU_SUCCESS;
+    return fail(EMU_ERROR_INVALID_VALUE, "emu_host_unregister: {} was not registered", memory);
+  });
+}
+
 emu_result_t emu_pointer_query(const void *address, emu_pointer_info_t *info) {
   return in_runtime([&](Runtime &runtime) {
     if (info == nullptr) return fail(EMU_ERROR_INVALID_VALUE, "emu_pointer_query: null pointer");

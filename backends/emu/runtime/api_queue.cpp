@@ -60,12 +60,31 @@ emu_result_t emu_memcpy_batch_async(emu_queue_t *queue, const emu_copy_t *copies
 }
 
 emu_result_t emu_launch_async(emu_queue_t *queue, emu_kernel_t kernel, const void *arguments, size_t arguments_bytes,
-                              const emu_range_t *ranges, size_t n_ranges) {
+                              const emu_range_t *ranges, size_t n_written, size_t n_ranges) {
   return in_queue(queue, [&](Queue &q) {
     if (kernel == nullptr || (arguments == nullptr && arguments_bytes > 0)) {
       return fail(EMU_ERROR_INVALID_VALUE, "emu_launch_async: null pointer");
     }
-    return q.launch(kernel, arguments, arguments_bytes, ranges, n_ranges);
+    return q.launch(kernel, arguments, arguments_bytes, {ranges, n_ranges}, n_written);
+  });
+}
+
+emu_result_t emu_queue_write64(emu_queue_t *queue, uint64_t *word, uint64_t value) {
+  return in_queue(queue, [&](Queue &q) { return q.write_word(word, value); });
+}
+
+emu_result_t emu_queue_wait64(emu_queue_t *queue, const uint64_t *word, uint64_t least) {
+  return in_queue(queue, [&](Queue &q) { return q.await_word(word, least); });
+}
+
+emu_result_t emu_queue_take(emu_queue_t *queue, void *dst, const void *src, size_t most_bytes, const uint64_t *word) {
+  return in_queue(queue, [&](Queue &q) { return q.take(dst, src, most_bytes, word); });
+}
+
+emu_result_t emu_queue_device(const emu_queue_t *queue, int32_t *device) {
+  return in_runtime([&](Runtime &runtime) -> emu_result_t {
+    if (device == nullptr) return fail(EMU_ERROR_INVALID_VALUE, "emu_queue_device: null pointer");
+    return runtime.find_queue(reinterpret_cast<const Queue *>(queue), device);
   });
 }
 

@@ -2,13 +2,17 @@
 // One copy or kernel from its addresses to its bytes: check, faults, time of the imitated machine, and the work itself.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
+#include <cstdint>
+#include <span>
 #include <vector>
 
 #include "emurt.h"
 #include "runtime/fault_plan.h"
 #include "runtime/machine.h"
 #include "runtime/memory_table.h"
+#include "runtime/registered_memory.h"
 
 namespace emurt {
 
@@ -27,6 +31,14 @@ struct CheckedLaunch {
   emu_kernel_t kernel = nullptr;
   std::vector<std::byte> arguments;
   std::vector<Range> ranges;
+  size_t n_written = 0;  // of the ranges, the first
+};
+
+// A command on a word: stores `value`, or waits until the word is at least that.
+struct CheckedWord {
+  Endpoint memory;
+  uint64_t value = 0;
+  bool is_wait = false;
 };
 
 enum class CopyOrigin { kProgram, kQueue };
@@ -45,10 +57,16 @@ class CopyEngine {
   emu_result_t run(const std::vector<CheckedCopy> &copies, CopyOrigin origin);
 
   // launch.cpp. The same for a kernel.
-  emu_result_t check_launch(const emu_range_t *ranges, size_t n_ranges, CheckedLaunch *launch);
+  emu_result_t check_launch(std::span<const emu_range_t> ranges, size_t n_written, CheckedLaunch *launch);
   emu_result_t run_launch(const CheckedLaunch &launch);
 
+  // word_commands.cpp. The same for a command on a word, of which the memory is checked; a wait ends when `is_stopping`
+  // is set, too.
+  emu_result_t check_word(const uint64_t *word, CheckedWord *checked);
+  emu_result_t run_word(const CheckedWord &word, const std::atomic<bool> &is_stopping);
+
   Machine &machine() { return machine_; }
+  RegisteredMemory &registered() { return registered_; }
 
  private:
   emu_result_t run_one(const CheckedCopy &copy, CopyOrigin origin, bool is_first);
@@ -60,6 +78,7 @@ class CopyEngine {
   MemoryTable &memory_;
   FaultPlan &faults_;
   Machine &machine_;
+  RegisteredMemory registered_;
 };
 
 }  // namespace emurt

@@ -29,6 +29,8 @@ enum class FaultPoint : size_t {
   kQueueLose,
   kKernel,
   kKernelFlip,
+  kWord,
+  kEarly,
   kIpcExport,
   kIpcOpen,
   kCount

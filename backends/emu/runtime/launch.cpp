@@ -14,9 +14,13 @@ constexpr std::byte kFlippedBit{0x10};
 
 }  // namespace
 
-emu_result_t CopyEngine::check_launch(const emu_range_t *ranges, size_t n_ranges, CheckedLaunch *launch) {
-  if (ranges == nullptr || n_ranges == 0) return fail(EMU_ERROR_INVALID_VALUE, "a kernel without memory");
-  for (size_t k = 0; k < n_ranges; ++k) {
+emu_result_t CopyEngine::check_launch(std::span<const emu_range_t> ranges, size_t n_written, CheckedLaunch *launch) {
+  if (ranges.data() == nullptr || n_written == 0 || n_written > ranges.size()) {
+    return fail(EMU_ERROR_INVALID_VALUE, "a kernel with {} ranges of memory, of which it writes {}", ranges.size(),
+                n_written);
+  }
+  launch->n_written = n_written;
+  for (size_t k = 0; k < ranges.size(); ++k) {
     if (ranges[k].address == nullptr || ranges[k].size_bytes == 0) {
       return fail(EMU_ERROR_INVALID_VALUE, "range {} of a kernel: {} bytes at {}", k, ranges[k].size_bytes,
                   ranges[k].address);
@@ -38,7 +42,6 @@ emu_result_t CopyEngine::run_launch(const CheckedLaunch &launch) {
     return fail(EMU_ERROR_COPY_FAILED, "fault injected into {} {}", FaultPlan::name(FaultPoint::kKernel), event);
   }
   const bool with_flip = faults_.strikes(FaultPoint::kKernelFlip, &event);
-  const CheckedLaunch::Range &written = launch.ranges.front();
   std::deque<MemoryUse> uses;
   std::vector<void *> memory;
   Clock::time_point done_at = Clock::time_point::min();
@@ -48,11 +51,14 @@ emu_result_t CopyEngine::run_launch(const CheckedLaunch &launch) {
                   range.size_bytes, range.memory.address);
     }
     memory.push_back(reachable(range.memory));
-    if (&range == &written) continue;
-    done_at = std::max(done_at, machine_.copy_done(written.memory, range.memory, range.size_bytes, memory.size() == 2));
+    if (memory.size() == 1) continue;
+    const Endpoint &first = launch.ranges.front().memory;
+    const bool is_written = memory.size() <= launch.n_written;
+    done_at = std::max(done_at, machine_.copy_done(is_written ? range.memory : first, is_written ? first : range.memory,
+                                                   range.size_bytes, memory.size() == 2));
   }
   launch.kernel(launch.arguments.data(), memory.data());
-  if (with_flip) static_cast<std::byte *>(memory[0])[faults_.position_in(written.size_bytes)] ^= kFlippedBit;
+  if (with_flip) static_cast<std::byte *>(memory[0])[faults_.position_in(launch.ranges[0].size_bytes)] ^= kFlippedBit;
   if (done_at != Clock::time_point::min()) wait_until(done_at);
   return EMU_SUCCESS;
 }

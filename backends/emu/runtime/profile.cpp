@@ -73,11 +73,15 @@ Profile parse(const json &root) {
   profile.name = root.at("name").get<std::string>();
   if (root.contains("device")) {
     const json &device = root.at("device");
-    allow_only(device, {"name", "pci_address", "numa_node", "memory_bytes"}, "device");
+    allow_only(device, {"name", "pci_address", "numa_node", "memory_bytes", "places"}, "device");
     profile.device_name = device.value("name", "");
     profile.pci_address = device.value("pci_address", "");
     profile.numa_node = device.value("numa_node", int32_t{-1});
     profile.memory_bytes = device.value("memory_bytes", uint64_t{0});
+    for (const json &place : device.value("places", json::array())) {
+      allow_only(place, {"pci_address", "numa_node"}, "device.places");
+      profile.places.push_back({place.value("pci_address", ""), place.value("numa_node", int32_t{-1})});
+    }
   }
   profile.enqueue_us = figure(root, "enqueue_us", "profile");
   profile.batch_copy_us = figure(root, "batch_copy_us", "profile");

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "emurt.h"
 
@@ -16,12 +17,19 @@ struct LinkFigures {
   double bandwidth_gb_s = 0;  // 10^9 bytes per second; 0: unlimited
 };
 
+// Where one of several devices hangs.
+struct DevicePlace {
+  std::string pci_address;
+  int32_t numa_node = -1;
+};
+
 struct Profile {
   std::string name;
   std::string device_name;
   std::string pci_address;
   int32_t numa_node = -1;
-  uint64_t memory_bytes = 0;  // 0: not given
+  uint64_t memory_bytes = 0;        // 0: not given
+  std::vector<DevicePlace> places;  // of the first devices, in their order, instead of the two above
 
   double enqueue_us = 0;     // of the calling thread, for each submission to a queue
   double batch_copy_us = 0;  // instead of the link's latency, for each copy of a batch after the first

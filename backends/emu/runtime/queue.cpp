@@ -4,6 +4,9 @@
 
 #include <sys/prctl.h>
 
+#include <algorithm>
+#include <array>
+#include <cstring>
 #include <system_error>
 #include <utility>
 
@@ -16,6 +19,14 @@ namespace {
 constexpr size_t kRememberedFailures = 4096;
 // Looks at a ticket this often before the thread goes to sleep: a few microseconds, less than a wake-up costs.
 constexpr int kLooksBeforeSleep = 200;
+
+// The kernel of take(): its ranges are the destination, the source and the word.
+void take_as_told(const void *arguments, void *const *memory) {
+  size_t most_bytes = 0;
+  std::memcpy(&most_bytes, arguments, sizeof(most_bytes));
+  const uint64_t word = __atomic_load_n(static_cast<const uint64_t *>(memory[2]), __ATOMIC_ACQUIRE);
+  std::memcpy(memory[0], memory[1], std::min<size_t>(static_cast<uint32_t>(word), most_bytes));
+}
 
 }  // namespace
 
@@ -59,10 +70,10 @@ emu_result_t Queue::enqueue(const emu_copy_t *copies, size_t n_copies) {
 }
 
 emu_result_t Queue::launch(emu_kernel_t kernel, const void *arguments, size_t arguments_bytes,
-                           const emu_range_t *ranges, size_t n_ranges) {
+                           std::span<const emu_range_t> ranges, size_t n_written) {
   Operation operation;
   operation.launch = std::make_unique<CheckedLaunch>();
-  const emu_result_t result = engine_.check_launch(ranges, n_ranges, operation.launch.get());
+  const emu_result_t result = engine_.check_launch(ranges, n_written, operation.launch.get());
   if (result != EMU_SUCCESS) return result;
   operation.launch->kernel = kernel;
   const auto *bytes = static_cast<const std::byte *>(arguments);
@@ -89,16 +100,45 @@ emu_result_t Queue::copy(void *dst, const void *src, size_t size_bytes) {
   }
   // Nothing is before it, and nobody else enqueues meanwhile: order is kept without a switch to the queue's thread.
   if (is_idle) return engine_.run(checked, CopyOrigin::kQueue);
-  push({std::move(checked), 0, nullptr});
+  push({std::move(checked), 0, nullptr, nullptr});
   uint64_t ticket = 0;
   result = record(&ticket);
   return result == EMU_SUCCESS ? wait(ticket) : result;
 }
 
+emu_result_t Queue::write_word(uint64_t *word, uint64_t value) {
+  return enqueue_word(word, value, false);
+}
+
+emu_result_t Queue::await_word(const uint64_t *word, uint64_t least) {
+  return enqueue_word(word, least, true);
+}
+
+emu_result_t Queue::take(void *dst, const void *src, size_t most_bytes, const uint64_t *word) {
+  CheckedWord checked;
+  const emu_result_t result = engine_.check_word(word, &checked);
+  if (result != EMU_SUCCESS || most_bytes == 0) return result;
+  const std::array<emu_range_t, 3> ranges = {emu_range_t{dst, most_bytes}, emu_range_t{src, most_bytes},
+                                             emu_range_t{word, sizeof(*word)}};
+  return launch(take_as_told, &most_bytes, sizeof(most_bytes), ranges, 1);
+}
+
+emu_result_t Queue::enqueue_word(const uint64_t *word, uint64_t value, bool is_wait) {
+  Operation operation;
+  operation.word = std::make_unique<CheckedWord>();
+  const emu_result_t result = engine_.check_word(word, operation.word.get());
+  if (result != EMU_SUCCESS) return result;
+  operation.word->value = value;
+  operation.word->is_wait = is_wait;
+  push(std::move(operation));
+  hold_back_caller();
+  return EMU_SUCCESS;
+}
+
 emu_result_t Queue::record(uint64_t *ticket) {
   *ticket = last_ticket_.load(std::memory_order_relaxed) + 1;
   last_ticket_.store(*ticket, std::memory_order_release);
-  push({{}, *ticket, nullptr});
+  push({{}, *ticket, nullptr, nullptr});
   return EMU_SUCCESS;
 }
 
@@ -192,6 +232,7 @@ void Queue::run_thread() {
 
 emu_result_t Queue::run(const Operation &operation) {
   if (operation.launch != nullptr) return engine_.run_launch(*operation.launch);
+  if (operation.word != nullptr) return engine_.run_word(*operation.word, is_stopping_);
   return operation.copies.empty() ? EMU_SUCCESS : engine_.run(operation.copies, CopyOrigin::kQueue);
 }
 

@@ -10,6 +10,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <string>
 #include <thread>
 #include <vector>
@@ -31,9 +32,12 @@ class Queue {
 
   // As the functions of emurt.h with the same names. One thread at a time enqueues; any may query and wait.
   emu_result_t enqueue(const emu_copy_t *copies, size_t n_copies);
-  emu_result_t launch(emu_kernel_t kernel, const void *arguments, size_t arguments_bytes, const emu_range_t *ranges,
-                      size_t n_ranges);
+  emu_result_t launch(emu_kernel_t kernel, const void *arguments, size_t arguments_bytes,
+                      std::span<const emu_range_t> ranges, size_t n_written);
   emu_result_t copy(void *dst, const void *src, size_t size_bytes);
+  emu_result_t write_word(uint64_t *word, uint64_t value);
+  emu_result_t await_word(const uint64_t *word, uint64_t least);
+  emu_result_t take(void *dst, const void *src, size_t most_bytes, const uint64_t *word);
   emu_result_t record(uint64_t *ticket);
   emu_result_t query(uint64_t ticket);
   emu_result_t wait(uint64_t ticket);
@@ -50,6 +54,7 @@ class Queue {
     std::vector<CheckedCopy> copies;
     uint64_t ticket = 0;                    // 0: none
     std::unique_ptr<CheckedLaunch> launch;  // null: none
+    std::unique_ptr<CheckedWord> word;      // null: none
   };
   struct Failure {
     emu_result_t code = EMU_SUCCESS;
@@ -63,6 +68,7 @@ class Queue {
   void push(Operation operation);
   void hold_back_caller();  // as long as the imitated machine takes for a submission
   emu_result_t run(const Operation &operation);
+  emu_result_t enqueue_word(const uint64_t *word, uint64_t value, bool is_wait);
   emu_result_t answer(uint64_t ticket);  // of a ticket that is done
 
   const int32_t device_;
@@ -76,7 +82,7 @@ class Queue {
   uint64_t n_enqueued_ = 0;
   uint64_t n_run_ = 0;
   bool is_held_ = false;
-  bool is_stopping_ = false;
+  std::atomic<bool> is_stopping_{false};  // set with mutex_; a wait for a word looks without
   Failure pending_;                       // first failure since the last ticket
   std::map<uint64_t, Failure> failures_;  // of done tickets
 

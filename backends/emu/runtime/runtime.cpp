@@ -132,8 +132,10 @@ void Runtime::make_device(int32_t index, const Profile &profile) {
   emu_device_info_t &properties = device->properties;
   const std::string suffix = profile.device_name.empty() ? "" : " imitating " + profile.device_name;
   copy_text(properties.name, fmt::format("Emulated device {}{}", index, suffix));
-  copy_text(properties.pci_address, profile.pci_address);
-  properties.numa_node = profile.numa_node;
+  const auto number = static_cast<size_t>(index);
+  const bool has_place = number < profile.places.size();
+  copy_text(properties.pci_address, has_place ? profile.places[number].pci_address : profile.pci_address);
+  properties.numa_node = has_place ? profile.places[number].numa_node : profile.numa_node;
   properties.memory_bytes = knobs_.memory_bytes != 0    ? knobs_.memory_bytes
                             : profile.memory_bytes != 0 ? profile.memory_bytes
                                                         : kDefaultMemoryBytes;
@@ -193,6 +195,16 @@ emu_result_t Runtime::destroy_queue(Queue *queue) {
   last->release();
   last->drain();
   last->stop();
+  return EMU_SUCCESS;
+}
+
+emu_result_t Runtime::find_queue(const Queue *queue, int32_t *device) {
+  const std::scoped_lock lock(queues_mutex_);
+  const auto it = queues_.find(queue);
+  if (it == queues_.end()) {
+    return fail(EMU_ERROR_INVALID_VALUE, "{} is no queue, or was destroyed already", static_cast<const void *>(queue));
+  }
+  *device = it->second->device();
   return EMU_SUCCESS;
 }
 

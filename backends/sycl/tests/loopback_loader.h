@@ -27,6 +27,10 @@ struct State {
   std::atomic<int> n_puts;
   std::atomic<int> n_opens;
   std::atomic<int> n_closes;
+  std::atomic<int32_t> pool_fault;    // what zeEventPoolCreate gives from now on; 0: none
+  std::atomic<int32_t> signal_fault;  // the same of zeEventHostSignal
+  std::atomic<int> n_pools;           // that there are
+  std::atomic<int> n_events;          // that there are
 };
 
 }  // namespace loopback
@@ -39,4 +43,6 @@ void loopback_reset(loopback::HandleForm form);
 // none.
 void *loopback_alloc(void *context, size_t size_bytes, void *wanted);
 void loopback_free(void *memory);
+// Whether an event that there is was signalled.
+bool loopback_is_signalled(void *event);
 }

@@ -5,6 +5,7 @@
 namespace sluice::ops::coll {
 
 int allreduce(Call *call) {
+  call->pattern = Pattern::kAllreduce;
   return carry_out(call, [call](const Member & /*member*/, Sides *sides) -> Status {
     const Access received = call->send.is_in_place() ? Access::kReadWrite : Access::kWrite;
     Status status = sides->send.classify(call->send, 1, {Access::kRead}, Use::kReduced);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Attempts: how often the ranks of a communicator ask each other whether they can do better than each for itself.
+// Wishes: when they make what non-blocking calls need for that, which cannot wait for it.
 #pragma once
 
 #include <cstdint>
@@ -26,6 +27,35 @@ class Attempts {
 
   std::uint32_t n_left_out_ = 0;
   std::uint32_t n_to_leave_out_ = 0;
+};
+
+// Counts non-blocking calls that are the same on all ranks, so that all come to the same; in the next blocking call
+// they agree whether any rank has a use for it.
+class Wishes {
+ public:
+  // `is_own`: this rank has a use for it.
+  void note(bool is_own) noexcept {
+    ++n_calls_;
+    is_own_ |= is_own;
+  }
+  // After the first call, and then after many.
+  [[nodiscard]] bool are_due() const noexcept {
+    return n_calls_ != 0 && (!has_been_settled_ || n_calls_ >= kCallsBetween);
+  }
+  // Of the calls since the ranks agreed last.
+  [[nodiscard]] bool is_own() const noexcept { return is_own_; }
+  void note_settled() noexcept {
+    n_calls_ = 0;
+    is_own_ = false;
+    has_been_settled_ = true;
+  }
+
+ private:
+  static constexpr std::uint32_t kCallsBetween = 64;
+
+  std::uint32_t n_calls_ = 0;
+  bool is_own_ = false;
+  bool has_been_settled_ = false;
 };
 
 }  // namespace sluice::ops::coll

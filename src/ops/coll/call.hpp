@@ -66,8 +66,23 @@ struct Argument {
   [[nodiscard]] bool is_in_place() const noexcept { return buffer == MPI_IN_PLACE; }
 };
 
-// Who gets a block of whose, in operations that only move data.
-enum class Pattern : std::uint8_t { kNone, kBroadcast, kGather, kScatter, kAllgather, kAlltoall };
+// Who gets a block of whose, in operations that only move data; or of what the result of a reduction.
+enum class Pattern : std::uint8_t {
+  kNone,
+  kBroadcast,
+  kGather,
+  kScatter,
+  kAllgather,
+  kAlltoall,
+  kReduce,
+  kAllreduce,
+  kReduceScatter,
+  kScan,
+  kExscan
+};
+[[nodiscard]] constexpr bool is_reduction(Pattern pattern) noexcept {
+  return pattern >= Pattern::kReduce;
+}
 
 enum class Form : std::uint8_t { kBlocking, kNonBlocking, kPersistent };
 
@@ -84,6 +99,8 @@ struct Call {
   MPI_Request *request = nullptr;
   // A blocking call must not be made by its non-blocking form; all members agree on that.
   bool comes_after_barrier = false;
+  // A reduction of ours, in whatever order: it may go in segments, each of which the host MPI reduces as it likes.
+  bool may_be_cut = false;
   // The host MPI's function for the arguments as they are here: the blocking one (of kBlocking), and the one that gives
   // a request (the persistent one of kPersistent, else the non-blocking one).
   int (*block)(const Call &call) = nullptr;

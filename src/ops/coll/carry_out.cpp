@@ -7,6 +7,8 @@
 #include <utility>
 
 #include "ops/coll/carry_out_on_node.hpp"
+#include "ops/coll/in_segments.hpp"
+#include "ops/coll/rank_order.hpp"
 #include "ops/coll/two_level.hpp"
 #include "ops/request/collective.hpp"
 #include "progress/host_turns.hpp"
@@ -53,24 +55,23 @@ bool is_between_groups(MPI_Comm comm) {
          wire::host().MPI_Comm_test_inter(comm, &is_inter) == MPI_SUCCESS && is_inter != 0;
 }
 
-// The host MPIs' non-blocking forms of reductions are not to be relied on with types that only a program's own
-// operation takes: Open MPI 4's MPI_Ireduce writes beside its memory when one has a lower bound. All members name the
-// same operation.
-bool is_by_own_operation(MPI_Op op) {
-  const std::array predefined = {MPI_OP_NULL, MPI_MAX,    MPI_MIN,    MPI_SUM,     MPI_PROD,
-                                 MPI_LAND,    MPI_BAND,   MPI_LOR,    MPI_BOR,     MPI_LXOR,
-                                 MPI_BXOR,    MPI_MAXLOC, MPI_MINLOC, MPI_REPLACE, MPI_NO_OP};
-  return std::find(predefined.begin(), predefined.end(), op) == predefined.end();
+// The host MPIs' non-blocking forms are not to be relied on. Between two groups: is_between_groups(). With types that
+// only a program's own operation takes: Open MPI 4's MPI_Ireduce writes beside its memory when one has a lower bound.
+// All members name the same operation.
+int call_host(const Call &call, const Member *member) {
+  if (member != nullptr && is_folded_in_rank_order(call, *member)) return fold_in_rank_order(call, *member);
+  const auto block = [&] { return call.block(call); };
+  if (call.comes_after_barrier || is_between_groups(call.comm) || is_by_own_operation(call.op)) {
+    return after_barrier(call.comm, block);
+  }
+  return in_turns(call.comm, block, [&](MPI_Request *request) { return call.start(call, request); });
 }
 
-int execute_blocking(const Call &call, const Sides &sides) {
+int execute_blocking(const Call &call, const Member *member, const Sides &sides) {
   const statistics::Stopwatch watch;
   Status status = sides.copy_down();
   if (!status.is_ok()) return raise(call.comm, status);
-  const auto block = [&] { return call.block(call); };
-  const int result = call.comes_after_barrier || is_between_groups(call.comm) || is_by_own_operation(call.op)
-                         ? after_barrier(call.comm, block)
-                         : in_turns(call.comm, block, [&](MPI_Request *request) { return call.start(call, request); });
+  const int result = call_host(call, member);
   if (result != MPI_SUCCESS) return result;
   // complete
   status = sides.copy_up();
@@ -101,6 +102,13 @@ int execute_with_request(const Call &call, Sides sides) {
 }
 
 }  // namespace
+
+bool is_by_own_operation(MPI_Op op) {
+  const std::array predefined = {MPI_OP_NULL, MPI_MAX,    MPI_MIN,    MPI_SUM,     MPI_PROD,
+                                 MPI_LAND,    MPI_BAND,   MPI_LOR,    MPI_BOR,     MPI_LXOR,
+                                 MPI_BXOR,    MPI_MAXLOC, MPI_MINLOC, MPI_REPLACE, MPI_NO_OP};
+  return std::find(predefined.begin(), predefined.end(), op) == predefined.end();
+}
 
 Status Sides::open(Call *call) {
   if (send.is_staged()) {
@@ -138,9 +146,15 @@ int plan_and_execute(Call *call, const Member *member, Sides *sides, const Statu
   if (int result = MPI_SUCCESS; member != nullptr && carry_out_in_levels(*call, *member, *sides, classified, &result)) {
     return result;
   }
+  if (int result = MPI_SUCCESS;
+      member != nullptr &&
+      (call->form == Form::kBlocking ? carry_out_in_segments(*call, *member, *sides, classified, &result)
+                                     : start_in_segments(*call, *member, sides, classified, &result))) {
+    return result;
+  }
   if (!classified.is_ok()) return raise(call->comm, classified);
   if (Status opened = sides->open(call); !opened.is_ok()) return raise(call->comm, opened);
-  return call->form == Form::kBlocking ? execute_blocking(*call, *sides)
+  return call->form == Form::kBlocking ? execute_blocking(*call, member, *sides)
                                        : execute_with_request(*call, std::move(*sides));
 }
 

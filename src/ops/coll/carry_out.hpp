@@ -28,6 +28,9 @@ struct Sides {
 // What this process is in the communicator matters: for its buffers, or for other ranks that have device memory.
 [[nodiscard]] bool needs_member() noexcept;
 
+// Whether `op` is one that the program has made; MPI_OP_NULL is none. Any thread.
+[[nodiscard]] bool is_by_own_operation(MPI_Op op);
+
 // Plan, execute and complete, after `classified`, which says how classifying went. First the form that the ranks of a
 // node take together (carry_out_on_node.hpp). Else the staged form: what the host MPI may not touch is brought into its
 // reach, and the host MPI does the rest; each rank decides for itself. `member` is null where nobody has to know.

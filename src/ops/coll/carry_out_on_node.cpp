@@ -6,6 +6,8 @@
 
 #include "ops/coll/node_queue.hpp"
 #include "ops/coll/node_request.hpp"
+#include "ops/coll/request_group.hpp"
+#include "ops/p2p/comm_state.hpp"
 #include "ops/request/collective.hpp"
 #include "progress/host_turns.hpp"
 #include "wire/channel.hpp"
@@ -18,8 +20,11 @@ namespace {
 enum class Look : std::uint8_t { kAlone, kTogether, kRefused };
 
 Look look_at(const Call &call, const Member &member) {
-  const std::uint64_t threshold_bytes = wire::Channel::process().terms().threshold_bytes;
+  const wire::CollectiveTerms &terms = wire::Channel::process().terms();
+  const std::uint64_t threshold_bytes =
+      is_reduction(call.pattern) ? terms.reduce_threshold_bytes : terms.threshold_bytes;
   if (call.pattern == Pattern::kNone) return Look::kAlone;
+  if (is_reduction(call.pattern) && is_by_own_operation(call.op)) return Look::kAlone;
   const std::optional<std::uint64_t> bytes = common_bytes(call, member);
   if (!bytes) return Look::kRefused;
   return *bytes >= threshold_bytes ? Look::kTogether : Look::kAlone;
@@ -63,10 +68,10 @@ bool block(const Call &call, const Member &member, const Sides &sides, const Sta
     });
   }
   if (outcome == NodeCall::Outcome::kStaged) {
-    group->note_alone();
+    group->note_alone(call.pattern);
     return false;
   }
-  if (outcome == NodeCall::Outcome::kDone) group->note_together();
+  if (outcome == NodeCall::Outcome::kDone) group->note_together(call.pattern);
   *result = outcome == NodeCall::Outcome::kDone ? reap(MPI_SUCCESS) : raise(call.comm, together.failure());
   return true;
 }
@@ -74,9 +79,9 @@ bool block(const Call &call, const Member &member, const Sides &sides, const Sta
 // All ranks are here, so they agree once for all starts.
 Status may_start_together(const Call &call, const Member &member, const Sides &sides, const Status &classified,
                           NodeGroupPtr *group) {
-  group->reset();
-  static_cast<void>(NodeGroup::find(call.comm, has_device(sides)));  // asks for what such calls need
-  if (Status status = NodeGroup::of(call.comm, member, group); !status.is_ok() || *group == nullptr) return status;
+  if (Status status = NodeGroup::for_persistent(call.comm, member, group); !status.is_ok() || *group == nullptr) {
+    return status;
+  }
   NodeOffer offer;
   Status described = offer.fill(call, member, sides, classified);
   bool can_all = false;
@@ -86,19 +91,37 @@ Status may_start_together(const Call &call, const Member &member, const Sides &s
   return described.is_ok() ? status : described;
 }
 
-bool start(const Call &call, const Member &member, Sides *sides, const Status &classified, int *result) {
-  NodeGroupPtr group;
-  if (call.form == Form::kPersistent) {
-    if (Status status = may_start_together(call, member, *sides, classified, &group); !status.is_ok()) {
-      *result = raise(call.comm, status);
-      return true;
-    }
-  } else {
-    group = NodeGroup::find(call.comm, has_device(*sides));
-    if (group != nullptr && leaves_out() && !group->is_good()) group.reset();
+// Where a non-blocking call meets those of the other ranks; nowhere, and the same on all ranks, when it is for the host
+// MPI alone.
+Status find_meeting(const Call &call, const Member &member, bool has_device, NodeRequest::Meeting *meeting) {
+  if (member.size < 2 || member.size > transfer::Board::kMostRanks) return {};
+  const CommStatePtr state = state_of(call.comm);
+  if (state == nullptr || !state->is_on_one_node) return {};
+  if (state->has_sought_node_group && state->node_group == nullptr) return {};
+  meeting->has_device = has_device || !leaves_out();
+  if (state->request_group == nullptr) {
+    const auto made = std::make_shared<RequestGroup>(member, state->world_ranks, state->node_group);
+    if (Status status = made->begin(call.comm); !status.is_ok()) return status;
+    state->request_group = made;
   }
-  if (group == nullptr) return false;
-  *result = NodeRequest::make(call, member, std::move(*sides), classified, std::move(group));
+  meeting->requests = state->request_group;
+  meeting->group = meeting->requests->ready_group();
+  // As blocking calls came out since then.
+  if (meeting->group != nullptr && leaves_out() && !meeting->group->is_good(call.pattern)) *meeting = {};
+  return {};
+}
+
+bool start(const Call &call, const Member &member, Sides *sides, const Status &classified, int *result) {
+  NodeRequest::Meeting meeting;
+  const Status status = call.form == Form::kPersistent
+                            ? may_start_together(call, member, *sides, classified, &meeting.group)
+                            : find_meeting(call, member, has_device(*sides), &meeting);
+  if (!status.is_ok()) {
+    *result = raise(call.comm, status);
+    return true;
+  }
+  if (meeting.group == nullptr && meeting.requests == nullptr) return false;
+  *result = NodeRequest::make(call, member, std::move(*sides), classified, std::move(meeting));
   return true;
 }
 
@@ -114,16 +137,12 @@ bool carry_out_on_node(const Call &call, const Member &member, Sides *sides, con
   if (look == Look::kTogether && call.form != Form::kBlocking) {
     return !member.is_inter && start(call, member, sides, classified, result);
   }
-  if (look == Look::kTogether) {
-    status = NodeGroup::of(call.comm, member, &group);
-  } else if (call.form == Form::kBlocking) {
-    status = NodeGroup::seek_for_requests(call.comm, member);
-  }
+  if (look == Look::kTogether) status = NodeGroup::of(call.comm, member, &group);
   if (!status.is_ok()) {
     *result = raise(call.comm, status);
     return true;
   }
-  if (group == nullptr || (leaves_out() && !group->is_due())) return false;
+  if (group == nullptr || (leaves_out() && !group->is_due(call.pattern))) return false;
   return block(call, member, *sides, classified, group.get(), result);
 }
 

@@ -20,13 +20,6 @@ using transfer::StagedBlock;
 
 constexpr std::int64_t kMostInt = std::numeric_limits<std::int32_t>::max();
 
-// The arrays that the call should have are there.
-bool has_arrays(const Argument &argument) noexcept {
-  return (!argument.counts.is_named() || !argument.counts.is_null()) &&
-         (!argument.displacements.is_named() || !argument.displacements.is_null()) &&
-         (!argument.has_types || argument.types != nullptr);
-}
-
 // Blocks that only follow each other, all of one count.
 bool is_regular(const Argument &argument) noexcept {
   return !argument.counts.is_named() && !argument.displacements.is_named() && !argument.has_types;
@@ -41,6 +34,12 @@ MPI_Datatype type_at(const Argument &argument, std::size_t block) noexcept {
 }
 
 }  // namespace
+
+bool has_arrays(const Argument &argument) noexcept {
+  return (!argument.counts.is_named() || !argument.counts.is_null()) &&
+         (!argument.displacements.is_named() || !argument.displacements.is_null()) &&
+         (!argument.has_types || argument.types != nullptr);
+}
 
 OwnTypes::~OwnTypes() {
   for (Made &made : types_) {
@@ -160,7 +159,8 @@ Status CollectiveSide::add_blocks(const Argument &argument, const BlockAccess &a
       blocks->back().region.count += count;
       continue;
     }
-    const Region region{at(static_cast<std::byte *>(argument.buffer), offset), count, layout_, place_};
+    const Region region{at(static_cast<std::byte *>(argument.buffer), offset), count, layout_, place_,
+                        plan::policy_of(place_.backend, place_.device).pack_from_runs};
     blocks->push_back({region, access.of(i), nullptr});
     indices_.push_back(i);
   }

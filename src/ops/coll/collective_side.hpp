@@ -35,6 +35,9 @@ enum class Use : std::uint8_t {
   kReduced
 };
 
+// Whether the arrays that the call should have are there.
+[[nodiscard]] bool has_arrays(const Argument &argument) noexcept;
+
 // Types of ours, for one call. Move only.
 class OwnTypes {
  public:

@@ -24,6 +24,30 @@ std::optional<std::uint64_t> bytes_of(std::int64_t count, MPI_Datatype type) {
   return bytes;
 }
 
+// Bytes of all blocks, one for each rank.
+std::optional<std::uint64_t> bytes_of_all(const Argument &blocks, const Member &member) {
+  if (blocks.counts.is_null()) return std::nullopt;
+  std::int64_t elements = 0;
+  for (std::size_t i = 0; i < static_cast<std::size_t>(member.size); ++i) {
+    if (blocks.counts.at(i) < 0 || __builtin_add_overflow(elements, blocks.counts.at(i), &elements)) {
+      return std::nullopt;
+    }
+  }
+  return bytes_of(elements, blocks.type);
+}
+
+// Of a reduction: what each rank puts in.
+std::optional<std::uint64_t> bytes_of_input(const Call &call, const Member &member) {
+  if (call.pattern == Pattern::kReduce && (call.root < 0 || call.root >= member.size)) return std::nullopt;
+  const Argument &given = call.send.is_in_place() ? call.recv : call.send;
+  if (call.pattern != Pattern::kReduceScatter) return bytes_of(given.count, given.type);
+  if (call.recv.counts.is_named()) return bytes_of_all(call.recv, member);
+  const std::optional<std::uint64_t> bytes = bytes_of(call.recv.count, call.recv.type);
+  std::uint64_t all = 0;
+  if (!bytes) return std::nullopt;
+  return __builtin_mul_overflow(*bytes, static_cast<std::uint64_t>(member.size), &all) ? kAnyLength : all;
+}
+
 // The argument that says how long each block is, where all blocks are of one length.
 const Argument &argument_of_block(const Call &call, const Member &member) noexcept {
   const Pattern pattern = call.pattern;
@@ -46,17 +70,10 @@ void offer_to_all(const CollectiveSide &side, const Member &member, NodeBlocks *
 }  // namespace
 
 std::optional<std::uint64_t> common_bytes(const Call &call, const Member &member) {
+  if (is_reduction(call.pattern)) return bytes_of_input(call, member);
   const Argument &block = argument_of_block(call, member);
   if (call.pattern == Pattern::kAllgather && block.counts.is_named()) {
-    // All ranks have all lengths; the sum of the elements, in bytes.
-    if (block.counts.is_null()) return std::nullopt;
-    std::int64_t elements = 0;
-    for (std::size_t i = 0; i < static_cast<std::size_t>(member.size); ++i) {
-      if (block.counts.at(i) < 0 || __builtin_add_overflow(elements, block.counts.at(i), &elements)) {
-        return std::nullopt;
-      }
-    }
-    return bytes_of(elements, block.type);
+    return bytes_of_all(block, member);  // all ranks have all lengths
   }
   const Argument &root = call.pattern == Pattern::kScatter ? call.send : call.recv;
   if (root.counts.is_named() || root.has_types) return kAnyLength;
@@ -92,7 +109,7 @@ NodeBlocks blocks_of(const Call &call, const Member &member, const Sides &sides)
       offer_to_all(sides.send, member, &blocks);
       want_from_all(sides.recv, member, -1, &blocks);
       break;
-    case Pattern::kNone:
+    default:  // nothing is moved, or a reduction
       break;
   }
   return blocks;

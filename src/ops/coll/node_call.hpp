@@ -1,22 +1,24 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // NodeCall: a collective call that the ranks of one node carry out together (ISC'25 poster; docs/adr/0014): each
 // publishes where its device memory is, all decide alike from what all published, and each pulls what it gets over IPC,
-// all copies in one list. No message is sent. In steps that never block, so that several can be under way.
+// all copies in one list, or computes its part of a reduction (node_reduction.hpp). No message is sent. In steps that
+// never block, so that several can be under way.
 #pragma once
 
 #include <cstdint>
 #include <memory>
-#include <optional>
-#include <utility>
 #include <vector>
 
 #include "base/statistics.hpp"
 #include "base/trace.hpp"
-#include "device/ipc_imports.hpp"
 #include "device/queue.hpp"
 #include "ops/coll/carry_out.hpp"
 #include "ops/coll/node_group.hpp"
 #include "ops/coll/node_offer.hpp"
+#include "ops/coll/node_reach.hpp"
+#include "ops/coll/node_reduction.hpp"
+#include "ops/coll/node_step.hpp"
+#include "plan/copy_means.hpp"
 #include "plan/joint.hpp"
 #include "transfer/chunked_copy.hpp"
 
@@ -26,7 +28,17 @@ namespace sluice::ops::coll {
 class NodeCall {
  public:
   NodeCall(const Call &call, const Member &member, const Sides &sides, NodeGroup *group)
-      : call_(call), member_(member), sides_(sides), group_(*group), board_(group->board()) {}
+      : call_(call),
+        member_(member),
+        sides_(sides),
+        group_(*group),
+        board_(group->board()),
+        reach_(*group, member.rank) {}
+  ~NodeCall() { finish_copies(); }
+  NodeCall(const NodeCall &) = delete;
+  NodeCall &operator=(const NodeCall &) = delete;
+  NodeCall(NodeCall &&) = delete;
+  NodeCall &operator=(NodeCall &&) = delete;
 
   // What this rank will publish. `classified` says how classifying `sides` went: an error of it comes to all ranks.
   void describe(const Status &classified);
@@ -35,7 +47,7 @@ class NodeCall {
   void begin(std::uint64_t number) noexcept { number_ = number; }
   [[nodiscard]] std::uint64_t number() const noexcept { return number_; }
   [[nodiscard]] bool is_published() const noexcept { return phase_ != Phase::kDescribed; }
-  // The slot is free, and the call before it is published: tells the others.
+  // The slot is free, and the call before it is published: tells the others, and begins what needs none of them.
   void publish() noexcept;
   // Goes as far as is possible without blocking.
   void advance();
@@ -51,29 +63,30 @@ class NodeCall {
   [[nodiscard]] const Status &failure() const noexcept { return failure_; }
 
  private:
-  // How this rank's part ended, and why so.
-  struct Moved {
-    transfer::Ending ending = transfer::Ending::kGood;
-    Status why;
-  };
-  enum class Phase : std::uint8_t { kDescribed, kPublished, kPulling, kInChain, kEnding, kSettled };
+  enum class Phase : std::uint8_t { kDescribed, kPublished, kPulling, kInChain, kReducing, kEnding, kSettled };
 
-  [[nodiscard]] static Moved refused(Status why) { return {transfer::Ending::kRefused, std::move(why)}; }
-  [[nodiscard]] static Moved failed(Status why) { return {transfer::Ending::kFailed, std::move(why)}; }
   // Memory ran out on this rank: no reason to leave the others waiting.
   template <typename Body>
   [[nodiscard]] static Moved contained(Body body);
 
   // Plan.
   void decide();
-  [[nodiscard]] plan::JointPlan agree() const;
-  // Execute. None: it goes on.
-  using Step = std::optional<Moved>;
+  [[nodiscard]] plan::Joint agree();
+  [[nodiscard]] plan::JointPlan agree_on_movement() const;
+  [[nodiscard]] plan::CopyMeans choose_means() const;
+  // Execute.
+  [[nodiscard]] Step begin_as(plan::Joint joint);
+  [[nodiscard]] Step go_on();
+  [[nodiscard]] bool copies_own_early() const;
+  [[nodiscard]] Moved begin_own();
   [[nodiscard]] Step begin_pull();
+  [[nodiscard]] Status enqueue_as_kernel(std::vector<sluice_copy_t> *copies);
   [[nodiscard]] Step begin_chain();
   [[nodiscard]] Step go_on_pulling();
   [[nodiscard]] Step go_on_in_chain();
+  [[nodiscard]] Step go_on_reducing();
   [[nodiscard]] Status reach(int source, const transfer::Published &published, const std::byte **base);
+  void finish_copies() noexcept;
   void end(Moved moved);
   // Complete.
   void settle();
@@ -95,11 +108,17 @@ class NodeCall {
   Status failure_;
   const statistics::Stopwatch watch_;
   NodeOffer offer_;
-  Moved own_;                                  // what this rank has come to
-  std::vector<device::ImportedPtr> imported_;  // in use until the copies are done
-  device::Queue queue_;                        // outlives the copy
+  plan::CopyMeans means_ = plan::CopyMeans::kEngines;  // of what this rank gets
+  Moved own_;                                          // what this rank has come to
+  NodeReach reach_;                                    // until the copies are done
+  device::Queue queue_;                                // outlives the copy
   device::PendingCopy copy_;
+  device::Queue own_queue_;  // of long own blocks, beside the other
+  device::PendingCopy own_copy_;
+  // The rank's own blocks are on their way, in own_queue_ if there is one, else in queue_, and nothing has their end.
+  bool has_own_ = false;
   std::unique_ptr<transfer::ChunkedCopy> chunks_;
+  std::unique_ptr<NodeReduction> reduction_;
   std::uint64_t bytes_ = 0;  // pulled here
   trace::Span span_;
 };

@@ -5,8 +5,10 @@
 
 #include "base/log.hpp"
 #include "ops/coll/node_queue.hpp"
+#include "ops/coll/request_group.hpp"
 #include "ops/p2p/comm_state.hpp"
 #include "ops/request/collective.hpp"
+#include "progress/host_turns.hpp"
 #include "wire/channel.hpp"
 #include "wire/host.hpp"
 
@@ -21,38 +23,47 @@ Status check(int code, const char *what) {
           what + "; set SLUICE_COLL_IPC=off and SLUICE_COLL_LEVELS=off");
 }
 
-// Rank 0 makes the segment, and the others open it. Whether all of them have it is agreed, so that all have a group or
-// none. The name is gone when this returns.
+void warn_without_board(const Status &status) {
+  log::warn_once("node_group", "ops", status.message() + "; collective operations of device memory are staged");
+}
+
+// Whether all of them have the segment is agreed, so that all have a group or none. The name is gone when this returns.
 Status set_up(MPI_Comm comm, const Member &member, wire::SharedSegment *segment, bool *is_shared) {
-  const wire::Host &host = wire::host();
-  const std::size_t size_bytes = transfer::Board::size_bytes(member.size);
   wire::SegmentName name{};
-  Status opened;
-  if (member.rank == 0) {
-    opened = wire::SharedSegment::create(size_bytes, segment, &name);
-    if (opened.is_ok()) transfer::Board::prepare(segment->data(), member.size);
-  }
+  make_board(member, segment, &name);
   MPI_Request request = MPI_REQUEST_NULL;
-  int code = host.MPI_Ibcast(name.data(), static_cast<int>(name.size()), MPI_CHAR, 0, comm, &request);
+  int code = wire::host().MPI_Ibcast(name.data(), static_cast<int>(name.size()), MPI_CHAR, 0, comm, &request);
   if (code == MPI_SUCCESS) code = wait_in_turns(&request, MPI_STATUS_IGNORE);
-  const bool is_named = name.front() != '\0';
-  if (code == MPI_SUCCESS && is_named && member.rank != 0) {
-    opened = wire::SharedSegment::open(name, size_bytes, segment);
-  }
   Status agreed = check(code, "MPI_Ibcast failed");
   *is_shared = false;
-  if (agreed.is_ok()) agreed = agree_on_all(comm, is_named && opened.is_ok(), is_shared);
-  if (member.rank == 0 && is_named) wire::SharedSegment::remove_name(name);
-  if (!opened.is_ok()) {
-    log::warn_once("node_group", "ops", opened.message() + "; collective operations of device memory are staged");
-  }
+  if (agreed.is_ok()) agreed = agree_on_all(comm, open_board(member, name, segment), is_shared);
+  forget_board_name(member, name);
   return agreed;
 }
 
-// Non-blocking calls that the host MPI carried out alone, before the ranks consider once more to do better.
-constexpr std::uint32_t kCallsBetweenTrials = 64;
-
 }  // namespace
+
+void make_board(const Member &member, wire::SharedSegment *segment, wire::SegmentName *name) {
+  if (member.rank != 0) return;
+  if (Status status = wire::SharedSegment::create(transfer::Board::size_bytes(member.size), segment, name);
+      !status.is_ok()) {
+    *name = {};
+    return warn_without_board(status);
+  }
+  transfer::Board::prepare(segment->data(), member.size);
+}
+
+bool open_board(const Member &member, const wire::SegmentName &name, wire::SharedSegment *segment) {
+  if (name.front() == '\0') return false;
+  if (member.rank == 0) return true;
+  const Status status = wire::SharedSegment::open(name, transfer::Board::size_bytes(member.size), segment);
+  if (!status.is_ok()) warn_without_board(status);
+  return status.is_ok();
+}
+
+void forget_board_name(const Member &member, const wire::SegmentName &name) noexcept {
+  if (member.rank == 0 && name.front() != '\0') wire::SharedSegment::remove_name(name);
+}
 
 Status find_least(MPI_Comm comm, int value, int *least) {
   *least = value;
@@ -82,6 +93,10 @@ Status StagingComm::make(MPI_Comm comm) {
   return check(code, "MPI_Comm_create failed");
 }
 
+Status StagingComm::start_duplicate(MPI_Comm comm, MPI_Request *request) {
+  return check(wire::host().MPI_Comm_idup(comm, &comm_, request), "MPI_Comm_idup failed");
+}
+
 StagingComm::~StagingComm() {
   // In MPI_Finalize the host MPI deletes what still hangs on communicators, and takes no more calls.
   if (comm_ == MPI_COMM_NULL || !wire::Channel::process().is_open()) return;
@@ -101,41 +116,30 @@ Status NodeGroup::of(MPI_Comm comm, const Member &member, NodeGroupPtr *group) {
   if (member.is_inter || member.size < 2 || member.size > transfer::Board::kMostRanks) return {};
   const CommStatePtr state = state_of(comm);
   if (state == nullptr || !state->is_on_one_node) return {};
+  if (RequestGroup *requests = state->request_group.get(); requests != nullptr) {
+    // All ranks have made the calls that wait, and are in this one: what those come to holds for it, too.
+    progress::turn_beside_host_until([requests] { return requests->is_settled(); });
+    if (state->node_group == nullptr) state->node_group = requests->group();
+    if (state->node_group != nullptr) state->has_sought_node_group = true;
+  }
   if (!state->has_sought_node_group) {
     wire::SharedSegment segment;
     bool is_shared = false;
     if (Status status = set_up(comm, member, &segment, &is_shared); !status.is_ok()) return status;
     state->has_sought_node_group = true;
     if (is_shared) state->node_group = std::make_shared<NodeGroup>(std::move(segment), member, state->world_ranks);
+    if (state->request_group != nullptr) state->request_group->take_group(state->node_group);
   }
   *group = state->node_group;
-  if (*group == nullptr || state->n_requests_wanted == 0 || (*group)->staging_comm() != MPI_COMM_NULL) return {};
-  return (*group)->staging_comm_.make(comm);
+  return {};
 }
 
-NodeGroupPtr NodeGroup::find(MPI_Comm comm, bool has_device) {
-  const CommStatePtr state = state_of(comm);
-  if (state == nullptr || !state->is_on_one_node) return nullptr;
-  ++state->n_requests_wanted;
-  state->requests_have_device = has_device;
-  NodeGroupPtr group = state->node_group;
-  return group != nullptr && group->staging_comm() != MPI_COMM_NULL ? group : nullptr;
-}
-
-Status NodeGroup::seek_for_requests(MPI_Comm comm, const Member &member) {
-  if (member.is_inter || member.size < 2) return {};
-  const CommStatePtr state = state_of(comm);
-  if (state == nullptr || state->n_requests_wanted == 0) return {};
-  const bool is_first = state->n_request_trials == 0;
-  if (!is_first && state->n_requests_wanted < kCallsBetweenTrials) return {};
-  NodeGroupPtr group = state->node_group;
-  if (group != nullptr && group->is_good() && group->staging_comm() != MPI_COMM_NULL) return {};
-  ++state->n_request_trials;
-  bool have_all_device = false;
-  Status status = agree_on_all(comm, state->requests_have_device, &have_all_device);
-  if (status.is_ok() && have_all_device) status = of(comm, member, &group);
-  state->n_requests_wanted = have_all_device ? 1 : 0;
-  if (status.is_ok() && have_all_device && group != nullptr) group->note_together();
+Status NodeGroup::for_persistent(MPI_Comm comm, const Member &member, NodeGroupPtr *group) {
+  if (Status status = of(comm, member, group); !status.is_ok()) return status;
+  if (*group == nullptr || (*group)->staging_comm() != MPI_COMM_NULL) return {};
+  const auto made = std::make_shared<StagingComm>();
+  Status status = made->make(comm);
+  if (status.is_ok()) (*group)->take_staging_comm(made);
   return status;
 }
 

@@ -4,10 +4,12 @@
 #pragma once
 
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "base/status.hpp"
 #include "ops/coll/attempts.hpp"
+#include "ops/coll/call.hpp"
 #include "ops/coll/member.hpp"
 #include "transfer/board.hpp"
 #include "wire/mpi.hpp"
@@ -28,6 +30,10 @@ class StagingComm {
 
   // Collective over `comm`. Blocks, in turns until all are here.
   [[nodiscard]] Status make(MPI_Comm comm);
+  // The same without blocking: it is there when *request is complete, which whoever asks has to see. The host MPI
+  // copies the program's attributes, as for any duplicate: it has no other way to make a communicator that does not
+  // wait.
+  [[nodiscard]] Status start_duplicate(MPI_Comm comm, MPI_Request *request);
   // MPI_COMM_NULL before. Returns errors.
   [[nodiscard]] MPI_Comm get() const noexcept { return comm_; }
 
@@ -35,21 +41,19 @@ class StagingComm {
   MPI_Comm comm_ = MPI_COMM_NULL;
 };
 
+using StagingCommPtr = std::shared_ptr<StagingComm>;
+
 class NodeQueue;
 
 class NodeGroup {
  public:
   // The group of `comm`; null when its ranks cannot have one (not all on this node, without the private channel, too
   // many), which is the same on all of them, or agreed that there is none (no shared memory). Collective over `comm` at
-  // the first call where they can, and when non-blocking calls have asked for it: blocks, in turns. Errors: those of
-  // the host MPI. Hot.
+  // the first call where they can, and while non-blocking calls wait for theirs: blocks, in turns. Errors: those of the
+  // host MPI. Hot.
   [[nodiscard]] static Status of(MPI_Comm comm, const Member &member, std::shared_ptr<NodeGroup> *group);
-  // The same for a non-blocking call: what is there already, and can serve such calls. Else null, and a later blocking
-  // call makes it; `has_device` says whether this call has device memory here. Local.
-  [[nodiscard]] static std::shared_ptr<NodeGroup> find(MPI_Comm comm, bool has_device);
-  // In a blocking call that has no use for the group itself: makes it for non-blocking calls that have asked for it, if
-  // all ranks had device memory in them. Collective over `comm` where it does anything.
-  [[nodiscard]] static Status seek_for_requests(MPI_Comm comm, const Member &member);
+  // The same for persistent calls, with a communicator for what they stage. Collective over `comm`; blocks, in turns.
+  [[nodiscard]] static Status for_persistent(MPI_Comm comm, const Member &member, std::shared_ptr<NodeGroup> *group);
 
   NodeGroup(wire::SharedSegment segment, const Member &member, std::vector<int> world_ranks);
   ~NodeGroup();
@@ -61,35 +65,61 @@ class NodeGroup {
   [[nodiscard]] transfer::Board &board() noexcept { return board_; }
   [[nodiscard]] NodeQueue &queue() noexcept { return *queue_; }
   [[nodiscard]] int world_rank(int rank) const noexcept { return world_ranks_[static_cast<std::size_t>(rank)]; }
-  // For non-blocking calls; MPI_COMM_NULL until they have asked for it.
-  [[nodiscard]] MPI_Comm staging_comm() const noexcept { return staging_comm_.get(); }
+  // For non-blocking and persistent calls; MPI_COMM_NULL until there are any.
+  [[nodiscard]] MPI_Comm staging_comm() const noexcept {
+    return staging_comm_ == nullptr ? MPI_COMM_NULL : staging_comm_->get();
+  }
+  // Takes `comm` where it has none.
+  void take_staging_comm(StagingCommPtr comm) noexcept {
+    if (staging_comm_ == nullptr) staging_comm_ = std::move(comm);
+  }
 
   // Whether the ranks look at the next blocking call together.
-  [[nodiscard]] bool is_due() noexcept { return attempts_.is_due(); }
+  [[nodiscard]] bool is_due(Pattern pattern) noexcept { return trials_of(pattern).attempts.is_due(); }
   // How a blocking call that they looked at came out; non-blocking ones do not count, because the ranks learn of that
   // at different times.
-  void note_together() noexcept {
-    attempts_.note_good();
-    is_good_ = true;
+  void note_together(Pattern pattern) noexcept {
+    trials_of(pattern).attempts.note_good();
+    trials_of(pattern).is_good = true;
   }
-  void note_alone() noexcept {
-    attempts_.note_vain();
-    is_good_ = false;
+  void note_alone(Pattern pattern) noexcept {
+    trials_of(pattern).attempts.note_vain();
+    trials_of(pattern).is_good = false;
   }
   // Whether they look at non-blocking calls together: as the last blocking one came out, or as they agreed.
-  [[nodiscard]] bool is_good() const noexcept { return is_good_; }
+  [[nodiscard]] bool is_good(Pattern pattern) noexcept { return trials_of(pattern).is_good; }
+  // They agreed that all had device memory in a non-blocking call.
+  void hope() noexcept {
+    note_together(Pattern::kBroadcast);
+    note_together(Pattern::kAllreduce);
+  }
 
  private:
+  // Of calls that move data and of reductions, which succeed and fail for other reasons.
+  struct Trials {
+    bool is_good = false;
+    Attempts attempts;
+  };
+  [[nodiscard]] Trials &trials_of(Pattern pattern) noexcept { return is_reduction(pattern) ? reductions_ : movements_; }
+
   wire::SharedSegment segment_;
   transfer::Board board_;  // in the segment
   std::unique_ptr<NodeQueue> queue_;
   std::vector<int> world_ranks_;
-  StagingComm staging_comm_;
-  bool is_good_ = false;
-  Attempts attempts_;
+  StagingCommPtr staging_comm_;
+  Trials movements_;
+  Trials reductions_;
 };
 
 using NodeGroupPtr = std::shared_ptr<NodeGroup>;
+
+// Rank 0 makes the segment of a board, and what it sends to the others of its name; any other rank does nothing. Where
+// it cannot, `name` stays empty and a warning says why.
+void make_board(const Member &member, wire::SharedSegment *segment, wire::SegmentName *name);
+// The others open it by that name. Whether this rank has it now; if not, a warning says why.
+[[nodiscard]] bool open_board(const Member &member, const wire::SegmentName &name, wire::SharedSegment *segment);
+// When all have it, or not: takes the name away again, on rank 0.
+void forget_board_name(const Member &member, const wire::SegmentName &name) noexcept;
 
 // The least `value` of all ranks of `comm`. Collective; blocks, in turns. On an error *least is `value`.
 [[nodiscard]] Status find_least(MPI_Comm comm, int value, int *least);

@@ -47,7 +47,8 @@ class NodeLevels {
   // Errors in them come back as codes.
   [[nodiscard]] MPI_Comm node() const noexcept { return node_; }
   [[nodiscard]] MPI_Comm lane() const noexcept { return lane_; }
-  [[nodiscard]] Attempts &attempts() noexcept { return attempts_; }
+  // At operations that move data and at reductions, which succeed and fail for other reasons.
+  [[nodiscard]] Attempts &attempts(bool is_reduction) noexcept { return is_reduction ? reductions_ : movements_; }
 
  private:
   [[nodiscard]] Status split(MPI_Comm comm, const Member &member);
@@ -55,7 +56,8 @@ class NodeLevels {
   NodeMap map_;
   MPI_Comm node_ = MPI_COMM_NULL;
   MPI_Comm lane_ = MPI_COMM_NULL;
-  Attempts attempts_;
+  Attempts movements_;
+  Attempts reductions_;
 };
 
 // `nodes`: by rank, equal on one node. For tests too.

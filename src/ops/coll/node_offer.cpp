@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "device/ipc_exports.hpp"
+#include "ops/coll/node_reduction.hpp"
 #include "plan/joint.hpp"
 #include "plan/policy.hpp"
 
@@ -31,6 +32,10 @@ bool is_reachable(const CollectiveSide &side, bool is_source) {
   return is_good_kind && plan::policy_of(place.backend, place.device).allows_ipc;
 }
 
+const CollectiveSide &side_on_device(const Sides &sides) noexcept {
+  return sides.send.content() == Content::kDevice ? sides.send : sides.recv;
+}
+
 bool can_take_part(const Call &call, const Member &member, const Sides &sides) {
   if (needs_no_sides()) return false;  // nobody looked at the buffers
   const bool is_alltoall_in_place = call.send.is_in_place() && call.pattern == Pattern::kAlltoall;
@@ -52,6 +57,14 @@ Status NodeOffer::fill(const Call &call, const Member &member, const Sides &side
     if (Status status = transfer::refuse_freed(side->place(), side->span().lowest); !status.is_ok()) return status;
   }
   if (!can_take_part(call, member, sides)) return {};
+  if (is_reduction(call.pattern)) {
+    described.resize(1);
+    const bool is_described =
+        name_backend(sides) && describe_reduction(call, member, sides, &published, &described.front());
+    if (is_described) published.state = Published::State::kTakesPart;
+    if (!is_described) described.clear();
+    return {};
+  }
   blocks = blocks_of(call, member, sides);
   if (!describe_offered(call, member, sides)) return {};
   std::uint64_t offered_bytes = 0;
@@ -67,13 +80,19 @@ Status NodeOffer::fill(const Call &call, const Member &member, const Sides &side
   return {};
 }
 
-// What others may pull from here. False: this rank cannot say it.
-bool NodeOffer::describe_offered(const Call &call, const Member &member, const Sides &sides) {
-  const CollectiveSide &any = sides.send.content() == Content::kDevice ? sides.send : sides.recv;
-  if (any.content() != Content::kDevice) return true;
-  const char *backend = any.place().backend->name();
+bool NodeOffer::name_backend(const Sides &sides) {
+  const CollectiveSide &any = side_on_device(sides);
+  const char *backend = any.content() == Content::kDevice ? any.place().backend->name() : "";
   if (std::strlen(backend) >= Published::kNameBytes) return false;
   std::strncpy(published.backend, backend, Published::kNameBytes - 1);
+  return true;
+}
+
+// What others may pull from here. False: this rank cannot say it.
+bool NodeOffer::describe_offered(const Call &call, const Member &member, const Sides &sides) {
+  const CollectiveSide &any = side_on_device(sides);
+  if (any.content() != Content::kDevice) return true;
+  if (!name_backend(sides)) return false;
   const auto first = std::find_if(blocks.offered.begin(), blocks.offered.end(),
                                   [](const Region &region) { return size_of(region) != 0; });
   if (first == blocks.offered.end()) return true;

@@ -21,6 +21,7 @@ struct NodeOffer {
 
  private:
   [[nodiscard]] bool describe_offered(const Call &call, const Member &member, const Sides &sides);
+  [[nodiscard]] bool name_backend(const Sides &sides);
   [[nodiscard]] bool export_offered(const device::Place &place);
 };
 

@@ -1,68 +1,28 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "ops/coll/node_request.hpp"
 
-#include <fmt/format.h>
-
 #include <utility>
 
+#include "ops/coll/general_request.hpp"
 #include "ops/coll/node_queue.hpp"
 #include "ops/env/errors.hpp"
 #include "progress/host_turns.hpp"
 #include "wire/host.hpp"
 
 namespace sluice::ops::coll {
-namespace {
-
-// What MPI demands of a generalized request. A collective operation has a status that says nothing.
-int fill_status(void * /*state*/, MPI_Status *status) {
-  status->MPI_SOURCE = MPI_UNDEFINED;
-  status->MPI_TAG = MPI_UNDEFINED;
-  const int result = wire::host().MPI_Status_set_elements(status, MPI_BYTE, 0);
-  return result == MPI_SUCCESS ? wire::host().MPI_Status_set_cancelled(status, 0) : result;
-}
-
-int free_nothing(void * /*state*/) {
-  return MPI_SUCCESS;
-}
-
-// MPI has no such thing for collective operations.
-int refuse_cancel(void * /*state*/, int /*is_complete*/) {
-  return MPI_SUCCESS;
-}
-
-// In the host MPI's own words.
-Status host_error(const Call &call, int code) {
-  char text[MPI_MAX_ERROR_STRING] = "";
-  int length = 0;
-  if (wire::host().MPI_Error_string(code, text, &length) != MPI_SUCCESS) text[0] = '\0';
-  return Status::error(ErrorKind::kBackend, fmt::format("{}: {}", name(call.operation), text));
-}
-
-}  // namespace
-
-NodeRequest::NodeRequest(const Call &call, const Member &member, Sides sides, NodeGroupPtr group)
+NodeRequest::NodeRequest(const Call &call, const Member &member, Sides sides, Meeting meeting)
     : Tracked(call.comm, call.form == Form::kPersistent),
       call_(call),
       member_(member),
       sides_(std::move(sides)),
-      group_(std::move(group)) {}
+      meeting_(std::move(meeting)) {}
 
-int NodeRequest::make(const Call &call, const Member &member, Sides sides, const Status &classified,
-                      NodeGroupPtr group) {
-  const auto made = std::make_shared<NodeRequest>(call, member, std::move(sides), std::move(group));
+int NodeRequest::make(const Call &call, const Member &member, Sides sides, const Status &classified, Meeting meeting) {
+  const auto made = std::make_shared<NodeRequest>(call, member, std::move(sides), std::move(meeting));
   if (Status status = made->types_.replace(member, &made->call_); !status.is_ok()) return raise(call.comm, status);
-  const wire::Host &host = wire::host();
-  if (call.form == Form::kPersistent) {
-    // Never started. Not from MPI_PROC_NULL: Intel MPI's MPI_Testany takes such a one for complete.
-    const int result = host.MPI_Recv_init(nullptr, 0, MPI_BYTE, 0, 0, MPI_COMM_SELF, call.request);
-    if (result == MPI_SUCCESS) progress::TrackedRequests::process().add(*call.request, made);
-    return result;
-  }
-  const int result = host.MPI_Grequest_start(&fill_status, &free_nothing, &refuse_cancel, nullptr, call.request);
-  if (result != MPI_SUCCESS) return result;
-  made->request_ = *call.request;
-  made->is_hidden_.store(true, std::memory_order_release);
-  progress::TrackedRequests::process().add(*call.request, made);
+  made->is_hidden_.store(!made->is_persistent(), std::memory_order_release);
+  const int result = make_request(call, made, &made->request_);
+  if (result != MPI_SUCCESS || made->is_persistent()) return result;
   made->begin(classified, made);
   return MPI_SUCCESS;
 }
@@ -75,14 +35,47 @@ int NodeRequest::start_again(const std::shared_ptr<Tracked> &self, MPI_Request *
 }
 
 void NodeRequest::begin(const Status &classified, const std::shared_ptr<NodeRequest> &self) {
-  together_ = std::make_unique<NodeCall>(call_, member_, sides_, group_.get());
-  together_->describe(classified);
+  classified_ = classified;
   result_ = {};
-  NodeQueue &queue = group_->queue();
+  if (meeting_.group == nullptr) {
+    number_ = meeting_.requests->join(meeting_.has_device);
+    // What is staged begins here where it may.
+    if (go_on_meeting()) return;
+  } else {
+    join_group();
+  }
+  progress::Engine::process().watch(self);
+}
+
+void NodeRequest::join_group() {
+  together_ = std::make_unique<NodeCall>(call_, member_, sides_, meeting_.group.get());
+  together_->describe(classified_);
+  NodeQueue &queue = meeting_.group->queue();
   queue.join(together_.get());
   // So that the others see it, though the program may compute from here on.
   static_cast<void>(queue.advance(*together_));
-  progress::Engine::process().watch(self);
+}
+
+// Other calls wait until this one has said settle(), so that they come after it.
+bool NodeRequest::go_on_meeting() {
+  RequestGroup &requests = *meeting_.requests;
+  const RequestGroup::Way way = requests.advance(number_);
+  if (way == RequestGroup::Way::kWait) return false;
+  struct Settling {
+    RequestGroup &requests;
+    ~Settling() { requests.settle(); }
+  } const settling{requests};
+  number_ = 0;
+  Status status;
+  if (way == RequestGroup::Way::kTogether) {
+    meeting_.group = requests.group();
+    join_group();
+  } else {
+    status = way == RequestGroup::Way::kFailed ? host_error(call_, requests.failure()) : classified_;
+    if (status.is_ok()) status = stage(requests.comm());
+    is_staged_ = status.is_ok();
+  }
+  return status.is_ok() ? false : complete(std::move(status));
 }
 
 bool NodeRequest::advance() {
@@ -90,34 +83,35 @@ bool NodeRequest::advance() {
   constexpr unsigned kStepsBetween = 32;
   if (++n_steps_ % kStepsBetween == 0) progress::HostTurns::serve_host();
   try {
+    if (number_ != 0) return go_on_meeting();
     return is_staged_ ? go_on_staged() : go_on();
   } catch (const std::exception &error) {
-    group_->queue().leave(*together_);
+    if (together_ != nullptr) meeting_.group->queue().leave(*together_);
     return complete(
         Status::error(ErrorKind::kOutOfMemory, std::string("out of memory inside Sluice (") + error.what() + ")"));
   }
 }
 
 bool NodeRequest::go_on() {
-  NodeQueue &queue = group_->queue();
+  NodeQueue &queue = meeting_.group->queue();
   const NodeCall::Outcome outcome = queue.advance(*together_);
   if (outcome == NodeCall::Outcome::kNone) return false;
   Status result = outcome == NodeCall::Outcome::kFailed ? together_->failure() : Status();
   if (outcome == NodeCall::Outcome::kStaged) {
     // In the order of the calls, on all ranks: what began before is settled by then.
     if (!queue.is_first(*together_)) return false;
-    result = stage();
+    result = stage(meeting_.group->staging_comm());
     is_staged_ = result.is_ok();
   }
   queue.leave(*together_);
   return is_staged_ ? false : complete(std::move(result));
 }
 
-Status NodeRequest::stage() {
+Status NodeRequest::stage(MPI_Comm comm) {
   const statistics::Stopwatch watch;
   if (!has_staging_) {
     staged_ = call_;
-    staged_.comm = group_->staging_comm();
+    staged_.comm = comm;
     if (Status status = sides_.open(&staged_); !status.is_ok()) return status;
     has_staging_ = true;
   }

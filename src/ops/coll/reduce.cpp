@@ -5,6 +5,7 @@
 namespace sluice::ops::coll {
 
 int reduce(Call *call) {
+  call->pattern = Pattern::kReduce;
   return carry_out(call, [call](const Member &member, Sides *sides) -> Status {
     const Role role = member.role(call->root);
     if (role == Role::kOther || (role == Role::kRoot && !member.is_inter)) {

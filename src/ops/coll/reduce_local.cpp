@@ -1,45 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // MPI_Reduce_local and its large-count form: a reduction that nobody else has a part in.
-#include <algorithm>
 #include <array>
 
-#include "base/knobs.hpp"
 #include "base/log.hpp"
 #include "device/reduction.hpp"
 #include "generated/operations.hpp"
 #include "ops/coll/carry_out.hpp"
-#include "ops/coll/reduction_pair.hpp"
+#include "ops/coll/kernel_choice.hpp"
 #include "ops/p2p/side.hpp"
-#include "plan/reduction.hpp"
 #include "wire/host.hpp"
 
 namespace sluice::ops {
 namespace {
-
-plan::KernelUse kernel_use() {
-  static const plan::KernelUse use = [] {
-    const auto &names = plan::kKernelUseNames;
-    const auto found = std::find(names.begin(), names.end(), Knobs::process().text("SLUICE_COLL_KERNEL"));
-    return found == names.end() ? plan::KernelUse::kAuto : static_cast<plan::KernelUse>(found - names.begin());
-  }();
-  return use;
-}
-
-plan::ReductionPlan plan_of(const coll::Sides &sides, const coll::Call &call, MPI_Op op, coll::ReductionPair *pair) {
-  using Content = coll::CollectiveSide::Content;
-  plan::ReductionQuery query;
-  const device::Place &place = sides.recv.place();
-  query.is_all_device = sides.send.content() == Content::kDevice && sides.recv.content() == Content::kDevice &&
-                        !sides.send.is_absolute() && !sides.recv.is_absolute() &&
-                        sides.send.place().backend == place.backend && sides.send.place().device == place.device;
-  if (query.is_all_device) {
-    query.has_kernel = coll::find_reduction_pair(call.recv.type, op, pair) &&
-                       device::can_reduce(place, pair->element, pair->operation);
-    const auto traits_of = place.backend->table().device_traits;
-    query.copies_by_cpu = traits_of != nullptr && (traits_of(place.device) & SLUICE_DEVICE_COPIES_BY_CPU) != 0;
-  }
-  return plan::choose_reduction(query, kernel_use());
-}
 
 // Whether the device has computed it, or has failed in a way that nothing else could mend: *status says which. False:
 // nothing is changed.
@@ -49,7 +21,7 @@ bool reduce_by_kernel(const coll::Sides &sides, const coll::Call &call, const co
   const std::array<const void *, 2> sources = {call.send.buffer, call.recv.buffer};
   bool is_refused = false;
   *status = device::reduce(sides.recv.place(),
-                           {pair.element, pair.operation, call.recv.buffer, sources.data(), sources.size(),
+                           {pair.element, pair.operation, &call.recv.buffer, sources.data(), 1, sources.size(),
                             static_cast<std::uint64_t>(call.recv.count)},
                            &is_refused);
   if (!is_refused) return true;
@@ -86,7 +58,7 @@ int reduce_local_through(ReduceLocalFunction<Count> function, const void *inbuf,
     }
     if (!status.is_ok()) return raise(comm, status);
     coll::ReductionPair pair{};
-    const plan::ReductionPlan plan = plan_of(sides, call, op, &pair);
+    const plan::ReductionPlan plan = coll::choose_kernel({&sides.send, &sides.recv}, datatype, op, &pair);
     // execute
     if (plan.route == Route::kKernel && reduce_by_kernel(sides, call, pair, &status)) {
       sides.send.record(Operation::kReduceLocal, plan.route, watch.elapsed());

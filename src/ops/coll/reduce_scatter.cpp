@@ -26,6 +26,7 @@ bool find_counts(const Argument &received, const Member &member, MPI_Count *own,
 }  // namespace
 
 int reduce_scatter(Call *call) {
+  call->pattern = Pattern::kReduceScatter;
   return carry_out(call, [call](const Member &member, Sides *sides) -> Status {
     MPI_Count own = 0;
     MPI_Count all = 0;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "ops/coll/reduction_pair.hpp"
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cstddef>
@@ -20,6 +21,7 @@ enum class Group : std::uint8_t {
   kUnsigned,  // C integers
   kCounting,  // Fortran's integers, and MPI_AINT, MPI_COUNT, MPI_OFFSET
   kFloating,
+  kShortFloating,  // of two bytes
   kComplex,
   kLogical,         // C's and C++'s bool
   kFortranLogical,  // whose true is the compiler's choice
@@ -31,8 +33,30 @@ enum class Group : std::uint8_t {
 struct Named {
   MPI_Datatype type;
   Group group;
-  sluice_element_t element;  // of pairs; the others are known by their size
+  sluice_element_t element;  // of pairs and short numbers; the others are known by their size
 };
+
+// What MPIs call their types of half and bfloat16, of which the standard has Fortran's alone. Some can move them and
+// not reduce them: MPICH 4.0 ends the program at a sum of the first, MPICH 5.0 at a maximum of the second.
+void add_short_numbers(std::vector<Named> *list) {
+#if defined(MPI_REAL2)
+  list->push_back({MPI_REAL2, Group::kShortFloating, SLUICE_ELEMENT_FLOAT16});
+#elif defined(OMPI_PREDEFINED_GLOBAL)
+  list->push_back(
+      {OMPI_PREDEFINED_GLOBAL(MPI_Datatype, ompi_mpi_real2), Group::kShortFloating, SLUICE_ELEMENT_FLOAT16});
+#endif
+#if defined(OMPI_PREDEFINED_GLOBAL)
+  // In mpi-ext.h, where the compiler of Open MPI has such a type.
+  list->push_back(
+      {OMPI_PREDEFINED_GLOBAL(MPI_Datatype, ompi_mpi_short_float), Group::kShortFloating, SLUICE_ELEMENT_FLOAT16});
+#endif
+#if defined(MPIX_C_FLOAT16)
+  list->push_back({MPIX_C_FLOAT16, Group::kShortFloating, SLUICE_ELEMENT_FLOAT16});
+#endif
+#if defined(MPIX_BFLOAT16)
+  list->push_back({MPIX_BFLOAT16, Group::kShortFloating, SLUICE_ELEMENT_BFLOAT16});
+#endif
+}
 
 // Handles are looked up in the host MPI, so this is no constant. They are compared and no more, so that types which the
 // host MPI lacks do no harm.
@@ -52,6 +76,7 @@ const std::vector<Named> &named_types() {
     add(Group::kLogical, {MPI_C_BOOL, MPI_CXX_BOOL});
     add(Group::kFortranLogical, {MPI_LOGICAL});
     add(Group::kByte, {MPI_BYTE});
+    add_short_numbers(list);
     list->push_back({MPI_SHORT_INT, Group::kIndexed, SLUICE_ELEMENT_PAIR_INT16});
     list->push_back({MPI_2INT, Group::kIndexed, SLUICE_ELEMENT_PAIR_INT32});
     list->push_back({MPI_LONG_INT, Group::kIndexed, SLUICE_ELEMENT_PAIR_INT64});
@@ -103,6 +128,7 @@ bool is_defined(Group group, sluice_operation_t operation) {
     case Group::kCounting:
       return is_arithmetic || is_bitwise;
     case Group::kFloating:
+    case Group::kShortFloating:
       return is_arithmetic;
     case Group::kComplex:
       return operation == SLUICE_OPERATION_SUM || operation == SLUICE_OPERATION_PROD;
@@ -180,6 +206,8 @@ std::optional<sluice_element_t> element_of(const Named &named) {
     case Group::kComplex:
       if (size_bytes == 8) return SLUICE_ELEMENT_COMPLEX_FLOAT32;
       return size_bytes == 16 ? std::optional(SLUICE_ELEMENT_COMPLEX_FLOAT64) : std::nullopt;
+    case Group::kShortFloating:
+      return size_bytes == 2 ? std::optional(named.element) : std::nullopt;
     case Group::kIndexed:
       return named.element;
     case Group::kTwo: {  // compilers can be told to make their numbers longer
@@ -191,6 +219,24 @@ std::optional<sluice_element_t> element_of(const Named &named) {
 }
 
 }  // namespace
+
+bool has_exact_results(MPI_Datatype type) {
+  const auto found = std::find_if(named_types().begin(), named_types().end(),
+                                  [type](const Named &named) { return named.type == type; });
+  if (found == named_types().end()) return false;
+  switch (found->group) {
+    case Group::kFloating:
+    case Group::kShortFloating:
+    case Group::kComplex:
+      return false;
+    case Group::kIndexed:
+    case Group::kTwo:
+      return found->element == SLUICE_ELEMENT_PAIR_INT16 || found->element == SLUICE_ELEMENT_PAIR_INT32 ||
+             found->element == SLUICE_ELEMENT_PAIR_INT64;
+    default:
+      return true;
+  }
+}
 
 bool find_reduction_pair(MPI_Datatype type, MPI_Op op, ReductionPair *pair) {
   const std::optional<sluice_operation_t> operation = operation_of(op);

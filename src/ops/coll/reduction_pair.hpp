@@ -17,4 +17,8 @@ struct ReductionPair {
 // walk over the predefined types. Any thread.
 [[nodiscard]] bool find_reduction_pair(MPI_Datatype type, MPI_Op op, ReductionPair *pair);
 
+// Whether the predefined operations on `type` come to the same in every order: those on integers and truth values. A
+// type that is not known here counts as one that rounds. Hot, any thread.
+[[nodiscard]] bool has_exact_results(MPI_Datatype type);
+
 }  // namespace sluice::ops::coll

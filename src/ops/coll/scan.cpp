@@ -5,6 +5,7 @@
 namespace sluice::ops::coll {
 
 int scan(Call *call) {
+  call->pattern = Pattern::kScan;
   return carry_out(call, [call](const Member & /*member*/, Sides *sides) -> Status {
     const Access received = call->send.is_in_place() ? Access::kReadWrite : Access::kWrite;
     Status status = sides->send.classify(call->send, 1, {Access::kRead}, Use::kReduced);
@@ -13,6 +14,7 @@ int scan(Call *call) {
 }
 
 int exscan(Call *call) {
+  call->pattern = Pattern::kExscan;
   return carry_out(call, [call](const Member &member, Sides *sides) -> Status {
     Access received = call->send.is_in_place() ? Access::kReadWrite : Access::kWrite;
     // Nobody is before the first rank: it gets no result. The host MPI has room there to do as it likes.

@@ -5,11 +5,13 @@
 #include <optional>
 #include <vector>
 
+#include "base/knobs.hpp"
 #include "base/log.hpp"
 #include "generated/operations.hpp"
 #include "ops/coll/node_blocks.hpp"
 #include "ops/coll/node_group.hpp"
 #include "ops/coll/node_levels.hpp"
+#include "ops/coll/two_level_reduction.hpp"
 #include "ops/request/collective.hpp"
 #include "plan/levels.hpp"
 #include "wire/channel.hpp"
@@ -28,10 +30,31 @@ bool is_broadcast(const Call &call) noexcept {
   return call.operation == Operation::kBcast;
 }
 
-LevelAbility ability_of(const Call &call, const Sides &sides, const Status &classified) {
+// Whether it is MPI_Allgatherv, whose blocks have a length and a place each.
+bool has_lengths(const Call &call) noexcept {
+  return call.operation == Operation::kAllgatherv;
+}
+
+// Whether the steps, which take ints, can be told each length and each place.
+bool are_ints(const Argument &blocks, int n_ranks) noexcept {
+  if (blocks.counts.is_null() || blocks.displacements.is_null()) return false;
+  for (std::size_t i = 0; i < static_cast<std::size_t>(n_ranks); ++i) {
+    for (const std::int64_t number : {blocks.counts.at(i), blocks.displacements.at(i)}) {
+      if (number != static_cast<int>(number)) return false;
+    }
+  }
+  return true;
+}
+
+// *scratch: device memory that the call takes at this rank.
+LevelAbility ability_of(const Call &call, const Member &member, const NodeMap &map, const Sides &sides,
+                        const Status &classified, device::DeviceMemory *scratch) {
+  if (is_reduction(call.pattern)) return reduction_level_ability(call, member, map, sides, classified, scratch);
   const CollectiveSide &side = sides.recv;
   if (!classified.is_ok() || side.content() != CollectiveSide::Content::kDevice) return LevelAbility::kNone;
-  if (!is_broadcast(call)) return LevelAbility::kWhole;
+  static const bool is_by_leaders = Knobs::process().text("SLUICE_COLL_LEVELS") == "leaders";
+  if (has_lengths(call) && !are_ints(call.recv, member.size)) return LevelAbility::kNone;
+  if (!is_broadcast(call) || is_by_leaders) return LevelAbility::kWhole;
   return side.block(0).layout->is_contiguous ? LevelAbility::kInSlices : LevelAbility::kWhole;
 }
 
@@ -46,7 +69,9 @@ class TwoLevelCall {
         node_(map_.node[static_cast<std::size_t>(member.rank)]),
         local_(map_.local[static_cast<std::size_t>(member.rank)]) {}
 
-  [[nodiscard]] int run(Levels levels) {
+  [[nodiscard]] int run(Levels levels, const device::DeviceMemory &scratch) {
+    if (is_reduction(call_.pattern)) return reduce_in_levels(call_, member_, levels_, levels, scratch);
+    if (has_lengths(call_)) return allgatherv_in_lanes();
     if (!is_broadcast(call_)) return allgather_in_lanes();
     return levels == Levels::kLanes ? bcast_in_lanes() : bcast_by_leaders();
   }
@@ -56,6 +81,7 @@ class TwoLevelCall {
   [[nodiscard]] int bcast_by_leaders() const;
   [[nodiscard]] int bcast_in_lanes() const;
   [[nodiscard]] int allgather_in_lanes() const;
+  [[nodiscard]] int allgatherv_in_lanes() const;
   [[nodiscard]] int share_on_node(MPI_Datatype blocks) const;
 
   const Call &call_;
@@ -166,24 +192,68 @@ int TwoLevelCall::share_on_node(MPI_Datatype blocks) const {
   return ops::allgather(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, call_.recv.buffer, 1, blocks, levels_.node());
 }
 
+// The same for blocks of unlike lengths, which no type of the other form describes: on a node one step for the blocks
+// of each node.
+int TwoLevelCall::allgatherv_in_lanes() const {
+  const Argument &recv = call_.recv;
+  struct Blocks {
+    std::vector<int> counts;
+    std::vector<int> places;
+  };
+  const auto blocks_of_ranks = [&recv](int first, int step, int n) {
+    Blocks blocks;
+    for (int rank = first; n-- > 0; rank += step) {
+      blocks.counts.push_back(static_cast<int>(recv.counts.at(static_cast<std::size_t>(rank))));
+      blocks.places.push_back(static_cast<int>(recv.displacements.at(static_cast<std::size_t>(rank))));
+    }
+    return blocks;
+  };
+  Steps steps;
+  const Blocks in_lane = blocks_of_ranks(local_, map_.most_local, map_.n_nodes);
+  steps.add(ops::allgatherv(call_.send.buffer, call_.send.count_as<int>(), call_.send.type, recv.buffer,
+                            in_lane.counts.data(), in_lane.places.data(), recv.type, levels_.lane()));
+  for (int node = 0; node < map_.n_nodes; ++node) {
+    const Blocks on_node = blocks_of_ranks(node * map_.most_local, 1, map_.most_local);
+    if (std::all_of(on_node.counts.begin(), on_node.counts.end(), [](int count) { return count == 0; })) continue;
+    steps.add(ops::allgatherv(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, recv.buffer, on_node.counts.data(),
+                              on_node.places.data(), recv.type, levels_.node()));
+  }
+  return steps.code();
+}
+
 bool has_levels(const Call &call) noexcept {
-  return call.form == Form::kBlocking && (is_broadcast(call) || call.operation == Operation::kAllgather);
+  if (call.form != Form::kBlocking) return false;
+  const bool is_reduced = call.pattern == Pattern::kAllreduce || call.pattern == Pattern::kReduce ||
+                          call.pattern == Pattern::kReduceScatter;
+  if (is_reduced) return !is_by_own_operation(call.op);
+  return is_broadcast(call) || call.operation == Operation::kAllgather || has_lengths(call);
 }
 
 LevelQuery query_of(const Call &call, std::uint64_t size_bytes, const NodeMap &map) {
   LevelQuery query;
   query.is_broadcast = is_broadcast(call);
+  query.is_reduction = is_reduction(call.pattern);
+  query.is_rooted = call.pattern == Pattern::kReduce;
+  query.is_scattered = call.pattern == Pattern::kReduceScatter;
+  query.keeps_order = keeps_rank_order(call);
   query.size_bytes = size_bytes;
   query.threshold_bytes = wire::Channel::process().terms().levels_threshold_bytes;
   query.n_nodes = map.n_nodes;
+  query.least_local = map.least_local;
   query.most_local = map.most_local;
   query.is_uniform = map.is_uniform();
   query.is_node_major = map.is_node_major;
   return query;
 }
 
+void say(const Call &call, const Member &member, const LevelQuery &query, const plan::LevelPlan &plan) {
+  if (log::level() < log::Level::kDebug) return;
+  log::debug("plan", std::string(name(call.operation)) + ": " + explain(member.size, query, plan));
+}
+
 bool is_named_right(const Call &call, const Member &member) noexcept {
-  return !is_broadcast(call) || (call.root >= 0 && call.root < member.size);
+  const bool has_root = is_broadcast(call) || call.pattern == Pattern::kReduce;
+  return !has_root || (call.root >= 0 && call.root < member.size);
 }
 
 }  // namespace
@@ -201,27 +271,28 @@ bool carry_out_in_levels(const Call &call, const Member &member, const Sides &si
     return true;
   }
   if (levels == nullptr) return false;
+  Attempts &attempts = levels->attempts(is_reduction(call.pattern));
   LevelQuery query = query_of(call, *bytes, levels->map());
-  if (!may_have_levels(query) || (terms.may_leave_out && !levels->attempts().is_due())) return false;
+  if (query.keeps_order) say(call, member, query, choose_levels(query));
+  if (!may_have_levels(query) || (terms.may_leave_out && !attempts.is_due())) return false;
   // plan: all ranks hear what the least able of them can do
   int least = 0;
-  const int own = static_cast<int>(ability_of(call, sides, classified));
+  device::DeviceMemory scratch;
+  const int own = static_cast<int>(ability_of(call, member, levels->map(), sides, classified, &scratch));
   if (Status status = find_least(call.comm, own, &least); !status.is_ok()) {
     *result = raise(call.comm, status);
     return true;
   }
   query.ability = static_cast<LevelAbility>(least);
   const plan::LevelPlan plan = choose_levels(query);
-  if (log::level() >= log::Level::kDebug) {
-    log::debug("plan", std::string(name(call.operation)) + ": " + explain(member.size, query, plan));
-  }
+  say(call, member, query, plan);
   if (plan.levels == Levels::kFlat) {
-    levels->attempts().note_vain();
+    attempts.note_vain();
     return false;
   }
-  levels->attempts().note_good();
+  attempts.note_good();
   // execute, complete
-  const int code = TwoLevelCall(call, member, sides, levels.get()).run(plan.levels);
+  const int code = TwoLevelCall(call, member, sides, levels.get()).run(plan.levels, scratch);
   *result = code;
   if (code != MPI_SUCCESS && wire::host().MPI_Comm_call_errhandler(call.comm, code) != MPI_SUCCESS) {
     log::warn("ops", "the communicator's error handler could not be called");

@@ -13,6 +13,7 @@
 #include "ops/datatype/handle_key.hpp"
 #include "ops/datatype/layout_of.hpp"
 #include "ops/datatype/type_contents.hpp"
+#include "transfer/packing.hpp"
 #include "wire/host.hpp"
 
 namespace sluice::ops {
@@ -71,6 +72,9 @@ class Walk {
     return {};
   }
 
+  // Of the predefined types that were met: how long they are, if all are as long; else 0.
+  [[nodiscard]] std::uint64_t element_bytes() const noexcept { return is_mixed_ ? 0 : element_bytes_; }
+
  private:
   struct Node {
     TypeEnvelope envelope;
@@ -112,7 +116,10 @@ class Walk {
   Status fill_predefined(MPI_Datatype type, std::uint64_t size_bytes, BlockList *blocks) {
     transfer::LayoutPtr named;
     bool fits = true;
-    if (named_layout(type, &named) && !named->is_contiguous) {
+    const bool is_pair = named_layout(type, &named) && !named->is_contiguous;
+    is_mixed_ = is_mixed_ || is_pair || (element_bytes_ != 0 && element_bytes_ != size_bytes);
+    element_bytes_ = size_bytes;
+    if (is_pair) {
       for (const transfer::Block &block : named->blocks) {
         fits = fits && blocks->append(block.offset_bytes, block.size_bytes);
       }
@@ -143,6 +150,8 @@ class Walk {
 
   std::unordered_map<std::uintptr_t, Node> nodes_;
   std::vector<MPI_Datatype> received_;
+  std::uint64_t element_bytes_ = 0;
+  bool is_mixed_ = false;
 };
 
 }  // namespace
@@ -166,6 +175,7 @@ Status flatten(MPI_Datatype type, transfer::Layout *layout) {
     return {};
   }
   layout->blocks = blocks;  // a copy has no room to spare
+  layout->packing = std::make_shared<transfer::Packing>(walk.element_bytes());
   layout->first_byte = std::numeric_limits<std::int64_t>::max();
   layout->end_byte = std::numeric_limits<std::int64_t>::min();
   for (const transfer::Block &block : blocks) {

@@ -11,6 +11,7 @@
 
 #include "ops/datatype/handle_key.hpp"
 #include "ops/datatype/layout_of.hpp"
+#include "transfer/packing.hpp"
 #include "wire/host.hpp"
 
 namespace sluice::ops {
@@ -70,6 +71,7 @@ LayoutPtr pair_layout() {
   layout->end_byte = static_cast<std::int64_t>(offsetof(Pair, index) + sizeof(int));
   layout->is_contiguous = layout->size_bytes == sizeof(Pair);
   if (layout->is_contiguous) return layout;
+  layout->packing = std::make_shared<transfer::Packing>(0);
   if (offsetof(Pair, index) == sizeof(Value)) {
     layout->blocks = {{0, layout->size_bytes}};
   } else {

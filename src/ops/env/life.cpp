@@ -15,6 +15,7 @@
 #include "base/statistics.hpp"
 #include "base/trace.hpp"
 #include "device/copy.hpp"
+#include "device/device_memory.hpp"
 #include "device/ipc_exports.hpp"
 #include "device/ipc_imports.hpp"
 #include "device/queue.hpp"
@@ -24,6 +25,8 @@
 #include "ops/datatype/layout_of.hpp"
 #include "ops/p2p/comm_state.hpp"
 #include "ops/p2p/permissions.hpp"
+#include "ops/queue/engine_exchange.hpp"
+#include "ops/queue/queues.hpp"
 #include "ops/request/turns.hpp"
 #include "plan/policy.hpp"
 #include "progress/engine.hpp"
@@ -60,13 +63,13 @@ void write_trace() {
 
 // From which length on this rank would carry collective operations out together: the shortest that its backends ask
 // for, of those that are in the process by now.
-std::uint64_t collective_threshold() {
+std::uint64_t collective_threshold(std::uint64_t plan::Policy::*threshold, const char *knob) {
   std::optional<std::uint64_t> least;
   for (const device::Backend *backend : device::Registry::process().backends()) {
-    const std::uint64_t bytes = plan::policy_of(backend, 0).coll_ipc_threshold_bytes;
+    const std::uint64_t bytes = plan::policy_of(backend, 0).*threshold;
     least = std::min(least.value_or(bytes), bytes);
   }
-  return least.value_or(Knobs::process().bytes("SLUICE_COLL_IPC_THRESHOLD"));
+  return least.value_or(Knobs::process().bytes(knob));
 }
 
 // Collective. Ranks on which no device memory can turn up need no channel; one on which it can is enough for all.
@@ -74,10 +77,19 @@ void open_channel() {
   const Knobs &knobs = Knobs::process();
   const bool has_use = knobs.text("SLUICE_P2P_IPC") != "off" || knobs.text("SLUICE_P2P_PIPELINE") != "none";
   wire::CollectiveTerms terms;
-  if (knobs.text("SLUICE_COLL_IPC") != "off") terms.threshold_bytes = collective_threshold();
+  if (knobs.text("SLUICE_COLL_IPC") != "off") {
+    terms.threshold_bytes = collective_threshold(&plan::Policy::coll_ipc_threshold_bytes, "SLUICE_COLL_IPC_THRESHOLD");
+    terms.reduce_threshold_bytes =
+        collective_threshold(&plan::Policy::coll_reduce_threshold_bytes, "SLUICE_COLL_REDUCE_THRESHOLD");
+  }
   if (knobs.text("SLUICE_COLL_LEVELS") != "off")
     terms.levels_threshold_bytes = knobs.bytes("SLUICE_COLL_LEVELS_THRESHOLD");
   terms.may_leave_out = knobs.text("SLUICE_COLL_IPC") != "always";
+  if (knobs.text("SLUICE_COLL_SEGMENTS") != "off")
+    terms.segments_threshold_bytes = knobs.bytes("SLUICE_COLL_SEGMENT_THRESHOLD");
+  terms.segment_bytes = std::max<std::uint64_t>(knobs.bytes("SLUICE_COLL_SEGMENT"), 1);
+  terms.may_stay_whole = knobs.text("SLUICE_COLL_SEGMENTS") != "always";
+  terms.keeps_rank_order = knobs.text("SLUICE_REDUCE_ORDER") == "rank";
   const Status status = wire::Channel::process().open(has_use, device::Registry::process().may_have_devices(), terms);
   if (!status.is_ok()) log::error("ops", status.message());
 }
@@ -135,6 +147,7 @@ void begin(bool has_world) noexcept {
     device::Registry::process().refresh();
     if (has_world) {
       open_channel();
+      queue::open_engines();
       start_progress_thread();
     }
   } catch (const std::exception &error) {
@@ -147,11 +160,13 @@ void end() noexcept {
     progress::ProgressThread::process().stop();
     progress::TrackedRequests::process().wait_for_adopted();
     close_channel();
+    queue::release_queues();
     print_statistics();
     write_trace();
     release_datatypes();
     device::IpcImports::process().clear();
     device::IpcExports::process().clear();
+    device::release_device_memory();
     device::release_queues();
     device::StagingPool::process().trim();
   } catch (const std::exception &error) {

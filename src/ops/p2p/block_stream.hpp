@@ -39,6 +39,8 @@ class OutgoingBlocks {
   // Everything stays valid until advance() is done. Errors show in advance().
   void begin(const device::Place &place, const std::byte *data, StagingMemory memory, const transfer::BlockPlan &plan,
              std::uint32_t n_blocks, const BlockRoute &route);
+  // There is nothing to send because of `why`, which the receiver is told as of a block that could not be copied.
+  void refuse(const BlockRoute &route, const Status &why);
   // True when all blocks are with the host MPI and their slots are free. Never blocks.
   [[nodiscard]] bool advance();
   // Whether a copy or the host MPI failed: the receiver has been told by an empty block.

@@ -6,6 +6,7 @@
 #include <memory>
 #include <vector>
 
+#include "ops/coll/attempts.hpp"
 #include "ops/p2p/claims.hpp"
 #include "plan/plan.hpp"
 #include "wire/mpi.hpp"
@@ -15,6 +16,8 @@ namespace sluice::ops {
 namespace coll {
 class NodeGroup;
 class NodeLevels;
+class RequestGroup;
+class SegmentGroup;
 }  // namespace coll
 
 struct CommState {
@@ -28,14 +31,19 @@ struct CommState {
   // the communicator, of which MPI allows one at a time.
   std::shared_ptr<coll::NodeGroup> node_group;
   bool has_sought_node_group = false;
+  // How non-blocking ones come to it (ops/coll/request_group.hpp).
+  std::shared_ptr<coll::RequestGroup> request_group;
   // Of several nodes: the same for what lies across them (ops/coll/node_levels.hpp).
   std::shared_ptr<coll::NodeLevels> node_levels;
   bool has_sought_node_levels = false;
-  // Non-blocking collective calls that could have used it, since the ranks agreed about them last; how often they did;
-  // and whether the last such call had device memory here.
-  std::uint32_t n_requests_wanted = 0;
-  std::uint32_t n_request_trials = 0;
-  bool requests_have_device = false;
+  // How often they ask each other whether to stage in segments (ops/coll/in_segments.hpp); belongs to the same.
+  coll::Attempts segment_attempts;
+  coll::Attempts unequal_segment_attempts;  // of calls of which each rank knows its own part alone
+  // What those share that go in segments (ops/coll/segment_group.hpp), and those that could have and did not for want
+  // of it.
+  std::shared_ptr<coll::SegmentGroup> segment_group;
+  coll::Wishes segment_wishes;
+  coll::Wishes unequal_segment_wishes;
   // Messages that a probe has taken off the host MPI's queue.
   Claims claims;
 };

@@ -11,13 +11,14 @@
 #include "base/types.hpp"
 #include "sluice/backend.h"
 #include "transfer/blocks.hpp"
+#include "transfer/layout_code.hpp"
 #include "wire/channel.hpp"
 
 namespace sluice::ops {
 
 // Plain bytes between processes of one job; never trusted before is_sound().
 struct Descriptor {
-  static constexpr std::uint64_t kMagic = 0x3165636975'6c53ULL;  // "Sluice1", and a number that is no text
+  static constexpr std::uint64_t kMagic = 0x3265636975'6c53ULL;  // "Sluice2", and a number that is no text
 
   std::uint64_t magic = kMagic;
   std::uint64_t nonce = 0;             // of the job
@@ -25,12 +26,13 @@ struct Descriptor {
   std::int32_t sender = 0;             // rank in MPI_COMM_WORLD
   std::int32_t number = 0;             // in the tags of its private messages
   transfer::BlockPlan blocks;          // true size, and the cut for a payload that is sent
-  std::uint64_t address = 0;           // of the payload in the sender
-  std::uint64_t offset_bytes = 0;      // of the payload in its allocation
+  std::uint64_t address = 0;           // of the payload's lowest byte in the sender
+  std::uint64_t offset_bytes = 0;      // of that byte in its allocation
   std::uint64_t allocation_bytes = 0;  // of that allocation
   Route route = Route::kPipelined;     // kIpc: `handle` is good
   char backend[15] = {};               // whose handle it is
   sluice_ipc_handle_t handle{};
+  transfer::LayoutCode layout{};  // of route kIpc: where the payload lies from `address` on
 
   [[nodiscard]] std::uint64_t size_bytes() const noexcept { return blocks.size_bytes; }
 
@@ -38,9 +40,22 @@ struct Descriptor {
   [[nodiscard]] bool is_sound(std::uint64_t job_nonce, int world_size) const noexcept {
     return magic == kMagic && nonce == job_nonce && sender >= 0 && sender < world_size && number > 0 &&
            blocks.is_sound() && (route == Route::kIpc || route == Route::kPipelined) &&
-           (route != Route::kIpc ||
-            (offset_bytes <= allocation_bytes && size_bytes() <= allocation_bytes - offset_bytes)) &&
-           std::memchr(backend, 0, sizeof backend) != nullptr;
+           (route != Route::kIpc || lies_in_its_allocation()) && std::memchr(backend, 0, sizeof backend) != nullptr;
+  }
+
+ private:
+  [[nodiscard]] bool lies_in_its_allocation() const noexcept {
+    std::uint64_t span_bytes = size_bytes();
+    if (!transfer::is_one_run(layout)) {
+      sluice_layout_t decoded;
+      transfer::Reach reach;
+      if (!transfer::decode(layout, &decoded) || !transfer::reach_of(decoded, &reach) ||
+          reach.payload_bytes != size_bytes()) {
+        return false;
+      }
+      span_bytes = reach.span_bytes;
+    }
+    return offset_bytes <= allocation_bytes && span_bytes <= allocation_bytes - offset_bytes;
   }
 };
 

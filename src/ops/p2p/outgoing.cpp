@@ -5,13 +5,17 @@
 #include <cstring>
 #include <utility>
 
+#include "base/log.hpp"
+#include "base/statistics.hpp"
 #include "device/ipc_exports.hpp"
 #include "ops/env/errors.hpp"
 #include "ops/p2p/comm_state.hpp"
 #include "ops/p2p/control.hpp"
 #include "ops/p2p/permissions.hpp"
 #include "ops/p2p/pull_hints.hpp"
+#include "plan/gather.hpp"
 #include "plan/policy.hpp"
+#include "transfer/packing.hpp"
 #include "wire/channel.hpp"
 #include "wire/host.hpp"
 #include "wire/status.hpp"
@@ -22,6 +26,12 @@ namespace {
 std::uint64_t next_operation() noexcept {
   static std::atomic<std::uint64_t> last{0};
   return last.fetch_add(1, std::memory_order_relaxed) + 1;
+}
+
+// A payload with gaps was not brought together: slower, and said once.
+void note_apart(const Status &why) {
+  log::warn_once("pack_payload", "p2p", why.message() + "; such messages are staged instead");
+  statistics::record_fallback("pack_payload");
 }
 
 }  // namespace
@@ -56,9 +66,73 @@ Status Outgoing::open(Side *side, int dest, int tag, bool *is_possible) {
   return {};
 }
 
+// A payload with gaps is brought together first, so that it travels as any other. Where that cannot be done the side is
+// planned anew, and staged; what a persistent request names is packed at its starts.
+void Outgoing::bring_together(Side *side, bool is_persistent) {
+  Status status = side->open_packed_payload();
+  if (status.is_ok() && !is_persistent) status = side->pack_payload();
+  if (status.is_ok()) return;
+  note_apart(status);
+  side->plan_without_packing();
+}
+
+// A payload that the receiver gathers is left as it is: the descriptor says where its runs lie. False: it has no gaps,
+// or is to be packed here, for whatever reason.
+bool Outgoing::lay_open(const Side &side) {
+  const transfer::Region &region = side.region();
+  if (side.route() != Route::kIpc || region.layout->is_contiguous) return false;
+  sluice_pack_t pack{};
+  transfer::Reach reach;
+  if (!transfer::describe_pack(region, &pack).is_ok()) return false;  // bring_together() says why
+  const bool is_regular = pack.layout.n_blocks == 0 && transfer::reach_of(pack.layout, &reach);
+  const bool is_one = is_regular && pack.layout.n_dimensions == 0;
+  transfer::LayoutCode code{};
+  const plan::GatherQuery query{region.size_bytes(), is_regular ? pack.layout.core_bytes : 0,
+                                is_one || (is_regular && transfer::encode(pack.layout, &code))};
+  const plan::GatherPlan plan = plan::choose_gatherer(query, plan::gather_limit_bytes());
+  if (log::level() >= log::Level::kDebug) log::debug("plan", explain(query, plan));
+  if (plan.by == plan::Gatherer::kSender) return false;
+  const std::byte *lowest = transfer::at(static_cast<std::byte *>(pack.origin), reach.lowest_bytes);
+  if (peer_ != wire::Channel::process().rank()) {
+    device::Exported exported;
+    if (!device::IpcExports::process().find(region.place, lowest, reach.span_bytes, &exported).is_ok()) return false;
+    descriptor_.handle = exported.handle;
+    descriptor_.offset_bytes = exported.offset_bytes;
+    descriptor_.allocation_bytes = exported.allocation_bytes;
+  } else {
+    descriptor_.allocation_bytes = reach.span_bytes;
+  }
+  descriptor_.address = reinterpret_cast<std::uintptr_t>(lowest);
+  descriptor_.layout = code;
+  return true;
+}
+
 Status Outgoing::fill(Side *side, bool *is_possible) {
-  const transfer::Region &region = side->region();
   peer_ = side->world_peer();
+  is_laid_open_ = lay_open(*side);
+  if (!is_laid_open_) bring_together(side, is_persistent());
+  *is_possible = side->is_described();
+  if (!*is_possible) return {};
+  if (!is_laid_open_) locate(side);
+  *is_possible = side->route() != Route::kStaged;
+  if (!*is_possible) return {};
+  const transfer::Region &region = side->payload();
+  const wire::Channel &channel = wire::Channel::process();
+  const plan::Policy policy = plan::policy_of(region.place.backend, region.place.device);
+  const bool is_cut = region.size_bytes() >= policy.pipeline_threshold_bytes;
+  descriptor_.nonce = channel.nonce();
+  descriptor_.sender = channel.rank();
+  descriptor_.blocks =
+      transfer::cut(is_cut ? policy.pipeline : Pipeline::kNone, region.size_bytes(), policy.pipeline_blocks);
+  descriptor_.route = side->route();
+  const std::size_t length = std::min(std::strlen(region.place.backend->name()), sizeof descriptor_.backend - 1);
+  std::memcpy(descriptor_.backend, region.place.backend->name(), length);
+  return {};
+}
+
+// The one run of bytes that the receiver pulls, or that is cut into blocks.
+void Outgoing::locate(Side *side) {
+  const transfer::Region &region = side->payload();
   if (side->route() == Route::kIpc && peer_ != wire::Channel::process().rank()) {
     device::Exported exported;
     if (device::IpcExports::process().find(region.place, region.origin, region.size_bytes(), &exported).is_ok()) {
@@ -71,20 +145,7 @@ Status Outgoing::fill(Side *side, bool *is_possible) {
   } else {
     descriptor_.allocation_bytes = region.size_bytes();
   }
-  *is_possible = side->route() != Route::kStaged;
-  if (!*is_possible) return {};
-  const wire::Channel &channel = wire::Channel::process();
-  const plan::Policy policy = plan::policy_of(region.place.backend, region.place.device);
-  const bool is_cut = region.size_bytes() >= policy.pipeline_threshold_bytes;
-  descriptor_.nonce = channel.nonce();
-  descriptor_.sender = channel.rank();
-  descriptor_.blocks =
-      transfer::cut(is_cut ? policy.pipeline : Pipeline::kNone, region.size_bytes(), policy.pipeline_blocks);
   descriptor_.address = reinterpret_cast<std::uintptr_t>(region.origin);
-  descriptor_.route = side->route();
-  const std::size_t length = std::min(std::strlen(region.place.backend->name()), sizeof descriptor_.backend - 1);
-  std::memcpy(descriptor_.backend, region.place.backend->name(), length);
-  return {};
 }
 
 Status Outgoing::prepare() {
@@ -92,7 +153,12 @@ Status Outgoing::prepare() {
   if (is_served_.load(std::memory_order_acquire)) {
     progress::turn_until([&] { return !is_served_.load(std::memory_order_acquire); });
   }
-  const bool may_describe = peer_ == wire::Channel::process().rank() || Permissions::process().has(peer_);
+  bool may_describe = peer_ == wire::Channel::process().rank() || Permissions::process().has(peer_);
+  if (may_describe && !is_laid_open_) {
+    const Status packed = side_.pack_payload();
+    may_describe = packed.is_ok();
+    if (!may_describe) note_apart(packed);
+  }
   is_plain_.store(!may_describe, std::memory_order_release);
   if (may_describe) return {};
   if (plain_ == nullptr) plain_ = std::make_shared<PlainStart>(side_);
@@ -154,10 +220,32 @@ bool Outgoing::advance() {
 void Outgoing::go(const Control &control) {
   if (control.operation != descriptor_.operation || is_streaming_.load(std::memory_order_acquire)) return;
   if (descriptor_.route == Route::kIpc) PullHints::process().note_blocks(peer_);
-  const transfer::Region &region = side_.region();
-  blocks_.begin(region.place, region.origin, side_.staging_memory(), descriptor_.blocks, control.n_blocks,
-                {peer_, descriptor_.number, {operation_, dest_, tag_, descriptor_.sender, descriptor_.operation}});
+  const BlockRoute route{
+      peer_, descriptor_.number, {operation_, dest_, tag_, descriptor_.sender, descriptor_.operation}};
+  const std::byte *data = side_.payload().origin;
+  const Status status = is_laid_open_ ? bring_together_late(&data) : Status();
+  if (status.is_ok()) {
+    blocks_.begin(side_.payload().place, data, side_.staging_memory(), descriptor_.blocks, control.n_blocks, route);
+  } else {
+    blocks_.refuse(route, status);
+  }
   is_streaming_.store(true, std::memory_order_release);
+}
+
+// The receiver cannot read the runs where they are and wants blocks: packs them now, on the device, or where that
+// cannot be done, in staging memory. Blocks for that, once for such a message.
+Status Outgoing::bring_together_late(const std::byte **data) {
+  Status status = side_.open_packed_payload();
+  if (status.is_ok()) status = side_.pack_payload();
+  if (status.is_ok()) {
+    *data = side_.payload().origin;
+    return {};
+  }
+  note_apart(status);
+  status = spilled_.open(side_.region(), side_.staging_memory());
+  if (status.is_ok()) status = spilled_.copy_down();
+  *data = spilled_.data();
+  return status;
 }
 
 Status Outgoing::finish(MPI_Status *status) {

@@ -56,6 +56,10 @@ class Outgoing final : public progress::Tracked, public progress::Task, public s
 
  private:
   [[nodiscard]] Status open(Side *side, int dest, int tag, bool *is_possible);
+  static void bring_together(Side *side, bool is_persistent);
+  [[nodiscard]] bool lay_open(const Side &side);
+  void locate(Side *side);
+  [[nodiscard]] Status bring_together_late(const std::byte **data);
   [[nodiscard]] Status fill(Side *side, bool *is_possible);
   // Of a persistent send: its last start travels without a descriptor.
   [[nodiscard]] bool is_plain() const noexcept { return is_plain_.load(std::memory_order_acquire); }
@@ -66,6 +70,9 @@ class Outgoing final : public progress::Tracked, public progress::Task, public s
   int tag_ = 0;
   int peer_ = -1;  // in MPI_COMM_WORLD
   Descriptor descriptor_;
+  // The payload has gaps and nobody has packed it: the descriptor says where its runs lie.
+  bool is_laid_open_ = false;
+  transfer::Staged spilled_;  // the packed payload of such a one, where the device has no room for it
   DescriptorMessage message_;
   MPI_Request message_request_ = MPI_REQUEST_NULL;
   Acknowledgement acknowledgement_;

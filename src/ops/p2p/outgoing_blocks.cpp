@@ -20,6 +20,13 @@ void OutgoingBlocks::begin(const device::Place &place, const std::byte *data, St
   if (Status status = queue_.acquire(place); !status.is_ok()) fail(status);
 }
 
+void OutgoingBlocks::refuse(const BlockRoute &route, const Status &why) {
+  route_ = route;
+  n_blocks_ = n_copied_ = n_sent_ = 0;
+  outcome_ = {};
+  fail(why);
+}
+
 bool OutgoingBlocks::advance() {
   reclaim();
   start_copies();

@@ -10,7 +10,9 @@
 #include "base/log.hpp"
 #include "base/statistics.hpp"
 #include "device/registry.hpp"
+#include "plan/policy.hpp"
 #include "transfer/host_layout.hpp"
+#include "transfer/packing.hpp"
 #include "wire/channel.hpp"
 #include "wire/host.hpp"
 
@@ -27,6 +29,15 @@ namespace {
 std::uint64_t bytes_to_bring(std::uint64_t came_bytes, std::uint64_t room_bytes) noexcept {
   return came_bytes > room_bytes && room_bytes < kDescriptorBytes ? 0 : std::min(came_bytes, room_bytes);
 }
+
+// The device that the receive's memory belongs to can put what comes there: by a copy, or a kernel where either end has
+// gaps.
+bool can_place(const transfer::Region &region, const Descriptor &descriptor) {
+  if (!region.layout->is_contiguous) return transfer::Packer::is_for(region);
+  if (transfer::is_one_run(descriptor.layout)) return true;
+  return plan::policy_of(region.place.backend, region.place.device).pack_from_runs != 0;
+}
+
 }  // namespace
 
 Pull::Pull(const Descriptor &descriptor, const Landing &landing, Operation operation, int source, int tag)
@@ -59,6 +70,7 @@ void Pull::begin() {
 }
 
 void Pull::poll_copy() {
+  if (unpacking_.is_running()) return poll_unpacking();
   bool is_done = false;
   if (!span_.is_begun()) span_.begin();  // asking begins what has not begun
   Status status = batch_->poll(&is_done);
@@ -90,7 +102,7 @@ void Pull::fall_back(const Status &why) {
 bool Pull::begin_copy() {
   const transfer::Region &region = landing_.region;
   const device::Place &place = region.place;
-  if (place.backend == nullptr || place.kind == MemoryKind::kFreed || !region.layout->is_contiguous ||
+  if (place.backend == nullptr || place.kind == MemoryKind::kFreed || !can_place(region, descriptor_) ||
       std::strcmp(place.backend->name(), descriptor_.backend) != 0 || place.backend->table().ipc_open == nullptr) {
     return false;
   }
@@ -109,9 +121,70 @@ bool Pull::begin_copy() {
     fall_back(status);
     return false;
   }
+  if (!region.layout->is_contiguous || !transfer::is_one_run(descriptor_.layout)) return begin_kernel(source);
   piece_ = {region.origin, source, wanted_bytes_};
   batch_ = device::CopyBatch::join(place, piece_);
   return true;
+}
+
+// One kernel reads the payload in the sender's memory, one run or by the sender's layout, and puts it where it belongs:
+// into one run, or by the receive's.
+bool Pull::begin_kernel(const std::byte *source) {
+  // Only read, though a pack's memory has one type in both directions.
+  auto *lowest = const_cast<std::byte *>(source);  // NOLINT(cppcoreguidelines-pro-type-const-cast)
+  bool is_refused = false;
+  Status status = queue_.acquire(landing_.region.place);
+  if (status.is_ok()) status = enqueue_kernel(lowest, &is_refused);
+  if (status.is_ok() && !is_refused) status = unpacking_.begin(&queue_);
+  if (status.is_ok() && !is_refused) {
+    span_.begin();
+    return true;
+  }
+  imported_.reset();  // an error has waited for what was enqueued, which blocks then write again
+  if (!status.is_ok()) fall_back(status);
+  return false;
+}
+
+// The first `wanted_bytes_` of the sender's payload, whose lowest byte is mapped at `lowest`.
+Status Pull::enqueue_kernel(std::byte *lowest, bool *is_refused) {
+  const transfer::Region &region = landing_.region;
+  if (transfer::is_one_run(descriptor_.layout)) {
+    return transfer::enqueue_pack(&queue_, SLUICE_UNPACK, SLUICE_PACKED, region, 0, wanted_bytes_, lowest, is_refused);
+  }
+  sluice_layout_t layout;
+  transfer::Reach reach;
+  if (!transfer::decode(descriptor_.layout, &layout) || !transfer::reach_of(layout, &reach)) {
+    *is_refused = true;  // is_sound() has seen to it
+    return {};
+  }
+  sluice_pack_t pack{};
+  pack.size_bytes = wanted_bytes_;
+  std::byte *const origin = transfer::at(lowest, -reach.lowest_bytes);
+  if (region.layout->is_contiguous) {
+    pack.direction = SLUICE_PACK;
+    pack.form = SLUICE_PACKED;
+    pack.layout = layout;
+    pack.origin = origin;
+    pack.lowest_bytes = reach.lowest_bytes;
+    pack.span_bytes = reach.span_bytes;
+    pack.beside = region.origin;
+    return transfer::enqueue_pack(&queue_, pack, is_refused);
+  }
+  pack.direction = SLUICE_UNPACK;
+  pack.form = SLUICE_LAID_OUT;
+  pack.beside_layout = layout;
+  pack.beside = origin;
+  pack.beside_lowest_bytes = reach.lowest_bytes;
+  pack.beside_span_bytes = reach.span_bytes;
+  return transfer::enqueue_pack(&queue_, region, pack, is_refused);
+}
+
+void Pull::poll_unpacking() {
+  bool is_done = false;
+  Status status = unpacking_.poll(&is_done);
+  if (!is_done) return;
+  if (status.is_ok()) span_.end(trace::Lane::kKernel, message_, {wanted_bytes_});
+  acknowledge(std::move(status));
 }
 
 Status Pull::begin_stream() {

@@ -47,7 +47,10 @@ class Pull final : public progress::Task {
   enum class State : std::uint8_t { kNew, kCopying, kStreaming, kAcknowledging };
   void begin();
   [[nodiscard]] bool begin_copy();
+  [[nodiscard]] bool begin_kernel(const std::byte *source);
+  [[nodiscard]] Status enqueue_kernel(std::byte *lowest, bool *is_refused);
   void poll_copy();
+  void poll_unpacking();
   void fall_back(const Status &why);
   [[nodiscard]] Status begin_stream();
   [[nodiscard]] Status send_go();
@@ -65,6 +68,8 @@ class Pull final : public progress::Task {
   device::ImportedPtr imported_;
   sluice_copy_t piece_{};
   std::shared_ptr<device::CopyBatch> batch_;
+  device::Queue queue_;  // of a payload that a kernel moves; outlives what runs on it
+  device::PendingCopy unpacking_;
   trace::Span span_;
   // route pipelined
   IncomingBlocks blocks_;

@@ -9,6 +9,7 @@
 #include "ops/p2p/pull_hints.hpp"
 #include "plan/policy.hpp"
 #include "transfer/host_layout.hpp"
+#include "transfer/packing.hpp"
 #include "wire/status.hpp"
 
 namespace sluice::ops {
@@ -71,6 +72,10 @@ Status Side::classify(MPI_Count count, Use use) {
   // Absolute addresses may lead to several allocations, on devices and on the host: no image of those.
   const std::uint64_t span_bytes = is_contiguous || buffer_ == MPI_BOTTOM ? 0 : region_.span_bytes();
   query_ = {place.kind, region_.size_bytes(), is_contiguous, is_outgoing, span_bytes};
+  if (!is_contiguous) {
+    region_.pack_from_runs = plan::policy_of(place.backend, place.device).pack_from_runs;
+    if (transfer::Packer::is_for(region_)) query_.n_runs = transfer::most_runs(*region_.layout, count);
+  }
   if (!is_outgoing) choose_route();  // of what is sent once the peer is known
   return {};
 }
@@ -82,7 +87,8 @@ void Side::choose_route() {
 // A message of device memory may travel as a descriptor: to whom it goes.
 void Side::find_peer(int peer, MPI_Comm comm, Sending sending) {
   const bool is_device = kind_ == MemoryKind::kDevice || kind_ == MemoryKind::kShared;
-  if (!is_device || !query_.is_contiguous || comm == MPI_COMM_NULL || query_.size_bytes == 0) return;
+  const bool is_one_run = query_.is_contiguous || query_.n_runs != 0;  // or becomes one
+  if (!is_device || !is_one_run || comm == MPI_COMM_NULL || query_.size_bytes == 0) return;
   query_.peer = peer_of(comm, peer, &world_peer_);
   if (query_.peer == plan::Peer::kUnknown) return;
   if (query_.peer != plan::Peer::kSelf && sending != Sending::kPersistent && !Permissions::process().has(world_peer_)) {
@@ -127,6 +133,31 @@ void Side::plan_without_ipc() {
   plan_ = plan::choose(query_, policy);
 }
 
+Status Side::open_packed_payload() {
+  if (region_.layout->is_contiguous || packed_.is_live()) return {};
+  if (Status status = packed_.acquire(region_.place, region_.size_bytes()); !status.is_ok()) return status;
+  payload_ = {packed_.data(), static_cast<std::int64_t>(region_.size_bytes()), nullptr, {}};
+  [[maybe_unused]] const bool is_named = named_layout(MPI_BYTE, &payload_.layout);
+  return device::classify(packed_.data(), &payload_.place);
+}
+
+Status Side::pack_payload() const {
+  if (packed_.data() == nullptr) return {};
+  transfer::Packer packer;
+  bool is_refused = false;
+  Status status = packer.add(SLUICE_PACK, SLUICE_PACKED, region_, 0, region_.size_bytes(), packed_.data(), &is_refused);
+  if (status.is_ok() && is_refused) status = Status::error(ErrorKind::kUnsupported, "no kernel packs this data");
+  return status.is_ok() ? packer.wait() : status;
+}
+
+void Side::plan_without_packing() {
+  query_.n_runs = 0;
+  region_.pack_from_runs = 0;
+  packed_.reset();
+  query_.peer = plan::Peer::kUnknown;
+  choose_route();
+}
+
 bool Side::read_descriptor(std::uint64_t came_bytes, Descriptor *descriptor) const {
   if (!may_meet_descriptor_ || came_bytes != kDescriptorBytes) return false;
   DescriptorMessage message;
@@ -141,21 +172,29 @@ bool Side::read_descriptor(std::uint64_t came_bytes, Descriptor *descriptor) con
 // What a descriptor describes may be shorter than the descriptor, and the bytes behind it are to stay as they are.
 void Side::keep_head() {
   if (!may_meet_descriptor_ || is_staged() || lands_apart()) return;
-  if (!stays_ && Permissions::must_be_safe()) claim_head();
+  if (!stays_ && (Permissions::must_be_safe() || !takes_descriptor())) claim_head();
   head_.set_open(true);
   if (room_ == nullptr) transfer::gather(region_, landing_.bytes, sizeof landing_.bytes);
 }
 
+// MPICH 4.0 receives whole elements into a type with gaps, and says that no more has come: of a descriptor, whose end
+// lies within an element of a structure, too.
+bool Side::takes_descriptor() const noexcept {
+  return region_.layout->is_contiguous || region_.layout->packing->is_whole_at(kDescriptorBytes);
+}
+
 // More than an int counts cannot be received in any call's form as bytes: such a receive takes its chance.
 void Side::claim_head() {
-  head_ = Heads::process().claim(region_);
+  if (takes_descriptor()) head_ = Heads::process().claim(region_);
   if (!head_.is_empty() || region_.size_bytes() > std::uint64_t{std::numeric_limits<int>::max()}) return;
   room_ = std::make_unique_for_overwrite<std::byte[]>(region_.size_bytes());
 }
 
 void Side::stay(bool is_safe) {
   stays_ = true;
-  if (is_safe && may_meet_descriptor_ && !is_staged() && !lands_apart()) claim_head();
+  if ((is_safe || (may_meet_descriptor_ && !takes_descriptor())) && may_meet_descriptor_ && !is_staged() &&
+      !lands_apart())
+    claim_head();
 }
 
 bool Side::is_safe() {

@@ -9,6 +9,7 @@
 
 #include "base/statistics.hpp"
 #include "base/trace.hpp"
+#include "device/device_memory.hpp"
 #include "device/place.hpp"
 #include "ops/p2p/descriptor.hpp"
 #include "ops/p2p/heads.hpp"
@@ -64,6 +65,16 @@ class Side {
   [[nodiscard]] Side outgoing_copy() const;
   // The same for a message to a peer that must not be sent a descriptor; planned, and without staging memory.
   [[nodiscard]] Side plain_copy() const;
+  // Of a side that is described: the one run of bytes that it travels as, the program's own or what a kernel packs.
+  [[nodiscard]] const transfer::Region &payload() const noexcept {
+    return packed_.data() != nullptr ? payload_ : region_;
+  }
+  // Takes device memory for a payload with gaps; and packs what is in the program's buffer now. Nothing to do for one
+  // without. Block. Errors: no memory, no kernel, those of the runtime.
+  [[nodiscard]] Status open_packed_payload();
+  [[nodiscard]] Status pack_payload() const;
+  // Plans again for a payload that turned out not to be packed by a kernel: staged.
+  void plan_without_packing();
   // Plans again for memory that turned out not to be exportable.
   void plan_without_ipc();
   // After the host MPI's part of a receive, which brought `came_bytes`: whether what came is a descriptor. Where one
@@ -90,6 +101,10 @@ class Side {
   // buffer. Nothing for a side that is not staged nor short. kTruncated, and the status says how much fitted, when a
   // short one was sent more.
   [[nodiscard]] Status copy_up(Operation operation, std::uint64_t came_bytes, MPI_Status *status) const;
+  // The same without a message: all that a staged side has room for.
+  [[nodiscard]] Status copy_up_unpacked() const {
+    return is_staged() ? staged_.copy_up(region_.size_bytes()) : Status();
+  }
   // The same for a staging memory that holds what is to be in the buffer to its last byte, unless it was cancelled.
   [[nodiscard]] Status copy_up_whole(Operation operation, const MPI_Status &status) const;
 
@@ -161,6 +176,8 @@ class Side {
   [[nodiscard]] Status copy_up_bytes(Operation operation, const MPI_Status &status, std::uint64_t size_bytes) const;
   void keep_head();
   void claim_head();
+  // The host MPI can receive a descriptor into the program's buffer by the program's type.
+  [[nodiscard]] bool takes_descriptor() const noexcept;
   // The host MPI receives into room of ours.
   [[nodiscard]] bool lands_apart() const noexcept { return is_short_ || room_ != nullptr; }
   [[nodiscard]] std::byte *room() const noexcept { return is_short_ ? landing_.bytes : room_.get(); }
@@ -179,6 +196,8 @@ class Side {
   plan::Plan plan_;
   transfer::Region region_;
   transfer::Staged staged_;
+  device::DeviceMemory packed_;  // of a described side with gaps
+  transfer::Region payload_;     // what lies there
   // Of a side that a descriptor may come to. A short one of host memory: the host MPI writes here. A longer one of host
   // memory: what was in its place before.
   mutable DescriptorMessage landing_;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// MPI_Bcast and MPI_Allgather on several nodes in two levels: that they go so where they can, by which form, and that
-// all ranks decide alike. Started with SLUICE_NODE different on some ranks, SLUICE_COLL_IPC=always, thresholds of 0 and
-// statistics; the results are also compared by all the other tests of this program, started the same way.
+// MPI_Bcast, MPI_Allgather and MPI_Allgatherv on several nodes in two levels: that they go so where they can, by which
+// form, and that all ranks decide alike. Started with SLUICE_NODE different on some ranks, SLUICE_COLL_IPC=always,
+// thresholds of 0 and statistics; the results are also compared by all the other tests of this program, started the
+// same way.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -11,42 +12,11 @@
 #include <vector>
 
 #include "tests/ranks/coll/moving.hpp"
+#include "tests/ranks/coll/placement.hpp"
 #include "tests/support/oracle.hpp"
 
 namespace sluice::tests {
 namespace {
-
-// Where the ranks lie, from what the test was started with.
-struct Placement {
-  std::vector<int> node;  // by rank
-  int n_nodes = 0;
-  bool is_uniform = true;
-  bool is_node_major = true;
-};
-
-Placement find_placement() {
-  const char *name = std::getenv("SLUICE_NODE");
-  int own = name == nullptr ? 0 : static_cast<unsigned char>(name[0]);
-  Placement placement;
-  std::vector<int> names(static_cast<std::size_t>(Session::get().size()));
-  EXPECT_EQ(MPI_Allgather(&own, 1, MPI_INT, names.data(), 1, MPI_INT, Session::get().comm()), MPI_SUCCESS);
-  std::vector<int> known;
-  std::vector<int> n_local;
-  for (const int one : names) {
-    const auto found = std::find(known.begin(), known.end(), one);
-    const auto index = static_cast<std::size_t>(found - known.begin());
-    if (found == known.end()) {
-      known.push_back(one);
-      n_local.push_back(0);
-    }
-    ++n_local[index];
-    placement.node.push_back(static_cast<int>(index));
-  }
-  placement.n_nodes = static_cast<int>(known.size());
-  placement.is_uniform = std::count(n_local.begin(), n_local.end(), n_local.front()) == placement.n_nodes;
-  placement.is_node_major = std::is_sorted(placement.node.begin(), placement.node.end());
-  return placement;
-}
 
 class Levels : public testing::Test {
  protected:
@@ -120,6 +90,38 @@ TEST_F(Levels, AllgatherGoesInLanes_WhereTheNodesAreAlikeAndInOrder) {
         EXPECT_GT(calls_by("MPI_Allgather", "ipc"), before) << count << " ints: not in two levels";
       } else {
         EXPECT_EQ(calls_by("MPI_Allgather", "ipc"), before) << count << " ints";
+      }
+    }
+  }
+}
+
+// Blocks of unlike lengths, some of none, from the last to the first with gaps between them.
+TEST_F(Levels, AllgathervGoesInLanes_WhereTheNodesAreAlikeAndInOrder) {
+  const bool is_expected = placement_.is_uniform && placement_.is_node_major;
+  const int n_ranks = session_.size();
+  for (const int count : {1, 700, 9'001}) {
+    std::vector<int> counts;
+    std::vector<int> places;
+    int all = 0;
+    for (int rank = n_ranks; rank-- > 0;) {
+      counts.insert(counts.begin(), rank == 1 ? 0 : count + rank);
+      places.insert(places.begin(), all);
+      all += counts.front() + 3;
+    }
+    const int own = counts[static_cast<std::size_t>(session_.rank())];
+    for (const bool is_in_place : {false, true}) {
+      const long long before = calls_by("MPI_Allgatherv", "ipc");
+      compare_with_host(all_on_device(), [&](Trial &run) {
+        const Memory &in = run.input(static_cast<std::size_t>(count + n_ranks) * sizeof(int));
+        const Memory &out = run.buffer(Kind::device, static_cast<std::size_t>(all) * sizeof(int));
+        run.refill(out, 3);
+        run.call("MPI_Allgatherv", MPI_Allgatherv(is_in_place ? MPI_IN_PLACE : in.data(), own, MPI_INT, out.data(),
+                                                  counts.data(), places.data(), MPI_INT, session_.comm()));
+      });
+      if (is_expected) {
+        EXPECT_GT(calls_by("MPI_Allgatherv", "ipc"), before) << count << " ints: not in two levels";
+      } else {
+        EXPECT_EQ(calls_by("MPI_Allgatherv", "ipc"), before) << count << " ints";
       }
     }
   }

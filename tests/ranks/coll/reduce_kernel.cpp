@@ -10,104 +10,12 @@
 #include <string_view>
 #include <vector>
 
+#include "tests/ranks/coll/reduction_types.hpp"
 #include "tests/support/oracle.hpp"
 #include "tests/support/statistics.hpp"
 
 namespace sluice::tests {
 namespace {
-
-struct NamedOp {
-  const char *name;
-  MPI_Op op;
-};
-
-struct TypeCase {
-  const char *name;
-  MPI_Datatype type;
-  std::vector<NamedOp> ops;
-  std::size_t size_bytes;  // from one element to the next
-  // Writes element `i` of the first (0) or second (1) buffer.
-  std::function<void(unsigned char *element, int i, int which)> make;
-};
-
-// Any bits do for integers.
-template <typename T>
-void make_integer(unsigned char *element, int i, int which) {
-  const auto value = static_cast<T>((static_cast<unsigned long long>(i) + 1) * 0x9E3779B97F4A7C15ULL >> (which * 7));
-  std::memcpy(element, &value, sizeof(T));
-}
-
-// Numbers whose sums and products are rounded.
-template <typename T>
-T number(int i, int which) {
-  const T value = T{1} / static_cast<T>(i * 7 + which * 13 + 3);
-  return (i + which) % 3 == 0 ? -value : value;
-}
-
-template <typename T>
-void make_number(unsigned char *element, int i, int which) {
-  const T value = number<T>(i, which);
-  std::memcpy(element, &value, sizeof(T));
-}
-
-template <typename T>
-void make_complex(unsigned char *element, int i, int which) {
-  const T parts[] = {number<T>(i, which), number<T>(i + 5, 1 - which)};
-  std::memcpy(element, parts, sizeof(parts));
-}
-
-template <typename T>
-void make_truth(unsigned char *element, int i, int which) {
-  const auto value = static_cast<T>((i >> which) % 2);
-  std::memcpy(element, &value, sizeof(T));
-}
-
-// Values that are often equal, with places that are not; the gap keeps what is there.
-template <typename T>
-void make_pair(unsigned char *element, int i, int which) {
-  struct Pair {
-    T value;
-    int place;
-  };
-  const auto value = static_cast<T>((i * 31 + which * 17) % 5);
-  const int place = (i + which * 3) % 7;
-  std::memcpy(element, &value, sizeof(T));
-  std::memcpy(element + offsetof(Pair, place), &place, sizeof(place));
-}
-
-#define OP(name) {#name, MPI_##name}
-
-std::vector<TypeCase> all_types() {
-  const std::vector<NamedOp> arithmetic = {OP(SUM), OP(PROD), OP(MIN), OP(MAX)};
-  const std::vector<NamedOp> logical = {OP(LAND), OP(LOR), OP(LXOR)};
-  const std::vector<NamedOp> bitwise = {OP(BAND), OP(BOR), OP(BXOR)};
-  const std::vector<NamedOp> sums = {OP(SUM), OP(PROD)};
-  const std::vector<NamedOp> places = {OP(MINLOC), OP(MAXLOC)};
-  std::vector<NamedOp> integer = arithmetic;
-  integer.insert(integer.end(), logical.begin(), logical.end());
-  integer.insert(integer.end(), bitwise.begin(), bitwise.end());
-  return {{"signed char", MPI_SIGNED_CHAR, integer, 1, make_integer<signed char>},
-          {"unsigned char", MPI_UNSIGNED_CHAR, integer, 1, make_integer<unsigned char>},
-          {"short", MPI_SHORT, integer, 2, make_integer<short>},
-          {"unsigned short", MPI_UNSIGNED_SHORT, integer, 2, make_integer<unsigned short>},
-          {"int", MPI_INT, integer, 4, make_integer<int>},
-          {"unsigned", MPI_UNSIGNED, integer, 4, make_integer<unsigned>},
-          {"long", MPI_LONG, integer, 8, make_integer<long>},
-          {"uint64_t", MPI_UINT64_T, integer, 8, make_integer<unsigned long>},
-          {"MPI_Aint", MPI_AINT, bitwise, 8, make_integer<long>},
-          {"float", MPI_FLOAT, arithmetic, 4, make_number<float>},
-          {"double", MPI_DOUBLE, arithmetic, 8, make_number<double>},
-          {"float complex", MPI_C_FLOAT_COMPLEX, sums, 8, make_complex<float>},
-          {"double complex", MPI_C_DOUBLE_COMPLEX, sums, 16, make_complex<double>},
-          {"bool", MPI_C_BOOL, logical, 1, make_truth<unsigned char>},
-          {"LOGICAL", MPI_LOGICAL, logical, 4, make_truth<int>},
-          {"byte", MPI_BYTE, bitwise, 1, make_integer<unsigned char>},
-          {"short and int", MPI_SHORT_INT, places, 8, make_pair<short>},
-          {"two ints", MPI_2INT, places, 8, make_pair<int>},
-          {"long and int", MPI_LONG_INT, places, 16, make_pair<long>},
-          {"float and int", MPI_FLOAT_INT, places, 8, make_pair<float>},
-          {"double and int", MPI_DOUBLE_INT, places, 16, make_pair<double>}};
-}
 
 void write_elements(const Memory &memory, const TypeCase &of, int count, int which) {
   std::vector<unsigned char> bytes(static_cast<std::size_t>(count) * of.size_bytes, kPoison);
@@ -129,20 +37,11 @@ long long kernels_of(const std::function<void()> &body) {
   return (calls_by("MPI_Reduce_local", "kernel") - before) / 2;
 }
 
-// Some host MPIs compare unsigned integers as signed ones, or let short ones saturate; those pairs are left to them.
-bool may_be_left_to_the_host(const TypeCase &of, const NamedOp &op) {
-  const std::string_view type = of.name;
-  const std::string_view operation = op.name;
-  const bool is_compared = type.starts_with('u') && (operation == "MIN" || operation == "MAX");
-  const bool is_short = of.size_bytes <= 2 && (operation == "SUM" || operation == "PROD");
-  return is_compared || is_short;
-}
-
 }  // namespace
 
 TEST(Kernel, GivesTheHostMpisResult_ForEveryOperationOnEveryType) {
   if (!Session::get().has_kind(Kind::device)) GTEST_SKIP() << "missing: device memory";
-  for (const TypeCase &of : all_types()) {
+  for (const TypeCase &of : reduction_types()) {
     for (const NamedOp &op : of.ops) {
       SCOPED_TRACE(std::string(of.name) + " " + op.name);
       const long long kernels = kernels_of([&] {
@@ -174,7 +73,7 @@ TEST(Kernel, GivesTheHostMpisResult_WhereverTheElementsLie) {
       compare_with_host(kOnDevice, [&](Trial &run) {
         constexpr int kCount = 1001;
         std::vector<double> numbers(kCount);
-        for (int i = 0; i < kCount; ++i) numbers[static_cast<std::size_t>(i)] = number<double>(i, 0);
+        for (int i = 0; i < kCount; ++i) numbers[static_cast<std::size_t>(i)] = rounded_number<double>(i, 0);
         const Memory &in = run.buffer(run.send_kind(), kCount * sizeof(double) + 16);
         const Memory &inout = run.buffer(run.recv_kind(), kCount * sizeof(double) + 16);
         const auto first = static_cast<std::size_t>(shift);

@@ -24,22 +24,11 @@ class TogetherRequests : public Together {
     Together::SetUp();
     if (IsSkipped()) return;
     ASSERT_EQ(MPI_Comm_dup(session_.comm(), &comm_), MPI_SUCCESS);
-    prepare(comm_);
   }
   void TearDown() override {
     if (comm_ != MPI_COMM_NULL) {
       EXPECT_EQ(MPI_Comm_free(&comm_), MPI_SUCCESS);
     }
-  }
-
-  // A non-blocking call asks for what it needs, and the next blocking one makes it.
-  static void prepare(MPI_Comm comm) {
-    const Buffers buffers(Kind::device, 0);
-    MPI_Request request = MPI_REQUEST_NULL;
-    ASSERT_EQ(movement("MPI_Alltoall").start(buffers, 0, comm, &request), MPI_SUCCESS);
-    ASSERT_EQ(MPI_Wait(&request, MPI_STATUS_IGNORE), MPI_SUCCESS);
-    const Buffers others(Kind::device, 0);
-    ASSERT_EQ(movement("MPI_Alltoall").call(others, 0, comm), MPI_SUCCESS);
   }
 
   // One of several under way.
@@ -67,7 +56,61 @@ class TogetherRequests : public Together {
     expect_right(*started.moving, *started.buffers, started.root, started.round);
   }
 
+  // No blocking call, and none of another sort: the first ones on a communicator bring about what they need, several
+  // of them while the ranks have not agreed yet.
+  void begin_on_new_communicators() const {
+    const long long before = calls_by("MPI_Ialltoall", "ipc");
+    for (int round = 0; round < 3; ++round) {
+      MPI_Comm comm = MPI_COMM_NULL;
+      ASSERT_EQ(MPI_Comm_dup(session_.comm(), &comm), MPI_SUCCESS);
+      std::vector<Started> all;
+      std::vector<MPI_Request> requests;
+      for (int i = 0; i <= round; ++i) {
+        all.push_back({&movement("MPI_Alltoall"), 0, round + i, std::make_unique<Buffers>(Kind::device, round + i)});
+        ASSERT_EQ(all.back().moving->start(*all.back().buffers, 0, comm, &all.back().request), MPI_SUCCESS);
+        requests.push_back(all.back().request);
+      }
+      ASSERT_EQ(MPI_Comm_free(&comm), MPI_SUCCESS);
+      ASSERT_EQ(MPI_Waitall(static_cast<int>(requests.size()), requests.data(), MPI_STATUSES_IGNORE), MPI_SUCCESS);
+      for (const Started &started : all) check(started);
+    }
+    EXPECT_EQ(calls_by("MPI_Ialltoall", "ipc"), before + 2 * (1 + 2 + 3)) << "two buffers of each call";
+  }
+
+  // The first calls find host memory on rank 0; `n_staged` of the calls are staged.
+  static constexpr int kHostCalls = 3;
+  void begin_with_host_memory(int n_staged) const {
+    constexpr int kCalls = 80;
+    const long long before = calls_by("MPI_Iallgather", "ipc");
+    ASSERT_GE(before, 0) << "no statistics";
+    std::vector<Started> all;
+    std::vector<MPI_Request> requests;
+    for (int i = 0; i < kCalls; ++i) {
+      const Kind kind = i < kHostCalls && session_.rank() == 0 ? Kind::host : Kind::device;
+      all.push_back({&movement("MPI_Allgather"), 0, i, std::make_unique<Buffers>(kind, i)});
+      ASSERT_EQ(all.back().moving->start(*all.back().buffers, 0, comm_, &all.back().request), MPI_SUCCESS);
+      requests.push_back(all.back().request);
+      if (i % 7 != 6 && i != kCalls - 1) continue;
+      ASSERT_EQ(MPI_Waitall(static_cast<int>(requests.size()), requests.data(), MPI_STATUSES_IGNORE), MPI_SUCCESS);
+      for (const Started &started : all) check(started);
+      all.clear();
+      requests.clear();
+    }
+    const long long by_ipc = calls_by("MPI_Iallgather", "ipc") - before;
+    EXPECT_EQ(by_ipc, 2 * (kCalls - n_staged)) << "two buffers of each call";
+  }
+
   MPI_Comm comm_ = MPI_COMM_NULL;
+};
+
+// The same calls as a program has them that sets nothing: together only where all ranks agreed to.
+class AgreedRequests : public TogetherRequests {
+ protected:
+  void SetUp() override {
+    const char *const ipc = std::getenv("SLUICE_COLL_IPC");
+    if (ipc != nullptr || session_.size() < 2) GTEST_SKIP() << "started with SLUICE_COLL_IPC, or with one rank";
+    ASSERT_EQ(MPI_Comm_dup(session_.comm(), &comm_), MPI_SUCCESS);
+  }
 };
 
 TEST_F(TogetherRequests, PullOverIpc_InEachOperation) {
@@ -184,24 +227,21 @@ TEST_F(TogetherRequests, LetMessagesMove_WhileTheyAreWaitedFor) {
   }
 }
 
-// All but the first one of each communicator's are carried out together when the ranks agree in a call of another sort.
 TEST_F(TogetherRequests, ServeProgramsThatHaveNoBlockingOnes) {
-  MPI_Comm comm = MPI_COMM_NULL;
-  ASSERT_EQ(MPI_Comm_dup(session_.comm(), &comm), MPI_SUCCESS);
-  const Moving &moving = movement("MPI_Alltoall");
-  for (int round = 0; round < 3; ++round) {
-    const Buffers buffers(Kind::device, round);
-    const long long before = calls_by("MPI_Ialltoall", "ipc");
-    MPI_Request request = MPI_REQUEST_NULL;
-    ASSERT_EQ(moving.start(buffers, 0, comm, &request), MPI_SUCCESS);
-    ASSERT_EQ(MPI_Wait(&request, MPI_STATUS_IGNORE), MPI_SUCCESS);
-    expect_right(moving, buffers, 0, round);
-    EXPECT_EQ(calls_by("MPI_Ialltoall", "ipc") > before, round > 0) << "round " << round;
-    int sum = 1;
-    ASSERT_EQ(MPI_Allreduce(MPI_IN_PLACE, &sum, 1, MPI_INT, MPI_SUM, comm), MPI_SUCCESS);
-    EXPECT_EQ(sum, session_.size());
-  }
-  ASSERT_EQ(MPI_Comm_free(&comm), MPI_SUCCESS);
+  begin_on_new_communicators();
+}
+
+TEST_F(AgreedRequests, ServeProgramsThatHaveNoBlockingOnes) {
+  begin_on_new_communicators();
+}
+
+TEST_F(TogetherRequests, AreStaged_WhereARankHasHostMemory) {
+  begin_with_host_memory(kHostCalls);
+}
+
+// The ranks ask each other again at the 65th call.
+TEST_F(AgreedRequests, AreStaged_UntilAllRanksHaveDeviceMemory) {
+  begin_with_host_memory(64);
 }
 
 // The type goes while the call is under way; also where it comes to the host MPI only later, as one rank has host
@@ -264,7 +304,6 @@ TEST_F(TogetherRequests, KeepThreadsApart_OnCommunicatorsOfTheirOwn) {
   std::vector<MPI_Comm> comms(kThreads);
   for (MPI_Comm &comm : comms) {
     ASSERT_EQ(MPI_Comm_dup(session_.comm(), &comm), MPI_SUCCESS);
-    prepare(comm);
   }
   std::vector<std::thread> threads;
   for (std::size_t thread = 0; thread < kThreads; ++thread) {

@@ -115,4 +115,20 @@ int test_memory_check(void *address, int rank, int iteration, std::int64_t n_run
   });
 }
 
+// A stream of the program's on the backend's first device; null when it has none.
+void *test_stream_new() {
+  if (module == nullptr || module->table().program_stream_create == nullptr) return nullptr;
+  void *stream = nullptr;
+  return module->table().program_stream_create(&stream) == SLUICE_SUCCESS ? stream : nullptr;
+}
+
+// 0 when it worked.
+int test_stream_free(void *stream) {
+  return module->table().program_stream_destroy(stream) == SLUICE_SUCCESS ? 0 : 1;
+}
+
+int test_stream_synchronize(void *stream) {
+  return module->table().program_stream_synchronize(stream) == SLUICE_SUCCESS ? 0 : 1;
+}
+
 }  // extern "C"

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The transform of the whole grid: along x, y and z in turn, with a transposition between.
+#pragma once
+
+#include <array>
+#include <complex>
+#include <vector>
+
+#include "apps/fft3d/exchange.hpp"
+#include "apps/support/fft.hpp"
+
+namespace sluice::apps::fft3d {
+
+using Complex = std::complex<double>;
+
+// Of one transform on this rank, in µs.
+struct Times {
+  double all_us = 0;
+  double exchange_us = 0;  // of that, in transpositions, what packs among it
+};
+
+// Throws DeviceError and MpiError. What it is given outlives it.
+class Transform {
+ public:
+  Transform(FftLibrary &library, const Pencils &pencils, bool is_double, Variant variant);
+  Transform(const Transform &) = delete;
+  Transform &operator=(const Transform &) = delete;
+
+  // The rank's points along x (0), or along z (2), in memory's order. Numbers of float are rounded from double. What
+  // else the points' memory holds becomes bytes that are no number.
+  void write(const std::vector<Complex> &values);
+  std::vector<Complex> read(unsigned dimension) const;
+
+  // From pencils along x to pencils along z; and back, not scaled. All is done when they return. A transposition begins
+  // when the device is idle, so that its time is its own.
+  Times forward();
+  Times inverse();
+  // The transpositions of the above alone, which move points and change none.
+  void move_forward();
+  void move_back();
+
+ private:
+  Times run(bool is_inverse);
+
+  Pencils pencils_;
+  bool is_double_;
+  Element element_;
+  Stream stream_;
+  mutable Points points_;
+  std::array<std::unique_ptr<FftPlan>, 3> plans_;
+  std::array<std::unique_ptr<Exchange>, 2> exchanges_;
+};
+
+}  // namespace sluice::apps::fft3d

@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# Each application, short, on each backend: it checks itself. And with faults: it must see them.
+include(SluiceRankTests)
+list(GET SLUICE_HOST_MPIS 0 first_mpi)
+_sluice_test_backends(faulty_backends faulty)
+_sluice_test_backends(real_backends real)
+# Those that run kernels of programs.
+foreach(backend IN LISTS faulty_backends real_backends)
+  if(NOT EXISTS ${CMAKE_SOURCE_DIR}/backends/${backend}/program_kernels.cpp)
+    list(REMOVE_ITEM faulty_backends ${backend})
+    list(REMOVE_ITEM real_backends ${backend})
+  endif()
+endforeach()
+# The sanitizers see nothing of the library here that its own tests do not show them.
+set(app NO_BACKEND_ARGUMENT NO_SANITIZER LABELS apps)
+
+# _app(<program> <test> <ranks> <backend> <argument> ...)
+function(_app program test n_ranks backend)
+  sluice_add_rank_test(${program} NAME app.${test} MPIS ${first_mpi} RANKS ${n_ranks} BACKENDS ${backend} ${app}
+                       ARGS -d ${backend} --oversubscribe ${ARGN})
+endfunction()
+# _app_compiled(<program> <test> <backend> <argument> ...)
+# Where kernels are compiled at run time, seconds for each: there, one application in the quick set is enough.
+function(_app_compiled program test backend)
+  sluice_test_stands_in(is_stand_in ${backend})
+  set(label full)
+  if(is_stand_in)
+    set(label "")
+  endif()
+  sluice_add_rank_test(${program} NAME app.${test} MPIS ${first_mpi} BACKENDS ${backend} ${app} ${label} TIMEOUT 400
+                       ARGS -d ${backend} --oversubscribe ${ARGN})
+endfunction()
+# _app_sees(<program> <test> <backend> <fault> <text> <argument> ...)
+function(_app_sees program test backend fault text)
+  sluice_add_rank_test(${program} NAME app.${test} MPIS ${first_mpi} BACKENDS ${backend} NO_BACKEND_ARGUMENT NO_SANITIZER
+                       LABELS apps fault FAULT ${fault} FAULT_RANK 1 LAUNCH --expect-exit 1 --expect-output ${text}
+                       ARGS -d ${backend} --oversubscribe ${ARGN})
+endfunction()
+
+set(faces_short --outer 1 --middle 2 --inner 5 --elements 2 --points 4)
+foreach(backend IN LISTS faulty_backends)
+  _app(faces faces 8 ${backend} --variant plain,st-send,st --grid 2x2x2 ${faces_short})
+  _app(faces faces_row 3 ${backend} --variant plain,st --grid 3x1x1 ${faces_short})
+  _app_sees(faces faces_sees_bad_kernel ${backend} kernel_flip:1+ "instead of" --variant plain ${faces_short})
+endforeach()
+foreach(backend IN LISTS real_backends)
+  _app(faces faces 2 ${backend} --variant plain,st-send,st --grid 2x1x1 ${faces_short})
+endforeach()
+
+set(stencil_short --steps 3 --repeat 1 --local 6)
+set(sweep_short --sizes 1,16,4096 --steps 3 --repeat 1)
+foreach(backend IN LISTS faulty_backends)
+  _app(stencil3d stencil3d 4 ${backend} --variant packed,subarray,st ${stencil_short})
+  _app(stencil3d stencil3d_strong 3 ${backend} --variant packed,subarray --global 12 --steps 2 --repeat 1)
+  _app(stencil3d stencil3d_sweep 4 ${backend} --variant packed,st ${sweep_short})
+  _app_sees(stencil3d stencil3d_sees_bad_kernel ${backend} kernel_flip:1+ "instead of" ${stencil_short})
+  _app_sees(stencil3d stencil3d_sweep_sees_bad_kernel ${backend} kernel_flip:1+ "instead of" ${sweep_short})
+endforeach()
+foreach(backend IN LISTS real_backends)
+  _app_compiled(stencil3d stencil3d ${backend} --variant packed,subarray,st ${stencil_short})
+endforeach()
+
+set(square_short --sides 5,16 --steps 3 --repeat 1)
+foreach(backend IN LISTS faulty_backends)
+  _app(stencil2d stencil2d 4 ${backend} --variant packed,subarray,hindexed,st ${square_short})
+  _app_sees(stencil2d stencil2d_sees_bad_kernel ${backend} kernel_flip:1+ "instead of" ${square_short})
+endforeach()
+foreach(backend IN LISTS real_backends)
+  _app_compiled(stencil2d stencil2d ${backend} --variant packed,subarray,hindexed,st ${square_short})
+endforeach()
+
+# Sides that no number of ranks divides; on 3 ranks one of the two transpositions has one rank.
+set(transform_short --size 12x10x9 --repeat 1)
+foreach(backend IN LISTS faulty_backends)
+  _app(fft3d fft3d 4 ${backend} --variant alltoallv,alltoallw,staged ${transform_short})
+  _app(fft3d fft3d_row 3 ${backend} --variant alltoallv,alltoallw --precision float ${transform_short})
+  foreach(variant alltoallv alltoallw)
+    _app_sees(fft3d fft3d_${variant}_sees_bad_kernel ${backend} kernel_flip:1+ "instead of" --variant ${variant} ${transform_short})
+  endforeach()
+  # The transform alone is wrong: the first six kernels only move points.
+  _app_sees(fft3d fft3d_sees_bad_transform ${backend} kernel_flip:7+ "the frequency at" --variant alltoallv ${transform_short})
+endforeach()
+foreach(backend IN LISTS real_backends)
+  _app_compiled(fft3d fft3d ${backend} --variant alltoallv,alltoallw,staged ${transform_short})
+endforeach()
+
+# The papers' figures, in short.
+if(faulty_backends AND TARGET sluice_mpich)
+  list(GET faulty_backends 0 backend)
+  foreach(what faces stencil3d fft3d)
+    add_test(NAME app.figures_${what}
+             COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/figures ${what} --build ${CMAKE_BINARY_DIR} --backend ${backend} --rounds 1
+                     --loops 1x1x2 --elements 2 --steps 4 --sizes 1,4096 --grid 16x12x8 --out ${CMAKE_CURRENT_BINARY_DIR}/figures)
+    set_tests_properties(app.figures_${what} PROPERTIES LABELS apps PROCESSORS 2 TIMEOUT 120)
+  endforeach()
+endif()
+
+# Of the training in parallel, what needs no PyTorch; the rest is only compiled.
+set(training ${CMAKE_CURRENT_SOURCE_DIR}/data_parallel)
+add_test(NAME app.data_parallel_buckets COMMAND ${Python3_EXECUTABLE} -B ${training}/buckets_test.py)
+add_test(NAME app.data_parallel_compiles
+         COMMAND ${Python3_EXECUTABLE} -B -c "import ast, pathlib, sys; [ast.parse(path.read_bytes(), path) for path in pathlib.Path(sys.argv[1]).iterdir() if path.is_file()]" ${training})
+set_tests_properties(app.data_parallel_buckets app.data_parallel_compiles PROPERTIES LABELS apps TIMEOUT 60)

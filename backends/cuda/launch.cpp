@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Kernels into a queue: what they may touch, how many blocks they get, and the launch.
+#include "launch.h"
+
+#include <algorithm>
+#include <iterator>
+
+namespace sluice::backends::cuda {
+
+namespace {
+
+// More blocks for each processor gain nothing (docs/measurements), and take room from the program's own kernels.
+constexpr unsigned kBlocksPerProcessor = 2;
+// What a thread moves at once.
+constexpr uint64_t kThreadBytes = 16;
+
+}  // namespace
+
+// One vector for each thread, until the device is full; each part gets as many blocks as the others.
+unsigned blocks_for(const Kernel &kernel, const Work &work) {
+  const uint64_t n_wanted = work.size_bytes / (kThreadBytes * kBlockThreads) + 1;
+  const uint64_t n_most = std::min(kernel.most_blocks, kernel.n_processors * kBlocksPerProcessor);
+  const uint64_t n_most_each = std::max<uint64_t>(n_most / work.n_parts, 1);
+  return static_cast<unsigned>(work.n_parts * std::min(n_wanted, n_most_each));
+}
+
+// A kernel that touches an address that is none for it takes the context with it, so each is asked for.
+sluice_result_t check_reached_by(int32_t device, const void *address) {
+  unsigned type = 0;
+  unsigned is_managed = 0;
+  int owner = -1;
+  CUdeviceptr begin = 0;
+  CUpointer_attribute attributes[] = {CU_POINTER_ATTRIBUTE_MEMORY_TYPE, CU_POINTER_ATTRIBUTE_IS_MANAGED,
+                                      CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, CU_POINTER_ATTRIBUTE_RANGE_START_ADDR};
+  void *values[] = {&type, &is_managed, &owner, &begin};
+  const auto first = reinterpret_cast<CUdeviceptr>(address);
+  const CUresult native = g_driver.cuPointerGetAttributes(std::size(attributes), attributes, values, first);
+  if (native != CUDA_SUCCESS) return translate("cuPointerGetAttributes", native);
+  if (type == CU_MEMORYTYPE_HOST || is_managed != 0) return SLUICE_SUCCESS;
+  if (type == CU_MEMORYTYPE_DEVICE && (owner == device || is_opened(device, begin))) return SLUICE_SUCCESS;
+  return fail(SLUICE_ERROR_UNSUPPORTED, type == CU_MEMORYTYPE_DEVICE
+                                            ? "kernel: memory of another device of this process"
+                                            : "kernel: host memory that the driver does not know");
+}
+
+sluice_result_t check_reach(const sluice_queue &queue, const void *address) {
+  return check_reached_by(queue.device, address);
+}
+
+sluice_result_t launch(sluice_queue *queue, const KernelText &text, const Work &work, void *task) {
+  sluice_result_t result = SLUICE_SUCCESS;
+  if (queue->kernel_text != &text) {
+    queue->kernel_text = nullptr;
+    result = find_kernel(text, queue->device, &queue->kernel);
+    if (result == SLUICE_SUCCESS) queue->kernel_text = &text;
+  }
+  if (result == SLUICE_SUCCESS) result = tickets_mark(queue);
+  if (result != SLUICE_SUCCESS) return result;
+  queue->has_untracked = true;
+  void *arguments[] = {task};
+  return translate("cuLaunchKernel",
+                   g_driver.cuLaunchKernel(queue->kernel.function, blocks_for(queue->kernel, work), 1, 1, kBlockThreads,
+                                           1, 1, 0, queue->stream, arguments, nullptr));
+}
+
+}  // namespace sluice::backends::cuda

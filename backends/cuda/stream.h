@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A stream of the program's, and what is asked before a command goes into it.
+#pragma once
+
+#include "kernels.h"
+#include "message.hpp"
+#include "module.h"
+
+struct sluice_stream {
+  CUstream stream = nullptr;
+  CUcontext context = nullptr;
+  int32_t device = 0;
+  // The kernel of messages in this context; without a function: there is none.
+  sluice::backends::cuda::Kernel message;
+  // Where kernels trigger and wait: theirs; without a function: there is none.
+  sluice::backends::cuda::Kernel trigger;
+  sluice::backends::cuda::Kernel await;
+  uint64_t n_waits = 0;
+  bool is_alone = false;  // this process on the device, when it was last asked
+};
+
+namespace sluice::backends::cuda {
+
+// Where the device finds a word of memory of host_alloc or host_register; no other memory is taken.
+sluice_result_t address_of_word(const uint64_t *word, CUdeviceptr *address);
+
+// SLUICE_ERROR_UNSUPPORTED and a text where `stream` is being captured into a graph. Its context is current.
+sluice_result_t check_not_captured(const sluice_stream &stream);
+
+// Finds the kernel of messages; where it has to be loaded, and a stream waits, for which the driver would wait, there
+// is none until the next call. The context of `stream` is current.
+void prepare_message(sluice_stream *stream);
+// Enqueues it, in as many blocks as its bytes want, or in one where `is_one_block`. The same.
+sluice_result_t launch_message(const sluice_stream &stream, const kernels::MessageTask &task, bool is_one_block);
+
+// stream_kernels.cpp. The first finds both kernels, in the stream's context, which is current;
+// SLUICE_ERROR_UNSUPPORTED: they cannot be had, or not while a stream waits. The others enqueue them. `address` is
+// where the device finds a word.
+sluice_result_t prepare_signals(sluice_stream *stream);
+sluice_result_t launch_trigger(const sluice_stream &stream, CUdeviceptr address, uint64_t value);
+// Whether the next wait of the stream is a kernel. One thread at a time.
+bool waits_by_kernel(sluice_stream *stream);
+sluice_result_t launch_await(const sluice_stream &stream, CUdeviceptr address, uint64_t least);
+
+}  // namespace sluice::backends::cuda

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The group `channel`: words in memory that processes share, and copies in the program's stream.
+#include <map>
+#include <mutex>
+
+#include "launch.h"
+#include "stream.h"
+#include "waits.h"
+
+namespace sluice::backends::cuda {
+
+namespace {
+
+// The lengths in bytes of what host_register was given, by address.
+std::mutex g_mutex;
+std::map<const void *, size_t> &registered() {
+  static auto *made = new std::map<const void *, size_t>();
+  return *made;
+}
+
+// What the driver makes of an address that is none would come out when the stream is there, and take its context along.
+sluice_result_t check_ends(int32_t device, const void *memory, size_t size_bytes) {
+  const sluice_result_t result = check_reached_by(device, memory);
+  if (result != SLUICE_SUCCESS || size_bytes < 2) return result;
+  return check_reached_by(device, static_cast<const char *>(memory) + size_bytes - 1);
+}
+
+// `enqueue` is called in the stream's context, when both addresses are memory for it.
+template <typename Enqueue>
+sluice_result_t enqueue_copy(sluice_stream *stream, const void *dst, const void *src, size_t size_bytes,
+                             Enqueue enqueue) {
+  if (stream == nullptr) return fail(SLUICE_ERROR_INVALID_ARGUMENT, "the stream is null");
+  const ContextScope scope(stream->context);
+  sluice_result_t result = scope.result();
+  if (result == SLUICE_SUCCESS) result = check_not_captured(*stream);
+  if (result == SLUICE_SUCCESS && size_bytes != 0) result = check_ends(stream->device, dst, size_bytes);
+  if (result == SLUICE_SUCCESS && size_bytes != 0) result = check_ends(stream->device, src, size_bytes);
+  return result == SLUICE_SUCCESS ? enqueue() : result;
+}
+
+}  // namespace
+
+sluice_result_t host_register(int32_t device, void *memory, size_t size_bytes) {
+  run_releases();
+  const sluice_result_t result = in_context_of(device, [&] {
+    sluice_result_t registering = translate(
+        "cuMemHostRegister",
+        g_driver.cuMemHostRegister(memory, size_bytes, CU_MEMHOSTREGISTER_PORTABLE | CU_MEMHOSTREGISTER_DEVICEMAP));
+    if (registering != SLUICE_SUCCESS) return registering;
+    // The contract has the words under the same address, and so has every system that maps host memory at all.
+    CUdeviceptr address = 0;
+    registering = translate("cuMemHostGetDevicePointer", g_driver.cuMemHostGetDevicePointer(&address, memory, 0));
+    if (registering == SLUICE_SUCCESS && address != reinterpret_cast<CUdeviceptr>(memory)) {
+      registering = fail(SLUICE_ERROR_UNSUPPORTED, "this device has host memory under addresses of its own");
+    }
+    if (registering != SLUICE_SUCCESS) g_driver.cuMemHostUnregister(memory);  // the first error is the one to tell
+    return registering;
+  });
+  if (result == SLUICE_SUCCESS) {
+    const std::scoped_lock lock(g_mutex);
+    registered()[memory] = size_bytes;
+  }
+  return result;
+}
+
+// The caller may unmap the pages before they are given back later: the driver holds them itself until then.
+sluice_result_t host_unregister(int32_t device, void *memory) {
+  size_t size_bytes = 0;
+  {
+    const std::scoped_lock lock(g_mutex);
+    const auto found = registered().find(memory);
+    if (found == registered().end()) {
+      return fail(SLUICE_ERROR_INVALID_ARGUMENT, "host_unregister: this memory was not registered here");
+    }
+    size_bytes = found->second;
+    registered().erase(found);
+  }
+  words_gone(memory, size_bytes);
+  return give_back(device, "cuMemHostUnregister", CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED,
+                   [memory] { return g_driver.cuMemHostUnregister(memory); });
+}
+
+sluice_result_t stream_copy(sluice_stream_t *stream, void *dst, const void *src, size_t size_bytes) {
+  return enqueue_copy(stream, dst, src, size_bytes, [&] {
+    if (size_bytes == 0) return SLUICE_SUCCESS;
+    return translate("cuMemcpyAsync",
+                     g_driver.cuMemcpyAsync(reinterpret_cast<CUdeviceptr>(dst), reinterpret_cast<CUdeviceptr>(src),
+                                            size_bytes, stream->stream));
+  });
+}
+
+sluice_result_t stream_take(sluice_stream_t *stream, void *dst, const void *src, size_t most_bytes,
+                            const uint64_t *word) {
+  return enqueue_copy(stream, dst, src, most_bytes, [&]() -> sluice_result_t {
+    CUdeviceptr address = 0;
+    const sluice_result_t result = address_of_word(word, &address);
+    if (result != SLUICE_SUCCESS || most_bytes == 0) return result;
+    if (stream->message.function == nullptr) prepare_message(stream);
+    kernels::MessageTask task = {};
+    task.copy = {static_cast<unsigned char *>(dst), static_cast<const unsigned char *>(src), most_bytes};
+    task.word = reinterpret_cast<const uint64_t *>(address);
+    return launch_message(*stream, task, false);
+  });
+}
+
+}  // namespace sluice::backends::cuda

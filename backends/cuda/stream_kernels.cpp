@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Triggers and waits by kernels of one work-item (SLUICE_CUDA_STREAM_OPERATIONS), as arXiv 2208.04817, section V.F has
+// them beside the driver's operations.
+#include "kernels.h"
+#include "presence.h"
+#include "signal.hpp"
+#include "stream.h"
+
+namespace sluice::backends::cuda {
+namespace {
+
+constexpr KernelText kTrigger =
+#include "trigger.inc"
+    ;
+constexpr KernelText kAwait =
+#include "await.inc"
+    ;
+
+sluice_result_t launch(const sluice_stream &stream, const Kernel &kernel, CUdeviceptr address, uint64_t value) {
+  kernels::SignalTask task = {reinterpret_cast<volatile uint64_t *>(address), value};
+  void *arguments[] = {&task};
+  return translate("cuLaunchKernel",
+                   g_driver.cuLaunchKernel(kernel.function, 1, 1, 1, 1, 1, 1, 0, stream.stream, arguments, nullptr));
+}
+
+}  // namespace
+
+sluice_result_t prepare_signals(sluice_stream *stream) {
+  if (!can_run_kernels(stream->device)) {
+    return fail(SLUICE_ERROR_UNSUPPORTED,
+                "this device or its driver does not run kernels of this module; set "
+                "SLUICE_CUDA_STREAM_OPERATIONS=auto");
+  }
+  const sluice_result_t result = find_kernel(kTrigger, stream->device, &stream->trigger);
+  return result == SLUICE_SUCCESS ? find_kernel(kAwait, stream->device, &stream->await) : result;
+}
+
+// Processes that share a device have it by turns of milliseconds, and a kernel that waits takes the whole of its turn.
+bool waits_by_kernel(sluice_stream *stream) {
+  constexpr uint64_t kWaitsBetweenLooks = 256;
+  if (g_signals != Signals::kAuto) return g_signals == Signals::kKernels;
+  if (stream->await.function == nullptr) return false;
+  if (stream->n_waits++ % kWaitsBetweenLooks == 0) stream->is_alone = is_alone(stream->device);
+  return stream->is_alone;
+}
+
+sluice_result_t launch_trigger(const sluice_stream &stream, CUdeviceptr address, uint64_t value) {
+  return launch(stream, stream.trigger, address, value);
+}
+
+sluice_result_t launch_await(const sluice_stream &stream, CUdeviceptr address, uint64_t least) {
+  return launch(stream, stream.await, address, least);
+}
+
+}  // namespace sluice::backends::cuda

@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The loop-back driver's streams and events.
+#include <atomic>
+#include <mutex>
+#include <thread>
+#include <utility>
+
+#include "loopback.h"
+
+using loopback::current;
+using loopback::state;
+
+// A stream has a worker of its own, which runs what it is given, in order.
+CUstream_st::CUstream_st(CUcontext owner) : context_(owner), worker_([this] { run(); }) {}
+
+CUstream_st::~CUstream_st() {
+  wait(n_enqueued());
+  {
+    const std::scoped_lock lock(mutex_);
+    is_ending_ = true;
+  }
+  changed_.notify_all();
+  worker_.join();
+}
+
+void CUstream_st::run() {
+  std::unique_lock lock(mutex_);
+  while (true) {
+    changed_.wait(lock, [this] { return !waiting_.empty() || is_ending_; });
+    if (waiting_.empty()) return;
+    const std::function<void()> work = std::move(waiting_.front());
+    waiting_.pop_front();
+    changed_.notify_all();
+    lock.unlock();
+    work();
+    lock.lock();
+    ++n_done_;
+    changed_.notify_all();
+  }
+}
+
+uint64_t CUstream_st::enqueue(std::function<void()> work) {
+  std::unique_lock lock(mutex_);
+  if (waiting_.size() >= loopback::kStreamDepth) {
+    ++state().n_held_up;
+    changed_.wait(lock, [this] { return waiting_.size() < loopback::kStreamDepth; });
+    --state().n_held_up;
+  }
+  waiting_.push_back(std::move(work));
+  changed_.notify_all();
+  return ++n_enqueued_;
+}
+
+uint64_t CUstream_st::n_enqueued() {
+  const std::scoped_lock lock(mutex_);
+  return n_enqueued_;
+}
+
+uint64_t CUstream_st::n_done() {
+  const std::scoped_lock lock(mutex_);
+  return n_done_;
+}
+
+void CUstream_st::wait(uint64_t number) {
+  std::unique_lock lock(mutex_);
+  changed_.wait(lock, [&] { return n_done_ >= number; });
+}
+
+void loopback::hold_up() {
+  if (state().n_waits == 0) return;
+  ++state().n_held_up;
+  while (state().n_waits != 0) std::this_thread::yield();
+  --state().n_held_up;
+}
+
+namespace {
+
+bool is_broken() {
+  const std::scoped_lock lock(state().mutex);
+  return state().is_broken;
+}
+
+void *pointer(CUdeviceptr address) {
+  return reinterpret_cast<void *>(address);
+}
+
+}  // namespace
+
+CUresult cuStreamCreate(CUstream *stream, unsigned /*flags*/) {
+  if (current() == nullptr) return CUDA_ERROR_INVALID_CONTEXT;
+  *stream = new CUstream_st(current());
+  return CUDA_SUCCESS;
+}
+
+CUresult cuStreamDestroy(CUstream stream) {
+  delete stream;
+  return CUDA_SUCCESS;
+}
+
+CUresult cuStreamSynchronize(CUstream stream) {
+  // As below: nothing is ever under way there.
+  if (stream == CU_STREAM_LEGACY || stream == CU_STREAM_PER_THREAD) {
+    const std::scoped_lock lock(state().mutex);
+    ++state().n_default_waits;
+    return CUDA_SUCCESS;
+  }
+  stream->wait(stream->n_enqueued());
+  return CUDA_SUCCESS;
+}
+
+CUresult cuStreamQuery(CUstream stream) {
+  // The default streams are never busy: the blocking copies of this driver are.
+  if (stream == CU_STREAM_LEGACY || stream == CU_STREAM_PER_THREAD) return CUDA_SUCCESS;
+  if (is_broken()) return CUDA_ERROR_ILLEGAL_ADDRESS;
+  return stream->n_done() == stream->n_enqueued() ? CUDA_SUCCESS : CUDA_ERROR_NOT_READY;
+}
+
+CUresult cuStreamWriteValue64(CUstream stream, CUdeviceptr address, cuuint64_t value, unsigned /*flags*/) {
+  if (stream->context() != current()) return CUDA_ERROR_INVALID_CONTEXT;
+  ++state().n_word_writes;
+  stream->enqueue([=] {
+    if (is_broken()) return;
+    std::atomic_ref<cuuint64_t>(*static_cast<cuuint64_t *>(pointer(address))).store(value, std::memory_order_release);
+  });
+  return CUDA_SUCCESS;
+}
+
+CUresult cuStreamWaitValue64(CUstream stream, CUdeviceptr address, cuuint64_t value, unsigned flags) {
+  if (stream->context() != current()) return CUDA_ERROR_INVALID_CONTEXT;
+  if (flags != CU_STREAM_WAIT_VALUE_GEQ) return CUDA_ERROR_NOT_SUPPORTED;
+  ++state().n_waits;
+  stream->enqueue([=] {
+    const std::atomic_ref<cuuint64_t> word(*static_cast<cuuint64_t *>(pointer(address)));
+    while (word.load(std::memory_order_acquire) < value && !is_broken()) std::this_thread::yield();
+    --state().n_waits;
+  });
+  return CUDA_SUCCESS;
+}
+
+CUresult cuStreamGetCtx(CUstream stream, CUcontext *context) {
+  *context = stream->context();
+  return CUDA_SUCCESS;
+}
+
+CUresult cuStreamIsCapturing(CUstream stream, CUstreamCaptureStatus *status) {
+  const std::scoped_lock lock(state().mutex);
+  *status = stream == state().captured ? CU_STREAM_CAPTURE_STATUS_ACTIVE : CU_STREAM_CAPTURE_STATUS_NONE;
+  return CUDA_SUCCESS;
+}
+
+CUresult cuStreamBatchMemOp(CUstream stream, unsigned count, CUstreamBatchMemOpParams *writes, unsigned /*flags*/) {
+  if (state().refuses_batches) return CUDA_ERROR_INVALID_VALUE;
+  if (stream->context() != current()) return CUDA_ERROR_INVALID_CONTEXT;
+  ++state().n_batches;
+  for (unsigned i = 0; i < count; ++i) {
+    const auto &one = writes[i].writeValue;
+    const bool is_wide = one.operation == CU_STREAM_MEM_OP_WRITE_VALUE_64;
+    if (one.address % (is_wide ? 8 : 4) != 0) return CUDA_ERROR_INVALID_VALUE;
+    const cuuint64_t value = is_wide ? one.value64 : one.value;
+    stream->enqueue([=, address = one.address] {
+      if (is_broken()) return;
+      const auto narrow = static_cast<cuuint32_t>(value);
+      if (is_wide) __atomic_store_n(static_cast<cuuint64_t *>(pointer(address)), value, __ATOMIC_RELEASE);
+      if (!is_wide) __atomic_store_n(static_cast<cuuint32_t *>(pointer(address)), narrow, __ATOMIC_RELEASE);
+    });
+  }
+  return CUDA_SUCCESS;
+}
+
+CUresult cuEventCreate(CUevent *event, unsigned /*flags*/) {
+  *event = new CUevent_st();
+  return CUDA_SUCCESS;
+}
+
+CUresult cuEventDestroy(CUevent event) {
+  delete event;
+  return CUDA_SUCCESS;
+}
+
+CUresult cuEventRecord(CUevent event, CUstream stream) {
+  event->stream = stream;
+  event->number = stream->n_enqueued();
+  return CUDA_SUCCESS;
+}
+
+CUresult cuEventQuery(CUevent event) {
+  const bool is_done = event->stream == nullptr || event->stream->n_done() >= event->number;
+  return is_done ? CUDA_SUCCESS : CUDA_ERROR_NOT_READY;
+}
+
+CUresult cuEventSynchronize(CUevent event) {
+  if (event->stream != nullptr) event->stream->wait(event->number);
+  return CUDA_SUCCESS;
+}

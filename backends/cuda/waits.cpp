@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Owns the list of waits that streams of the program's were given, and what is given back after them.
+#include "waits.h"
+
+#include <algorithm>
+#include <atomic>
+#include <mutex>
+#include <shared_mutex>
+#include <utility>
+#include <vector>
+
+namespace sluice::backends::cuda {
+
+namespace {
+
+struct Wait {
+  const uint64_t *word;
+  uint64_t least;
+};
+
+// Never destroyed: memory may be given back while the process exits.
+struct All {
+  std::mutex mutex;
+  std::vector<Wait> waits;
+  std::vector<std::function<void()>> releases;
+};
+
+All &all() {
+  static auto *made = new All();
+  return *made;
+}
+
+// So that nobody takes the lock as long as no queue is used.
+std::atomic<bool> g_has_waits{false};
+std::atomic<bool> g_has_releases{false};
+
+// Shared by whoever makes or frees something, whole for whoever adds a wait.
+std::shared_mutex &quiet_mutex() {
+  static auto *made = new std::shared_mutex();
+  return *made;
+}
+thread_local unsigned t_quiet_depth = 0;  // only the outermost of a thread locks
+
+// With the lock. A word only ever grows, so a wait whose value is there is no wait any more.
+bool is_any_left() {
+  std::erase_if(all().waits,
+                [](const Wait &wait) { return __atomic_load_n(wait.word, __ATOMIC_ACQUIRE) >= wait.least; });
+  g_has_waits.store(!all().waits.empty(), std::memory_order_release);
+  return !all().waits.empty();
+}
+
+}  // namespace
+
+void wait_enqueued(const uint64_t *word, uint64_t least) {
+  const std::scoped_lock quiet(quiet_mutex());
+  const std::scoped_lock lock(all().mutex);
+  const auto same =
+      std::find_if(all().waits.begin(), all().waits.end(), [&](const Wait &wait) { return wait.word == word; });
+  if (same != all().waits.end()) {
+    same->least = least;  // words only grow, but for one that is used anew from 0
+  } else {
+    all().waits.push_back({word, least});
+  }
+  g_has_waits.store(true, std::memory_order_release);
+}
+
+bool is_waiting() {
+  if (g_caution == Caution::kNone || !g_has_waits.load(std::memory_order_acquire)) return false;
+  const std::scoped_lock lock(all().mutex);
+  return is_any_left();
+}
+
+Quiet::Quiet() {
+  if (t_quiet_depth++ == 0) quiet_mutex().lock_shared();
+  is_kept_ = !is_waiting();
+}
+
+Quiet::~Quiet() {
+  if (--t_quiet_depth == 0) quiet_mutex().unlock_shared();
+}
+
+void words_gone(const void *begin, size_t size_bytes) {
+  if (!g_has_waits.load(std::memory_order_acquire)) return;
+  const auto first = reinterpret_cast<uintptr_t>(begin);
+  const std::scoped_lock lock(all().mutex);
+  std::erase_if(all().waits,
+                [&](const Wait &wait) { return reinterpret_cast<uintptr_t>(wait.word) - first < size_bytes; });
+}
+
+void release_later(std::function<void()> release) {
+  {
+    const std::scoped_lock lock(all().mutex);
+    all().releases.push_back(std::move(release));
+    g_has_releases.store(true, std::memory_order_release);
+  }
+  run_releases();
+}
+
+void run_releases() {
+  if (!g_has_releases.load(std::memory_order_acquire)) return;
+  const Quiet quiet;
+  if (!quiet.is_kept()) return;
+  std::vector<std::function<void()>> due;
+  {
+    const std::scoped_lock lock(all().mutex);
+    due.swap(all().releases);
+    g_has_releases.store(false, std::memory_order_release);
+  }
+  for (const auto &release : due) release();
+}
+
+namespace {
+
+sluice_result_t give_back_now(int32_t device, const char *name, CUresult when_gone,
+                              const std::function<CUresult()> &call) {
+  CUcontext context = nullptr;
+  bool is_retained = false;
+  if (find_context(device, &context, &is_retained) != SLUICE_SUCCESS) return SLUICE_SUCCESS;
+  sluice_result_t result = SLUICE_SUCCESS;
+  {
+    const ContextScope scope(context);
+    const CUresult native = scope.result() == SLUICE_SUCCESS ? call() : CUDA_ERROR_INVALID_CONTEXT;
+    const bool is_gone = native == CUDA_ERROR_DEINITIALIZED || native == CUDA_ERROR_CONTEXT_IS_DESTROYED ||
+                         native == CUDA_ERROR_INVALID_CONTEXT || native == when_gone;
+    result = is_gone ? SLUICE_SUCCESS : translate(name, native);
+  }
+  release_context(device, is_retained);
+  return result;
+}
+
+}  // namespace
+
+sluice_result_t give_back(int32_t device, const char *name, CUresult when_gone, std::function<CUresult()> call) {
+  {
+    const Quiet quiet;
+    if (quiet.is_kept()) return give_back_now(device, name, when_gone, call);
+  }
+  release_later([device, name, when_gone, call = std::move(call)] {
+    if (give_back_now(device, name, when_gone, call) != SLUICE_SUCCESS) log_line(1, error_text());
+  });
+  return SLUICE_SUCCESS;
+}
+
+}  // namespace sluice::backends::cuda

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The program's streams, which are queues of the runtime: an emu_queue_t *. A sluice_stream_t is that queue itself.
+#include "module.h"
+
+namespace sluice::backends::emu {
+namespace {
+
+emu_queue_t *native_of(sluice_stream_t *stream) {
+  return reinterpret_cast<emu_queue_t *>(stream);
+}
+
+}  // namespace
+
+int32_t stream_query(const void *native) {
+  int32_t device = 0;
+  return native != nullptr && emu_queue_device(static_cast<const emu_queue_t *>(native), &device) == EMU_SUCCESS ? 1
+                                                                                                                 : -1;
+}
+
+sluice_result_t stream_open(void *native, sluice_stream_t **stream, int32_t *device) {
+  if (stream == nullptr || device == nullptr) return fail(SLUICE_ERROR_INVALID_ARGUMENT, "stream_open: null pointer");
+  const sluice_result_t result = translate(emu_queue_device(static_cast<emu_queue_t *>(native), device));
+  if (result == SLUICE_SUCCESS) *stream = static_cast<sluice_stream_t *>(native);
+  return result;
+}
+
+sluice_result_t stream_close(sluice_stream_t *stream) {
+  return stream != nullptr ? SLUICE_SUCCESS : fail(SLUICE_ERROR_INVALID_ARGUMENT, "stream_close: null pointer");
+}
+
+sluice_result_t stream_write(sluice_stream_t *stream, uint64_t *word, uint64_t value) {
+  return translate(emu_queue_write64(native_of(stream), word, value));
+}
+
+sluice_result_t stream_wait(sluice_stream_t *stream, const uint64_t *word, uint64_t least) {
+  return translate(emu_queue_wait64(native_of(stream), word, least));
+}
+
+// The runtime has one list for all devices.
+sluice_result_t host_register(int32_t device, void *memory, size_t size_bytes) {
+  const DeviceScope scope(device);
+  return scope.result() == SLUICE_SUCCESS ? translate(emu_host_register(memory, size_bytes)) : scope.result();
+}
+
+sluice_result_t host_unregister(int32_t device, void *memory) {
+  const DeviceScope scope(device);
+  return scope.result() == SLUICE_SUCCESS ? translate(emu_host_unregister(memory)) : scope.result();
+}
+
+sluice_result_t stream_copy(sluice_stream_t *stream, void *dst, const void *src, size_t size_bytes) {
+  return translate(emu_memcpy_async(native_of(stream), dst, src, size_bytes));
+}
+
+sluice_result_t stream_take(sluice_stream_t *stream, void *dst, const void *src, size_t most_bytes,
+                            const uint64_t *word) {
+  return translate(emu_queue_take(native_of(stream), dst, src, most_bytes, word));
+}
+
+sluice_result_t program_stream_create(void **native) {
+  emu_queue_t *made = nullptr;
+  const sluice_result_t result = translate(emu_queue_create(&made));
+  if (result == SLUICE_SUCCESS) *native = made;
+  return result;
+}
+
+sluice_result_t program_stream_destroy(void *native) {
+  return translate(emu_queue_destroy(static_cast<emu_queue_t *>(native)));
+}
+
+sluice_result_t program_stream_copy(void *native, void *dst, const void *src, size_t size_bytes) {
+  return translate(emu_memcpy_async(static_cast<emu_queue_t *>(native), dst, src, size_bytes));
+}
+
+sluice_result_t program_stream_synchronize(void *native) {
+  return translate(emu_queue_synchronize(static_cast<emu_queue_t *>(native)));
+}
+
+}  // namespace sluice::backends::emu

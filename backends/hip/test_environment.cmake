@@ -1,0 +1,14 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# Without a device of this vendor the suite runs on the loop-back runtime (tests/), which acts on host memory: that
+# examines the module's logic, not a GPU.
+if(NOT EXISTS /dev/kfd)
+  list(APPEND SLUICE_TEST_ENVIRONMENT "LD_LIBRARY_PATH=${CMAKE_BINARY_DIR}/backends/hip/loopback")
+  set(SLUICE_TEST_STANDS_IN ON)
+  # The loop-back of another vendor has shown the same of the library; here it is the module that is examined.
+  set(SLUICE_TEST_FEW ON)
+endif()
+# Queues on its streams, which are off by default.
+list(APPEND SLUICE_TEST_ENVIRONMENT SLUICE_HIP_STREAMS=on)
+# The words that it answers, for the test of capabilities.
+set(SLUICE_TEST_SUPPORT_WORDS hip rocm)
+set(SLUICE_TEST_MEMORY_KIND_WORDS rocm rocm:host rocm:device rocm:managed)

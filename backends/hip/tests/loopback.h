@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A HIP runtime that acts on host memory: as much of it as the module uses, with two devices, one address space and
+// streams that work in their own threads. It examines the module's logic where there is no GPU.
+#pragma once
+
+#include <hip/hip_runtime_api.h>
+
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <mutex>
+#include <thread>
+
+// A worker that runs what it is given, in order.
+struct ihipStream_t {
+ public:
+  explicit ihipStream_t(int device);
+  ~ihipStream_t();
+  ihipStream_t(const ihipStream_t &) = delete;
+  ihipStream_t &operator=(const ihipStream_t &) = delete;
+
+  int device() const { return device_; }
+  // Returns the number of the work, which is done when n_done() has reached it.
+  uint64_t enqueue(std::function<void()> work);
+  uint64_t n_enqueued();
+  uint64_t n_done();
+  void wait(uint64_t number);
+
+ private:
+  void run();
+
+  int device_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::deque<std::function<void()>> waiting_;
+  uint64_t n_enqueued_ = 0;
+  uint64_t n_done_ = 0;
+  bool is_closing_ = false;
+  std::thread worker_;
+};
+
+struct ihipEvent_t {
+  hipStream_t stream = nullptr;
+  uint64_t number = 0;
+};
+
+namespace loopback {
+
+inline constexpr int kDevices = 2;
+
+enum class Kind { kDevice, kManaged, kHost, kRegistered, kOpened };
+
+struct Block {
+  size_t size_bytes;
+  Kind kind;
+  int device;
+  uint32_t id;
+  int file = -1;  // behind device memory, which other processes may open
+};
+
+// All that the "runtime" knows. One lock for all of it.
+struct State {
+  std::mutex mutex;
+  bool is_broken = false;  // a kernel touched what is not there: nothing works any more
+  std::map<char *, Block> blocks;
+  uint32_t last_id = 0;
+};
+
+State &state();
+// The thread's current device.
+int &current();
+// The block that holds an address, or null; the lock is held.
+const Block *find_block(const void *address, char **begin = nullptr);
+hipError_t add_block(size_t size_bytes, Kind kind, void **memory);
+// Forgets the block that begins at `address` and is of that kind, and unmaps what is not the program's own.
+hipError_t drop_block(void *address, Kind kind);
+// Whether `size_bytes` from `address` on are in one block, or in memory that the runtime does not know.
+bool is_inside(const void *address, size_t size_bytes);
+bool is_broken();
+
+}  // namespace loopback

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What every backend does with copies for a kernel before its own runtime sees them: the numbers are checked, and the
+// contract's list becomes the kernel's.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <string>
+
+#include "copy.hpp"
+#include "outcome.h"
+#include "sluice/backend.h"
+
+namespace sluice::backends {
+
+static_assert(kernels::kMaxCopies == SLUICE_KERNEL_MAX_COPIES);
+
+// Fills *task with the copies that have bytes. SLUICE_ERROR_INVALID_ARGUMENT for too many and for null pointers.
+inline Outcome make_copy_task(const sluice_copy_t *copies, size_t n_copies, kernels::CopyTask *task) {
+  *task = {};
+  if (n_copies > kernels::kMaxCopies) {
+    return {SLUICE_ERROR_INVALID_ARGUMENT, std::to_string(n_copies) + " copies for one kernel, which makes at most " +
+                                               std::to_string(kernels::kMaxCopies)};
+  }
+  if (copies == nullptr && n_copies > 0) return {SLUICE_ERROR_INVALID_ARGUMENT, "copies by a kernel: null pointer"};
+  for (size_t k = 0; k < n_copies; ++k) {
+    if (copies[k].size_bytes == 0) continue;
+    if (copies[k].dst == nullptr || copies[k].src == nullptr) {
+      return {SLUICE_ERROR_INVALID_ARGUMENT, "copies by a kernel: null pointer"};
+    }
+    task->copies[task->n_copies++] = {static_cast<unsigned char *>(copies[k].dst),
+                                      static_cast<const unsigned char *>(copies[k].src), copies[k].size_bytes};
+  }
+  return {};
+}
+
+// Bytes of the longest, which says how many items are of use.
+inline uint64_t longest_bytes(const kernels::CopyTask &task) {
+  uint64_t longest = 0;
+  for (uint64_t k = 0; k < task.n_copies; ++k) longest = std::max(longest, task.copies[k].size_bytes);
+  return longest;
+}
+
+}  // namespace sluice::backends

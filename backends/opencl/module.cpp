@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The table of this memory module, and its errors.
+#include "module.h"
+
+#include "allocations.h"
+
+namespace sluice::backends::opencl {
+namespace {
+
+constexpr size_t kMaxText = 1000;
+thread_local char t_last_error[kMaxText + 1] = "";
+
+sluice_result_t init(const sluice_host_services_t * /*services*/) {
+  return open_runtime();
+}
+
+void fini() {}
+
+const char *last_error() {
+  return t_last_error;
+}
+
+sluice_backend_t make_table() {
+  sluice_backend_t table{};  // what a program needs, and no more
+  table.api_version = SLUICE_BACKEND_API_VERSION;
+  table.struct_size = sizeof(sluice_backend_t);
+  table.name = "opencl";
+  table.init = init;
+  table.fini = fini;
+  table.last_error = last_error;
+  table.device_count = device_count;
+  table.device_info = device_info;
+  table.device_traits = device_traits;
+  table.query_pointer = query_pointer;
+  table.host_alloc = host_alloc;
+  table.host_free = host_free;
+  table.queue_create = queue_create;
+  table.queue_destroy = queue_destroy;
+  table.enqueue_copies = enqueue_copies;
+  table.enqueue_ticket = enqueue_ticket;
+  table.wait_ticket = wait_ticket;
+  table.program_set_device = select_device;
+  table.program_alloc = program_alloc;
+  table.program_free = release;
+  table.program_copy = program_copy;
+  table.program_synchronize = program_synchronize;
+  return table;
+}
+
+}  // namespace
+
+sluice_result_t fail(sluice_result_t result, const std::string &text) {
+  t_last_error[text.copy(t_last_error, kMaxText)] = '\0';
+  return result;
+}
+
+sluice_result_t translate(const char *call, cl_int native) {
+  if (native == CL_SUCCESS) return SLUICE_SUCCESS;
+  const std::string text = std::string(call) + ": OpenCL error " + std::to_string(native);
+  switch (native) {
+    case CL_MEM_OBJECT_ALLOCATION_FAILURE:
+    case CL_OUT_OF_RESOURCES:
+    case CL_OUT_OF_HOST_MEMORY:
+    case CL_INVALID_BUFFER_SIZE:
+      return fail(SLUICE_ERROR_OUT_OF_MEMORY, text);
+    case CL_INVALID_VALUE:
+      return fail(SLUICE_ERROR_INVALID_ARGUMENT, text);
+    default:
+      return fail(SLUICE_ERROR_NATIVE, text);
+  }
+}
+
+}  // namespace sluice::backends::opencl
+
+extern "C" __attribute__((visibility("default"))) const sluice_backend_t *sluice_backend_table() {
+  static const sluice_backend_t table = sluice::backends::opencl::make_table();
+  return &table;
+}

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Copies by a kernel of the runtime.
+#include "../kernel_copies.h"
+
+#include <optional>
+#include <vector>
+
+#include "launch.h"
+#include "queue.h"
+#include "reduce_kernels.h"
+
+namespace sluice::backends::sycl {
+
+sluice_result_t enqueue_kernel_copies(sluice_queue_t *queue, const sluice_copy_t *copies, size_t n_copies) {
+  kernels::CopyTask task;
+  const Outcome made = make_copy_task(copies, n_copies, &task);
+  if (!made.is_success()) return fail(made.result, made.text);
+  if (task.n_copies == 0) return SLUICE_SUCCESS;
+  std::vector<const void *> addresses;
+  for (uint64_t k = 0; k < task.n_copies; ++k) {
+    addresses.push_back(task.copies[k].dst);
+    addresses.push_back(task.copies[k].src);
+  }
+  std::optional<::sycl::kernel> kernel;
+  const sluice_result_t ready = guarded("kernel", [&] {
+    const sluice_result_t reached = check_reach(device_of(queue), addresses);
+    if (reached != SLUICE_SUCCESS) return reached;
+    if (!can_compile(device_of(queue)))
+      return fail(SLUICE_ERROR_UNSUPPORTED, "no kernels can be compiled for the device");
+    return find_copies_kernel(context_for(queue, addresses), device_of(queue), &kernel);
+  });
+  if (ready != SLUICE_SUCCESS) return ready;
+  return enqueue_command(queue, addresses, [&](::sycl::queue *native) {
+    return native->submit([&](::sycl::handler &handler) {
+      set_task(&handler, task);
+      handler.parallel_for(range_for(device_of(queue), task.n_copies, longest_bytes(task)), *kernel);
+    });
+  });
+}
+
+}  // namespace sluice::backends::sycl

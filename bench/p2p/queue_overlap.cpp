@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// queue_overlap: how much of an exchange between commands of a stream hides behind what the host computes meanwhile,
+// started by the host (plain) and by the stream (MPIX_Queue). Overlap as OSU defines it for non-blocking collectives.
+#include <mpi.h>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cstdint>
+#include <numeric>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "bench/catalogue.hpp"
+#include "bench/measure/chosen_loop.hpp"
+#include "bench/measure/host_work.hpp"
+#include "bench/measure/statistics.hpp"
+#include "bench/memory/buffer.hpp"
+#include "bench/mpi/rank_samples.hpp"
+#include "bench/p2p/queue_parts.hpp"
+#include "bench/report/failure_text.hpp"
+#include "bench/session.hpp"
+
+namespace sluice::bench {
+namespace {
+
+// Both ranks send and receive: stream command, exchange, stream command. Of one size.
+class TwoWay : QueueExchange {
+ public:
+  TwoWay(Session &session, const QueueFunctions &calls, std::uint64_t size) : QueueExchange(session, calls, size) {}
+
+  // compute(): between the start of the exchange and the wait for its end. The host comes to MPI when the stream has
+  // made the data, and to the stream again when the exchange is complete.
+  template <typename Compute>
+  void plain(Compute compute) {
+    std::array<MPI_Request, 2> requests;
+    stream_.copy(sent_, source_);
+    stream_.synchronize();
+    check_mpi(MPI_Irecv(received_.data(), count(), MPI_BYTE, peer(), kQueueTag, MPI_COMM_WORLD, &requests[0]),
+              "MPI_Irecv");
+    check_mpi(MPI_Isend(sent_.data(), count(), MPI_BYTE, peer(), kQueueTag, MPI_COMM_WORLD, &requests[1]), "MPI_Isend");
+    compute();
+    complete(requests);
+    stream_.copy(result_, received_);
+    stream_.synchronize();
+  }
+  template <typename Compute>
+  void triggered(Compute compute) {
+    stream_.copy(sent_, source_);
+    const std::array<MPI_Request, 2> requests = {queue_.enqueue_recv(received_, peer()),
+                                                 queue_.enqueue_send(sent_, peer())};
+    queue_.enqueue_start();
+    queue_.enqueue_wait();
+    stream_.copy(result_, received_);
+    compute();
+    stream_.synchronize();
+    complete(requests);
+  }
+
+  void prepare(std::uint64_t iteration) { fill(rank_, iteration); }
+  std::string verify(std::uint64_t iteration) const { return find_error(result_, peer(), iteration); }
+};
+
+template <typename Compute>
+void run_way(TwoWay &test, bool is_queue, Compute compute) {
+  if (is_queue) {
+    test.triggered(compute);
+  } else {
+    test.plain(compute);
+  }
+}
+constexpr std::array kNames = {"plain", "queue"};
+
+// Each way is checked before either is timed, once with work and once without. Collective.
+std::string check(Session &session, TwoWay &test, HostWork &work, std::uint64_t size, std::uint64_t n_iterations) {
+  std::string failure;
+  const std::uint64_t amount = work.amount_of(20);
+  for (std::size_t way = 0; way < kNames.size(); ++way) {
+    for (std::uint64_t iteration = 0; iteration < n_iterations; ++iteration) {
+      test.prepare(iteration);
+      session.world().barrier();
+      run_way(test, way == 1, [&] {
+        if (iteration % 2 == 1) work.run(amount);
+      });
+      if (failure.empty()) failure = text_with_iteration(size, iteration, test.verify(iteration), kNames[way]);
+    }
+  }
+  return session.world().first_error(failure);
+}
+
+double mean(const std::vector<double> &values) {
+  return values.empty() ? 0 : std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
+}
+
+struct Times {
+  std::vector<double> whole_us;  // each the larger of the two ranks'
+  double compute_us = 0;
+};
+
+Times time(Session &session, const Loop &loop, TwoWay &test, bool is_queue, HostWork &work, double work_us) {
+  using Clock = std::chrono::steady_clock;
+  const auto us_since = [](Clock::time_point begin) {
+    return std::chrono::duration<double, std::micro>(Clock::now() - begin).count();
+  };
+  const std::uint64_t amount = work_us > 0 ? work.amount_of(work_us) : 0;
+  std::vector<double> whole;
+  std::vector<double> computed;
+  for (std::uint64_t i = 0; i < loop.warmup + loop.iterations; ++i) {
+    session.world().barrier();
+    double compute_us = 0;
+    const Clock::time_point begin = Clock::now();
+    run_way(test, is_queue, [&] {
+      if (amount == 0) return;
+      const Clock::time_point computing = Clock::now();
+      work.run(amount);
+      compute_us = us_since(computing);
+    });
+    const double whole_us = us_since(begin);
+    if (i < loop.warmup) continue;
+    whole.push_back(whole_us);
+    computed.push_back(compute_us);
+  }
+  Times times{largest_of_ranks(std::move(whole), true), 0};
+  times.compute_us = mean(largest_of_ranks(std::move(computed), true));
+  return times;
+}
+
+// The exchange alone, and with as much work as that takes; the figures are those with work.
+Row measure(Session &session, TwoWay &test, HostWork &work, const Loop &loop) {
+  const Options &options = session.options();
+  Row row;
+  for (const char *name : kNames) row.series.push_back({name, {}});
+  for (std::uint64_t block = 0; block < options.repeat; ++block) {
+    row.extras.clear();
+    for (std::size_t way = 0; way < kNames.size(); ++way) {
+      const Times alone = time(session, loop, test, way == 1, work, 0);
+      Times with = time(session, loop, test, way == 1, work, spread_of(alone.whole_us).median);
+      const double pure_us = mean(alone.whole_us);
+      const double exposed = pure_us > 0 ? (mean(with.whole_us) - with.compute_us) / pure_us : 1;
+      row.extras.insert(row.extras.end(), {pure_us, std::clamp(100 * (1 - exposed), 0.0, 100.0)});
+      row.series[way].blocks.push_back(summarise(std::move(with.whole_us), options.percentiles));
+    }
+  }
+  return row;
+}
+
+void run_overlap(Session &session) {
+  const Options &options = session.options();
+  const QueueFunctions calls;
+  HostWork work;
+  session.add_note(
+      "both ranks: stream command, exchange, stream command, while the host computes for as long as it takes alone");
+  session.begin({{kNames.begin(), kNames.end()},
+                 {{"plain_pure_us", "Plain alone(us)"},
+                  {"plain_overlap_percent", "Overlap(%)"},
+                  {"queue_pure_us", "Queue alone(us)"},
+                  {"queue_overlap_percent", "Overlap(%)"}}});
+  constexpr std::uint64_t kLargeMessage = 8192;
+  for (const std::uint64_t size : options.sizes) {
+    TwoWay test(session, calls, size);
+    const Loop usual =
+        size > kLargeMessage ? Loop{.warmup = 10, .iterations = 100} : Loop{.warmup = 50, .iterations = 500};
+    const Loop loop = chosen_loop(options, usual);
+    const std::uint64_t n_checked = checked_iterations(options.check, loop.iterations);
+    session.begin_routes();
+    std::string failure = check(session, test, work, size, n_checked);
+    std::vector<RankRoute> routes = session.end_routes();
+    Row row = failure.empty() ? measure(session, test, work, loop) : Row();
+    row.size_bytes = size;
+    row.check.n_iterations = n_checked;
+    row.check.failure = std::move(failure);
+    row.routes = std::move(routes);
+    session.add(std::move(row));
+  }
+}
+
+const Registration overlap_of_queues(
+    {.name = "queue_overlap",
+     .title = "an exchange between stream commands while the host computes: started by the "
+              "host, and by MPIX_Queue",
+     .has_sizes = true,
+     .min_size = 1,
+     .default_range = "1:1M",
+     .has_placement = false,
+     .needs_device = true,
+     .needs_threads = true,
+     .run = run_overlap});
+
+}  // namespace
+}  // namespace sluice::bench

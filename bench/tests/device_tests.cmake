@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# Real device memory: every test on each backend of the build, at two sizes, checked on the device where it can; the memory
+# modules. Included by CMakeLists.txt, whose variables it uses.
+_sluice_test_backends(backends all)
+_sluice_test_backends(always_there faulty)
+set(two_sizes --sizes 8,8200 ${brief} -W 4)
+# The long ones run under one MPI of each kind of handle.
+set(two MPIS ${first_mpi} ompi4)
+
+# _bench_device(<name> <ranks> <mpis> <backend> <labels> <tests> <argument> ...), with Sluice below.
+function(_bench_device name n_ranks mpis backend labels tests)
+  list(JOIN tests "," names)
+  sluice_add_rank_test(sluice-bench NAME bench.device_${name} MPIS ${mpis} RANKS ${n_ranks} BACKENDS ${backend}
+                       NO_BACKEND_ARGUMENT LABELS bench ${labels}
+                       ARGS ${names} -d ${backend} --oversubscribe ${ARGN})
+endfunction()
+
+foreach(backend IN LISTS backends)
+  set(on BACKENDS ${backend} NO_BACKEND_ARGUMENT LABELS bench)
+  set(device ARGS -d ${backend} --oversubscribe --sizes 1,8193,1M ${short})
+  sluice_add_rank_test(sluice-bench NAME bench.device_naive MPIS ${first_mpi} ompi4 ${on} NO_SLUICE ${device} latency --naive)
+  sluice_add_rank_test(sluice-bench NAME bench.device_memcpy MPIS ${first_mpi} RANKS 1 ${on} NO_SLUICE ${device} memcpy)
+  sluice_add_rank_test(sluice-bench NAME bench.device_reduce MPIS ${first_mpi} RANKS 1 ${on} NO_SLUICE
+                       ARGS -d ${backend} --sizes 4,8196,1M ${short} device_reduce)
+  # Windows over memory that the host reaches too: over an MPI that takes no device memory.
+  list(JOIN accesses "," names)
+  list(JOIN atomics "," atomic_names)
+  sluice_add_rank_test(sluice-bench NAME bench.device_windows MPIS ${first_mpi} ${on} NO_SLUICE
+                       ARGS ${names} -d ${backend} --oversubscribe ${two_sizes} M:M,P:P)
+  sluice_add_rank_test(sluice-bench NAME bench.device_atomics MPIS ${first_mpi} ${on} NO_SLUICE
+                       ARGS ${atomic_names} -d ${backend} --oversubscribe ${brief} -w dynamic M:M,P:P)
+  # The device computes while ranks communicate, with what its module has for that.
+  sluice_add_rank_test(sluice-bench NAME bench.device_computes MPIS ${first_mpi} ${on} NO_SLUICE
+                       LAUNCH --expect-output "Dev.Overlap(%)"
+                       ARGS iallreduce -d ${backend} --oversubscribe M M --compute each --sizes 8200 ${brief})
+  if(SLUICE_FLAVOURS)
+    # Every kind of memory on either side, in one launch.
+    sluice_add_rank_test(sluice-bench NAME bench.device_latency ${on} ${device} latency D:D,H:D,D:H,M:D,P:D)
+    sluice_add_rank_test(sluice-bench NAME bench.device_bandwidth ${two} ${on} ${device} bw,bibw -b multiple)
+    sluice_add_rank_test(sluice-bench NAME bench.device_compare ${two} ${on} ${device} latency --compare-naive)
+    # Every test; where something stands in for the device, in the full set.
+    set(label "")
+    sluice_test_stands_in(is_stand_in ${backend})
+    if(is_stand_in)
+      set(label full)
+    endif()
+    _bench_device(pairs 2 ${first_mpi} ${backend} "${label}" "${pair_tests}" ${two_sizes})
+    _bench_device(groups 4 ${first_mpi} ${backend} "${label}" "${group_tests}" ${two_sizes})
+    _bench_device(blocking 3 ${first_mpi} ${backend} "${label}" "${blocking}" ${two_sizes})
+    _bench_device(nonblocking 3 ${first_mpi} ${backend} "${label}" "${nonblocking}" ${two_sizes})
+    _bench_device(persistent 3 ${first_mpi} ${backend} "${label}" "${persistent_but_roots}" ${two_sizes})
+  endif()
+endforeach()
+
+# Windows in device memory: the program's side, on the stub; and one clear line where nobody takes them.
+foreach(window create dynamic)
+  _bench_list(stub_windows_${window} 2 ${first_mpi} "" "${accesses}" ${stub} --force -w ${window} ${two_sizes} D:D,H:D,D:H,M:P)
+  _bench_list(stub_atomics_${window} 2 ${first_mpi} "" "${atomics}" ${stub} --force -w ${window} ${brief} D:D,H:D,D:H,M:P)
+endforeach()
+if(SLUICE_FLAVOURS AND always_there)
+  list(GET always_there 0 backend)
+  sluice_add_rank_test(sluice-bench NAME bench.window_through_sluice MPIS ${first_mpi} BACKENDS ${backend} NO_BACKEND_ARGUMENT LABELS bench
+                       LAUNCH --expect-exit 1 --expect-output "Sluice hands windows on to the MPI below it"
+                       ARGS put_latency -d ${backend})
+endif()
+
+# The memory modules, at two sizes: by hand, and where the host reaches the memory, directly.
+get_property(memory_modules GLOBAL PROPERTY SLUICE_MEMORY_MODULES)
+foreach(module IN LISTS memory_modules)
+  set(on MPIS ${first_mpi} BACKENDS ${module} NO_BACKEND_ARGUMENT NO_SLUICE LABELS bench)
+  set(words -d ${module} --oversubscribe --sizes 8,8200 ${brief} -W 4)
+  include(${CMAKE_SOURCE_DIR}/backends/${module}/test_environment.cmake OPTIONAL)
+  sluice_add_rank_test(sluice-bench NAME bench.memory_by_hand ${on} ARGS latency,bw,allreduce ${words} --naive D:D,D:H)
+  sluice_add_rank_test(sluice-bench NAME bench.memory_copies RANKS 1 ${on} ARGS memcpy ${words})
+  if(SLUICE_TEST_HOST_REACHES)
+    sluice_add_rank_test(sluice-bench NAME bench.memory_direct ${on} ARGS latency,bw,allreduce,put_latency ${words} ${SLUICE_TEST_HOST_REACHES})
+  endif()
+  unset(SLUICE_TEST_HOST_REACHES)
+endforeach()
+
+# Queues where the runtime itself holds its streams back; the others follow below.
+_sluice_test_backends(real real)
+foreach(backend IN LISTS real)
+  sluice_add_rank_test(sluice-bench NAME bench.device_queues MPIS ${first_mpi} BACKENDS ${backend} NO_BACKEND_ARGUMENT
+                       NO_SANITIZER LABELS bench queue
+                       ARGS queue_latency -d ${backend} --oversubscribe --sizes 1,8193 -i 5 -x 1)
+endforeach()
+
+# A backend whose runtime is not on this machine, or that lacks a kernel: the line says what is missing.
+foreach(backend IN LISTS backends memory_modules)
+  get_property(all_tests DIRECTORY PROPERTY TESTS)
+  list(FILTER all_tests INCLUDE REGEX "^bench\\.(device|memory)_.*\\.${backend}\\.")
+  set_property(TEST ${all_tests} PROPERTY SKIP_REGULAR_EXPRESSION "is not usable here;has no kernel that computes")
+endforeach()
+
+# Stream-triggered queues beside the host in between; and one clear line where nobody has them. Waits that do not wait must be
+# seen.
+foreach(backend IN LISTS always_there)
+  set(queues MPIS ${first_mpi} BACKENDS ${backend} NO_BACKEND_ARGUMENT NO_SANITIZER)
+  sluice_add_rank_test(sluice-bench NAME bench.queues ${queues} LABELS bench queue
+                       ARGS queue_latency -d ${backend} --sizes 1,8193,65536 -i 10 -x 2)
+  sluice_add_rank_test(sluice-bench NAME bench.queue_overlap ${queues} LABELS bench queue
+                       ARGS queue_overlap -d ${backend} --sizes 1,8193 -i 6 -x 1)
+  sluice_add_rank_test(sluice-bench NAME bench.queue_calls ${queues} LABELS bench queue
+                       ARGS queue_enqueue -d ${backend} -i 10 -x 2)
+  sluice_add_rank_test(sluice-bench NAME bench.queues_see_early_waits ${queues} LABELS bench queue fault FAULT early:1+
+                       LAUNCH --expect-exit 1 --expect-output "(queue)" ARGS queue_latency -d ${backend} --sizes 8193 -i 4 -x 0)
+  sluice_add_rank_test(sluice-bench NAME bench.queue_overlap_sees_early_waits ${queues} LABELS bench queue fault FAULT early:1+
+                       LAUNCH --expect-exit 1 --expect-output "(queue)" ARGS queue_overlap -d ${backend} --sizes 8193 -i 4 -x 0)
+  sluice_add_rank_test(sluice-bench NAME bench.queues_without_sluice ${queues} NO_SLUICE LABELS bench queue
+                       LAUNCH --expect-exit 1 --expect-output "stream-triggered queues" ARGS queue_latency -d ${backend} -i 4)
+endforeach()

@@ -1,0 +1,176 @@
+! SPDX-License-Identifier: BSD-3-Clause
+! The functions of sluice/queue.h for Fortran, which says what each does; docs/queue.md has the rules that Fortran adds.
+! Compile this file with the program: each compiler has modules of its own. It needs no module of MPI.
+!
+! Handles are integers, as in mpif.h and `use mpi`; with `use mpi_f08` give comm%MPI_VAL, MPI_BYTE%MPI_VAL and
+! request%MPI_VAL. A queue and a stream are type(c_ptr). Buffers are contiguous arrays of any type, host or device
+! memory; not a scalar, not an array section with a stride (the compiler would pass a copy), and not MPI_BOTTOM or
+! MPI_IN_PLACE, which are other addresses in Fortran than in C. They are asynchronous until the request is complete.
+module sluice_queue
+  use, intrinsic :: iso_c_binding, only: c_int, c_null_ptr, c_ptr
+  implicit none
+  private
+  public :: mpix_queue_null
+  public :: mpix_create_queue, mpix_free_queue, mpix_enqueue_start, mpix_enqueue_wait
+  public :: mpix_enqueue_send, mpix_enqueue_recv
+  public :: mpix_enqueue_allreduce, mpix_enqueue_bcast, mpix_enqueue_allgather, mpix_enqueue_barrier
+
+  type(c_ptr), parameter :: mpix_queue_null = c_null_ptr
+
+  interface
+    function c_create(comm, stream, queue) bind(c, name='sluice_queue_create_f')
+      import
+      integer(c_int), value :: comm
+      type(c_ptr), value :: stream
+      type(c_ptr), intent(out) :: queue
+      integer(c_int) :: c_create
+    end function
+    function c_free(queue) bind(c, name='MPIX_Free_queue')
+      import
+      type(c_ptr), value :: queue
+      integer(c_int) :: c_free
+    end function
+    function c_start(queue) bind(c, name='MPIX_Enqueue_start')
+      import
+      type(c_ptr), value :: queue
+      integer(c_int) :: c_start
+    end function
+    function c_wait(queue) bind(c, name='MPIX_Enqueue_wait')
+      import
+      type(c_ptr), value :: queue
+      integer(c_int) :: c_wait
+    end function
+    function c_send(buf, count, datatype, dest, tag, queue, request) bind(c, name='sluice_queue_send_f')
+      import
+      type(*), intent(in), asynchronous :: buf(*)
+      integer(c_int), value :: count, datatype, dest, tag
+      type(c_ptr), value :: queue
+      integer(c_int), intent(inout) :: request
+      integer(c_int) :: c_send
+    end function
+    function c_recv(buf, count, datatype, source, tag, queue, request) bind(c, name='sluice_queue_recv_f')
+      import
+      type(*), asynchronous :: buf(*)
+      integer(c_int), value :: count, datatype, source, tag
+      type(c_ptr), value :: queue
+      integer(c_int), intent(inout) :: request
+      integer(c_int) :: c_recv
+    end function
+    function c_allreduce(sendbuf, recvbuf, count, datatype, op, queue, request) bind(c, name='sluice_queue_allreduce_f')
+      import
+      type(*), intent(in), asynchronous :: sendbuf(*)
+      type(*), asynchronous :: recvbuf(*)
+      integer(c_int), value :: count, datatype, op
+      type(c_ptr), value :: queue
+      integer(c_int), intent(inout) :: request
+      integer(c_int) :: c_allreduce
+    end function
+    function c_bcast(buffer, count, datatype, root, queue, request) bind(c, name='sluice_queue_bcast_f')
+      import
+      type(*), asynchronous :: buffer(*)
+      integer(c_int), value :: count, datatype, root
+      type(c_ptr), value :: queue
+      integer(c_int), intent(inout) :: request
+      integer(c_int) :: c_bcast
+    end function
+    function c_allgather(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, queue, request) &
+        bind(c, name='sluice_queue_allgather_f')
+      import
+      type(*), intent(in), asynchronous :: sendbuf(*)
+      type(*), asynchronous :: recvbuf(*)
+      integer(c_int), value :: sendcount, sendtype, recvcount, recvtype
+      type(c_ptr), value :: queue
+      integer(c_int), intent(inout) :: request
+      integer(c_int) :: c_allgather
+    end function
+    function c_barrier(queue, request) bind(c, name='sluice_queue_barrier_f')
+      import
+      type(c_ptr), value :: queue
+      integer(c_int), intent(inout) :: request
+      integer(c_int) :: c_barrier
+    end function
+  end interface
+
+contains
+
+  subroutine mpix_create_queue(comm, stream, queue, ierror)
+    integer, intent(in) :: comm
+    type(c_ptr), intent(in) :: stream
+    type(c_ptr), intent(out) :: queue
+    integer, intent(out) :: ierror
+    ierror = c_create(comm, stream, queue)
+  end subroutine
+
+  subroutine mpix_free_queue(queue, ierror)
+    type(c_ptr), intent(in) :: queue
+    integer, intent(out) :: ierror
+    ierror = c_free(queue)
+  end subroutine
+
+  subroutine mpix_enqueue_send(buf, count, datatype, dest, tag, queue, request, ierror)
+    type(*), intent(in), asynchronous :: buf(*)
+    integer, intent(in) :: count, datatype, dest, tag
+    type(c_ptr), intent(in) :: queue
+    integer, intent(inout) :: request
+    integer, intent(out) :: ierror
+    ierror = c_send(buf, count, datatype, dest, tag, queue, request)
+  end subroutine
+
+  subroutine mpix_enqueue_recv(buf, count, datatype, source, tag, queue, request, ierror)
+    type(*), asynchronous :: buf(*)
+    integer, intent(in) :: count, datatype, source, tag
+    type(c_ptr), intent(in) :: queue
+    integer, intent(inout) :: request
+    integer, intent(out) :: ierror
+    ierror = c_recv(buf, count, datatype, source, tag, queue, request)
+  end subroutine
+
+  subroutine mpix_enqueue_start(queue, ierror)
+    type(c_ptr), intent(in) :: queue
+    integer, intent(out) :: ierror
+    ierror = c_start(queue)
+  end subroutine
+
+  subroutine mpix_enqueue_wait(queue, ierror)
+    type(c_ptr), intent(in) :: queue
+    integer, intent(out) :: ierror
+    ierror = c_wait(queue)
+  end subroutine
+
+  subroutine mpix_enqueue_allreduce(sendbuf, recvbuf, count, datatype, op, queue, request, ierror)
+    type(*), intent(in), asynchronous :: sendbuf(*)
+    type(*), asynchronous :: recvbuf(*)
+    integer, intent(in) :: count, datatype, op
+    type(c_ptr), intent(in) :: queue
+    integer, intent(inout) :: request
+    integer, intent(out) :: ierror
+    ierror = c_allreduce(sendbuf, recvbuf, count, datatype, op, queue, request)
+  end subroutine
+
+  subroutine mpix_enqueue_bcast(buffer, count, datatype, root, queue, request, ierror)
+    type(*), asynchronous :: buffer(*)
+    integer, intent(in) :: count, datatype, root
+    type(c_ptr), intent(in) :: queue
+    integer, intent(inout) :: request
+    integer, intent(out) :: ierror
+    ierror = c_bcast(buffer, count, datatype, root, queue, request)
+  end subroutine
+
+  subroutine mpix_enqueue_allgather(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, queue, request, ierror)
+    type(*), intent(in), asynchronous :: sendbuf(*)
+    type(*), asynchronous :: recvbuf(*)
+    integer, intent(in) :: sendcount, sendtype, recvcount, recvtype
+    type(c_ptr), intent(in) :: queue
+    integer, intent(inout) :: request
+    integer, intent(out) :: ierror
+    ierror = c_allgather(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, queue, request)
+  end subroutine
+
+  subroutine mpix_enqueue_barrier(queue, request, ierror)
+    type(c_ptr), intent(in) :: queue
+    integer, intent(inout) :: request
+    integer, intent(out) :: ierror
+    ierror = c_barrier(queue, request)
+  end subroutine
+
+end module

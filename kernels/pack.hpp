@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The body of the kernel that brings data with gaps together, or apart: what one of n work-items does. Written once;
+// each backend compiles it with its device's compiler and supplies the work-items.
+#pragma once
+
+#include "numbers.hpp"
+
+namespace sluice::kernels {
+
+// The same number as SLUICE_PACK_MAX_DIMENSIONS of sluice/backend.h.
+inline constexpr unsigned kMaxDimensions = 6;
+
+// A number to divide by, prepared: a division of 32 bits is a multiplication then (Granlund and Montgomery, "Division
+// by invariant integers using multiplication", PLDI 1994). Devices have no instruction for it, and each unit needs
+// several.
+struct Divisor {
+  std::uint64_t value;  // at least 1
+  std::uint32_t multiplier;
+  std::uint32_t shift;
+};
+
+// Where the units of a payload lie (sluice_layout_t of sluice/backend.h, made ready). Lengths are in units where
+// nothing else is said; a unit divides every address, stride and length, so that none lies across a border.
+struct UnitLayout {
+  unsigned char *origin;     // the core's, of the first core
+  const std::int32_t *list;  // of blocks; null: the core is one run
+  // NOLINTBEGIN(modernize-avoid-c-arrays): handed to devices as plain bytes
+  std::int64_t strides_bytes[kMaxDimensions];  // innermost first, as `counts`
+  Divisor counts[kMaxDimensions];
+  // NOLINTEND(modernize-avoid-c-arrays)
+  Divisor core;   // units of the core
+  Divisor block;  // of a list whose blocks are all as long: units of the list in one; else its value is 0
+  std::uint32_t n_dimensions;
+  std::uint32_t n_blocks;
+  std::uint32_t tile_shift;       // as in sluice_layout_t
+  std::uint32_t list_unit_shift;  // a unit of the list is 2^this units
+};
+
+// One call of a pack kernel (sluice_pack_t, made ready).
+struct PackTask {
+  UnitLayout inside;
+  unsigned char *beside;     // packed: where unit `first` lies; an image: what stands for the origin
+  std::uint64_t first;       // unit of the payload
+  std::uint64_t count;       // of units
+  std::uint32_t unit_shift;  // a unit is 2^this bytes, 1 to 16
+  std::uint32_t is_unpacking;
+  std::uint32_t is_image;
+  std::uint32_t is_wide;  // numbers of units need more than 32 bits
+};
+
+template <bool kWide>
+struct UnitNumber {
+  using Type = std::uint32_t;
+};
+template <>
+struct UnitNumber<true> {
+  using Type = std::uint64_t;
+};
+
+template <bool kWide>
+SLUICE_KERNELS_FUNCTION typename UnitNumber<kWide>::Type divide(typename UnitNumber<kWide>::Type number,
+                                                                const Divisor &divisor) {
+  if constexpr (kWide) {
+    return number / divisor.value;
+  } else {
+    const std::uint64_t high = (std::uint64_t{divisor.multiplier} * number) >> 32U;
+    return static_cast<std::uint32_t>((high + number) >> divisor.shift);
+  }
+}
+
+// Where a unit of the core lies that is a list, in bytes from the core's origin.
+SLUICE_KERNELS_FUNCTION std::int64_t find_in_list(const UnitLayout &layout, std::uint32_t unit_shift,
+                                                  std::uint32_t unit) {
+  const std::uint32_t in_list = unit >> layout.list_unit_shift;
+  std::uint32_t block;
+  std::uint32_t within;  // units of the list
+  if (layout.block.value != 0) {
+    block = divide<false>(in_list, layout.block);
+    within = in_list - block * static_cast<std::uint32_t>(layout.block.value);
+  } else {
+    const auto *begins = reinterpret_cast<const std::uint32_t *>(layout.list) + layout.n_blocks;
+    const std::uint32_t *tile = begins + layout.n_blocks + 1 + (in_list >> layout.tile_shift);
+    block = tile[0];
+    std::uint32_t last = tile[1];
+    SLUICE_KERNELS_ROLLED
+    while (block < last) {
+      const std::uint32_t middle = block + (last - block + 1) / 2;
+      if (begins[middle] <= in_list) {
+        block = middle;
+      } else {
+        last = middle - 1;
+      }
+    }
+    within = in_list - begins[block];
+  }
+  const std::int64_t in_units = (std::int64_t{layout.list[block]} + within) << layout.list_unit_shift;
+  return (in_units + (unit & ((1U << layout.list_unit_shift) - 1U))) << unit_shift;
+}
+
+// Where unit `unit` of the payload lies, in bytes from the first core's origin.
+template <bool kWide>
+SLUICE_KERNELS_FUNCTION std::int64_t find_unit(const UnitLayout &layout, std::uint32_t unit_shift,
+                                               typename UnitNumber<kWide>::Type unit) {
+  using Number = typename UnitNumber<kWide>::Type;
+  Number rest = divide<kWide>(unit, layout.core);
+  const Number in_core = unit - rest * static_cast<Number>(layout.core.value);
+  std::int64_t offset = 0;
+  SLUICE_KERNELS_ROLLED
+  for (unsigned d = 0; d + 1 < layout.n_dimensions; ++d) {
+    const Number next = divide<kWide>(rest, layout.counts[d]);
+    offset +=
+        static_cast<std::int64_t>(rest - next * static_cast<Number>(layout.counts[d].value)) * layout.strides_bytes[d];
+    rest = next;
+  }
+  if (layout.n_dimensions != 0) {
+    offset += static_cast<std::int64_t>(rest) * layout.strides_bytes[layout.n_dimensions - 1];
+  }
+  if (layout.list == nullptr) return offset + (static_cast<std::int64_t>(in_core) << unit_shift);
+  return offset + find_in_list(layout, unit_shift, static_cast<std::uint32_t>(in_core));
+}
+
+template <unsigned kBytes>
+struct alignas(kBytes) Unit {
+  unsigned char bytes[kBytes];  // NOLINT(modernize-avoid-c-arrays): a register
+};
+
+// kAtOnce units, one every `stride` units from the call's unit `at` on: their loads are under way together.
+template <unsigned kBytes, bool kWide, unsigned kAtOnce>
+SLUICE_KERNELS_FUNCTION void pack_units(const PackTask &task, std::uint64_t at, std::uint64_t stride) {
+  using Memory = Access<kBytes, Unit<kBytes>>;
+  // NOLINTBEGIN(modernize-avoid-c-arrays): registers
+  Unit<kBytes> units[kAtOnce];
+  unsigned char *targets[kAtOnce];
+  // NOLINTEND(modernize-avoid-c-arrays)
+  SLUICE_KERNELS_UNROLLED
+  for (unsigned k = 0; k < kAtOnce; ++k) {
+    const std::uint64_t number = at + k * stride;
+    const std::int64_t offset = find_unit<kWide>(task.inside, task.unit_shift,
+                                                 static_cast<typename UnitNumber<kWide>::Type>(task.first + number));
+    unsigned char *memory = task.inside.origin + offset;
+    unsigned char *beside =
+        task.beside + (task.is_image != 0 ? offset : static_cast<std::int64_t>(number << task.unit_shift));
+    units[k] = Memory::load(task.is_unpacking != 0 ? beside : memory);
+    targets[k] = task.is_unpacking != 0 ? memory : beside;
+  }
+  SLUICE_KERNELS_UNROLLED
+  for (unsigned k = 0; k < kAtOnce; ++k) Memory::store(targets[k], units[k]);
+}
+
+template <unsigned kBytes, bool kWide>
+SLUICE_KERNELS_FUNCTION void pack_part(const PackTask &task, std::uint64_t item, std::uint64_t n_items) {
+  constexpr unsigned kAtOnce = kWide ? 1 : 4;
+  std::uint64_t i = item;
+  SLUICE_KERNELS_ROLLED
+  for (; i + (kAtOnce - 1) * n_items < task.count; i += kAtOnce * n_items) {
+    pack_units<kBytes, kWide, kAtOnce>(task, i, n_items);
+  }
+  SLUICE_KERNELS_ROLLED
+  for (; i < task.count; i += n_items) pack_units<kBytes, kWide, 1>(task, i, n_items);
+}
+
+template <unsigned kBytes>
+SLUICE_KERNELS_FUNCTION void pack_any(const PackTask &task, std::uint64_t item, std::uint64_t n_items) {
+  if (task.is_wide != 0) {
+    pack_part<kBytes, true>(task, item, n_items);
+  } else {
+    pack_part<kBytes, false>(task, item, n_items);
+  }
+}
+
+// The share of work-item `item` of `n_items`. Neighbouring items touch neighbouring units of the payload. The items
+// need nothing of each other, so they may run in any order and number.
+SLUICE_KERNELS_FUNCTION void pack_share(const PackTask &task, std::uint64_t item, std::uint64_t n_items) {
+  switch (task.unit_shift) {
+    case 0:
+      return pack_any<1>(task, item, n_items);
+    case 1:
+      return pack_any<2>(task, item, n_items);
+    case 2:
+      return pack_any<4>(task, item, n_items);
+    case 3:
+      return pack_any<8>(task, item, n_items);
+    default:
+      return pack_any<16>(task, item, n_items);
+  }
+}
+
+}  // namespace sluice::kernels

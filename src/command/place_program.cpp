@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "command/place_program.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <vector>
+
+#include "command/installation.hpp"
+
+namespace sluice::command {
+
+std::string place_program() {
+  std::error_code ignored;
+  const std::filesystem::path self = std::filesystem::read_symlink("/proc/self/exe", ignored);
+  return self.parent_path().parent_path() / "libexec/sluice/place";
+}
+
+int show_topology(const PlaceWords &words) {
+  constexpr int kCannotRun = 126;
+  const char *named = std::getenv("SLUICE_BACKENDS");
+  const std::string backends = words.backends.empty() && named != nullptr ? named : words.backends;
+  std::vector<std::string> texts = {place_program(), "show",
+                                    "--lib-dir",     find_installation(words.library_folder).library_folder.string(),
+                                    "--backend",     backends.empty() ? "auto" : backends,
+                                    "--bind",        words.bind};
+  if (words.n_ranks > 0) texts.insert(texts.end(), {"--ranks", fmt::format("{}", words.n_ranks)});
+  if (words.wants_json) texts.emplace_back("--json");
+  if (words.wants_links) texts.emplace_back("--measure");
+  std::vector<char *> arguments;
+  arguments.reserve(texts.size() + 1);
+  for (std::string &text : texts) arguments.push_back(text.data());
+  arguments.push_back(nullptr);
+  execv(arguments[0], arguments.data());
+  fmt::print(stderr, "sluice info: {} cannot be started: {}; install Sluice anew\n", texts[0], std::strerror(errno));
+  return kCannotRun;
+}
+
+}  // namespace sluice::command

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "device/stream.hpp"
+
+#include <fmt/format.h>
+
+#include "base/log.hpp"
+#include "device/registry.hpp"
+#include "device/stream_messages.hpp"
+
+namespace sluice::device {
+namespace {
+
+// The backend to ask for `native`; null with *status saying why there is none.
+const Backend *find_owner(void *native, Status *status) {
+  if (native == nullptr) {
+    *status = Status::error(ErrorKind::kInvalidArgument,
+                            "the stream is null: a runtime's default stream has no handle; make a stream of its own");
+    return nullptr;
+  }
+  const Backend *possible = nullptr;
+  std::string able;
+  std::string unable;
+  for (const Backend *backend : Registry::process().backends()) {
+    const sluice_backend_t &table = backend->table();
+    std::string &list = table.stream_open != nullptr ? able : unable;
+    list += fmt::format("{}{}", list.empty() ? "" : ", ", backend->name());
+    if (table.stream_open == nullptr) continue;
+    const std::int32_t answer = table.stream_query(native);
+    if (answer > 0) return backend;
+    if (answer == 0 && possible == nullptr) possible = backend;
+  }
+  if (possible != nullptr) return possible;
+  if (able.empty()) {
+    *status = Status::error(
+        ErrorKind::kUnsupported,
+        fmt::format("no loaded backend can trigger and wait in streams ({}); docs/queue.md says which can",
+                    unable.empty() ? "none is loaded" : "loaded: " + unable));
+  } else {
+    *status = Status::error(
+        ErrorKind::kInvalidArgument,
+        fmt::format("{} is no stream of {}{}; give the runtime's own stream handle, as docs/queue.md says", native,
+                    able, unable.empty() ? "" : " (and " + unable + " cannot trigger and wait in streams)"));
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+Status Stream::open(void *native, std::unique_ptr<Stream> *stream) {
+  Status status;
+  const Backend *backend = find_owner(native, &status);
+  if (backend == nullptr) return status;
+  sluice_stream_t *opened = nullptr;
+  std::int32_t device = 0;
+  const sluice_result_t result = backend->table().stream_open(native, &opened, &device);
+  if (result != SLUICE_SUCCESS) return backend->check(result, "open a stream of the program's");
+  StreamWords words;
+  status = acquire_words(backend, device, &words);
+  if (status.is_ok()) {
+    stream->reset(new Stream(native, opened, words, find_stream_messages(*backend)));
+    return {};
+  }
+  const Status closed = backend->check(backend->table().stream_close(opened), "close a stream");
+  if (!closed.is_ok()) log::warn_once("stream_close", "device", closed.message());
+  return status;
+}
+
+Stream::~Stream() {
+  close();
+  if (!is_abandoned_) release_words(words_, true);
+}
+
+void Stream::close() noexcept {
+  if (stream_ == nullptr) return;
+  const sluice_backend_t &table = words_.backend->table();
+  const Status marked = words_.backend->check(table.stream_write(stream_, words_.trigger, StreamWords::kGivenUp),
+                                              "give up the words of a stream");
+  // Nobody can tell then when the stream is past them, and nobody else gets them.
+  if (!marked.is_ok()) log::warn_once("stream_mark", "device", marked.message());
+  const Status closed = words_.backend->check(table.stream_close(stream_), "close a stream");
+  if (!closed.is_ok()) log::warn_once("stream_close", "device", closed.message());
+  stream_ = nullptr;
+}
+
+void Stream::abandon() noexcept {
+  if (stream_ == nullptr) return;
+  const Status closed = words_.backend->check(words_.backend->table().stream_close(stream_), "close a stream");
+  if (!closed.is_ok()) log::warn_once("stream_close", "device", closed.message());
+  stream_ = nullptr;
+  is_abandoned_ = true;
+}
+
+Status Stream::enqueue_trigger(std::uint64_t number) const {
+  return words_.backend->check(words_.backend->table().stream_write(stream_, words_.trigger, number),
+                               "enqueue a trigger into a stream");
+}
+
+Status Stream::enqueue_wait(std::uint64_t number) const {
+  return words_.backend->check(words_.backend->table().stream_wait(stream_, words_.completion, number),
+                               "enqueue a wait into a stream");
+}
+
+Status Stream::enqueue_wait_for(const std::uint64_t *word, std::uint64_t least) const {
+  return words_.backend->check(words_.backend->table().stream_wait(stream_, word, least),
+                               "enqueue a wait for a message into a stream");
+}
+
+Status Stream::enqueue_set(std::uint64_t *word, std::uint64_t value) const {
+  return words_.backend->check(words_.backend->table().stream_write(stream_, word, value),
+                               "enqueue the mark of a message into a stream");
+}
+
+Status Stream::enqueue_copy(void *dst, const void *src, std::size_t size_bytes) const {
+  return words_.backend->check(words_.backend->table().stream_copy(stream_, dst, src, size_bytes),
+                               "enqueue a message into a stream");
+}
+
+Status Stream::enqueue_take(void *dst, const void *src, std::size_t most_bytes, const std::uint64_t *word) const {
+  return words_.backend->check(words_.backend->table().stream_take(stream_, dst, src, most_bytes, word),
+                               "enqueue the end of a message into a stream");
+}
+
+Status Stream::enqueue_send(void *dst, const void *src, std::size_t size_bytes, const Mark &filled) const {
+  return words_.backend->check(messages_->send(stream_, dst, src, size_bytes, filled.word, filled.value),
+                               "enqueue a message into a stream");
+}
+
+Status Stream::enqueue_receive(void *dst, const void *src, std::size_t most_bytes, const WaitFor &filled,
+                               const Mark &taken) const {
+  return words_.backend->check(
+      messages_->receive(stream_, dst, src, most_bytes, filled.word, filled.least, taken.word, taken.value),
+      "enqueue the end of a message into a stream");
+}
+
+}  // namespace sluice::device

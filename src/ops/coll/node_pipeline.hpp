@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A rank's share of a reduction inside a node by copy engines and kernels that take turns (docs/adr/0024): whether it
+// goes so, and its work as transfer/reduction_pipeline.hpp takes it.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "ops/coll/call.hpp"
+#include "ops/coll/member.hpp"
+#include "ops/coll/reduction_pair.hpp"
+#include "plan/reduction_means.hpp"
+#include "transfer/reduction_pipeline.hpp"
+#include "transfer/reduction_steps.hpp"
+
+namespace sluice::ops::coll {
+
+// Whether it is worth while to ask, for `input_bytes` of each rank. Hot.
+[[nodiscard]] constexpr bool may_have_pipeline(std::uint64_t input_bytes) noexcept {
+  return input_bytes >= plan::kLeastForEngines;
+}
+
+// `step` is all that this rank of the call computes, on the device of `place`; each input has `count` elements of
+// `element_bytes`. Null where kernels do it alone: by the plan, or because there is no memory for blocks. May throw
+// std::bad_alloc. Warm; takes device memory, and blocks as an allocation does.
+[[nodiscard]] std::unique_ptr<transfer::ReductionPipeline> open_pipeline(
+    const Call &call, const Member &member, const device::Place &place, const ReductionPair &pair,
+    std::uint64_t element_bytes, std::uint64_t count, const transfer::ReductionStep &step);
+
+}  // namespace sluice::ops::coll

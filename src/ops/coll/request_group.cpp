@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "ops/coll/request_group.hpp"
+
+#include <atomic>
+#include <utility>
+
+#include "wire/host.hpp"
+
+namespace sluice::ops::coll {
+namespace {
+
+// Calls that were staged because a rank had no device memory, before the ranks ask once more.
+constexpr std::uint64_t kCallsBetweenQuestions = 64;
+
+std::atomic<std::uint32_t> &count_of_duplicating() noexcept {
+  static std::atomic<std::uint32_t> one{0};
+  return one;
+}
+
+}  // namespace
+
+RequestGroup::RequestGroup(const Member &member, std::vector<int> world_ranks, NodeGroupPtr group)
+    : member_(member),
+      world_ranks_(std::move(world_ranks)),
+      group_(std::move(group)),
+      comm_(std::make_shared<StagingComm>()) {}
+
+RequestGroup::~RequestGroup() {
+  forget_board_name(member_, name_);
+}
+
+Status RequestGroup::begin(MPI_Comm comm) {
+  const std::scoped_lock lock(mutex_);
+  Status status = comm_->start_duplicate(comm, &request_);
+  if (!status.is_ok()) return status;
+  step_ = Step::kDuplicate;
+  count_of_duplicating().fetch_add(1, std::memory_order_relaxed);
+  return status;
+}
+
+bool RequestGroup::is_duplicated() {
+  const std::scoped_lock lock(mutex_);
+  if (failure_ == MPI_SUCCESS) go_on();
+  return step_ != Step::kDuplicate;
+}
+
+std::uint32_t RequestGroup::n_duplicating() noexcept {
+  return count_of_duplicating().load(std::memory_order_relaxed);
+}
+
+std::uint64_t RequestGroup::join(bool has_device) {
+  const std::scoped_lock lock(mutex_);
+  const std::uint64_t number = ++n_joined_;
+  if (first_together_ == UINT64_MAX && number % kCallsBetweenQuestions == 1) questions_.push_back({number, has_device});
+  return number;
+}
+
+RequestGroup::Way RequestGroup::advance(std::uint64_t number) {
+  const std::scoped_lock lock(mutex_);
+  if (failure_ == MPI_SUCCESS) go_on();
+  if (number != n_settled_ + 1) return Way::kWait;
+  if (failure_ != MPI_SUCCESS) return Way::kFailed;
+  if (number >= first_together_) return Way::kTogether;
+  const bool is_asked_about = !questions_.empty() && number >= questions_.front().number;
+  return is_asked_about || step_ == Step::kDuplicate ? Way::kWait : Way::kStaged;
+}
+
+void RequestGroup::settle() noexcept {
+  const std::scoped_lock lock(mutex_);
+  ++n_settled_;
+}
+
+bool RequestGroup::is_settled() const noexcept {
+  const std::scoped_lock lock(mutex_);
+  return n_settled_ == n_joined_ && step_ == Step::kNone;
+}
+
+NodeGroupPtr RequestGroup::group() const noexcept {
+  const std::scoped_lock lock(mutex_);
+  return group_;
+}
+
+NodeGroupPtr RequestGroup::ready_group() const noexcept {
+  const std::scoped_lock lock(mutex_);
+  const bool is_ready = first_together_ != UINT64_MAX && n_settled_ == n_joined_ && step_ == Step::kNone;
+  return is_ready ? group_ : nullptr;
+}
+
+void RequestGroup::take_group(NodeGroupPtr group) noexcept {
+  const std::scoped_lock lock(mutex_);
+  group_ = std::move(group);
+}
+
+int RequestGroup::failure() const noexcept {
+  const std::scoped_lock lock(mutex_);
+  return failure_;
+}
+
+// One step after the other, as far as they go without waiting.
+void RequestGroup::go_on() {
+  int code = MPI_SUCCESS;
+  while (code == MPI_SUCCESS) {
+    if (step_ == Step::kNone) {
+      if (questions_.empty()) return;
+      code = ask();
+      continue;
+    }
+    int is_done = 0;
+    code = wire::host().MPI_Test(&request_, &is_done, MPI_STATUS_IGNORE);
+    if (code != MPI_SUCCESS) break;
+    if (is_done == 0) return;
+    switch (std::exchange(step_, Step::kNone)) {
+      case Step::kDuplicate:
+        count_of_duplicating().fetch_sub(1, std::memory_order_relaxed);
+        code = wire::host().MPI_Comm_set_errhandler(comm_->get(), MPI_ERRORS_RETURN);
+        break;
+      case Step::kAsk:
+        if (least_ == 0 || group_ != nullptr) {
+          end(least_ != 0);
+        } else {
+          code = tell_name();
+        }
+        break;
+      case Step::kName:
+        code = open_and_agree();
+        break;
+      case Step::kAgree:
+        if (least_ != 0) group_ = std::make_shared<NodeGroup>(std::move(segment_), member_, world_ranks_);
+        forget_board_name(member_, name_);
+        name_ = {};
+        end(least_ != 0);
+        break;
+      case Step::kNone:
+        break;
+    }
+  }
+  step_ = Step::kNone;
+  failure_ = code;
+}
+
+int RequestGroup::ask() {
+  own_ = questions_.front().has_device ? 1 : 0;
+  step_ = Step::kAsk;
+  return wire::host().MPI_Iallreduce(&own_, &least_, 1, MPI_INT, MPI_MIN, comm_->get(), &request_);
+}
+
+int RequestGroup::tell_name() {
+  make_board(member_, &segment_, &name_);
+  step_ = Step::kName;
+  return wire::host().MPI_Ibcast(name_.data(), static_cast<int>(name_.size()), MPI_CHAR, 0, comm_->get(), &request_);
+}
+
+int RequestGroup::open_and_agree() {
+  own_ = open_board(member_, name_, &segment_) ? 1 : 0;
+  step_ = Step::kAgree;
+  return wire::host().MPI_Iallreduce(&own_, &least_, 1, MPI_INT, MPI_MIN, comm_->get(), &request_);
+}
+
+void RequestGroup::end(bool is_good) {
+  const std::uint64_t number = questions_.front().number;
+  questions_.pop_front();
+  if (!is_good) return;
+  questions_.clear();
+  first_together_ = number;
+  group_->take_staging_comm(comm_);
+  group_->hope();
+}
+
+}  // namespace sluice::ops::coll

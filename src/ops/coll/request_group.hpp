@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// RequestGroup: how the ranks of a communicator come to carry out non-blocking calls together though none of them may
+// wait (docs/adr/0017). The first such call starts a duplicate of the communicator and goes on in steps: over the
+// duplicate the ranks ask each other whether all have device memory in it, and make a NodeGroup if they do. Calls that
+// come meanwhile wait for the answer, in their order. Hangs on the communicator, and goes with it.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "base/status.hpp"
+#include "ops/coll/node_group.hpp"
+
+namespace sluice::ops::coll {
+
+class RequestGroup {
+ public:
+  enum class Way : std::uint8_t {
+    kWait,      // for the answer, or for a call before it
+    kTogether,  // join the group's queue
+    kStaged,    // the host MPI does it, in comm()
+    kFailed,    // the host MPI could not do what this takes: failure()
+  };
+
+  // `group`: what the ranks have already, or null.
+  RequestGroup(const Member &member, std::vector<int> world_ranks, NodeGroupPtr group);
+  ~RequestGroup();
+  RequestGroup(const RequestGroup &) = delete;
+  RequestGroup &operator=(const RequestGroup &) = delete;
+  RequestGroup(RequestGroup &&) = delete;
+  RequestGroup &operator=(RequestGroup &&) = delete;
+
+  // Starts the duplicate of `comm`. To be called once, by all ranks at the same one of their collective calls. Local.
+  // Errors: those of the host MPI.
+  [[nodiscard]] Status begin(MPI_Comm comm);
+
+  // Whether the duplicate is there; takes steps towards it. Any thread.
+  [[nodiscard]] bool is_duplicated();
+  // Of how many in this process it is not. Hot.
+  [[nodiscard]] static std::uint32_t n_duplicating() noexcept;
+
+  // One more call, which has device memory here or not. Returns its number: the same on all ranks, since MPI has
+  // collective calls made in one order.
+  [[nodiscard]] std::uint64_t join(bool has_device);
+  // Takes what steps there are, without blocking, and says what call `number` is to do. Whoever is told anything but
+  // kWait does it, and then says settle(). Any thread.
+  [[nodiscard]] Way advance(std::uint64_t number);
+  void settle() noexcept;
+
+  // No question is open, and no call waits. Any thread.
+  [[nodiscard]] bool is_settled() const noexcept;
+  // What the ranks have together; null where they could not, or had no device memory so far. When is_settled().
+  [[nodiscard]] NodeGroupPtr group() const noexcept;
+  // The same for calls that need not join here any more: they go straight to the group's queue. Null until then. Any
+  // thread.
+  [[nodiscard]] NodeGroupPtr ready_group() const noexcept;
+  // What the ranks made in a blocking call. When is_settled().
+  void take_group(NodeGroupPtr group) noexcept;
+  // For what was told kStaged. Errors in it come back as codes.
+  [[nodiscard]] MPI_Comm comm() const noexcept { return comm_->get(); }
+  // The host MPI's error code, or MPI_SUCCESS.
+  [[nodiscard]] int failure() const noexcept;
+
+ private:
+  // Each waits for one request of the host MPI.
+  enum class Step : std::uint8_t { kNone, kDuplicate, kAsk, kName, kAgree };
+  struct Question {
+    std::uint64_t number = 0;  // the call that it is asked for
+    bool has_device = false;
+  };
+
+  // All with the lock.
+  void go_on();
+  [[nodiscard]] int ask();
+  [[nodiscard]] int tell_name();
+  [[nodiscard]] int open_and_agree();
+  void end(bool is_good);
+
+  mutable std::mutex mutex_;
+  const Member member_;
+  const std::vector<int> world_ranks_;
+  NodeGroupPtr group_;
+  StagingCommPtr comm_;
+  Step step_ = Step::kNone;
+  MPI_Request request_ = MPI_REQUEST_NULL;
+  int own_ = 0;
+  int least_ = 0;
+  wire::SharedSegment segment_;
+  wire::SegmentName name_{};
+  std::deque<Question> questions_;  // the first is being asked
+  std::uint64_t n_joined_ = 0;
+  std::uint64_t n_settled_ = 0;
+  std::uint64_t first_together_ = UINT64_MAX;  // calls from this one on
+  int failure_ = MPI_SUCCESS;
+};
+
+using RequestGroupPtr = std::shared_ptr<RequestGroup>;
+
+}  // namespace sluice::ops::coll

@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "ops/queue/channel_end.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+
+#include "base/knobs.hpp"
+#include "base/log.hpp"
+#include "device/ipc_exports.hpp"
+
+namespace sluice::ops::queue {
+namespace {
+
+// Later messages of a channel may be longer than the first; as many slots as there may be of this length fit into 8
+// MiB.
+constexpr std::uint64_t kUsualSlotBytes = std::uint64_t{64} << 10U;
+constexpr std::uint64_t kLeastSlotBytes = 256;
+constexpr std::uint64_t kMostSlots = 128;  // no more than words, so that a slot is not filled twice unseen
+constexpr unsigned kMostTries = 64;
+static_assert(kMostSlots <= ChannelWords::kRing);
+
+// A quarter of the channel's memory at most, so that there are some.
+constexpr std::uint64_t kLeastSlots = 4;
+
+}  // namespace
+
+Status ChannelEnd::number_next(const void *native, std::uint64_t *number) {
+  if (n_incomplete != 0 && user != native) {
+    return Status::error(
+        ErrorKind::kUnsupported,
+        fmt::format("another stream has messages with tag {} of this communicator and the same peer that are not "
+                    "complete: with SLUICE_QUEUE_ENGINE=device one stream on each side carries them; complete them "
+                    "first, use another tag or communicator, or set SLUICE_QUEUE_ENGINE=thread",
+                    key.tag));
+  }
+  if (last == kMostNumbered) {
+    return Status::error(
+        ErrorKind::kUnsupported,
+        "2^31 messages were sent with one tag on one communicator by SLUICE_QUEUE_ENGINE=device, which "
+        "numbers no more; use another tag or communicator");
+  }
+  user = native;
+  ++n_incomplete;
+  *number = ++last;
+  return {};
+}
+
+Status SenderEnd::take_offer(const SlotOffer &told, const wire::SegmentName &words_name) {
+  const bool makes_sense = told.first != 0 && told.first <= kMostNumbered && told.n_slots != 0 &&
+                           told.n_slots <= kMostSlots && told.slot_bytes != 0 &&
+                           told.slot_bytes <= told.allocation_bytes / told.n_slots &&
+                           told.offset_bytes <= told.allocation_bytes - told.n_slots * told.slot_bytes;
+  if (words.is_open() || !makes_sense) {
+    return Status::error(ErrorKind::kInternal, "a peer's slots for messages of queues make no sense");
+  }
+  if (Status status = words.open(words_name, ChannelWords::kCount); !status.is_ok()) return status;
+  offer_ = told;
+  return {};
+}
+
+void SenderEnd::map_for(const device::Stream &stream) {
+  if (!words.is_open() || !stream.has_channels()) return;
+  const device::Backend *backend = &stream.backend();
+  if (slots_ != nullptr && backend_ == backend && device_ == stream.device()) return;
+  // Slots that were mapped for another stream's device stay so.
+  if (slots_ != nullptr) return;
+  Status status;
+  if (!words.is_reached()) status = words.reach(backend, stream.device());
+  if (status.is_ok()) {
+    const device::ExportOrigin origin{static_cast<std::uint64_t>(key.peer), offer_.base_address,
+                                      offer_.allocation_bytes};
+    status = device::IpcImports::process().open(backend, stream.device(), offer_.handle, origin, &slots_);
+  }
+  if (!status.is_ok()) {
+    log::debug("ops", "a stream's messages go by the progress thread for now: " + status.message());
+    return;
+  }
+  backend_ = backend;
+  device_ = stream.device();
+}
+
+plan::StreamChoice SenderEnd::choose(const device::Stream &stream, const plan::StreamMessage &message) const {
+  plan::StreamChannel channel;
+  channel.is_mapped = slots_ != nullptr && backend_ == &stream.backend() && device_ == stream.device();
+  if (channel.is_mapped) {
+    channel.first = offer_.first;
+    channel.slot_bytes = offer_.slot_bytes;
+    channel.n_slots = offer_.n_slots;
+    channel.n_words = ChannelWords::kRing;
+    channel.taken = words.get(ChannelWords::kTaken);
+    channel.seen = words.get(ChannelWords::kSeen);
+  }
+  return plan::choose_stream(message, channel);
+}
+
+Status SenderEnd::enqueue(const device::Stream &stream, std::uint64_t number, const void *data,
+                          std::uint64_t size_bytes) {
+  std::byte *slot = slots_->base() + offer_.offset_bytes + number % offer_.n_slots * offer_.slot_bytes;
+  std::uint64_t *filled = words.at(ChannelWords::filled(number));
+  const std::uint64_t mark = ChannelWords::mark(number, size_bytes);
+  if (stream.has_messages()) return stream.enqueue_send(slot, data, size_bytes, {filled, mark});
+  Status status;
+  if (size_bytes != 0) status = stream.enqueue_copy(slot, data, size_bytes);
+  if (!status.is_ok()) return status;
+  return stream.enqueue_set(filled, mark);
+}
+
+void ReceiverEnd::remove_name() noexcept {
+  if (words_name[0] != '\0') wire::SharedSegment::remove_name(words_name);
+  words_name = {};
+}
+
+void ReceiverEnd::make_slots(const device::Stream &stream, std::uint64_t number, std::uint64_t size_bytes) {
+  if (has_slots() || !stream.has_channels() || n_tries_ == kMostTries) return;
+  ++n_tries_;
+  if (const Status status = try_make_slots(stream, size_bytes); !status.is_ok()) {
+    log::debug("ops", "a stream's messages come by the progress thread for now: " + status.message());
+    return;
+  }
+  words.set(ChannelWords::kTaken, number - 1);
+  words.set(ChannelWords::kSeen, number - 1);
+  offer.first = number;
+}
+
+Status ReceiverEnd::try_make_slots(const device::Stream &stream, std::uint64_t size_bytes) {
+  const std::uint64_t most_bytes = Knobs::process().bytes("SLUICE_QUEUE_CHANNEL_BYTES");
+  const std::uint64_t wanted_bytes = std::max(std::min(size_bytes, most_bytes), kUsualSlotBytes);
+  const std::uint64_t slot_bytes =
+      std::max(std::min(std::bit_ceil(wanted_bytes), std::bit_floor(most_bytes / kLeastSlots)), kLeastSlotBytes);
+  const std::uint64_t n_slots = std::min(most_bytes / slot_bytes, kMostSlots);
+  place_ = {MemoryKind::kDevice, &stream.backend(), stream.device(), 0};
+  if (!words.is_open()) {
+    if (Status status = words.create(ChannelWords::kCount, &words_name); !status.is_ok()) return status;
+  }
+  if (!words.is_reached()) {
+    if (Status status = words.reach(place_.backend, place_.device); !status.is_ok()) return status;
+  }
+  if (slots_.data() == nullptr) {
+    if (Status status = slots_.acquire(place_, n_slots * slot_bytes); !status.is_ok()) return status;
+  }
+  device::Place placed;
+  if (Status status = device::classify(slots_.data(), &placed); !status.is_ok()) return status;
+  device::Exported exported;
+  Status status = device::IpcExports::process().find(placed, slots_.data(), n_slots * slot_bytes, &exported);
+  if (!status.is_ok()) return status;
+  offer.slot_bytes = slot_bytes;
+  offer.n_slots = n_slots;
+  offer.offset_bytes = exported.offset_bytes;
+  offer.allocation_bytes = exported.allocation_bytes;
+  offer.base_address = reinterpret_cast<std::uintptr_t>(slots_.data()) - exported.offset_bytes;
+  offer.handle = exported.handle;
+  return {};
+}
+
+Status ReceiverEnd::enqueue(const device::Stream &stream, std::uint64_t number, void *data, std::uint64_t size_bytes) {
+  const std::uint64_t *filled = words.at(ChannelWords::filled(number));
+  const std::uint64_t most_bytes = std::min(size_bytes, offer.slot_bytes);
+  if (stream.has_messages()) {
+    return stream.enqueue_receive(data, slot(number), most_bytes, {filled, ChannelWords::mark(number)},
+                                  {words.at(ChannelWords::kTaken), number});
+  }
+  if (Status status = stream.enqueue_wait_for(filled, ChannelWords::mark(number)); !status.is_ok()) return status;
+  if (size_bytes != 0) {
+    if (Status status = stream.enqueue_take(data, slot(number), most_bytes, filled); !status.is_ok()) return status;
+  }
+  return stream.enqueue_set(words.at(ChannelWords::kTaken), number);
+}
+
+}  // namespace sluice::ops::queue

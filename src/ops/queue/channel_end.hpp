@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The two ends of a channel of the engine `device` (docs/adr/0033): messages of one sender to one receiver with one tag
+// on one communicator, numbered from 1 by each side for itself. Both count alike, so a number names a message.
+//
+// Words that the two share: `taken`, the newest message that is out of its slot, which the receiver's side writes;
+// `seen`, the newest that the receiver's progress thread knows to be complete; and a ring of words `filled`, in which
+// message k writes number and length, k << 32 | bytes. A message that the progress threads bring says a length of 0
+// there, when its data is in the receiver's buffer: its stream goes on with a copy of nothing.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <tuple>
+
+#include "base/status.hpp"
+#include "device/device_memory.hpp"
+#include "device/ipc_imports.hpp"
+#include "device/place.hpp"
+#include "device/stream.hpp"
+#include "ops/queue/shared_words.hpp"
+#include "plan/stream_channel.hpp"
+#include "sluice/backend.h"
+#include "wire/shared_segment.hpp"
+
+namespace sluice::ops::queue {
+
+// Numbers have 31 bits: waits are for values below 2^63.
+inline constexpr std::uint64_t kMostNumbered = (std::uint64_t{1} << 31U) - 1;
+
+struct ChannelKey {
+  int peer = -1;  // rank in MPI_COMM_WORLD
+  std::uint32_t comm = 0;
+  int tag = 0;
+  auto operator<=>(const ChannelKey &) const = default;
+};
+
+// Where what lies in the shared words; a line of its own for what different devices write.
+struct ChannelWords {
+  static constexpr std::size_t kTaken = 0;
+  static constexpr std::size_t kSeen = 16;
+  static constexpr std::size_t kFilled = 32;
+  static constexpr std::uint64_t kRing = 256;
+  static constexpr std::size_t kCount = kFilled + kRing;
+  [[nodiscard]] static constexpr std::size_t filled(std::uint64_t number) noexcept {
+    return kFilled + static_cast<std::size_t>(number % kRing);
+  }
+  [[nodiscard]] static constexpr std::uint64_t mark(std::uint64_t number, std::uint64_t size_bytes = 0) noexcept {
+    return number << 32U | size_bytes;
+  }
+};
+
+// What the receiver tells the sender of its slots.
+struct SlotOffer {
+  std::uint64_t first = 0;  // the first message that its stream looks for there
+  std::uint64_t slot_bytes = 0;
+  std::uint64_t n_slots = 0;
+  std::uint64_t offset_bytes = 0;  // of the slots, in their allocation
+  std::uint64_t allocation_bytes = 0;
+  std::uint64_t base_address = 0;  // of the allocation, in the receiver; names it for the cache of mappings
+  sluice_ipc_handle_t handle{};
+};
+
+// One thread at a time (the lock of Channels), but for what is said to be atomic.
+class ChannelEnd {
+ public:
+  explicit ChannelEnd(const ChannelKey &named) noexcept : key(named) {}
+
+  // Gives the next message a number, which a stream of `native` is to carry. Errors: another stream has messages on the
+  // channel that are not complete; the numbers are used up.
+  [[nodiscard]] Status number_next(const void *native, std::uint64_t *number);
+  void complete_one() noexcept { --n_incomplete; }
+
+  const ChannelKey key;
+  std::uint64_t last = 0;          // the newest number given
+  std::uint64_t n_incomplete = 0;  // of the messages that have a number
+  const void *user = nullptr;      // the stream that carries them
+  std::uint32_t sender_id = 0;     // names the channel in messages to the receiver; 0: not known yet
+  SharedWords words;
+};
+
+class SenderEnd : public ChannelEnd {
+ public:
+  using ChannelEnd::ChannelEnd;
+
+  // What the receiver said, checked: its words are mapped from here on, by the CPU. Errors: it makes no sense.
+  [[nodiscard]] Status take_offer(const SlotOffer &told, const wire::SegmentName &words_name);
+  // Maps the slots for `stream`'s device, if they are not and can be; quietly.
+  void map_for(const device::Stream &stream);
+  // Whether the stream is to carry it, as plan::choose_stream() has it.
+  [[nodiscard]] plan::StreamChoice choose(const device::Stream &stream, const plan::StreamMessage &message) const;
+  // Enqueues it. Errors: the runtime refuses; whatever was enqueued, nobody looks at.
+  [[nodiscard]] Status enqueue(const device::Stream &stream, std::uint64_t number, const void *data,
+                               std::uint64_t size_bytes);
+  // Unmaps the slots; nothing is under way.
+  void let_go() noexcept { slots_.reset(); }
+  // The stream has written it to its slot. Atomic.
+  [[nodiscard]] bool is_gone(std::uint64_t number) const noexcept {
+    return words.get(ChannelWords::filled(number)) >= ChannelWords::mark(number);
+  }
+
+ private:
+  SlotOffer offer_;
+  device::ImportedPtr slots_;
+  const device::Backend *backend_ = nullptr;  // that they are mapped for
+  std::int32_t device_ = 0;
+};
+
+class ReceiverEnd : public ChannelEnd {
+ public:
+  using ChannelEnd::ChannelEnd;
+  ~ReceiverEnd() { remove_name(); }
+  ReceiverEnd(const ReceiverEnd &) = delete;
+  ReceiverEnd &operator=(const ReceiverEnd &) = delete;
+  ReceiverEnd(ReceiverEnd &&) = delete;
+  ReceiverEnd &operator=(ReceiverEnd &&) = delete;
+
+  // Nobody else needs the name of the words; any more often than once does nothing.
+  void remove_name() noexcept;
+
+  // Makes slots on `stream`'s device for messages as long as `size_bytes`, unless there are some, or it was tried too
+  // often; message `number` will be the first one there. Quietly: without, messages come by the threads.
+  void make_slots(const device::Stream &stream, std::uint64_t number, std::uint64_t size_bytes);
+  [[nodiscard]] bool has_slots() const noexcept { return offer.first != 0; }
+  // Whether the stream looks for message `number` in a slot, or may.
+  [[nodiscard]] bool is_looked_for(std::uint64_t number) const noexcept { return has_slots() && number >= offer.first; }
+  // Enqueues what takes message `number` out of its slot. Errors: the runtime refuses; then somebody else is to take
+  // it.
+  [[nodiscard]] Status enqueue(const device::Stream &stream, std::uint64_t number, void *data,
+                               std::uint64_t size_bytes);
+  [[nodiscard]] const std::byte *slot(std::uint64_t number) const noexcept {
+    return slots_.data() + static_cast<std::size_t>(number % offer.n_slots * offer.slot_bytes);
+  }
+  [[nodiscard]] const device::Place &place() const noexcept { return place_; }
+  [[nodiscard]] bool is_on_device_of(const device::Stream &stream) const noexcept {
+    return place_.backend == &stream.backend() && place_.device == stream.device();
+  }
+
+  SlotOffer offer;
+  wire::SegmentName words_name{};  // until the sender has opened it
+  bool is_left = false;            // by the sender, which has unmapped the slots
+  std::uint64_t settled = 0;       // up to here messages are complete, or the stream's
+  std::uint64_t n_seen = 0;        // up to here they are complete
+  std::deque<std::uint64_t>
+      by_thread;  // that the sender has sent by its thread, and for which no receive was posted yet
+
+ private:
+  [[nodiscard]] Status try_make_slots(const device::Stream &stream, std::uint64_t size_bytes);
+
+  device::DeviceMemory slots_;
+  device::Place place_;
+  unsigned n_tries_ = 0;
+};
+
+using SenderEndPtr = std::shared_ptr<SenderEnd>;
+using ReceiverEndPtr = std::shared_ptr<ReceiverEnd>;
+
+}  // namespace sluice::ops::queue

@@ -1,0 +1,346 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "ops/queue/channels.hpp"
+
+#include <algorithm>
+#include <exception>
+#include <string>
+#include <utility>
+
+#include "base/log.hpp"
+#include "ops/queue/comm_number.hpp"
+#include "wire/channel.hpp"
+#include "wire/host.hpp"
+
+namespace sluice::ops::queue {
+
+// As it travels. Nothing of it is trusted but its length.
+struct Channels::Note {
+  std::uint64_t nonce = 0;
+  Kind kind = Kind::kOpen;
+  std::uint32_t comm = 0;
+  std::int32_t tag = 0;
+  std::uint32_t sender_id = 0;
+  std::uint64_t number = 0;
+  SlotOffer offer;
+  wire::SegmentName words{};
+};
+
+struct Channels::Sending {
+  Note note;
+  MPI_Request request = MPI_REQUEST_NULL;
+};
+
+namespace {
+
+Status refused(const char *what) {
+  return Status::error(ErrorKind::kBackend,
+                       std::string("the host MPI could not ") + what + "; set SLUICE_QUEUE_ENGINE=thread");
+}
+
+}  // namespace
+
+Channels &Channels::process() {
+  static auto *made = new Channels();
+  return *made;
+}
+
+void Channels::open() noexcept {
+  const wire::Host &host = wire::host();
+  MPI_Comm made = MPI_COMM_NULL;
+  Status status;
+  if (host.MPI_Comm_dup(MPI_COMM_WORLD, &made) != MPI_SUCCESS ||
+      host.MPI_Comm_set_errhandler(made, MPI_ERRORS_RETURN) != MPI_SUCCESS) {
+    status = refused("make a communicator for the engine device of queues");
+  }
+  try {
+    void *value = nullptr;
+    int is_set = 0;
+    if (status.is_ok() &&
+        host.MPI_Comm_get_attr(MPI_COMM_WORLD, MPI_TAG_UB, static_cast<void *>(&value), &is_set) == MPI_SUCCESS &&
+        is_set != 0) {
+      most_senders_ = static_cast<std::uint32_t>(*static_cast<int *>(value) - kFirstDataTag);
+    }
+    if (status.is_ok()) status = begin_comm_numbers();
+    coming_ = std::make_unique<Note>();
+    n_sent_.assign(static_cast<std::size_t>(wire::Channel::process().size()), 0);
+  } catch (const std::exception &error) {
+    status = refused(error.what());
+  }
+  if (!status.is_ok()) log::error("ops", status.message());
+  int is_good = status.is_ok() ? 1 : 0;
+  const int code = host.MPI_Allreduce(MPI_IN_PLACE, &is_good, 1, MPI_INT, MPI_MIN, wire::Channel::process().comm());
+  if (code == MPI_SUCCESS && is_good != 0) {
+    comm_ = made;
+    return;
+  }
+  log::warn("ops",
+            "the engine device of queues is not there: a rank could not begin it; messages go by the engine thread");
+  if (made != MPI_COMM_NULL && host.MPI_Comm_free(&made) != MPI_SUCCESS) log::debug("ops", "a communicator is left");
+  end_comm_numbers();
+}
+
+// Senders first; when all have, the slots.
+void Channels::close() {
+  if (!is_open()) return;
+  const wire::Host &host = wire::host();
+  const std::scoped_lock lock(mutex_);
+  // What a stream may still look at is left to the end of the process.
+  static auto *const kept = new std::vector<std::shared_ptr<ChannelEnd>>();
+  const auto keep = [](const auto &end) {
+    if (end->n_incomplete != 0) kept->push_back(end);
+  };
+  for (auto &[key, end] : senders_) keep(end);
+  for (const SenderEndPtr &end : forgotten_senders_) keep(end);
+  senders_.clear();
+  forgotten_senders_.clear();
+  take_in_the_last();
+  for (auto &[key, end] : receivers_) keep(end);
+  for (const ReceiverEndPtr &end : forgotten_receivers_) keep(end);
+  receivers_.clear();
+  forgotten_receivers_.clear();
+  if (receive_ != MPI_REQUEST_NULL) {
+    if (host.MPI_Cancel(&receive_) != MPI_SUCCESS || host.MPI_Wait(&receive_, MPI_STATUS_IGNORE) != MPI_SUCCESS) {
+      log::debug("ops", "queues: a receive is left");
+    }
+  }
+  for (Sending &sending : sending_) {
+    if (host.MPI_Wait(&sending.request, MPI_STATUS_IGNORE) != MPI_SUCCESS) log::debug("ops", "queues: a send is left");
+  }
+  sending_.clear();
+  MPI_Comm freed = std::exchange(comm_, MPI_COMM_NULL);  // closed: what end_comm_numbers() forgets is gone already
+  end_comm_numbers();
+  if (host.MPI_Comm_free(&freed) != MPI_SUCCESS) log::debug("ops", "queues: a communicator is left");
+}
+
+// All notes that were sent to this rank, of which nothing is to be left in the host MPI: each rank says how many it has
+// sent to whom. Returns when all ranks are here.
+void Channels::take_in_the_last() {
+  const wire::Host &host = wire::host();
+  std::uint64_t n_to_come = 0;
+  if (host.MPI_Reduce_scatter_block(n_sent_.data(), &n_to_come, 1, MPI_UINT64_T, MPI_SUM, comm_) != MPI_SUCCESS) {
+    return log::warn("ops", "queues: the host MPI could not wait for the other ranks");
+  }
+  while (n_taken_in_ < n_to_come) {
+    if (!turn_locked()) return;
+  }
+}
+
+Status Channels::find_sender(const ChannelKey &key, SenderEndPtr *end) {
+  SenderEndPtr &known = senders_[key];
+  if (known == nullptr) {
+    auto made = std::make_shared<SenderEnd>(key);
+    // Numbers come again when tags are used up, long after whoever had them is gone.
+    last_sender_ = last_sender_ == most_senders_ ? 1 : last_sender_ + 1;
+    made->sender_id = last_sender_;
+    Note note;
+    note.kind = Kind::kOpen;
+    note.comm = key.comm;
+    note.tag = key.tag;
+    note.sender_id = made->sender_id;
+    if (Status status = send(note, key.peer); !status.is_ok()) {
+      senders_.erase(key);
+      return status;
+    }
+    known = std::move(made);
+  }
+  *end = known;
+  return {};
+}
+
+ReceiverEndPtr Channels::find_receiver(const ChannelKey &key) {
+  ReceiverEndPtr &known = receivers_[key];
+  if (known != nullptr) return known;
+  known = std::make_shared<ReceiverEnd>(key);
+  if (const auto found = waiting_opens_.find(key); found != waiting_opens_.end()) {
+    meet(known.get(), found->second.front());
+    found->second.pop_front();
+    if (found->second.empty()) waiting_opens_.erase(found);
+  }
+  return known;
+}
+
+// The two ends know of each other.
+void Channels::meet(ReceiverEnd *end, std::uint32_t sender_id) {
+  end->sender_id = sender_id;
+  const auto found = waiting_numbers_.find({end->key.peer, sender_id});
+  if (found != waiting_numbers_.end()) {
+    end->by_thread = std::move(found->second);
+    waiting_numbers_.erase(found);
+  }
+  if (end->has_slots()) offer(end);
+}
+
+void Channels::offer(ReceiverEnd *end) {
+  if (end->sender_id == 0) return;
+  Note note;
+  note.kind = Kind::kOffer;
+  note.sender_id = end->sender_id;
+  note.offer = end->offer;
+  note.words = end->words_name;
+  const Status status = send(note, end->key.peer);
+  if (!status.is_ok()) log::debug("ops", "messages of queues go by the progress thread: " + status.message());
+}
+
+Status Channels::announce(const SenderEnd &end, std::uint64_t number) {
+  Note note;
+  note.kind = Kind::kByThread;
+  note.sender_id = end.sender_id;
+  note.number = number;
+  return send(note, end.key.peer);
+}
+
+Status Channels::send(const Note &note, int to) {
+  sending_.emplace_back();
+  Sending &sending = sending_.back();
+  sending.note = note;
+  sending.note.nonce = wire::Channel::process().nonce();
+  const int code = wire::host().MPI_Isend(&sending.note, sizeof(Note), MPI_BYTE, to, kNoteTag, comm_, &sending.request);
+  if (code == MPI_SUCCESS) {
+    ++n_sent_[static_cast<std::size_t>(to)];
+    return {};
+  }
+  sending_.pop_back();
+  return refused("send a note of the engine device of queues");
+}
+
+Status Channels::post() {
+  const int code =
+      wire::host().MPI_Irecv(coming_.get(), sizeof(Note), MPI_BYTE, MPI_ANY_SOURCE, kNoteTag, comm_, &receive_);
+  return code == MPI_SUCCESS ? Status() : refused("receive a note of the engine device of queues");
+}
+
+void Channels::turn() noexcept {
+  const std::unique_lock lock(mutex_, std::try_to_lock);
+  if (!lock.owns_lock() || !is_open()) return;
+  try {
+    if (!turn_locked()) log::warn_once("queue_note", "ops", "the host MPI could not receive a note of queues");
+  } catch (const std::exception &) {
+    log::error("ops",
+               "out of memory: a note of the engine device of queues is lost; lower the program's use of memory");
+  }
+}
+
+bool Channels::turn_locked() {
+  const wire::Host &host = wire::host();
+  for (auto sending = sending_.begin(); sending != sending_.end();) {
+    int is_done = 0;
+    const int code = host.MPI_Test(&sending->request, &is_done, MPI_STATUS_IGNORE);
+    if (code == MPI_SUCCESS && is_done == 0) break;  // the others are later ones
+    sending = sending_.erase(sending);
+  }
+  for (;;) {
+    if (receive_ == MPI_REQUEST_NULL) {
+      if (const Status status = post(); !status.is_ok()) {
+        log::warn_once("queue_note", "ops", status.message());
+        return false;
+      }
+    }
+    int is_done = 0;
+    MPI_Status from;
+    if (host.MPI_Test(&receive_, &is_done, &from) != MPI_SUCCESS) return false;
+    if (is_done == 0) break;
+    ++n_taken_in_;
+    const Note note = *coming_;
+    if (note.nonce == wire::Channel::process().nonce()) take_in(note, from.MPI_SOURCE);
+  }
+  drop_forgotten();
+  return true;
+}
+
+void Channels::take_in(const Note &note, int from) {
+  switch (note.kind) {
+    case Kind::kOpen:
+      return take_open(note, from);
+    case Kind::kOffer:
+      return take_to_sender(note, from);
+    case Kind::kOpened:
+    case Kind::kByThread:
+    case Kind::kGone:
+      return take_to_receiver(note, from);
+  }
+}
+
+void Channels::take_open(const Note &note, int from) {
+  const ChannelKey key{from, note.comm, note.tag};
+  const auto found = receivers_.find(key);
+  // One that has met its sender is an earlier communicator's, which is freed here later than there.
+  if (found == receivers_.end() || found->second->sender_id != 0) {
+    waiting_opens_[key].push_back(note.sender_id);
+  } else {
+    meet(found->second.get(), note.sender_id);
+  }
+}
+
+void Channels::take_to_sender(const Note &note, int from) {
+  const auto is_meant = [&](const SenderEndPtr &end) {
+    return end->sender_id == note.sender_id && end->key.peer == from;
+  };
+  const auto found = std::ranges::find_if(senders_, [&](const auto &entry) { return is_meant(entry.second); });
+  if (found == senders_.end()) return;  // it is forgotten, and has said so, or will
+  if (const Status status = found->second->take_offer(note.offer, note.words); !status.is_ok()) {
+    return log::warn_once("queue_offer", "ops", status.message() + "; messages of queues go by the progress thread");
+  }
+  Note answer;
+  answer.kind = Kind::kOpened;
+  answer.sender_id = note.sender_id;
+  if (const Status status = send(answer, from); !status.is_ok()) log::debug("ops", status.message());
+}
+
+ReceiverEnd *Channels::find_by_sender(int from, std::uint32_t sender_id) noexcept {
+  const auto is_meant = [&](const ReceiverEndPtr &end) { return end->sender_id == sender_id && end->key.peer == from; };
+  const auto found = std::ranges::find_if(receivers_, [&](const auto &entry) { return is_meant(entry.second); });
+  if (found != receivers_.end()) return found->second.get();
+  const auto forgotten = std::ranges::find_if(forgotten_receivers_, is_meant);
+  return forgotten != forgotten_receivers_.end() ? forgotten->get() : nullptr;
+}
+
+void Channels::take_to_receiver(const Note &note, int from) {
+  ReceiverEnd *end = find_by_sender(from, note.sender_id);
+  if (note.kind == Kind::kByThread) {
+    auto &numbers = end != nullptr ? end->by_thread : waiting_numbers_[{from, note.sender_id}];
+    return numbers.push_back(note.number);
+  }
+  if (end == nullptr) return;
+  end->remove_name();
+  if (note.kind == Kind::kGone) end->is_left = true;
+}
+
+void Channels::forget(std::uint32_t comm) noexcept {
+  if (!is_open()) return;
+  try {
+    const std::scoped_lock lock(mutex_);
+    const auto move_to = [&](auto &ends, auto &forgotten) {
+      for (auto entry = ends.begin(); entry != ends.end();) {
+        if (entry->first.comm != comm) {
+          ++entry;
+          continue;
+        }
+        forgotten.push_back(entry->second);
+        entry = ends.erase(entry);
+      }
+    };
+    move_to(senders_, forgotten_senders_);
+    move_to(receivers_, forgotten_receivers_);
+    drop_forgotten();
+  } catch (const std::exception &) {
+    log::warn("ops", "out of memory: channels of queues are kept until MPI_Finalize");
+  }
+}
+
+// What is complete is not looked at by any stream any more.
+void Channels::drop_forgotten() {
+  std::erase_if(forgotten_senders_, [&](const SenderEndPtr &end) {
+    if (end->n_incomplete != 0) return false;
+    Note note;
+    note.kind = Kind::kGone;
+    note.sender_id = end->sender_id;
+    end->let_go();
+    if (const Status status = send(note, end->key.peer); !status.is_ok()) log::debug("ops", status.message());
+    return true;
+  });
+  std::erase_if(forgotten_receivers_, [](const ReceiverEndPtr &end) {
+    return end->n_incomplete == 0 && (end->is_left || !end->has_slots());
+  });
+}
+
+}  // namespace sluice::ops::queue

@@ -1,0 +1,251 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The engine `dwq` (arXiv 2208.04817, section IV.A): a send is given to the network when its batch is started, and goes
+// by itself when a counter comes to its number. A receive is posted by the progress thread when the stream has come to
+// the start, as in the paper.
+//
+// What counts up is the progress thread, when it sees the stream's trigger: sockets has no counter that a stream could
+// write, and device memory has to be copied down first. docs/adr/0034 says what would be without it.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <atomic>
+#include <exception>
+#include <utility>
+
+#include "base/log.hpp"
+#include "ops/env/errors.hpp"
+#include "ops/p2p/comm_state.hpp"
+#include "ops/queue/comm_number.hpp"
+#include "ops/queue/engine.hpp"
+#include "ops/queue/flat_buffer.hpp"
+#include "ops/queue/held_type.hpp"
+#include "wire/channel.hpp"
+#include "wire/fabric.hpp"
+#include "wire/host.hpp"
+#include "wire/status.hpp"
+
+namespace sluice::ops::queue {
+namespace {
+
+// Where a message goes there.
+struct Destination {
+  int world_rank = -1;
+  std::uint64_t tag = 0;
+};
+
+// What the messages of one queue share. Numbers are given when a batch is started (one thread at a time, then), and
+// used up in turns.
+struct Line {
+  wire::FabricTrigger trigger;
+  std::uint64_t n_numbered = 0;  // sends that have a number
+  std::uint64_t n_gone = 0;      // of the turn: sends that have been started; the trigger's count
+  std::uint64_t n_awaited = 0;   // receives that have a number
+  std::uint64_t n_posted = 0;    // of the turn
+  Status failure;                // of the turn: a send could not go, and so none behind it can
+};
+
+// What both directions have in common. A turn's exception (memory ran out) becomes the message's error.
+class FabricCarrier : public Carrier {
+ public:
+  FabricCarrier(const Arguments &given, const Destination &destination, std::shared_ptr<Line> line)
+      : given_(given), destination_(destination), line_(std::move(line)) {}
+  [[nodiscard]] Status hold() { return type_.hold(&given_.type); }
+
+  [[nodiscard]] Status prepare() override {
+    if (is_prepared_) return {};
+    Status status = flat_.look(given_);
+    if (status.is_ok()) status = flat_.open();
+    if (status.is_ok()) status = number();
+    is_prepared_ = status.is_ok();
+    return status;
+  }
+  [[nodiscard]] int begin() override {
+    return guarded_step([this] { return start(); });
+  }
+  [[nodiscard]] bool poll(int *code, MPI_Status *status) override {
+    bool is_done = false;
+    *code = guarded_step([&] { return go_on(status, &is_done); });
+    return *code != MPI_SUCCESS || is_done;
+  }
+  [[nodiscard]] std::string describe() const override {
+    return fmt::format("{} {}, tag {}", given_.is_send ? "to" : "from", given_.peer, given_.tag);
+  }
+  [[nodiscard]] std::uint64_t payload_bytes(const MPI_Status &status) const override {
+    return given_.is_send ? flat_.size_bytes() : wire::received_bytes(status);
+  }
+
+ protected:
+  [[nodiscard]] virtual Status number() = 0;
+  [[nodiscard]] virtual Status start() = 0;
+  [[nodiscard]] virtual Status go_on(MPI_Status *status, bool *is_done) = 0;
+
+  Arguments given_;
+  const Destination destination_;
+  const std::shared_ptr<Line> line_;
+  FlatBuffer flat_;
+  // Behind the memory that it uses: it goes first.
+  wire::FabricMessage message_;
+
+ private:
+  template <typename Step>
+  [[nodiscard]] static int guarded_step(Step step) noexcept {
+    try {
+      const Status status = step();
+      return status.is_ok() ? MPI_SUCCESS : error_code(status);
+    } catch (const std::exception &) {
+      return MPI_ERR_NO_MEM;
+    }
+  }
+
+  HeldType type_;
+  bool is_prepared_ = false;
+};
+
+class FabricSend final : public FabricCarrier {
+ public:
+  using FabricCarrier::FabricCarrier;
+
+ private:
+  [[nodiscard]] Status number() override {
+    const std::uint64_t number = line_->n_numbered + 1;
+    Status status = message_.defer_send(line_->trigger, number, flat_.data(), flat_.size_bytes(),
+                                        destination_.world_rank, destination_.tag, &is_deferred_);
+    if (!status.is_ok()) return status;
+    number_ = line_->n_numbered = number;
+    return {};
+  }
+  [[nodiscard]] Status start() override {
+    if (Status status = flat_.copy_down(); !status.is_ok()) {
+      // The network has what lies in the staging memory, and is never told to send it; so nothing behind it goes.
+      if (line_->failure.is_ok()) line_->failure = status;
+      return status;
+    }
+    return leave();
+  }
+  [[nodiscard]] Status go_on(MPI_Status * /*status*/, bool *is_done) override {
+    if (!has_left_) {
+      if (Status status = leave(); !status.is_ok() || !has_left_) return status;
+    }
+    wire::FabricMessage::Outcome outcome;
+    *is_done = message_.poll(&outcome);
+    // A provider without room for what the counter started tries again when it is spoken to.
+    if (!*is_done && is_deferred_ && ++n_looks_ % kLooksPerNudge == 0) return line_->trigger.add(0);
+    return outcome.error;
+  }
+  // In the order of the numbers.
+  [[nodiscard]] Status leave() {
+    if (!line_->failure.is_ok()) return line_->failure;
+    if (line_->n_gone + 1 != number_) return {};
+    if (!is_deferred_) {
+      bool is_taken = false;
+      Status status =
+          message_.send(flat_.data(), flat_.size_bytes(), destination_.world_rank, destination_.tag, &is_taken);
+      if (!status.is_ok()) line_->failure = status;
+      if (!status.is_ok() || !is_taken) return status;
+    }
+    if (Status status = line_->trigger.add(1); !status.is_ok()) return line_->failure = status;
+    line_->n_gone = number_;
+    has_left_ = true;
+    return {};
+  }
+
+  static constexpr unsigned kLooksPerNudge = 1024;
+  std::uint64_t number_ = 0;
+  unsigned n_looks_ = 0;
+  bool is_deferred_ = false;  // the network has it; else it is sent when it is its time
+  bool has_left_ = false;
+};
+
+class FabricReceive final : public FabricCarrier {
+ public:
+  using FabricCarrier::FabricCarrier;
+
+ private:
+  [[nodiscard]] Status number() override {
+    number_ = ++line_->n_awaited;
+    return {};
+  }
+  [[nodiscard]] Status start() override { return post(); }
+  [[nodiscard]] Status go_on(MPI_Status *status, bool *is_done) override {
+    if (!is_posted_) {
+      if (Status posted = post(); !posted.is_ok() || !is_posted_) return posted;
+    }
+    wire::FabricMessage::Outcome outcome;
+    *is_done = message_.poll(&outcome);
+    if (!*is_done) return {};
+    const bool is_readable = outcome.error.is_ok() || outcome.error.kind() == ErrorKind::kTruncated;
+    Status copied = is_readable ? flat_.copy_up(outcome.bytes) : Status();
+    status->MPI_SOURCE = given_.peer;
+    status->MPI_TAG = given_.tag;
+    wire::set_received_bytes(status, copied.is_ok() ? outcome.bytes : 0);
+    return copied.is_ok() ? outcome.error : copied;
+  }
+  // In their order, so that they match in their order.
+  [[nodiscard]] Status post() {
+    if (line_->n_posted + 1 != number_) return {};
+    Status status =
+        message_.receive(flat_.data(), flat_.size_bytes(), destination_.world_rank, destination_.tag, &is_posted_);
+    if (is_posted_) line_->n_posted = number_;
+    return status;
+  }
+
+  std::uint64_t number_ = 0;
+  bool is_posted_ = false;
+};
+
+// MPI's tags have 31 bits.
+constexpr unsigned kTagBits = 31;
+constexpr unsigned kLargestCommBits = 32;
+
+class DeferredWork final : public Carriers {
+ public:
+  [[nodiscard]] Status open() { return line_->trigger.open(); }
+  [[nodiscard]] Route route() const noexcept override { return Route::kDwq; }
+  [[nodiscard]] Status carry(const Arguments &given, CarrierPtr *carrier) override;
+  void turn() noexcept override { wire::Fabric::process().turn(); }
+
+ private:
+  const std::shared_ptr<Line> line_ = std::make_shared<Line>();
+};
+
+// Both sides of a message come to the same answer: it hangs on what both know of the pair and of the communicator.
+bool is_reached(const Arguments &given, int *world_rank) {
+  if (given.peer < 0) return false;  // MPI_PROC_NULL
+  int is_inter = 0;
+  if (wire::host().MPI_Comm_test_inter(given.comm, &is_inter) != MPI_SUCCESS || is_inter != 0) return false;
+  return peer_of(given.comm, given.peer, world_rank) != plan::Peer::kUnknown &&
+         *world_rank != wire::Channel::process().rank() && wire::Fabric::process().reaches(*world_rank) &&
+         is_within_channel(given.comm);
+}
+
+Status DeferredWork::carry(const Arguments &given, CarrierPtr *carrier) {
+  Destination destination;
+  if (!is_reached(given, &destination.world_rank)) return {};
+  const unsigned n_bits = std::min(wire::Fabric::process().tag_bits() - kTagBits, kLargestCommBits);
+  std::uint32_t comm = 0;
+  if (Status status = comm_number(given.comm, n_bits, &comm); !status.is_ok()) return status;
+  destination.tag = (static_cast<std::uint64_t>(comm) << kTagBits) | static_cast<std::uint64_t>(given.tag);
+  const auto hold = [&](auto made) -> Status {
+    if (Status status = made->hold(); !status.is_ok()) return status;
+    *carrier = std::move(made);
+    return {};
+  };
+  return given.is_send ? hold(std::make_unique<FabricSend>(given, destination, line_))
+                       : hold(std::make_unique<FabricReceive>(given, destination, line_));
+}
+
+}  // namespace
+
+Status make_deferred_work(std::unique_ptr<Carriers> *carriers) {
+  if (!wire::Fabric::process().is_open()) {
+    log::warn_once("queue_dwq", "ops",
+                   "a queue was to have the engine dwq, which is not there: it has the engine thread");
+    return {};
+  }
+  auto made = std::make_unique<DeferredWork>();
+  if (Status status = made->open(); !status.is_ok()) return status;
+  *carriers = std::move(made);
+  return {};
+}
+
+}  // namespace sluice::ops::queue

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "ops/queue/message.hpp"
+
+#include <fmt/format.h>
+
+#include <exception>
+#include <string>
+
+#include "base/log.hpp"
+#include "base/statistics.hpp"
+#include "generated/operations.hpp"
+#include "progress/tracked_requests.hpp"
+#include "wire/host.hpp"
+#include "wire/status.hpp"
+
+namespace sluice::ops::queue {
+namespace {
+
+ErrorKind kind_of(int code) noexcept {
+  int error_class = MPI_ERR_OTHER;
+  if (wire::host().MPI_Error_class(code, &error_class) != MPI_SUCCESS) return ErrorKind::kBackend;
+  switch (error_class) {
+    case MPI_ERR_TRUNCATE:
+      return ErrorKind::kTruncated;
+    case MPI_ERR_BUFFER:
+      return ErrorKind::kBadBuffer;
+    case MPI_ERR_ARG:
+    case MPI_ERR_COMM:
+    case MPI_ERR_RANK:
+    case MPI_ERR_TAG:
+    case MPI_ERR_TYPE:
+      return ErrorKind::kInvalidArgument;
+    default:
+      return ErrorKind::kBackend;
+  }
+}
+
+// An error of the message's own, in the words of whoever found it.
+Status error_of(const Carrier &carrier, int code) {
+  char text[MPI_MAX_ERROR_STRING] = "";
+  int length = 0;
+  if (error_string(code, text, &length) != MPI_SUCCESS) text[0] = '\0';
+  return Status::error(kind_of(code), fmt::format("a message of a queue ({}): {}", carrier.describe(), text));
+}
+
+}  // namespace
+
+// Makes completion calls take turns, and raises what went wrong on the communicator.
+class Message::Marker final : public progress::Tracked {
+ public:
+  explicit Marker(MessagePtr message) : Tracked(message->comm_, false), message_(std::move(message)) {}
+  [[nodiscard]] Status prepare() override { return {}; }
+  [[nodiscard]] Status finish(MPI_Status * /*status*/) override { return message_->outcome_; }
+  [[nodiscard]] Status recall(MPI_Status * /*status*/) override { return message_->outcome_; }
+  [[nodiscard]] bool is_hidden() const noexcept override {
+    if (message_->is_complete()) return false;
+    message_->carrier_->ask();
+    return true;
+  }
+  [[nodiscard]] bool ignores_cancel() const noexcept override { return true; }
+
+ private:
+  MessagePtr message_;
+};
+
+Status Message::open(MPI_Request *request) {
+  auto *holder = new MessagePtr(shared_from_this());  // the request's; release() deletes it
+  if (wire::host().MPI_Grequest_start(&query, &release, &cancel, holder, &request_) != MPI_SUCCESS) {
+    delete holder;
+    return Status::error(ErrorKind::kBackend, "the host MPI could not make a generalized request");
+  }
+  try {
+    progress::TrackedRequests::process().add(request_, std::make_shared<Marker>(shared_from_this()));
+  } catch (...) {
+    withdraw(&request_);
+    throw;
+  }
+  *request = request_;
+  return {};
+}
+
+void Message::withdraw(MPI_Request *request) noexcept {
+  is_complete_.store(true, std::memory_order_release);
+  const progress::TrackedPtr marker = progress::TrackedRequests::process().take(*request);
+  const wire::Host &host = wire::host();
+  if (host.MPI_Grequest_complete(*request) != MPI_SUCCESS || host.MPI_Request_free(request) != MPI_SUCCESS) {
+    log::warn_once("queue_withdraw", "ops", "the host MPI could not take back a request of a queue");
+  }
+}
+
+void Message::begin() noexcept {
+  if (const int code = carrier_->begin(); code != MPI_SUCCESS) end(code);
+}
+
+bool Message::poll() noexcept {
+  if (is_complete()) return true;
+  int code = MPI_SUCCESS;
+  wire::clear(&status_);
+  if (!carrier_->poll(&code, &status_)) return false;
+  end(code);
+  return true;
+}
+
+void Message::end(int code) noexcept {
+  try {
+    if (code != MPI_SUCCESS) {
+      outcome_ = error_of(*carrier_, code);
+      wire::set_received_bytes(&status_, 0);
+    }
+    const std::uint64_t bytes = code == MPI_SUCCESS ? carrier_->payload_bytes(status_) : 0;
+    if (operation_) statistics::record(*operation_, kind_, carrier_->route_taken(engine_), 1, bytes, {});
+  } catch (const std::exception &) {
+    log::error("ops", "out of memory: the error of a queue's message is lost; lower the program's use of memory");
+  }
+  // From here on the program may free the request, and with it this; the engine holds it, too.
+  is_complete_.store(true, std::memory_order_release);
+  if (wire::host().MPI_Grequest_complete(request_) != MPI_SUCCESS) {
+    log::warn_once("queue_complete", "ops", "the host MPI could not complete a request of a queue");
+  }
+}
+
+int Message::query(void *state, MPI_Status *status) {
+  const int error = status->MPI_ERROR;
+  *status = (*static_cast<MessagePtr *>(state))->status_;
+  status->MPI_ERROR = error;
+  return MPI_SUCCESS;  // errors are raised by Marker, on the message's communicator
+}
+
+int Message::release(void *state) {
+  delete static_cast<MessagePtr *>(state);
+  return MPI_SUCCESS;
+}
+
+int Message::cancel(void * /*state*/, int /*is_complete*/) {
+  return MPI_SUCCESS;
+}
+
+}  // namespace sluice::ops::queue

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The functions of sluice/queue.h.
+#pragma once
+
+#include "ops/queue/collectives.hpp"
+#include "sluice/queue.h"
+#include "wire/mpi.hpp"
+
+namespace sluice::ops::queue {
+
+// As MPIX_Create_queue; without `has_comm` each message brings its own communicator, and `comm` is MPI_COMM_NULL.
+int create(bool has_comm, MPI_Comm comm, void *stream, MPIX_Queue *queue);
+int free(MPIX_Queue queue);
+// As MPIX_Enqueue_send and MPIX_Enqueue_recv. `has_comm`: `comm` is what the program said; else it is the queue's.
+int enqueue_send(const void *buffer, int count, MPI_Datatype type, int dest, int tag, bool has_comm, MPI_Comm comm,
+                 MPIX_Queue queue, MPI_Request *request);
+int enqueue_recv(void *buffer, int count, MPI_Datatype type, int source, int tag, bool has_comm, MPI_Comm comm,
+                 MPIX_Queue queue, MPI_Request *request);
+// As MPIX_Enqueue_allreduce, _bcast, _allgather and _barrier, by `given.operation`; its communicator is the queue's.
+int enqueue_collective(CollectiveArguments given, MPIX_Queue queue, MPI_Request *request);
+// As sluice_enqueue_persistent.
+int enqueue_persistent(MPI_Request persistent, MPIX_Queue queue, MPI_Request *request);
+int enqueue_start(MPIX_Queue queue);
+int enqueue_wait(MPIX_Queue queue);
+
+// Gives back what the queues that the program has not freed hold. When nothing is under way any more.
+void release_queues() noexcept;
+
+}  // namespace sluice::ops::queue

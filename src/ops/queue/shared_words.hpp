@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// SharedWords: words that streams of two processes of a node write and wait for.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "base/status.hpp"
+#include "device/backend.hpp"
+#include "wire/shared_segment.hpp"
+
+namespace sluice::ops::queue {
+
+// A shared segment, and from reach() on good for streams of one device. Given back when destroyed; no command on the
+// words is pending then.
+class SharedWords {
+ public:
+  SharedWords() noexcept = default;
+  ~SharedWords();
+  SharedWords(const SharedWords &) = delete;
+  SharedWords &operator=(const SharedWords &) = delete;
+  SharedWords(SharedWords &&) = delete;
+  SharedWords &operator=(SharedWords &&) = delete;
+
+  // Makes words, all 0, under a name for another process; or maps those of another, of the same number. Once. Errors:
+  // the system refuses.
+  [[nodiscard]] Status create(std::size_t n_words, wire::SegmentName *name);
+  [[nodiscard]] Status open(const wire::SegmentName &name, std::size_t n_words);
+  // Makes them good for streams of `device`. Errors: the runtime refuses, or a stream waits and this would hold up its
+  // caller (a later call may work).
+  [[nodiscard]] Status reach(const device::Backend *backend, std::int32_t device);
+
+  [[nodiscard]] bool is_open() const noexcept { return n_words_ != 0; }
+  [[nodiscard]] bool is_reached() const noexcept { return backend_ != nullptr; }
+  // For commands of streams.
+  [[nodiscard]] std::uint64_t *at(std::size_t index) const noexcept {
+    return static_cast<std::uint64_t *>(segment_.data()) + index;
+  }
+  // What precedes the value for whoever wrote it is visible; and the other way. Hot.
+  [[nodiscard]] std::uint64_t get(std::size_t index) const noexcept {
+    return __atomic_load_n(at(index), __ATOMIC_ACQUIRE);
+  }
+  void set(std::size_t index, std::uint64_t value) const noexcept {
+    __atomic_store_n(at(index), value, __ATOMIC_RELEASE);
+  }
+
+ private:
+  [[nodiscard]] static std::size_t bytes_of(std::size_t n_words) noexcept;
+
+  wire::SharedSegment segment_;
+  std::size_t n_words_ = 0;
+  const device::Backend *backend_ = nullptr;  // null: not reached
+  std::int32_t device_ = 0;
+};
+
+}  // namespace sluice::ops::queue

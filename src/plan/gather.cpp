@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "plan/gather.hpp"
+
+#include <fmt/format.h>
+
+#include "base/knobs.hpp"
+
+namespace sluice::plan {
+
+std::string explain(const GatherQuery &query, const GatherPlan &plan) {
+  const std::string runs = query.run_bytes != 0 ? fmt::format("runs of {}", query.run_bytes) : "irregular runs";
+  const std::string extra =
+      plan.extra_bytes != 0 ? fmt::format(", which bring {} more over the link", plan.extra_bytes) : "";
+  return fmt::format("{} bytes in {}{} -> gathered by the {}: {}", query.size_bytes, runs, extra,
+                     plan.by == Gatherer::kReceiver ? "receiver" : "sender", plan.reason);
+}
+
+std::uint64_t gather_limit_bytes() {
+  static const std::uint64_t bytes = Knobs::process().bytes("SLUICE_P2P_GATHER");
+  return bytes;
+}
+
+}  // namespace sluice::plan

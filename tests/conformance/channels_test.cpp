@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The group `channel`: what the stream of one process sends to that of another.
+#include <gtest/gtest.h>
+
+#include <span>
+#include <vector>
+
+#include "ipc_case.h"
+#include "memory.h"
+#include "module_under_test.h"
+#include "pattern.h"
+#include "shared_page.h"
+#include "stream_case.h"
+
+using conformance::Export;
+using conformance::export_here;
+using conformance::Memory;
+using conformance::Peer;
+using conformance::SharedPage;
+using conformance::Stream;
+using conformance::table;
+using conformance::text_of;
+using conformance::Words;
+
+namespace {
+
+constexpr std::byte kPoison{0xA5};
+constexpr size_t kMost = 70001;
+
+bool has_channel_groups() {
+  return conformance::has_stream_groups() && table().stream_take != nullptr;
+}
+
+// All poisoned but the first `size` bytes, which are the pattern's.
+std::string find_error(const Memory &memory, size_t size, uint64_t iteration) {
+  std::vector<std::byte> bytes;
+  std::string problem = memory.read(&bytes);
+  if (problem.empty()) problem = conformance::pattern_mismatch(std::span(bytes).first(size), iteration);
+  for (size_t i = size; problem.empty() && i < bytes.size(); ++i) {
+    if (bytes[i] != kPoison) problem = "byte " + std::to_string(i) + " behind the end was written";
+  }
+  return problem;
+}
+
+std::string poison(const Memory &memory) {
+  return memory.write(std::vector<std::byte>(memory.size_bytes(), kPoison));
+}
+
+// A page that is registered for device 0.
+class Registered {
+ public:
+  Registered() { EXPECT_OK(table().host_register(0, page_.data(), SharedPage::kBytes)); }
+  ~Registered() { EXPECT_OK(table().host_unregister(0, page_.data())); }
+  Registered(const Registered &) = delete;
+  Registered &operator=(const Registered &) = delete;
+  const SharedPage &page() const { return page_; }
+  uint64_t *at(size_t index) const { return page_.data() + index; }
+
+ private:
+  SharedPage page_;
+};
+
+}  // namespace
+
+#define SKIP_WITHOUT_CHANNEL_GROUPS() \
+  if (!has_channel_groups())          \
+  GTEST_SKIP() << "missing: the groups channel and stream, for streams that send by themselves"
+
+TEST(Channels, Group_IsWholeOrAbsent) {
+  const int n_there = (table().host_register != nullptr ? 1 : 0) + (table().host_unregister != nullptr ? 1 : 0) +
+                      (table().stream_copy != nullptr ? 1 : 0) + (table().stream_take != nullptr ? 1 : 0);
+  EXPECT_TRUE(n_there == 0 || n_there == 4) << n_there << " of 4";
+  EXPECT_TRUE(n_there == 0 ||
+              (table().stream_open != nullptr && table().ipc_open != nullptr && table().device_alloc != nullptr));
+}
+
+// Copies between commands of the program's keep their place, and whoever sees the word sees their bytes.
+TEST(Channels, Copy_KeepsItsPlace) {
+  SKIP_WITHOUT_CHANNEL_GROUPS();
+  MAKE_MEMORY_OR_SKIP(from, SLUICE_MEMORY_PINNED, 0, kMost);
+  MAKE_MEMORY_OR_SKIP(one, SLUICE_MEMORY_DEVICE, 0, kMost);
+  MAKE_MEMORY_OR_SKIP(two, SLUICE_MEMORY_DEVICE, 0, kMost);
+  MAKE_MEMORY_OR_SKIP(back, SLUICE_MEMORY_PINNED, 0, kMost);
+  const Words words(2);
+  const Stream stream;
+  for (uint64_t iteration = 1; iteration <= 10; ++iteration) {
+    const size_t size = iteration % 2 == 0 ? kMost : 7 * iteration;
+    ASSERT_EQ(poison(two), "");
+    ASSERT_EQ(from.write(conformance::pattern(kMost, iteration)), "");
+    stream.wait(words.at(1), iteration);
+    stream.copy(one.data(), from.data(), kMost);
+    ASSERT_OK(table().stream_copy(stream.get(), two.data(), one.data(), size));
+    ASSERT_OK(table().stream_copy(stream.get(), one.data(), two.data(), 0));
+    stream.copy(back.data(), two.data(), kMost);
+    stream.write(words.at(0), iteration);
+    words.set(1, iteration);
+    words.await(0, iteration);
+    ASSERT_EQ(find_error(back, size, iteration), "") << "iteration " << iteration;
+  }
+  stream.synchronize();
+}
+
+// As many bytes as the word says, never more than was asked for; no other byte is written.
+TEST(Channels, Take_GoesByTheWord) {
+  SKIP_WITHOUT_CHANNEL_GROUPS();
+  MAKE_MEMORY_OR_SKIP(from, SLUICE_MEMORY_DEVICE, 0, kMost + 3);
+  MAKE_MEMORY_OR_SKIP(to, SLUICE_MEMORY_DEVICE, 0, kMost + 1);
+  const Words words(1);
+  const Stream stream;
+  ASSERT_EQ(from.write(conformance::pattern(kMost, 5), 3), "");
+  constexpr uint64_t kNumber = uint64_t{77} << 32U;
+  for (const size_t length :
+       {size_t{0}, size_t{1}, size_t{15}, size_t{4096}, kMost - 1, kMost, kMost + 1, size_t{0xFFFFFFFF}}) {
+    ASSERT_EQ(poison(to), "");
+    words.set(0, kNumber | length);
+    ASSERT_OK(table().stream_take(stream.get(), to.data(), from.data() + 3, kMost, words.at(0)));
+    stream.synchronize();
+    ASSERT_EQ(find_error(to, std::min(length, kMost), 5), "") << length << " bytes";
+  }
+  ASSERT_EQ(poison(to), "");
+  ASSERT_OK(table().stream_take(stream.get(), to.data(), from.data(), 0, words.at(0)));
+  stream.synchronize();
+  ASSERT_EQ(find_error(to, 0, 5), "");
+}
+
+// The word counts that is there when the stream comes, not when the command is enqueued.
+TEST(Channels, Take_LooksWhenTheStreamComesToIt) {
+  SKIP_WITHOUT_CHANNEL_GROUPS();
+  MAKE_MEMORY_OR_SKIP(from, SLUICE_MEMORY_DEVICE, 0, kMost);
+  MAKE_MEMORY_OR_SKIP(to, SLUICE_MEMORY_DEVICE, 0, kMost);
+  const Registered words;
+  const Stream stream;
+  for (uint64_t k = 1; k <= 20; ++k) {
+    const size_t length = 911 * k;
+    ASSERT_EQ(from.write(conformance::pattern(kMost, k)), "");
+    ASSERT_EQ(poison(to), "");
+    stream.wait(words.at(0), k << 32U);
+    ASSERT_OK(table().stream_take(stream.get(), to.data(), from.data(), kMost, words.at(0)));
+    stream.write(words.at(1), k);
+    words.page().set(0, k << 32U | length);
+    stream.synchronize();
+    ASSERT_EQ(words.page().get(1), k);
+    ASSERT_EQ(find_error(to, length, k), "") << "message " << k;
+  }
+}
+
+// One page, mapped twice: what is written through one mapping lets a stream pass that waits through the other.
+TEST(Channels, Words_HaveSeveralMappings) {
+  SKIP_WITHOUT_CHANNEL_GROUPS();
+  const Registered words;
+  const SharedPage other(words.page().path());
+  ASSERT_NE(other.data(), nullptr);
+  ASSERT_NE(other.data(), words.page().data());
+  EXPECT_OK(table().host_register(0, other.data(), SharedPage::kBytes));
+  {
+    const Stream first;
+    const Stream second;
+    for (uint64_t k = 1; k <= 100; ++k) {
+      first.wait(words.at(0), k);
+      first.write(words.at(9), k);
+      second.wait(other.data() + 9, k);
+      second.write(other.data() + 17, k);
+      if (k % 2 == 0) other.set(0, k);
+    }
+    first.synchronize();
+    second.synchronize();
+  }
+  EXPECT_EQ(words.page().get(17), 100U);
+  EXPECT_OK(table().host_unregister(0, other.data()));
+}
+
+TEST(Channels, MemoryThatIsNotRegistered_HasNoWords) {
+  SKIP_WITHOUT_CHANNEL_GROUPS();
+  MAKE_MEMORY_OR_SKIP(memory, SLUICE_MEMORY_DEVICE, 0, 64);
+  const SharedPage page;
+  ASSERT_NE(page.data(), nullptr);
+  const Stream stream;
+  EXPECT_EQ(table().stream_wait(stream.get(), page.data(), 1), SLUICE_ERROR_INVALID_ARGUMENT);
+  EXPECT_OK(table().host_register(0, page.data(), SharedPage::kBytes));
+  stream.write(page.data(), 1);
+  stream.synchronize();
+  EXPECT_EQ(page.get(0), 1U);
+  EXPECT_OK(table().host_unregister(0, page.data()));
+  EXPECT_EQ(table().stream_write(stream.get(), page.data(), 2), SLUICE_ERROR_INVALID_ARGUMENT);
+  EXPECT_EQ(table().stream_take(stream.get(), memory.data(), memory.data() + 32, 32, page.data()),
+            SLUICE_ERROR_INVALID_ARGUMENT);
+  EXPECT_STRNE(table().last_error(), "");
+  stream.synchronize();
+  EXPECT_EQ(page.get(0), 1U);
+}
+
+// The whole: another process's stream sends into a slot here, and this one's takes each message out of it.
+TEST(Channels, StreamsOfTwoProcesses) {
+  SKIP_WITHOUT_CHANNEL_GROUPS();
+  SKIP_WITHOUT_IPC();
+  constexpr size_t kSlotBytes = 5003;
+  constexpr uint64_t kMessages = 40;
+  const Peer peer;
+  ASSERT_EQ(peer.problem(), "");
+  void *slot = nullptr;
+  ASSERT_OK(table().device_alloc(0, kSlotBytes, &slot));
+  Export made;
+  ASSERT_ANSWER(export_here(slot, &made));
+  std::vector<Memory> messages(kMessages);
+  for (Memory &message : messages) {
+    ASSERT_EQ(Memory::make(SLUICE_MEMORY_DEVICE, 0, kSlotBytes, &message), "");
+    ASSERT_EQ(poison(message), "");
+  }
+  const Registered words;
+  {
+    const Stream stream;
+    for (uint64_t k = 1; k <= kMessages; ++k) {
+      stream.wait(words.at(1), k << 32U);
+      ASSERT_OK(table().stream_take(stream.get(), messages[k - 1].data(), slot, kSlotBytes, words.at(1)));
+      stream.write(words.at(0), k);
+    }
+    const conformance::Answer sent = peer.ask("send 0 " + words.page().path() + " " + conformance::to_hex(made.handle) +
+                                              text_of(made.base_offset) + text_of(kSlotBytes) + text_of(kMessages));
+    // A stream that waits for ever would hold up the end of this process.
+    if (!sent.is_ok()) words.page().set(1, ~uint64_t{0} >> 1U);
+    EXPECT_TRUE(sent.is_ok()) << sent.text;
+    stream.synchronize();
+  }
+  for (uint64_t k = 1; k <= kMessages && !testing::Test::HasFailure(); ++k) {
+    EXPECT_EQ(find_error(messages[k - 1], 97 * k % (kSlotBytes + 1), k), "") << "message " << k;
+  }
+  EXPECT_OK(table().device_free(0, slot));
+}

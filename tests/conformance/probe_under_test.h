@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What the module under test has for benchmarks.
+#pragma once
+
+#include "sluice/probe.h"
+
+namespace conformance {
+
+// The loaded module's table; null: it has none.
+const sluice_probe_t *probe();
+
+}  // namespace conformance

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The predefined types that devices compute with, each with its operations and with elements that make them hard.
+#pragma once
+
+#include <mpi.h>
+
+#include <cstddef>
+#include <functional>
+#include <vector>
+
+namespace sluice::tests {
+
+struct NamedOp {
+  const char *name;
+  MPI_Op op;
+};
+
+struct TypeCase {
+  // Writes element `i` of buffer `which`.
+  using Make = std::function<void(unsigned char *element, int i, int which)>;
+
+  const char *name;
+  MPI_Datatype type;
+  std::vector<NamedOp> ops;
+  std::size_t size_bytes;  // from one element to the next
+  Make make;               // of which a reduction of two is rounded, where the type rounds
+  Make make_exact;         // of which one of up to eight is exact, in any order
+};
+
+const std::vector<TypeCase> &reduction_types();
+
+// Some host MPIs compare unsigned integers as signed ones, or let short ones saturate; those pairs are left to them.
+bool may_be_left_to_the_host(const TypeCase &of, const NamedOp &op);
+
+// A number whose sums and products are rounded.
+template <typename T>
+T rounded_number(int i, int which) {
+  const T value = T{1} / static_cast<T>(i * 7 + which * 13 + 3);
+  return (i + which) % 3 == 0 ? -value : value;
+}
+
+}  // namespace sluice::tests

@@ -1,0 +1,298 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What is particular to the engine device (docs/adr/0033): messages that two streams carry by themselves, and those of
+// the same channel that the progress threads carry, in one order. The other tests of queues run with it, too, but for
+// those in which the other side is a plain message.
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include "tests/ranks/queue/functions.hpp"
+#include "tests/support/host_mpi.hpp"
+#include "tests/support/statistics.hpp"
+
+namespace sluice::tests {
+namespace {
+
+constexpr int kTag = 71;
+constexpr int kBytes = 20011;
+constexpr int kMostWarmUps = 500;
+
+Memory make(Kind kind, std::size_t size_bytes = kBytes) {
+  return {Session::get().module(), kind, size_bytes};
+}
+
+bool is_device_engine() {
+  const char *engine = std::getenv("SLUICE_QUEUE_ENGINE");  // NOLINT(concurrency-mt-unsafe): nobody sets it
+  return engine != nullptr && std::strcmp(engine, "device") == 0 &&
+         Session::get().module()->table().stream_take != nullptr;
+}
+
+#define SKIP_WITHOUT_CHANNELS() \
+  SKIP_WITHOUT_QUEUES();        \
+  if (!is_device_engine()) GTEST_SKIP() << "missing: SLUICE_QUEUE_ENGINE=device and a backend with the group channel"
+
+long long by_stream(const char *operation) {
+  return calls_by(operation, "device");
+}
+
+// One message each way, of which the first one says how long slots are.
+void exchange(const ProgramStream &stream, TestQueue *queue, const Memory &in, const Memory &out, int tag, int bytes) {
+  const Session &session = Session::get();
+  queue->recv(in.data(), bytes, tag, session.partner());
+  queue->send(out.data(), bytes, tag, session.partner());
+  queue->start();
+  queue->wait();
+  stream.synchronize();
+  queue->complete();
+}
+
+// Messages until both sides' streams carry them: the first ones go by the threads, while the sides learn of each other.
+// The streams are idle afterwards.
+void warm_up(const ProgramStream &stream, TestQueue *queue, int tag, int bytes) {
+  const Session &session = Session::get();
+  const Memory in = make(Kind::device, static_cast<std::size_t>(bytes) + 1);
+  const Memory out = make(Kind::device, static_cast<std::size_t>(bytes) + 1);
+  bool is_cold = true;
+  for (int k = 0; is_cold && k < kMostWarmUps; ++k) {
+    const long long before = by_stream("MPIX_Enqueue_send");
+    exchange(stream, queue, in, out, tag, bytes);
+    is_cold = session.agree_any(by_stream("MPIX_Enqueue_send") == before);
+  }
+  EXPECT_FALSE(is_cold) << "the streams carry no messages";
+}
+
+// Segments of channels that this process has mapped.
+int n_shared_segments() {
+  std::ifstream maps("/proc/self/maps");
+  int n_found = 0;
+  for (std::string line; std::getline(maps, line);) n_found += line.find("sluice") != std::string::npos ? 1 : 0;
+  return n_found;
+}
+
+class DeviceChannels : public testing::Test {
+ protected:
+  void SetUp() override { ASSERT_TRUE(count_statistics()); }
+};
+
+}  // namespace
+
+// All messages of a chain are carried by the streams, seen by the statistics of both sides: none by a thread.
+TEST_F(DeviceChannels, NoCpuIsOnTheWay) {
+  SKIP_WITHOUT_CHANNELS();
+  constexpr int kMessages = 20;
+  const Session &session = Session::get();
+  ProgramStream stream;
+  TestQueue queue(stream);
+  warm_up(stream, &queue, kTag, kBytes);
+  std::vector<Memory> in;
+  std::vector<Memory> out;
+  for (int k = 0; k < kMessages; ++k) {
+    in.push_back(make(Kind::device));
+    out.push_back(make(Kind::device));
+    out.back().fill_pattern(session.rank(), k);
+  }
+  const long long sends = by_stream("MPIX_Enqueue_send");
+  const long long receives = by_stream("MPIX_Enqueue_recv");
+  stream.close_gate();
+  for (int k = 0; k < kMessages; ++k) {
+    const auto at = static_cast<std::size_t>(k);
+    const int bytes = kBytes - 911 * k;
+    queue.recv(in[at].data(), kBytes, kTag, session.partner());
+    queue.send(out[at].data(), bytes, kTag, session.partner());
+    queue.start();
+    queue.wait();
+  }
+  stream.open_gates();
+  stream.synchronize();
+  for (int k = 0; k < kMessages; ++k) {
+    const auto bytes = static_cast<std::size_t>(kBytes - 911 * k);
+    const Memory &landed = in[static_cast<std::size_t>(k)];
+    EXPECT_EQ(find_pattern_error(landed.read(0, bytes), session.partner(), k), "") << "message " << k;
+    const Bytes behind = landed.read(bytes, kBytes - bytes);
+    EXPECT_TRUE(std::ranges::all_of(behind, [](unsigned char byte) { return byte == kPoison; })) << "message " << k;
+  }
+  queue.complete();
+  EXPECT_EQ(by_stream("MPIX_Enqueue_send"), sends + kMessages);
+  EXPECT_EQ(by_stream("MPIX_Enqueue_recv"), receives + kMessages);
+}
+
+// Long ones and short ones, of the device and of the host, whole and with gaps, in one batch with one tag: those that
+// streams carry and those that threads carry come in their order.
+TEST_F(DeviceChannels, BothWays_KeepOneOrder) {
+  SKIP_WITHOUT_CHANNELS();
+  const Session &session = Session::get();
+  constexpr std::array<int, 6> kSizes = {0, 1, 255, 20000, 70001, 1000017};
+  MPI_Datatype gaps = MPI_DATATYPE_NULL;
+  EXPECT_MPI(MPI_Type_vector(300, 3, 8, MPI_BYTE, &gaps));
+  EXPECT_MPI(MPI_Type_commit(&gaps));
+  ProgramStream stream;
+  TestQueue queue(stream);
+  warm_up(stream, &queue, kTag, kBytes);
+  for (int round = 0; round < 3; ++round) {
+    std::vector<Memory> in;
+    std::vector<Memory> out;
+    for (const Kind receiving : {Kind::device, Kind::host}) {
+      for (const Kind sending : {Kind::device, Kind::host}) {
+        for (const int bytes : kSizes) {
+          in.push_back(make(receiving, static_cast<std::size_t>(bytes) + 1));
+          out.push_back(make(sending, static_cast<std::size_t>(bytes) + 1));
+          out.back().fill_pattern(session.rank(), bytes + round);
+          queue.recv(in.back().data(), bytes, kTag, session.partner());
+          queue.send(out.back().data(), bytes, kTag, session.partner());
+        }
+      }
+    }
+    const Memory gaps_in = make(Kind::device, 2400);
+    const Memory whole_out = make(Kind::device, 900);
+    whole_out.fill_pattern(session.rank(), 6);
+    queue.recv(gaps_in.data(), 1, kTag, session.partner(), gaps);
+    queue.send(whole_out.data(), 900, kTag, session.partner());
+    queue.start();
+    if (round != 1) queue.wait();
+    if (round != 1) stream.synchronize();
+    queue.complete();
+    for (std::size_t k = 0; k < in.size(); ++k) {
+      const auto bytes = static_cast<std::size_t>(kSizes[k % kSizes.size()]);
+      EXPECT_EQ(find_pattern_error(in[k].read(0, bytes), session.partner(), static_cast<int>(bytes) + round), "") << k;
+      EXPECT_EQ(in[k].read(bytes, 1)[0], kPoison) << k;
+    }
+    const Bytes bytes = gaps_in.read();
+    for (std::size_t i = 0; i < bytes.size(); ++i) {
+      ASSERT_EQ(bytes[i], i % 8 < 3 ? pattern_byte(session.partner(), i / 8 * 3 + i % 8, 6) : kPoison) << "byte " << i;
+    }
+  }
+  EXPECT_MPI(MPI_Type_free(&gaps));
+}
+
+// Many more than there are slots, from both sides before either receives: neither stream waits for the other.
+TEST_F(DeviceChannels, MoreMessagesThanSlots_DoNotLockUp) {
+  SKIP_WITHOUT_CHANNELS();
+  const Session &session = Session::get();
+  constexpr int kMessages = 300;
+  constexpr int kShort = 61;
+  ProgramStream stream;
+  TestQueue queue(stream);
+  warm_up(stream, &queue, kTag + 1, kShort);
+  const Memory in = make(Kind::device, static_cast<std::size_t>(kMessages) * kShort);
+  const Memory out = make(Kind::device, static_cast<std::size_t>(kMessages) * kShort);
+  out.fill_pattern(session.rank(), 3);
+  for (int k = 0; k < kMessages; ++k) {
+    queue.send(static_cast<unsigned char *>(out.data()) + static_cast<std::ptrdiff_t>(k) * kShort, kShort, kTag + 1,
+               session.partner());
+    if (k % 100 == 99) queue.start();
+  }
+  for (int k = 0; k < kMessages; ++k) {
+    queue.recv(static_cast<unsigned char *>(in.data()) + static_cast<std::ptrdiff_t>(k) * kShort, kShort, kTag + 1,
+               session.partner());
+  }
+  queue.start();
+  queue.wait();
+  stream.synchronize();
+  queue.complete();
+  EXPECT_EQ(find_pattern_error(in.read(), session.partner(), 3), "");
+}
+
+// Out of a slot, too, a message that is too long is told by its request, and what is behind the buffer stays.
+TEST_F(DeviceChannels, ATruncatedOne_IsTold) {
+  SKIP_WITHOUT_CHANNELS();
+  const Session &session = Session::get();
+  ProgramStream stream;
+  TestQueue queue(stream);
+  warm_up(stream, &queue, kTag, kBytes);
+  const Memory in = make(Kind::device);
+  const Memory out = make(Kind::device);
+  out.fill_pattern(session.rank(), 5);
+  const long long sends = by_stream("MPIX_Enqueue_send");
+  for (const bool has_wait : {true, false}) {
+    MPI_Request receive = MPI_REQUEST_NULL;
+    MPI_Request send = MPI_REQUEST_NULL;
+    EXPECT_MPI(mpix().recv(in.data(), 100, MPI_BYTE, session.partner(), kTag, queue.get(), &receive));
+    EXPECT_MPI(mpix().send(out.data(), kBytes, MPI_BYTE, session.partner(), kTag, queue.get(), &send));
+    queue.start();
+    if (has_wait) {
+      queue.wait();
+      stream.synchronize();
+    }
+    MPI_Status status;
+    const int code = MPI_Wait(&receive, &status);
+    EXPECT_EQ(class_of(code), MPI_ERR_TRUNCATE) << text_of(code);
+    EXPECT_MPI(MPI_Wait(&send, MPI_STATUS_IGNORE));
+    const Bytes bytes = in.read(100, kBytes - 100);
+    EXPECT_TRUE(std::ranges::all_of(bytes, [](unsigned char byte) { return byte == kPoison; }));
+  }
+  EXPECT_EQ(by_stream("MPIX_Enqueue_send"), sends + 2);
+  exchange(stream, &queue, in, out, kTag, kBytes);
+  EXPECT_EQ(find_pattern_error(in.read(), session.partner(), 5), "");
+}
+
+// While one stream has messages on a channel, another is refused; afterwards it may have it.
+TEST_F(DeviceChannels, ASecondStream_IsRefused) {
+  SKIP_WITHOUT_CHANNELS();
+  const Session &session = Session::get();
+  const Memory in = make(Kind::device);
+  const Memory out = make(Kind::device);
+  out.fill_pattern(session.rank(), 9);
+  ProgramStream first;
+  ProgramStream second;
+  TestQueue queue(first);
+  TestQueue other(second);
+  warm_up(first, &queue, kTag, kBytes);
+  queue.recv(in.data(), kBytes, kTag, session.partner());
+  queue.start();
+  other.recv(in.data(), kBytes, kTag, session.partner());
+  const int code = mpix().start(other.get());
+  EXPECT_EQ(class_of(code), MPI_ERR_OTHER);
+  EXPECT_NE(text_of(code).find("another stream"), std::string::npos) << text_of(code);
+  queue.send(out.data(), kBytes, kTag, session.partner());
+  queue.start();
+  queue.wait();
+  first.synchronize();
+  queue.complete();
+  EXPECT_EQ(find_pattern_error(in.read(), session.partner(), 9), "");
+  in.fill(kPoison);
+  other.send(out.data(), kBytes, kTag, session.partner());
+  other.start();
+  other.wait();
+  second.synchronize();
+  other.complete();
+  EXPECT_EQ(find_pattern_error(in.read(), session.partner(), 9), "");
+}
+
+// Communicators that come and go take their channels along.
+TEST_F(DeviceChannels, GoWithTheirCommunicators) {
+  SKIP_WITHOUT_CHANNELS();
+  const Session &session = Session::get();
+  const Memory in = make(Kind::device);
+  const Memory out = make(Kind::device);
+  out.fill_pattern(session.rank(), 4);
+  ProgramStream stream;
+  const int before = n_shared_segments();
+  constexpr int kCommunicators = 30;
+  for (int k = 0; k < kCommunicators; ++k) {
+    MPI_Comm comm = MPI_COMM_NULL;
+    MPIX_Queue queue = MPIX_QUEUE_NULL;
+    EXPECT_MPI(MPI_Comm_dup(session.comm(), &comm));
+    EXPECT_MPI(mpix().create(comm, stream.native(), &queue));
+    for (int message = 0; message < 4; ++message) {
+      std::array<MPI_Request, 2> requests = {MPI_REQUEST_NULL, MPI_REQUEST_NULL};
+      in.fill(kPoison);
+      EXPECT_MPI(mpix().recv(in.data(), kBytes, MPI_BYTE, session.partner(), kTag, queue, &requests[0]));
+      EXPECT_MPI(mpix().send(out.data(), kBytes, MPI_BYTE, session.partner(), kTag, queue, &requests[1]));
+      EXPECT_MPI(mpix().start(queue));
+      EXPECT_MPI(mpix().wait(queue));
+      stream.synchronize();
+      EXPECT_EQ(find_pattern_error(in.read(), session.partner(), 4), "") << "communicator " << k;
+      EXPECT_MPI(MPI_Waitall(2, requests.data(), MPI_STATUSES_IGNORE));
+    }
+    EXPECT_MPI(mpix().free(queue));
+    EXPECT_MPI(MPI_Comm_free(&comm));
+  }
+  // Two for each channel that is left: those of the last few, whose other side was not heard of yet.
+  EXPECT_LT(n_shared_segments(), before + kCommunicators);
+}
+
+}  // namespace sluice::tests
