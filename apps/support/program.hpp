@@ -2,7 +2,15 @@
 // The frame of an application: its command line, MPI, its device, and what becomes of errors.
 #pragma once
 
+// GCC takes values that CLI11 has read into a pair for unset, or not, by what else it made of the file.
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
+#endif
 #include <CLI/CLI.hpp>
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic pop
+#endif
 #include <chrono>
 #include <functional>
 #include <string>
