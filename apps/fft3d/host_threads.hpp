@@ -50,7 +50,8 @@ class HostThreads {
 
   unsigned n_threads() const { return n_threads_; }
 
-  // Calls work(begin, end) for each chunk of n_items items. Throws what `work` threw first; then chunks may be left out.
+  // Calls work(begin, end) for each chunk of n_items items. Throws what `work` threw first; then chunks may be left
+  // out.
   void for_chunks(std::uint64_t n_items, std::uint64_t chunk_items,
                   const std::function<void(std::uint64_t begin, std::uint64_t end)> &work) const;
 
@@ -65,9 +66,8 @@ class HostThreads {
   template <class Value, class Work>
   std::vector<Value> collect(std::uint64_t n_items, std::uint64_t chunk_items, const Work &work) const {
     std::vector<Value> found(n_items / chunk_items + (n_items % chunk_items != 0 ? 1 : 0));
-    for_chunks(n_items, chunk_items, [&](std::uint64_t begin, std::uint64_t end) {
-      found[begin / chunk_items] = work(begin, end);
-    });
+    for_chunks(n_items, chunk_items,
+               [&](std::uint64_t begin, std::uint64_t end) { found[begin / chunk_items] = work(begin, end); });
     return found;
   }
 

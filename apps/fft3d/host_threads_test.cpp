@@ -6,8 +6,8 @@
 
 #include <bit>
 #include <condition_variable>
+#include <latch>
 #include <stdexcept>
-#include <thread>
 
 namespace sluice::apps::fft3d {
 namespace {
@@ -59,6 +59,28 @@ TEST(HostThreads, TellTheFirstOfSeveralFaults) {
   }
 }
 
+// Both are looked at when either is found, and the later one is told last nearly always.
+TEST(HostThreads, TellTheFirstOfFaultsFoundAtOnce) {
+  constexpr int kTries = 50;
+  const HostThreads threads(2);
+  for (int i = 0; i < kTries; ++i) {
+    std::latch later_is_looked_at(1);
+    std::latch first_is_found(1);
+    const std::string found = threads.first_fault(2 * HostThreads::kChunkItems, [&](std::uint64_t item) {
+      if (item == 0) {
+        later_is_looked_at.wait();
+        first_is_found.count_down();
+        return std::string("first");
+      }
+      if (item != HostThreads::kChunkItems) return std::string();
+      later_is_looked_at.count_down();
+      first_is_found.wait();
+      return std::string("later");
+    });
+    ASSERT_EQ(found, "first");
+  }
+}
+
 TEST(HostThreads, CollectInOrder) {
   const auto work = [](std::uint64_t begin, std::uint64_t end) { return std::make_pair(begin, end); };
   const auto one = HostThreads(1).collect<std::pair<std::uint64_t, std::uint64_t>>(100, 7, work);
@@ -67,6 +89,17 @@ TEST(HostThreads, CollectInOrder) {
   for (const unsigned n_threads : kCounts) {
     EXPECT_EQ((HostThreads(n_threads).collect<std::pair<std::uint64_t, std::uint64_t>>(100, 7, work)), one);
   }
+}
+
+// The first chunk ends behind the second, which has been put away when the third begins.
+TEST(HostThreads, CollectInOrderWhereTheFirstIsLate) {
+  std::latch third(1);
+  const auto work = [&third](std::uint64_t begin, std::uint64_t) {
+    if (begin == 0) third.wait();
+    if (begin == 2) third.count_down();
+    return begin;
+  };
+  EXPECT_EQ(HostThreads(2).collect<std::uint64_t>(3, 1, work), (std::vector<std::uint64_t>{0, 1, 2}));
 }
 
 TEST(HostThreads, PassOnWhatIsThrown) {
@@ -101,14 +134,14 @@ TEST(HostThreads, LoseNothingOfSmallSquares) {
 }
 
 TEST(HostThreads, ShareCoresFairly) {
-  EXPECT_EQ(fair_threads({1, 1, 1, 1}, {1, 1, 1, 1}), 4U);        // alone
-  EXPECT_EQ(fair_threads({1, 1, 0, 0}, {1, 1, 1, 1}), 2U);        // bound
-  EXPECT_EQ(fair_threads({1, 1, 1, 1}, {2, 2, 2, 2}), 2U);        // two ranks, not bound
+  EXPECT_EQ(fair_threads({1, 1, 1, 1}, {1, 1, 1, 1}), 4U);  // alone
+  EXPECT_EQ(fair_threads({1, 1, 0, 0}, {1, 1, 1, 1}), 2U);  // bound
+  EXPECT_EQ(fair_threads({1, 1, 1, 1}, {2, 2, 2, 2}), 2U);  // two ranks, not bound
   EXPECT_EQ(fair_threads({1, 1, 1, 1, 1, 1}, {3, 3, 3, 3, 3, 3}), 2U);
   EXPECT_EQ(fair_threads({1, 1, 1, 1}, {3, 3, 3, 3}), 1U);
-  EXPECT_EQ(fair_threads({1, 0}, {8, 0}), 1U);                    // more ranks than cores
-  EXPECT_EQ(fair_threads({1, 1, 1, 0}, {1, 1, 2, 1}), 2U);        // one of three is shared
-  EXPECT_EQ(fair_threads({}, {}), 1U);                            // not known
+  EXPECT_EQ(fair_threads({1, 0}, {8, 0}), 1U);              // more ranks than cores
+  EXPECT_EQ(fair_threads({1, 1, 1, 0}, {1, 1, 2, 1}), 2U);  // one of three is shared
+  EXPECT_EQ(fair_threads({}, {}), 1U);                      // not known
 }
 
 }  // namespace

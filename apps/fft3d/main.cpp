@@ -118,8 +118,9 @@ int main(int argc, char **argv) {
       ->delimiter('x');
   parser.add_option("--repeat", options.n_repeats, "transforms that are timed")->check(CLI::Range(1, 1000000));
   parser
-      .add_option("--check-threads", options.n_check_threads,
-                  "threads in which each rank checks; 0: the cores that it may run on, shared with the ranks that may too")
+      .add_option(
+          "--check-threads", options.n_check_threads,
+          "threads in which each rank checks; 0: the cores that it may run on, shared with the ranks that may too")
       ->check(CLI::Range(0, 4096));
   return run_program(argc, argv, parser, [&](const World &world, Device &device, Report &report) {
     fft3d::run(world, device, report, options);
