@@ -80,9 +80,31 @@ foreach(backend IN LISTS faulty_backends)
   # The transform alone is wrong: the first six kernels only move points.
   _app_sees(fft3d fft3d_sees_bad_transform ${backend} kernel_flip:7+ "the frequency at" --variant alltoallv ${transform_short})
 endforeach()
+# The same with points for several chunks of the checks, in one thread and in several; and a grid too large to compare each frequency.
+foreach(backend IN LISTS faulty_backends)
+  foreach(n_threads 1 3)
+    set(checks --check-threads ${n_threads} --size 48x40x36 --repeat 1)
+    _app(fft3d fft3d_threads${n_threads} 2 ${backend} --variant alltoallv ${checks})
+    _app(fft3d fft3d_large_threads${n_threads} 2 ${backend} --variant alltoallv --check-threads ${n_threads} --size 64x64x48 --repeat 1)
+    foreach(variant alltoallv alltoallw)
+      _app_sees(fft3d fft3d_${variant}_threads${n_threads}_sees_bad_kernel ${backend} kernel_flip:1+ "instead of" --variant ${variant} ${checks})
+    endforeach()
+    _app_sees(fft3d fft3d_threads${n_threads}_sees_bad_transform ${backend} kernel_flip:7+ "the frequency at" --variant alltoallv ${checks})
+  endforeach()
+endforeach()
 foreach(backend IN LISTS real_backends)
   _app_compiled(fft3d fft3d ${backend} --variant alltoallv,alltoallw,staged ${transform_short})
 endforeach()
+
+# The threads of its checks, without MPI.
+find_package(GTest REQUIRED)
+include(GoogleTest)
+add_executable(fft3d_host_threads_test fft3d/host_threads_test.cpp fft3d/host_threads.cpp)
+target_link_libraries(fft3d_host_threads_test PRIVATE sluice_options sluice_headers sluice_fmt GTest::gtest_main Threads::Threads)
+target_include_directories(fft3d_host_threads_test PRIVATE ${CMAKE_SOURCE_DIR})
+set_target_properties(fft3d_host_threads_test PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR})
+sluice_sanitized_targets(fft3d_host_threads_test)
+gtest_discover_tests(fft3d_host_threads_test TEST_PREFIX app. DISCOVERY_MODE PRE_TEST PROPERTIES LABELS "unit;apps" TIMEOUT 60)
 
 # The papers' figures, in short.
 if(faulty_backends AND TARGET sluice_mpich)

@@ -3,6 +3,7 @@
 // transpositions of libraries such as heFFTe: all-to-all exchanges of device memory.
 #include <fmt/format.h>
 
+#include "apps/fft3d/check_threads.hpp"
 #include "apps/fft3d/reference.hpp"
 #include "apps/support/program.hpp"
 
@@ -11,10 +12,11 @@ namespace {
 
 struct Options {
   std::vector<std::string> variants = {"alltoallv"};
-  std::array<int, 2> ranks = {0, 0};
+  std::vector<int> ranks = {0, 0};
   std::array<std::uint64_t, 3> size = {64, 64, 64};
   std::string precision = "double";
   int n_repeats = 10;
+  unsigned n_check_threads = 0;
 };
 
 Variant variant_of(const std::string &name) {
@@ -30,22 +32,19 @@ struct Series {
 };
 
 // Checked before, which warms up as well, and behind it. Collective.
-Series time_transforms(const World &world, const Grid &grid, const Pencils &pencils, const Options &options,
-                       Transform &transform) {
-  const bool is_double = options.precision == "double";
-  const std::vector<Complex> first = first_values(pencils.along[0]);
+Series time_transforms(const World &world, const Reference &reference, int n_repeats, Transform &transform) {
   const auto check = [&] {
-    transform.write(first);
+    transform.write(reference.first());
     transform.forward();
-    const std::vector<Complex> forward = transform.read(2);
+    const Values forward = transform.read(2);
     transform.inverse();
-    check_transform(world, grid, pencils, is_double, first, forward, transform.read(0));
+    reference.check_transform(forward, transform.read(0));
   };
-  check_moves(world, transform, pencils);
+  reference.check_moves(transform);
   check();
   Series series;
-  for (int i = 0; i < options.n_repeats; ++i) {
-    transform.write(first);
+  for (int i = 0; i < n_repeats; ++i) {
+    transform.rewrite(reference.first());
     world.barrier();
     const Times there = transform.forward();
     world.barrier();
@@ -76,7 +75,7 @@ class Decomposition {
 };
 
 void run(const World &world, Device &device, Report &report, const Options &options) {
-  const Grid grid{options.size, grid_of(world, options.ranks)};
+  const Grid grid{options.size, grid_of<2>(world, {options.ranks.at(0), options.ranks.at(1)})};
   world.agree(why_not(grid));
   std::unique_ptr<FftLibrary> library;
   world.agree(bench::error_of([&] { library = std::make_unique<FftLibrary>(device); }));
@@ -87,11 +86,14 @@ void run(const World &world, Device &device, Report &report, const Options &opti
   report.add_parameter("library", library->name());
   report.add_parameter("bytes", "of the whole grid");
   report.add_parameter("check", is_small(grid) ? "every frequency" : "some frequencies");
+  const HostThreads threads(options.n_check_threads != 0 ? options.n_check_threads : fair_threads(world));
+  report.add_parameter("check threads of rank 0", std::to_string(threads.n_threads()));
   const bool is_double = options.precision == "double";
+  const Reference reference(world, grid, decomposition.pencils(), is_double, threads);
   const std::uint64_t size_bytes = grid.n_points() * 2 * (is_double ? sizeof(double) : sizeof(float));
   for (const std::string &name : options.variants) {
-    Transform transform(*library, decomposition.pencils(), is_double, variant_of(name));
-    const Series series = time_transforms(world, grid, decomposition.pencils(), options, transform);
+    Transform transform(*library, decomposition.pencils(), is_double, variant_of(name), threads);
+    const Series series = time_transforms(world, reference, options.n_repeats, transform);
     report.add(name + " forward", size_bytes, series.forward_us);
     report.add(name + " inverse", size_bytes, series.inverse_us);
     report.add(name + " exchanges", size_bytes, series.exchange_us);
@@ -111,8 +113,15 @@ int main(int argc, char **argv) {
   parser.add_option("--size", options.size, "points along x, y, z")->check(CLI::Range(1, 1 << 14))->delimiter('x');
   parser.add_option("--precision", options.precision, "of the complex numbers: double, float")
       ->check(CLI::IsMember({"double", "float"}));
-  parser.add_option("--ranks", options.ranks, "ranks that divide x for y, and y for z; 0: MPI chooses")->delimiter('x');
+  parser.add_option("--ranks", options.ranks, "ranks that divide x for y, and y for z; 0: MPI chooses")
+      ->expected(2)
+      ->delimiter('x');
   parser.add_option("--repeat", options.n_repeats, "transforms that are timed")->check(CLI::Range(1, 1000000));
+  parser
+      .add_option(
+          "--check-threads", options.n_check_threads,
+          "threads in which each rank checks; 0: the cores that it may run on, shared with the ranks that may too")
+      ->check(CLI::Range(0, 4096));
   return run_program(argc, argv, parser, [&](const World &world, Device &device, Report &report) {
     fft3d::run(world, device, report, options);
   });

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <numbers>
@@ -34,31 +35,32 @@ std::vector<Complex> roots_of(std::uint64_t n) {
 }
 
 // The transforms of the grid, [z][y][x], along one dimension, by the definition.
-void transform_along(const Grid &grid, unsigned dimension, std::vector<Complex> &values) {
+void transform_along(const Grid &grid, unsigned dimension, const HostThreads &threads, Values &values) {
+  constexpr std::uint64_t kChunkLines = 16;
   const std::uint64_t n = grid.n[dimension];
   const std::uint64_t stride = dimension == 0 ? 1 : dimension == 1 ? grid.n[0] : grid.n[0] * grid.n[1];
   const std::vector<Complex> roots = roots_of(n);
-  std::vector<Complex> line(n);
-  for (std::uint64_t first = 0; first < values.size(); ++first) {
-    if (first / stride % n != 0) continue;
-    for (std::uint64_t k = 0; k < n; ++k) line[k] = values[first + k * stride];
-    for (std::uint64_t k = 0; k < n; ++k) {
-      Complex sum = 0;
-      for (std::uint64_t j = 0; j < n; ++j) sum += line[j] * roots[j * k % n];
-      values[first + k * stride] = sum;
+  threads.for_chunks(values.size() / n, kChunkLines, [&](std::uint64_t begin, std::uint64_t end) {
+    std::vector<Complex> points(n);
+    for (std::uint64_t line = begin; line < end; ++line) {
+      const std::uint64_t first = line / stride * stride * n + line % stride;
+      for (std::uint64_t k = 0; k < n; ++k) points[k] = values[first + k * stride];
+      for (std::uint64_t k = 0; k < n; ++k) {
+        Complex sum = 0;
+        for (std::uint64_t j = 0; j < n; ++j) sum += points[j] * roots[j * k % n];
+        values[first + k * stride] = sum;
+      }
     }
-  }
+  });
 }
 
-std::vector<Complex> transform_by_definition(const Grid &grid) {
-  std::vector<Complex> values;
-  values.reserve(grid.n_points());
-  for (std::uint64_t z = 0; z < grid.n[2]; ++z) {
-    for (std::uint64_t y = 0; y < grid.n[1]; ++y) {
-      for (std::uint64_t x = 0; x < grid.n[0]; ++x) values.push_back(first_value({x, y, z}));
-    }
-  }
-  for (const unsigned dimension : {0u, 1u, 2u}) transform_along(grid, dimension, values);
+Values transform_by_definition(const Grid &grid, const HostThreads &threads) {
+  Values values(grid.n_points());
+  threads.for_each(values.size(), [&](std::uint64_t item) {
+    const std::uint64_t row = item / grid.n[0];
+    values[item] = first_value({item % grid.n[0], row % grid.n[1], row / grid.n[1]});
+  });
+  for (const unsigned dimension : {0u, 1u, 2u}) transform_along(grid, dimension, threads, values);
   return values;
 }
 
@@ -74,24 +76,44 @@ std::string compare(const char *what, const Place &place, Complex found, Complex
                      place[2], found.real(), found.imag(), expected.real(), expected.imag(), allowed);
 }
 
+// Collective.
+Complex sum_of_ranks(const Complex &own) {
+  Complex all = 0;
+  check_mpi(MPI_Allreduce(&own, &all, 2, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD), "MPI_Allreduce");
+  return all;
+}
+
 // One frequency of the grid, from the first values of all ranks. Collective.
-Complex sum_up(const Grid &grid, const Pencil &along_x, const std::vector<Complex> &first, const Place &frequency) {
+Complex sum_up(const Grid &grid, const Pencil &along_x, const HostThreads &threads, const Values &first,
+               const Place &frequency) {
   std::array<std::vector<Complex>, 3> roots;  // of this frequency, for each place along the dimension
   for (unsigned d = 0; d < 3; ++d) {
     const std::vector<Complex> all = roots_of(grid.n[d]);
     for (std::uint64_t at = 0; at < grid.n[d]; ++at) roots[d].push_back(all[at * frequency[d] % grid.n[d]]);
   }
   const Box &box = along_x.box;
+  const auto sum_of_rows = [&](std::uint64_t begin, std::uint64_t end) {
+    Complex sum = 0;
+    for (std::uint64_t row = begin; row < end; ++row) {
+      const Place place = place_of(along_x, row * box.n_x);
+      Complex of_row = 0;
+      for (std::uint64_t x = 0; x < box.n_x; ++x) of_row += first[row * box.n_x + x] * roots[0][x];
+      sum += of_row * roots[1][place[1]] * roots[2][place[2]];
+    }
+    return sum;
+  };
+  const std::uint64_t chunk_rows = std::max<std::uint64_t>(1, HostThreads::kChunkItems / box.n_x);
   Complex sum = 0;
-  for (std::uint64_t row = 0; row < box.n_y * box.n_z; ++row) {
-    const Place place = place_of(along_x, row * box.n_x);
-    Complex of_row = 0;
-    for (std::uint64_t x = 0; x < box.n_x; ++x) of_row += first[row * box.n_x + x] * roots[0][x];
-    sum += of_row * roots[1][place[1]] * roots[2][place[2]];
-  }
-  Complex all = 0;
-  check_mpi(MPI_Allreduce(&sum, &all, 2, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD), "MPI_Allreduce");
-  return all;
+  for (const Complex &part : threads.collect<Complex>(box.n_y * box.n_z, chunk_rows, sum_of_rows)) sum += part;
+  return sum_of_ranks(sum);
+}
+
+// The first, the last, and some between.
+Place sampled_place(const Grid &grid, std::uint64_t k) {
+  if (k == 0) return {0, 0, 0};
+  if (k == 1) return {grid.n[0] - 1, grid.n[1] - 1, grid.n[2] - 1};
+  const std::uint64_t seed = mix({k, 1, 2});
+  return {seed % grid.n[0], seed / 7 % grid.n[1], seed / 49 % grid.n[2]};
 }
 
 // Where a frequency lies in a pencil along z, and whether it does.
@@ -103,68 +125,10 @@ bool find(const Pencil &along_z, const Place &frequency, std::uint64_t *item) {
   return true;
 }
 
-// Collective.
-std::string check_sampled(const Grid &grid, const Pencils &pencils, const std::vector<Complex> &first,
-                          const std::vector<Complex> &forward, double allowed) {
-  std::string error;
-  for (std::uint64_t k = 0; k < kSampled; ++k) {
-    // The first, the last, and three between.
-    const std::uint64_t seed = mix({k, 1, 2});
-    Place frequency = {seed % grid.n[0], seed / 7 % grid.n[1], seed / 49 % grid.n[2]};
-    if (k == 0) frequency = {0, 0, 0};
-    if (k == 1) frequency = {grid.n[0] - 1, grid.n[1] - 1, grid.n[2] - 1};
-    const Complex expected = sum_up(grid, pencils.along[0], first, frequency);
-    std::uint64_t item = 0;
-    if (!error.empty() || !find(pencils.along[2], frequency, &item)) continue;
-    error = compare("the frequency", frequency, forward[item], expected, allowed);
-  }
-  return error;
-}
-
-std::string check_all(const Grid &grid, const Pencil &along_z, const std::vector<Complex> &forward, double allowed) {
-  const std::vector<Complex> expected = transform_by_definition(grid);
-  for (std::uint64_t item = 0; item < forward.size(); ++item) {
-    const Place place = place_of(along_z, item);
-    const std::uint64_t i = (place[2] * grid.n[1] + place[1]) * grid.n[0] + place[0];
-    const std::string error = compare("the frequency", place, forward[item], expected[i], allowed);
-    if (!error.empty()) return error;
-  }
-  return "";
-}
-
-// Collective. The sum of squares of all ranks' numbers, with what each addition loses kept beside it (Neumaier). A long
-// double would do, but libraries were seen to leave a processor's extended numbers at 53 bits: 2^26 squares were then
-// 3e-13 off on every MPI alike.
-double square_sum(const std::vector<Complex> &values) {
-  double sum = 0;
-  double lost = 0;
-  for (const Complex &value : values) {
-    const double square = std::norm(value);
-    const double next = sum + square;
-    lost += sum >= square ? (sum - next) + square : (square - next) + sum;
-    sum = next;
-  }
-  const double own = sum + lost;
-  double all = 0;
-  check_mpi(MPI_Allreduce(&own, &all, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD), "MPI_Allreduce");
-  return all;
-}
-
 // A number whose bits name a place; exact in float too, as no dimension has more than 2^14 points.
 Complex name_of(const Place &place) {
   return {static_cast<double>(place[0] << 10 | (place[2] & 1023)),
           static_cast<double>(place[1] << 10 | place[2] >> 10)};
-}
-
-std::string compare_moved(const Pencil &pencil, const std::vector<Complex> &moved, const char *where) {
-  for (std::uint64_t item = 0; item < moved.size(); ++item) {
-    const Place place = place_of(pencil, item);
-    const Complex expected = name_of(place);
-    if (moved[item] == expected) continue;
-    return fmt::format("moved to pencils along {}: point {} {} {} is {}{:+}i instead of {}{:+}i", where, place[0],
-                       place[1], place[2], moved[item].real(), moved[item].imag(), expected.real(), expected.imag());
-  }
-  return "";
 }
 
 }  // namespace
@@ -176,45 +140,81 @@ Complex first_value(const std::array<std::uint64_t, 3> &place) {
   return {part(mixed), part(mixed >> 21)};
 }
 
-std::vector<Complex> first_values(const Pencil &pencil) {
-  std::vector<Complex> values(n_points(pencil.box));
-  for (std::uint64_t item = 0; item < values.size(); ++item) values[item] = first_value(place_of(pencil, item));
-  return values;
-}
-
-void check_moves(const World &world, Transform &transform, const Pencils &pencils) {
-  std::vector<Complex> named(n_points(pencils.along[0].box));
-  for (std::uint64_t item = 0; item < named.size(); ++item) named[item] = name_of(place_of(pencils.along[0], item));
-  transform.write(named);
-  transform.move_forward();
-  world.agree(compare_moved(pencils.along[2], transform.read(2), "z"));
-  transform.move_back();
-  world.agree(compare_moved(pencils.along[0], transform.read(0), "x, and back"));
-}
-
 bool is_small(const Grid &grid) {
   return static_cast<double>(grid.n_points()) * static_cast<double>(grid.n[0] + grid.n[1] + grid.n[2]) <=
          kMostSmallSteps;
 }
 
-void check_transform(const World &world, const Grid &grid, const Pencils &pencils, bool is_double,
-                     const std::vector<Complex> &first, const std::vector<Complex> &forward,
-                     const std::vector<Complex> &inverse) {
-  const auto n = static_cast<double>(grid.n_points());
-  const double allowed = tolerance(grid, is_double);
-  // A frequency is a sum of n numbers of no order, as large as the root of n.
-  world.agree(is_small(grid) ? check_all(grid, pencils.along[2], forward, allowed * std::sqrt(n))
-                             : check_sampled(grid, pencils, first, forward, allowed * std::sqrt(n)));
-  const double before = square_sum(first) * n;
-  const double after = square_sum(forward);
-  const bool is_kept = std::abs(after - before) <= allowed * before;
-  world.agree(is_kept ? "" : fmt::format("the sum of squares is {} instead of {}", after, before));
-  std::string error;
-  for (std::uint64_t item = 0; item < first.size() && error.empty(); ++item) {
-    error = compare("the inverse of the transform", place_of(pencils.along[0], item), inverse[item] / n, first[item],
-                    2 * allowed);
+Reference::Reference(const World &world, const Grid &grid, const Pencils &pencils, bool is_double,
+                     const HostThreads &threads)
+    : world_(world),
+      grid_(grid),
+      pencils_(pencils),
+      threads_(threads),
+      allowed_(tolerance(grid, is_double)),
+      first_(n_points(pencils.along[0].box)) {
+  const Pencil &along_x = pencils.along[0];
+  threads.for_each(first_.size(), [&](std::uint64_t item) { first_[item] = first_value(place_of(along_x, item)); });
+  square_sum_ = sum_of_ranks(square_sum(threads, first_)).real();
+  if (is_small(grid)) {
+    all_ = transform_by_definition(grid, threads);
+    return;
   }
-  world.agree(error);
+  for (std::uint64_t k = 0; k < kSampled; ++k) {
+    const Place place = sampled_place(grid, k);
+    sampled_.push_back({place, sum_up(grid, along_x, threads, first_, place)});
+  }
+}
+
+std::string Reference::compare_moved(const Pencil &pencil, const Values &moved, const char *where) const {
+  return threads_.first_fault(moved.size(), [&](std::uint64_t item) -> std::string {
+    const Place place = place_of(pencil, item);
+    const Complex expected = name_of(place);
+    if (moved[item] == expected) return "";
+    return fmt::format("moved to pencils along {}: point {} {} {} is {}{:+}i instead of {}{:+}i", where, place[0],
+                       place[1], place[2], moved[item].real(), moved[item].imag(), expected.real(), expected.imag());
+  });
+}
+
+void Reference::check_moves(Transform &transform) const {
+  Values named(first_.size());
+  threads_.for_each(named.size(),
+                    [&](std::uint64_t item) { named[item] = name_of(place_of(pencils_.along[0], item)); });
+  transform.write(named);
+  transform.move_forward();
+  world_.agree(compare_moved(pencils_.along[2], transform.read(2), "z"));
+  transform.move_back();
+  world_.agree(compare_moved(pencils_.along[0], transform.read(0), "x, and back"));
+}
+
+std::string Reference::compare_frequencies(const Values &forward, double allowed) const {
+  const Pencil &along_z = pencils_.along[2];
+  for (const Frequency &frequency : sampled_) {
+    std::uint64_t item = 0;
+    if (!find(along_z, frequency.place, &item)) continue;
+    std::string error = compare("the frequency", frequency.place, forward[item], frequency.value, allowed);
+    if (!error.empty()) return error;
+  }
+  if (all_.empty()) return "";
+  return threads_.first_fault(forward.size(), [&](std::uint64_t item) {
+    const Place place = place_of(along_z, item);
+    const Complex &expected = all_[(place[2] * grid_.n[1] + place[1]) * grid_.n[0] + place[0]];
+    return compare("the frequency", place, forward[item], expected, allowed);
+  });
+}
+
+void Reference::check_transform(const Values &forward, const Values &inverse) const {
+  const auto n = static_cast<double>(grid_.n_points());
+  // A frequency is a sum of n numbers of no order, as large as the root of n.
+  world_.agree(compare_frequencies(forward, allowed_ * std::sqrt(n)));
+  const double before = square_sum_ * n;
+  const double after = sum_of_ranks(square_sum(threads_, forward)).real();
+  const bool is_kept = std::abs(after - before) <= allowed_ * before;
+  world_.agree(is_kept ? "" : fmt::format("the sum of squares is {} instead of {}", after, before));
+  world_.agree(threads_.first_fault(first_.size(), [&](std::uint64_t item) {
+    return compare("the inverse of the transform", place_of(pencils_.along[0], item), inverse[item] / n, first_[item],
+                   2 * allowed_);
+  }));
 }
 
 }  // namespace sluice::apps::fft3d

@@ -2,7 +2,7 @@
 // The transform of the whole grid.
 #include "apps/fft3d/transform.hpp"
 
-#include <cstring>
+#include <complex>
 
 #include "apps/support/program.hpp"
 
@@ -31,8 +31,11 @@ Element element_of(bool is_double) {
 
 }  // namespace
 
-Transform::Transform(FftLibrary &library, const Pencils &pencils, bool is_double, Variant variant)
-    : pencils_(pencils),
+Transform::Transform(FftLibrary &library, const Pencils &pencils, bool is_double, Variant variant,
+                     const HostThreads &threads)
+    : device_(library.device()),
+      threads_(threads),
+      pencils_(pencils),
       is_double_(is_double),
       element_(element_of(is_double)),
       stream_(library.device()),
@@ -46,29 +49,35 @@ Transform::Transform(FftLibrary &library, const Pencils &pencils, bool is_double
                                              pencils.along[1].box, 1, pencils.along[2].box, 2);
 }
 
-void Transform::write(const std::vector<Complex> &values) {
-  std::vector<std::uint64_t> words(points_.now().size(), kPoison);
+void Transform::write(const Values &values) {
+  HostArray<std::uint64_t> words(points_.now().size());
+  threads_.for_each(words.size(), [&words](std::uint64_t item) { words[item] = kPoison; });
+  points_.now().write(words);
   points_.spare(0).write(words);
   points_.spare(1).write(words);
-  if (is_double_) {
-    std::memcpy(words.data(), values.data(), values.size() * sizeof(Complex));
-  } else {
-    const std::vector<std::complex<float>> rounded(values.begin(), values.end());
-    std::memcpy(words.data(), rounded.data(), rounded.size() * sizeof(std::complex<float>));
-  }
-  points_.now().write(words);
+  rewrite(values);
 }
 
-std::vector<Complex> Transform::read(unsigned dimension) const {
-  const std::vector<std::uint64_t> words = points_.now().read();
-  std::vector<Complex> values(n_points(pencils_.along[dimension].box));
+void Transform::rewrite(const Values &values) {
   if (is_double_) {
-    std::memcpy(static_cast<void *>(values.data()), words.data(), values.size() * sizeof(Complex));
-  } else {
-    std::vector<std::complex<float>> rounded(values.size());
-    std::memcpy(static_cast<void *>(rounded.data()), words.data(), rounded.size() * sizeof(std::complex<float>));
-    values.assign(rounded.begin(), rounded.end());
+    device_.module().copy(points_.now().data(), values.data(), values.size() * sizeof(Complex));
+    return;
   }
+  HostArray<std::complex<float>> rounded(values.size());
+  threads_.for_each(values.size(),
+                    [&](std::uint64_t item) { rounded[item] = static_cast<std::complex<float>>(values[item]); });
+  device_.module().copy(points_.now().data(), rounded.data(), rounded.size() * sizeof(std::complex<float>));
+}
+
+Values Transform::read(unsigned dimension) const {
+  Values values(n_points(pencils_.along[dimension].box));
+  if (is_double_) {
+    device_.module().copy(values.data(), points_.now().data(), values.size() * sizeof(Complex));
+    return values;
+  }
+  HostArray<std::complex<float>> rounded(values.size());
+  device_.module().copy(rounded.data(), points_.now().data(), rounded.size() * sizeof(std::complex<float>));
+  threads_.for_each(values.size(), [&](std::uint64_t item) { values[item] = rounded[item]; });
   return values;
 }
 

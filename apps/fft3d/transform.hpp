@@ -3,15 +3,13 @@
 #pragma once
 
 #include <array>
-#include <complex>
-#include <vector>
+#include <memory>
 
 #include "apps/fft3d/exchange.hpp"
+#include "apps/fft3d/host_threads.hpp"
 #include "apps/support/fft.hpp"
 
 namespace sluice::apps::fft3d {
-
-using Complex = std::complex<double>;
 
 // Of one transform on this rank, in µs.
 struct Times {
@@ -22,14 +20,17 @@ struct Times {
 // Throws DeviceError and MpiError. What it is given outlives it.
 class Transform {
  public:
-  Transform(FftLibrary &library, const Pencils &pencils, bool is_double, Variant variant);
+  // threads: fill and read host memory.
+  Transform(FftLibrary &library, const Pencils &pencils, bool is_double, Variant variant, const HostThreads &threads);
   Transform(const Transform &) = delete;
   Transform &operator=(const Transform &) = delete;
 
   // The rank's points along x (0), or along z (2), in memory's order. Numbers of float are rounded from double. What
   // else the points' memory holds becomes bytes that are no number.
-  void write(const std::vector<Complex> &values);
-  std::vector<Complex> read(unsigned dimension) const;
+  void write(const Values &values);
+  Values read(unsigned dimension) const;
+  // As write(), but leaves the other bytes: for what is not checked.
+  void rewrite(const Values &values);
 
   // From pencils along x to pencils along z; and back, not scaled. All is done when they return. A transposition begins
   // when the device is idle, so that its time is its own.
@@ -42,6 +43,8 @@ class Transform {
  private:
   Times run(bool is_inverse);
 
+  Device &device_;
+  const HostThreads &threads_;
   Pencils pencils_;
   bool is_double_;
   Element element_;

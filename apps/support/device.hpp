@@ -11,6 +11,7 @@
 #include <cstdio>
 #include <cstring>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -81,7 +82,7 @@ class DeviceArray {
   std::size_t size_bytes() const { return n_elements_ * sizeof(T); }
 
   // Blocking copies of all elements; ordered with no stream.
-  void write(const std::vector<T> &values) {
+  void write(std::span<const T> values) {
     if (n_elements_ > 0) device_.module().copy(data_, values.data(), size_bytes());
   }
   std::vector<T> read() const {

@@ -155,6 +155,9 @@ class CommandTest(unittest.TestCase):
             self.assertIn('<p class="warning">B failed: it broke</p>', text)
             self.assertIn('<p class="warning">B failed in other: it broke</p>', text)
             self.assertIn('<span class="chip failed">B</span> failed in 1 test.', text)
+            # Beside the name: a column of its own would be cut off on a telephone.
+            self.assertIn('>latency</a> <span class="chip failed" title="failed: it broke">B</span></td>', text)
+            self.assertNotIn("<th>failed</th>", text)
             self.assertIn("SLUICE_BACKENDS=&lt;none&gt;", text)
             self.assertEqual(text.count("<svg"), 2)
             for fetching in ("src=", "<script", "<link", "@import", "url(http"):
