@@ -3,6 +3,7 @@
 // the host MPI's own call on host copies, and the statistics say that it went over IPC. Started as together.cpp says.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <memory>
 #include <string>
@@ -203,22 +204,8 @@ void carry_out(Trial *run, const Topology &topology, const NeighborOperation &op
   exchange.repeat();
 }
 
-class TogetherNeighbors : public Together {
+class ComparedNeighbors : public Together {
  protected:
-  // Whether the ranks can move data together on this machine: a backend may have no memory that others reach.
-  void SetUp() override {
-    Together::SetUp();
-    if (IsSkipped()) return;
-    const Buffers buffers(Kind::device, 0);
-    const long long before = calls_by("MPI_Allgather", "ipc");
-    ASSERT_GE(before, 0) << "no statistics";
-    ASSERT_EQ(movement("MPI_Allgather").call(buffers, 0, session_.comm()), MPI_SUCCESS);
-    is_together_ = calls_by("MPI_Allgather", "ipc") > before;
-    if (std::getenv("TEST_MOVES_TOGETHER") != nullptr) {
-      ASSERT_TRUE(is_together_);
-    }
-  }
-
   // How many buffers of `operation` this rank brought over IPC in one comparison with the host MPI.
   static long long compare(const Topology &topology, const NeighborOperation &operation, Form form, Kind kind) {
     const std::string name = name_of(operation, form);
@@ -230,6 +217,26 @@ class TogetherNeighbors : public Together {
     });
     return calls_by(name, "ipc") - before;
   }
+};
+
+// Started with a fault in force on one rank: it never reaches the others' memory.
+using TogetherNeighborsFault = ComparedNeighbors;
+
+class TogetherNeighbors : public ComparedNeighbors {
+ protected:
+  // Whether the ranks can move data together on this machine: a backend may have no memory that others reach.
+  void SetUp() override {
+    ComparedNeighbors::SetUp();
+    if (IsSkipped()) return;
+    const Buffers buffers(Kind::device, 0);
+    const long long before = calls_by("MPI_Allgather", "ipc");
+    ASSERT_GE(before, 0) << "no statistics";
+    ASSERT_EQ(movement("MPI_Allgather").call(buffers, 0, session_.comm()), MPI_SUCCESS);
+    is_together_ = calls_by("MPI_Allgather", "ipc") > before;
+    if (std::getenv("TEST_MOVES_TOGETHER") != nullptr) {
+      ASSERT_TRUE(is_together_);
+    }
+  }
 
   // How many buffers that is when all of it goes over IPC.
   long long expected(const Topology &topology, Form form) const {
@@ -239,12 +246,6 @@ class TogetherNeighbors : public Together {
   }
 
   bool is_together_ = false;
-};
-
-// Started with a fault in force on one rank: it never reaches the others' memory.
-class TogetherNeighborsFault : public TogetherNeighbors {
- protected:
-  void SetUp() override { Together::SetUp(); }
 };
 
 // The first call on a communicator comes in every form.
@@ -311,7 +312,8 @@ TEST_F(TogetherNeighbors, KeepTheirOrder_WhenSeveralAreUnderWay) {
           Exchange blocking(&run, topology, Form::blocking);
           (blocking.*kOperations[(i + 2) % 5].begin)();
         }
-        for (auto each = all.rbegin(); each != all.rend(); ++each) (*each)->complete();
+        std::reverse(all.begin(), all.end());
+        for (const auto &each : all) each->complete();
       });
       if (session_.agree_any(HasFailure())) return;
     }
