@@ -91,6 +91,16 @@ if(SLUICE_FLAVOURS AND always_there)
                        LAUNCH --expect-output " ipc" --reject-output "${no_route}" ${four})
   sluice_add_rank_test(sluice-bench NAME bench.route_staged ${on_device} ENV SLUICE_BACKENDS=${device} SLUICE_P2P_IPC=off SLUICE_P2P_PIPELINE=none
                        LAUNCH --expect-output " staged  " --reject-output " ipc" --reject-output "${no_route}" ${four})
+  # Neighbours in rings and in a torus, in every form: each row by IPC and nothing else.
+  set(operations neighbor_allgather neighbor_allgatherv neighbor_alltoall neighbor_alltoallv neighbor_alltoallw)
+  set(tests ${operations})
+  foreach(operation IN LISTS operations)
+    list(APPEND tests i${operation} ${operation}_persistent)
+  endforeach()
+  string(REPLACE ";" "," tests "${tests}")
+  sluice_add_rank_test(sluice-bench NAME bench.route_neighbors ${on_device} RANKS 2 4 ENV SLUICE_BACKENDS=${device}
+                       LAUNCH --expect-output " ipc" --reject-output " staged" --reject-output "${no_route}"
+                       ARGS ${tests} -d ${device} --oversubscribe --sizes 256K -i 4 -x 1 -W 2)
 endif()
 
 # Calls of a device's runtime, without messages.

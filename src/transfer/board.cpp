@@ -20,7 +20,7 @@ std::string_view Published::backend_name() const noexcept {
 }
 
 std::size_t Board::slot_bytes(int n_ranks) noexcept {
-  const std::size_t bytes = sizeof(Published) + static_cast<std::size_t>(n_ranks) * sizeof(StridedBlock);
+  const std::size_t bytes = sizeof(Published) + most_blocks(n_ranks) * sizeof(StridedBlock);
   return (bytes + kLineBytes - 1) / kLineBytes * kLineBytes;
 }
 
@@ -61,11 +61,11 @@ Published Board::published(std::uint64_t call, int rank) const noexcept {
   return copy;
 }
 
-StridedBlock Board::block_for_me(std::uint64_t call, int rank) const noexcept {
+StridedBlock Board::block(std::uint64_t call, int rank, std::size_t index) const noexcept {
   const Published said = published(call, rank);
   StridedBlock copy;
-  const auto index = said.n_blocks == 1 ? std::size_t{0} : static_cast<std::size_t>(rank_);
-  if (index >= said.n_blocks || said.n_blocks > static_cast<std::uint32_t>(n_ranks_)) return copy;
+  if (said.n_blocks == 1) index = 0;
+  if (index >= said.n_blocks || said.n_blocks > most_blocks(n_ranks_)) return copy;
   std::memcpy(&copy, slot(call, rank) + sizeof said + index * sizeof copy, sizeof copy);
   return copy;
 }

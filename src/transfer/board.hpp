@@ -37,7 +37,7 @@ struct Published {
   sluice_ipc_handle_t handle{};        // of the allocation that holds what others pull
   std::uint64_t base_address = 0;      // of that allocation, in that process
   std::uint64_t allocation_bytes = 0;  // 0: there is nothing to pull
-  std::uint32_t n_blocks = 0;          // one for each rank, or one for all, or none
+  std::uint32_t n_blocks = 0;          // one for each rank or destination, or one for all, or none
 
   // Of a reduction: what it computes; whether its result goes where its input is; and where others put its result.
   std::uint32_t pair = 0;
@@ -63,6 +63,11 @@ enum class Ending : std::uint8_t {
 class Board {
  public:
   static constexpr int kMostRanks = 256;
+  // Blocks of a call at one rank: one for each rank, or, where ranks are neighbours more than once, some more.
+  [[nodiscard]] static constexpr std::size_t most_blocks(int n_ranks) noexcept {
+    constexpr int kMostEdges = 64;
+    return static_cast<std::size_t>(n_ranks > kMostEdges ? n_ranks : kMostEdges);
+  }
   [[nodiscard]] static std::size_t size_bytes(int n_ranks) noexcept;
   // Makes `memory`, zeroed, aligned to a page and of size_bytes(), a board for `n_ranks`; by one rank, before any other
   // uses it.
@@ -77,12 +82,17 @@ class Board {
   [[nodiscard]] bool may_publish(std::uint64_t call) const noexcept {
     return call <= kSlots || have_all_ended(call - kSlots);
   }
-  // Tells the others. At most n_ranks blocks. Never blocks.
+  // Tells the others. At most most_blocks(). Never blocks.
   void publish(std::uint64_t call, const Published &published, std::span<const StridedBlock> blocks) noexcept;
   [[nodiscard]] bool have_all_published(std::uint64_t call) const noexcept;
-  // Once all have: what `rank` said, and its block for this rank. Copies, to be checked: others own the memory.
+  // Once all have: what `rank` said, and its block `index`, or the one for all. Copies, to be checked: others own the
+  // memory. A block that it has not is one of no bytes.
   [[nodiscard]] Published published(std::uint64_t call, int rank) const noexcept;
-  [[nodiscard]] StridedBlock block_for_me(std::uint64_t call, int rank) const noexcept;
+  [[nodiscard]] StridedBlock block(std::uint64_t call, int rank, std::size_t index) const noexcept;
+  // Where it has one for each rank.
+  [[nodiscard]] StridedBlock block_for_me(std::uint64_t call, int rank) const noexcept {
+    return block(call, rank, static_cast<std::size_t>(rank_));
+  }
 
   // How many chunks have come here: for those that pull them from here. kNoMore: no further ones will.
   static constexpr std::uint32_t kNoMore = ~std::uint32_t{0};

@@ -118,10 +118,30 @@ TEST(Board, BelievesNoBlockThatIsNotThere) {
   const SharedMemory memory(2);
   Board board(memory.data(), 2, 1);
   Published said = word_of(1, 1);
-  said.n_blocks = 7;  // more than ranks
+  said.n_blocks = static_cast<std::uint32_t>(Board::most_blocks(2)) + 1;
   const std::vector<StridedBlock> blocks(2, {0, 8, 0, 1});
   board.publish(1, said, blocks);
   EXPECT_EQ(board.block_for_me(1, 1).n_runs, 0U);
+  said.n_blocks = 2;
+  board.publish(2, said, blocks);
+  EXPECT_EQ(board.block(2, 1, 1).n_runs, 1U);
+  EXPECT_EQ(board.block(2, 1, 2).n_runs, 0U);
+}
+
+// Where two ranks are neighbours more than once.
+TEST(Board, HasEachBlock_WhenARankHasMoreThanThereAreRanks) {
+  const SharedMemory memory(2);
+  Board one(memory.data(), 2, 0);
+  Board other(memory.data(), 2, 1);
+  std::vector<StridedBlock> blocks(Board::most_blocks(2));
+  for (std::size_t i = 0; i < blocks.size(); ++i) blocks[i] = {i * 100, 8, 0, 1};
+  Published said = word_of(1, 1);
+  said.n_blocks = static_cast<std::uint32_t>(blocks.size());
+  other.publish(1, said, blocks);
+  one.publish(1, word_of(0, 1), {});
+  ASSERT_TRUE(one.have_all_published(1));
+  for (std::size_t i = 0; i < blocks.size(); ++i) EXPECT_EQ(one.block(1, 1, i).offset_bytes, i * 100);
+  EXPECT_EQ(one.published(1, 0).base_address, word_of(0, 1).base_address);
 }
 
 LayoutPtr gapped() {

@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 
 #include "base/types.hpp"
 #include "wire/mpi.hpp"
@@ -74,6 +75,8 @@ enum class Pattern : std::uint8_t {
   kScatter,
   kAllgather,
   kAlltoall,
+  kNeighborAllgather,
+  kNeighborAlltoall,
   kReduce,
   kAllreduce,
   kReduceScatter,
@@ -84,7 +87,13 @@ enum class Pattern : std::uint8_t {
   return pattern >= Pattern::kReduce;
 }
 
+[[nodiscard]] constexpr bool is_of_neighbors(Pattern pattern) noexcept {
+  return pattern == Pattern::kNeighborAllgather || pattern == Pattern::kNeighborAlltoall;
+}
+
 enum class Form : std::uint8_t { kBlocking, kNonBlocking, kPersistent };
+
+struct Neighborhood;
 
 struct Call {
   Operation operation{};
@@ -97,6 +106,8 @@ struct Call {
   MPI_Op op = MPI_OP_NULL;
   MPI_Info info = MPI_INFO_NULL;
   MPI_Request *request = nullptr;
+  // Of is_of_neighbors(): who they are at this rank.
+  std::shared_ptr<const Neighborhood> neighbors;
   // A blocking call must not be made by its non-blocking form; all members agree on that.
   bool comes_after_barrier = false;
   // A reduction of ours, in whatever order: it may go in segments, each of which the host MPI reduces as it likes.

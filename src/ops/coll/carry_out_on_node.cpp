@@ -82,8 +82,11 @@ Status may_start_together(const Call &call, const Member &member, const Sides &s
   if (Status status = NodeGroup::for_persistent(call.comm, member, group); !status.is_ok() || *group == nullptr) {
     return status;
   }
+  if (is_of_neighbors(call.pattern)) {
+    if (Status status = (*group)->learn_edges(call, member); !status.is_ok()) return status;
+  }
   NodeOffer offer;
-  Status described = offer.fill(call, member, sides, classified);
+  Status described = offer.fill(call, member, sides, classified, (*group)->edges().pairing_of(call));
   bool can_all = false;
   Status status = agree_on_all(
       call.comm, described.is_ok() && offer.published.state == transfer::Published::State::kTakesPart, &can_all);
@@ -143,6 +146,11 @@ bool carry_out_on_node(const Call &call, const Member &member, Sides *sides, con
     return true;
   }
   if (group == nullptr || (leaves_out() && !group->is_due(call.pattern))) return false;
+  if (is_of_neighbors(call.pattern)) status = group->learn_edges(call, member);
+  if (!status.is_ok()) {
+    *result = raise(call.comm, status);
+    return true;
+  }
   return block(call, member, *sides, classified, group.get(), result);
 }
 

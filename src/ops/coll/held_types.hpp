@@ -26,7 +26,7 @@ class HeldTypes {
   [[nodiscard]] Status replace(const Member &member, Call *call);
 
  private:
-  [[nodiscard]] Status replace_in(Argument *argument, std::vector<MPI_Datatype> *of_blocks, const Member &member);
+  [[nodiscard]] Status replace_in(Argument *argument, std::vector<MPI_Datatype> *of_blocks, std::size_t n_blocks);
   [[nodiscard]] Status replace_type(MPI_Datatype *type);
 
   std::vector<MPI_Datatype> made_;

@@ -29,7 +29,8 @@ using plan::SegmentQuery;
 
 // The arguments that say so mean the same on all ranks.
 bool can_have_segments(const Call &call, const Member &member) noexcept {
-  if (call.pattern == Pattern::kNone || member.is_inter || member.size < 2) return false;
+  if (call.pattern == Pattern::kNone || is_of_neighbors(call.pattern)) return false;
+  if (member.is_inter || member.size < 2) return false;
   if (is_reduction(call.pattern)) return call.may_be_cut;  // those of two levels, which are of blocks of one length
   const bool has_root = call.pattern != Pattern::kAllgather && call.pattern != Pattern::kAlltoall;
   if (has_root && (call.root < 0 || call.root >= member.size)) return false;

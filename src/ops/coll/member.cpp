@@ -1,12 +1,21 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "ops/coll/member.hpp"
 
+#include <algorithm>
 #include <cstddef>
 
 #include "wire/host.hpp"
 
 namespace sluice::ops::coll {
 namespace {
+
+// An address, even for none.
+std::vector<int> ranks_for(int n) {
+  std::vector<int> ranks;
+  ranks.reserve(static_cast<std::size_t>(n) + 1);
+  ranks.resize(static_cast<std::size_t>(n));
+  return ranks;
+}
 
 bool of_grid(MPI_Comm comm, Neighborhood *neighborhood) {
   int n_dimensions = 0;
@@ -15,12 +24,10 @@ bool of_grid(MPI_Comm comm, Neighborhood *neighborhood) {
     int below = MPI_PROC_NULL;
     int above = MPI_PROC_NULL;
     if (wire::host().MPI_Cart_shift(comm, dimension, 1, &below, &above) != MPI_SUCCESS) return false;
-    neighborhood->has_one_twice |= below == above && below != MPI_PROC_NULL;
-    for (const int neighbor : {below, above}) {
-      neighborhood->sources.push_back(neighbor != MPI_PROC_NULL);
-      neighborhood->destinations.push_back(neighbor != MPI_PROC_NULL);
-    }
+    neighborhood->is_grid_with_one_twice |= below == above && below != MPI_PROC_NULL;
+    neighborhood->source_ranks.insert(neighborhood->source_ranks.end(), {below, above});
   }
+  neighborhood->destination_ranks = neighborhood->source_ranks;
   return true;
 }
 
@@ -31,8 +38,10 @@ bool of_graph(MPI_Comm comm, Neighborhood *neighborhood) {
       wire::host().MPI_Graph_neighbors_count(comm, rank, &n_neighbors) != MPI_SUCCESS || n_neighbors < 0) {
     return false;
   }
-  neighborhood->sources.assign(static_cast<std::size_t>(n_neighbors), true);
-  neighborhood->destinations = neighborhood->sources;
+  std::vector<int> &ranks = neighborhood->source_ranks;
+  ranks = ranks_for(n_neighbors);
+  if (wire::host().MPI_Graph_neighbors(comm, rank, n_neighbors, ranks.data()) != MPI_SUCCESS) return false;
+  neighborhood->destination_ranks = ranks;
   return true;
 }
 
@@ -44,9 +53,35 @@ bool of_distributed_graph(MPI_Comm comm, Neighborhood *neighborhood) {
       n_sources < 0 || n_destinations < 0) {
     return false;
   }
-  neighborhood->sources.assign(static_cast<std::size_t>(n_sources), true);
-  neighborhood->destinations.assign(static_cast<std::size_t>(n_destinations), true);
-  return true;
+  neighborhood->source_ranks = ranks_for(n_sources);
+  neighborhood->destination_ranks = ranks_for(n_destinations);
+  // Where they have no weights nothing is written there.
+  std::vector<int> source_weights = ranks_for(n_sources);
+  std::vector<int> destination_weights = ranks_for(n_destinations);
+  return wire::host().MPI_Dist_graph_neighbors(
+             comm, n_sources, neighborhood->source_ranks.data(), source_weights.data(), n_destinations,
+             neighborhood->destination_ranks.data(), destination_weights.data()) == MPI_SUCCESS;
+}
+
+bool find_neighbors(MPI_Comm comm, Neighborhood *neighborhood) {
+  int topology = MPI_UNDEFINED;
+  if (wire::host().MPI_Topo_test(comm, &topology) != MPI_SUCCESS) return false;
+  if (topology == MPI_CART) return of_grid(comm, neighborhood);
+  if (topology == MPI_GRAPH) return of_graph(comm, neighborhood);
+  return topology == MPI_DIST_GRAPH && of_distributed_graph(comm, neighborhood);
+}
+
+std::vector<bool> are_ranks(const std::vector<int> &ranks) {
+  std::vector<bool> are;
+  are.reserve(ranks.size());
+  for (const int rank : ranks) are.push_back(rank != MPI_PROC_NULL);
+  return are;
+}
+
+bool is_any_twice(std::vector<int> ranks) {
+  std::erase(ranks, MPI_PROC_NULL);
+  std::sort(ranks.begin(), ranks.end());
+  return std::adjacent_find(ranks.begin(), ranks.end()) != ranks.end();
 }
 
 }  // namespace
@@ -71,11 +106,12 @@ Role Member::role(int root) const noexcept {
 }
 
 bool Neighborhood::of(MPI_Comm comm, Neighborhood *neighborhood) {
-  int topology = MPI_UNDEFINED;
-  if (wire::host().MPI_Topo_test(comm, &topology) != MPI_SUCCESS) return false;
-  if (topology == MPI_CART) return of_grid(comm, neighborhood);
-  if (topology == MPI_GRAPH) return of_graph(comm, neighborhood);
-  return topology == MPI_DIST_GRAPH && of_distributed_graph(comm, neighborhood);
+  if (!find_neighbors(comm, neighborhood)) return false;
+  neighborhood->sources = are_ranks(neighborhood->source_ranks);
+  neighborhood->destinations = are_ranks(neighborhood->destination_ranks);
+  neighborhood->has_one_twice =
+      is_any_twice(neighborhood->source_ranks) || is_any_twice(neighborhood->destination_ranks);
+  return true;
 }
 
 }  // namespace sluice::ops::coll

@@ -28,13 +28,18 @@ struct Member {
   [[nodiscard]] Role role(int root) const noexcept;
 };
 
-// The neighbours of this process in a communicator with a topology, in the order of the blocks. False stands for
-// MPI_PROC_NULL at the border of a grid: nothing is received into its block.
+// The neighbours of this process in a communicator with a topology, in the order of the blocks. At the border of a grid
+// there is none, and nothing is received into its block.
 struct Neighborhood {
+  std::vector<int> source_ranks;  // MPI_PROC_NULL: none
+  std::vector<int> destination_ranks;
+  // Whether there is one.
   std::vector<bool> sources;
   std::vector<bool> destinations;
-  // In a grid: in some direction both neighbours are the same rank. The same on all ranks.
+  // A rank is more than once among the sources, or among the destinations.
   bool has_one_twice = false;
+  // So it is, in a grid, and then on all ranks.
+  bool is_grid_with_one_twice = false;
 
   // False without a topology: the call is for the host MPI to refuse.
   [[nodiscard]] static bool of(MPI_Comm comm, Neighborhood *neighborhood);

@@ -59,7 +59,7 @@ const Argument &argument_of_block(const Call &call, const Member &member) noexce
 
 void want_from_all(const CollectiveSide &side, const Member &member, int except, NodeBlocks *blocks) {
   for (int rank = 0; rank < member.size; ++rank) {
-    if (rank != except) blocks->wanted.push_back({rank, side.block(rank)});
+    if (rank != except) blocks->wanted.push_back({rank, member.rank, side.block(rank)});
   }
 }
 
@@ -67,10 +67,34 @@ void offer_to_all(const CollectiveSide &side, const Member &member, NodeBlocks *
   for (int rank = 0; rank < member.size; ++rank) blocks->offered.push_back(side.block(rank));
 }
 
+// By ranks, or all in their order. At the border of a grid a block is for nobody.
+void offer_to_neighbors(const Call &call, const Member &member, const CollectiveSide &side, bool is_by_ranks,
+                        NodeBlocks *blocks) {
+  const std::vector<int> &ranks = call.neighbors->destination_ranks;
+  blocks->offered.resize(is_by_ranks ? static_cast<std::size_t>(member.size) : ranks.size());
+  for (std::size_t i = 0; i < ranks.size(); ++i) {
+    if (ranks[i] == MPI_PROC_NULL) continue;
+    blocks->offered[is_by_ranks ? static_cast<std::size_t>(ranks[i]) : i] = side.block(static_cast<int>(i));
+  }
+}
+
+// At the border of a grid a block is from nobody, and stays as it is.
+void want_from_neighbors(const Call &call, const Member &member, const CollectiveSide &side, const EdgePairing &pairing,
+                         NodeBlocks *blocks) {
+  const std::vector<int> &ranks = call.neighbors->source_ranks;
+  for (std::size_t i = 0; i < ranks.size(); ++i) {
+    if (ranks[i] == MPI_PROC_NULL) continue;
+    const int block = pairing.edges == nullptr ? member.rank : (*pairing.edges)[i].block;
+    blocks->wanted.push_back({ranks[i], block, side.block(static_cast<int>(i))});
+  }
+}
+
 }  // namespace
 
 std::optional<std::uint64_t> common_bytes(const Call &call, const Member &member) {
   if (is_reduction(call.pattern)) return bytes_of_input(call, member);
+  // Who has no neighbours may give any count, and only neighbours have to agree.
+  if (is_of_neighbors(call.pattern)) return kAnyLength;
   const Argument &block = argument_of_block(call, member);
   if (call.pattern == Pattern::kAllgather && block.counts.is_named()) {
     return bytes_of_all(block, member);  // all ranks have all lengths
@@ -83,7 +107,7 @@ std::optional<std::uint64_t> common_bytes(const Call &call, const Member &member
   return __builtin_mul_overflow(*bytes, static_cast<std::uint64_t>(member.size), &all) ? kAnyLength : all;
 }
 
-NodeBlocks blocks_of(const Call &call, const Member &member, const Sides &sides) {
+NodeBlocks blocks_of(const Call &call, const Member &member, const Sides &sides, const EdgePairing &pairing) {
   NodeBlocks blocks;
   const bool is_root = call.root == member.rank;
   // Where a rank's own block is in place already: from nobody.
@@ -91,7 +115,7 @@ NodeBlocks blocks_of(const Call &call, const Member &member, const Sides &sides)
   switch (call.pattern) {
     case Pattern::kBroadcast:
       blocks.offered.push_back(sides.recv.block(0));  // those of the others too: what has come there can be passed on
-      if (!is_root) blocks.wanted.push_back({call.root, sides.recv.block(0)});
+      if (!is_root) blocks.wanted.push_back({call.root, member.rank, sides.recv.block(0)});
       break;
     case Pattern::kGather:
       if (!call.send.is_in_place()) blocks.offered.push_back(sides.send.block(0));
@@ -99,7 +123,7 @@ NodeBlocks blocks_of(const Call &call, const Member &member, const Sides &sides)
       break;
     case Pattern::kScatter:
       if (is_root) offer_to_all(sides.send, member, &blocks);
-      if (!call.recv.is_in_place()) blocks.wanted.push_back({call.root, sides.recv.block(0)});
+      if (!call.recv.is_in_place()) blocks.wanted.push_back({call.root, member.rank, sides.recv.block(0)});
       break;
     case Pattern::kAllgather:
       blocks.offered.push_back(call.send.is_in_place() ? sides.recv.block(member.rank) : sides.send.block(0));
@@ -108,6 +132,14 @@ NodeBlocks blocks_of(const Call &call, const Member &member, const Sides &sides)
     case Pattern::kAlltoall:
       offer_to_all(sides.send, member, &blocks);
       want_from_all(sides.recv, member, -1, &blocks);
+      break;
+    case Pattern::kNeighborAllgather:
+      blocks.offered.push_back(sides.send.block(0));
+      want_from_neighbors(call, member, sides.recv, pairing, &blocks);
+      break;
+    case Pattern::kNeighborAlltoall:
+      offer_to_neighbors(call, member, sides.send, pairing.edges == nullptr, &blocks);
+      want_from_neighbors(call, member, sides.recv, pairing, &blocks);
       break;
     default:  // nothing is moved, or a reduction
       break;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Which blocks of a rank's buffers other ranks get in a collective operation that moves data, and which it gets from
-// whom: MPI_Bcast, MPI_Gather(v), MPI_Scatter(v), MPI_Allgather(v), MPI_Alltoall(v, w) within one group, in any form.
+// whom: MPI_Bcast, MPI_Gather(v), MPI_Scatter(v), MPI_Allgather(v), MPI_Alltoall(v, w) within one group, and
+// MPI_Neighbor_allgather(v), MPI_Neighbor_alltoall(v, w), in any form.
 #pragma once
 
 #include <cstdint>
@@ -8,6 +9,7 @@
 #include <vector>
 
 #include "ops/coll/carry_out.hpp"
+#include "ops/coll/neighbor_edges.hpp"
 #include "transfer/region.hpp"
 
 namespace sluice::ops::coll {
@@ -16,9 +18,10 @@ namespace sluice::ops::coll {
 struct NodeBlocks {
   struct Wanted {
     int source;  // rank
+    int block;   // of those that it offers; whichever, where that is one for all
     transfer::Region region;
   };
-  std::vector<transfer::Region> offered;  // one for each rank, or one for all, or none
+  std::vector<transfer::Region> offered;  // one for each rank or destination, or one for all, or none
   std::vector<Wanted> wanted;
 };
 
@@ -32,7 +35,8 @@ struct NodeBlocks {
 inline constexpr std::uint64_t kAnyLength = ~std::uint64_t{0};
 [[nodiscard]] std::optional<std::uint64_t> common_bytes(const Call &call, const Member &member);
 
-// The blocks at this rank; of sides that hold device memory, or nothing.
-[[nodiscard]] NodeBlocks blocks_of(const Call &call, const Member &member, const Sides &sides);
+// The blocks at this rank; of sides that hold device memory, or nothing. `pairing`: known.
+[[nodiscard]] NodeBlocks blocks_of(const Call &call, const Member &member, const Sides &sides,
+                                   const EdgePairing &pairing);
 
 }  // namespace sluice::ops::coll

@@ -41,7 +41,7 @@ Moved NodeCall::contained(Body body) {
 
 void NodeCall::describe(const Status &classified) {
   own_ = contained([&]() -> Moved {
-    Status status = offer_.fill(call_, member_, sides_, classified);
+    Status status = offer_.fill(call_, member_, sides_, classified, group_.edges().pairing_of(call_));
     if (!status.is_ok()) return failed(status);
     if (offer_.published.state == Published::State::kTakesPart) means_ = choose_means();
     return {};
@@ -96,8 +96,8 @@ Moved NodeCall::begin_own() {
   std::vector<sluice_copy_t> copies;
   std::uint64_t size_bytes = 0;
   const auto *base = reinterpret_cast<const std::byte *>(static_cast<std::uintptr_t>(offer_.published.base_address));
-  const std::size_t index = offer_.described.size() == 1 ? 0 : static_cast<std::size_t>(member_.rank);
   for (const NodeBlocks::Wanted &wanted : offer_.blocks.wanted) {
+    const std::size_t index = offer_.described.size() == 1 ? 0 : static_cast<std::size_t>(wanted.block);
     if (wanted.source != member_.rank || index >= offer_.described.size()) continue;
     const StridedBlock &block = offer_.described[index];
     // Lengths that do not fit are for begin_pull() to refuse.
@@ -217,7 +217,7 @@ Step NodeCall::begin_pull() {
   std::vector<sluice_copy_t> copies;
   for (const NodeBlocks::Wanted &wanted : offer_.blocks.wanted) {
     const Published source = board_.published(number_, wanted.source);
-    const StridedBlock block = board_.block_for_me(number_, wanted.source);
+    const StridedBlock block = board_.block(number_, wanted.source, static_cast<std::size_t>(wanted.block));
     if (!block.is_within(source.allocation_bytes) || block.size_bytes() != size_of(wanted.region)) {
       return refused(
           Status::error(ErrorKind::kInvalidArgument,

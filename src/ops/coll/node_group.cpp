@@ -83,8 +83,16 @@ Status agree_on_all(MPI_Comm comm, bool value, bool *is_true) {
 Status StagingComm::make(MPI_Comm comm) {
   const wire::Host &host = wire::host();
   MPI_Group members = MPI_GROUP_NULL;
+  int topology = MPI_UNDEFINED;
+  int code = host.MPI_Topo_test(comm, &topology);
+  if (code == MPI_SUCCESS && topology != MPI_UNDEFINED) {
+    // Nothing else is sure to have the same edges in the same order.
+    code = after_barrier(comm, [&] { return host.MPI_Comm_dup(comm, &comm_); });
+    if (code == MPI_SUCCESS) code = host.MPI_Comm_set_errhandler(comm_, MPI_ERRORS_RETURN);
+    return check(code, "MPI_Comm_dup failed");
+  }
   // Not a duplicate: that would copy the program's attributes.
-  int code = host.MPI_Comm_group(comm, &members);
+  if (code == MPI_SUCCESS) code = host.MPI_Comm_group(comm, &members);
   if (code == MPI_SUCCESS) code = after_barrier(comm, [&] { return host.MPI_Comm_create(comm, members, &comm_); });
   if (code == MPI_SUCCESS) code = host.MPI_Comm_set_errhandler(comm_, MPI_ERRORS_RETURN);
   if (members != MPI_GROUP_NULL && host.MPI_Group_free(&members) != MPI_SUCCESS) {
@@ -132,6 +140,36 @@ Status NodeGroup::of(MPI_Comm comm, const Member &member, NodeGroupPtr *group) {
   }
   *group = state->node_group;
   return {};
+}
+
+Status NodeGroup::learn_edges(const Call &call, const Member &member) {
+  if (call.pattern != Pattern::kNeighborAlltoall) return {};
+  constexpr const char *kWhat = "an exchange of a few numbers between neighbours failed";
+  MPI_Request request = MPI_REQUEST_NULL;
+  int code = MPI_SUCCESS;
+  if (!edges_.has_facts()) {
+    const int own = NeighborEdges::facts_of(*call.neighbors);
+    int all = 0;
+    code = wire::host().MPI_Iallreduce(&own, &all, 1, MPI_INT, MPI_BAND, call.comm, &request);
+    if (code == MPI_SUCCESS) code = wait_in_turns(&request, MPI_STATUS_IGNORE);
+    if (code != MPI_SUCCESS) return check(code, kWhat);
+    edges_.set_facts(all);
+  }
+  const EdgeFunction function = edge_function_of(call);
+  const bool is_blocking = call.form == Form::kBlocking;
+  if (!edges_.is_to_be_asked(function, is_blocking)) return {};
+  EdgeQuestion question(*call.neighbors, member);
+  if (is_blocking) {
+    code = question.ask(call.comm, function);
+  } else {
+    code = question.start(call.comm, function, &request);
+    if (code == MPI_SUCCESS) code = wait_in_turns(&request, MPI_STATUS_IGNORE);
+  }
+  Status status = check(code, kWhat);
+  std::vector<Edge> edges;
+  if (status.is_ok()) status = question.answer(&edges);
+  if (status.is_ok()) edges_.set(function, is_blocking, std::move(edges));
+  return status;
 }
 
 Status NodeGroup::for_persistent(MPI_Comm comm, const Member &member, NodeGroupPtr *group) {

@@ -11,6 +11,7 @@
 #include "ops/coll/attempts.hpp"
 #include "ops/coll/call.hpp"
 #include "ops/coll/member.hpp"
+#include "ops/coll/neighbor_edges.hpp"
 #include "transfer/board.hpp"
 #include "wire/mpi.hpp"
 #include "wire/shared_segment.hpp"
@@ -28,7 +29,7 @@ class StagingComm {
   StagingComm(StagingComm &&) = delete;
   StagingComm &operator=(StagingComm &&) = delete;
 
-  // Collective over `comm`. Blocks, in turns until all are here.
+  // Collective over `comm`. Blocks, in turns until all are here. Has its topology, if any.
   [[nodiscard]] Status make(MPI_Comm comm);
   // The same without blocking: it is there when *request is complete, which whoever asks has to see. The host MPI
   // copies the program's attributes, as for any duplicate: it has no other way to make a communicator that does not
@@ -74,6 +75,12 @@ class NodeGroup {
     if (staging_comm_ == nullptr) staging_comm_ = std::move(comm);
   }
 
+  // Of a topology: what the ranks know so far.
+  [[nodiscard]] NeighborEdges &edges() noexcept { return edges_; }
+  // Finds out how the blocks of `call` are paired, one of neighbours that is blocking or makes a persistent request.
+  // Collective over its communicator; blocks, in turns. Errors: those of the host MPI. Hot when it is known.
+  [[nodiscard]] Status learn_edges(const Call &call, const Member &member);
+
   // Whether the ranks look at the next blocking call together.
   [[nodiscard]] bool is_due(Pattern pattern) noexcept { return trials_of(pattern).attempts.is_due(); }
   // How a blocking call that they looked at came out; non-blocking ones do not count, because the ranks learn of that
@@ -107,6 +114,7 @@ class NodeGroup {
   std::unique_ptr<NodeQueue> queue_;
   std::vector<int> world_ranks_;
   StagingCommPtr staging_comm_;
+  NeighborEdges edges_;
   Trials movements_;
   Trials reductions_;
 };

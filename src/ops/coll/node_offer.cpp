@@ -40,6 +40,8 @@ bool can_take_part(const Call &call, const Member &member, const Sides &sides) {
   if (needs_no_sides()) return false;  // nobody looked at the buffers
   const bool is_alltoall_in_place = call.send.is_in_place() && call.pattern == Pattern::kAlltoall;
   if (is_alltoall_in_place) return false;  // what one rank is to read another would write over
+  const bool is_in_place = call.send.is_in_place() || call.recv.is_in_place();
+  if (is_in_place && is_of_neighbors(call.pattern)) return false;  // for the host MPI to refuse
   // What is only received into may be shared memory; a broadcast's root, and a rank in place, is read from there too.
   const bool is_allgather = call.pattern == Pattern::kAllgather;
   const bool reads_recv = is_broadcast(call) ? call.root == member.rank : is_allgather && call.send.is_in_place();
@@ -51,12 +53,13 @@ bool can_take_part(const Call &call, const Member &member, const Sides &sides) {
 
 }  // namespace
 
-Status NodeOffer::fill(const Call &call, const Member &member, const Sides &sides, const Status &classified) {
+Status NodeOffer::fill(const Call &call, const Member &member, const Sides &sides, const Status &classified,
+                       const EdgePairing &pairing) {
   if (!classified.is_ok()) return classified;
   for (const CollectiveSide *side : {&sides.send, &sides.recv}) {
     if (Status status = transfer::refuse_freed(side->place(), side->span().lowest); !status.is_ok()) return status;
   }
-  if (!can_take_part(call, member, sides)) return {};
+  if (!can_take_part(call, member, sides) || !pairing.is_known) return {};
   if (is_reduction(call.pattern)) {
     described.resize(1);
     const bool is_described =
@@ -65,7 +68,8 @@ Status NodeOffer::fill(const Call &call, const Member &member, const Sides &side
     if (!is_described) described.clear();
     return {};
   }
-  blocks = blocks_of(call, member, sides);
+  blocks = blocks_of(call, member, sides, pairing);
+  if (blocks.offered.size() > transfer::Board::most_blocks(member.size)) return {};
   if (!describe_offered(call, member, sides)) return {};
   std::uint64_t offered_bytes = 0;
   std::uint64_t wanted_bytes = 0;

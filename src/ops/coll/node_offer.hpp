@@ -17,7 +17,9 @@ struct NodeOffer {
 
   // Fills this in, exporting what others may read. `classified` says how classifying `sides` went. A rank that cannot
   // take part is no error; one whose memory was freed is, and then published says so too. May throw std::bad_alloc.
-  [[nodiscard]] Status fill(const Call &call, const Member &member, const Sides &sides, const Status &classified);
+  // `pairing`: of neighbours.
+  [[nodiscard]] Status fill(const Call &call, const Member &member, const Sides &sides, const Status &classified,
+                            const EdgePairing &pairing);
 
  private:
   [[nodiscard]] bool describe_offered(const Call &call, const Member &member, const Sides &sides);

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <utility>
 
+#include "base/log.hpp"
 #include "wire/host.hpp"
 
 namespace sluice::ops::coll {
@@ -33,6 +34,7 @@ Status RequestGroup::begin(MPI_Comm comm) {
   const std::scoped_lock lock(mutex_);
   Status status = comm_->start_duplicate(comm, &request_);
   if (!status.is_ok()) return status;
+  if (Neighborhood found; Neighborhood::of(comm, &found)) neighbors_ = std::move(found);
   step_ = Step::kDuplicate;
   count_of_duplicating().fetch_add(1, std::memory_order_relaxed);
   return status;
@@ -115,10 +117,10 @@ void RequestGroup::go_on() {
         code = wire::host().MPI_Comm_set_errhandler(comm_->get(), MPI_ERRORS_RETURN);
         break;
       case Step::kAsk:
-        if (least_ == 0 || group_ != nullptr) {
-          end(least_ != 0);
+        if (least_ == 0) {
+          end(false);
         } else {
-          code = tell_name();
+          code = group_ == nullptr ? tell_name() : ask_for_edges();
         }
         break;
       case Step::kName:
@@ -128,7 +130,18 @@ void RequestGroup::go_on() {
         if (least_ != 0) group_ = std::make_shared<NodeGroup>(std::move(segment_), member_, world_ranks_);
         forget_board_name(member_, name_);
         name_ = {};
-        end(least_ != 0);
+        if (least_ == 0) {
+          end(false);
+        } else {
+          code = ask_for_edges();
+        }
+        break;
+      case Step::kFacts:
+        group_->edges().set_facts(least_);
+        code = ask_for_edges();
+        break;
+      case Step::kEdges:
+        code = take_edges() ? ask_for_edges() : MPI_ERR_INTERN;
         break;
       case Step::kNone:
         break;
@@ -154,6 +167,37 @@ int RequestGroup::open_and_agree() {
   own_ = open_board(member_, name_, &segment_) ? 1 : 0;
   step_ = Step::kAgree;
   return wire::host().MPI_Iallreduce(&own_, &least_, 1, MPI_INT, MPI_MIN, comm_->get(), &request_);
+}
+
+// Of all functions, since a call may not wait for them later; one question after the other, and then the end.
+int RequestGroup::ask_for_edges() {
+  if (neighbors_ && !group_->edges().has_facts()) {
+    own_ = NeighborEdges::facts_of(*neighbors_);
+    step_ = Step::kFacts;
+    return wire::host().MPI_Iallreduce(&own_, &least_, 1, MPI_INT, MPI_BAND, comm_->get(), &request_);
+  }
+  for (const EdgeFunction function : kEdgeFunctions) {
+    if (!neighbors_ || !group_->edges().is_to_be_asked(function, false)) continue;
+    edge_function_ = function;
+    edge_question_.emplace(*neighbors_, member_);
+    step_ = Step::kEdges;
+    return edge_question_->start(comm_->get(), function, &request_);
+  }
+  end(true);
+  return MPI_SUCCESS;
+}
+
+bool RequestGroup::take_edges() {
+  if (!edge_question_) return false;
+  std::vector<Edge> edges;
+  const Status status = edge_question_->answer(&edges);
+  edge_question_.reset();
+  if (status.is_ok()) {
+    group_->edges().set(edge_function_, false, std::move(edges));
+  } else {
+    log::warn("ops", status.message());
+  }
+  return status.is_ok();
 }
 
 void RequestGroup::end(bool is_good) {

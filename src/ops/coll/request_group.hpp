@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // RequestGroup: how the ranks of a communicator come to carry out non-blocking calls together though none of them may
 // wait (docs/adr/0017). The first such call starts a duplicate of the communicator and goes on in steps: over the
-// duplicate the ranks ask each other whether all have device memory in it, and make a NodeGroup if they do. Calls that
-// come meanwhile wait for the answer, in their order. Hangs on the communicator, and goes with it.
+// duplicate the ranks ask each other whether all have device memory in it, and make a NodeGroup if they do, which knows
+// the edges of a topology. Calls that come meanwhile wait for the answer, in their order. Hangs on the communicator,
+// and goes with it.
 #pragma once
 
 #include <cstdint>
 #include <deque>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <vector>
 
 #include "base/status.hpp"
@@ -66,7 +68,7 @@ class RequestGroup {
 
  private:
   // Each waits for one request of the host MPI.
-  enum class Step : std::uint8_t { kNone, kDuplicate, kAsk, kName, kAgree };
+  enum class Step : std::uint8_t { kNone, kDuplicate, kAsk, kName, kAgree, kFacts, kEdges };
   struct Question {
     std::uint64_t number = 0;  // the call that it is asked for
     bool has_device = false;
@@ -77,6 +79,8 @@ class RequestGroup {
   [[nodiscard]] int ask();
   [[nodiscard]] int tell_name();
   [[nodiscard]] int open_and_agree();
+  [[nodiscard]] int ask_for_edges();
+  [[nodiscard]] bool take_edges();
   void end(bool is_good);
 
   mutable std::mutex mutex_;
@@ -88,6 +92,10 @@ class RequestGroup {
   MPI_Request request_ = MPI_REQUEST_NULL;
   int own_ = 0;
   int least_ = 0;
+  // Of a communicator with a topology.
+  std::optional<Neighborhood> neighbors_;
+  std::optional<EdgeQuestion> edge_question_;
+  EdgeFunction edge_function_{};  // what it is about
   wire::SharedSegment segment_;
   wire::SegmentName name_{};
   std::deque<Question> questions_;  // the first is being asked
