@@ -30,7 +30,7 @@ struct Sum {
 void HostThreads::for_chunks(std::uint64_t n_items, std::uint64_t chunk_items,
                              const std::function<void(std::uint64_t begin, std::uint64_t end)> &work) const {
   std::atomic<std::uint64_t> next = 0;  // chunk
-  const std::uint64_t n_chunks = n_items / chunk_items + (n_items % chunk_items != 0 ? 1 : 0);
+  const std::uint64_t n_chunks = n_chunks_of(n_items, chunk_items);
   std::mutex mutex;
   std::exception_ptr failure;
   const auto take_chunks = [&] {

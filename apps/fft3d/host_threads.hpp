@@ -65,7 +65,7 @@ class HostThreads {
   // What work(begin, end) gave for each chunk, in their order.
   template <class Value, class Work>
   std::vector<Value> collect(std::uint64_t n_items, std::uint64_t chunk_items, const Work &work) const {
-    std::vector<Value> found(n_items / chunk_items + (n_items % chunk_items != 0 ? 1 : 0));
+    std::vector<Value> found(n_chunks_of(n_items, chunk_items));
     for_chunks(n_items, chunk_items,
                [&](std::uint64_t begin, std::uint64_t end) { found[begin / chunk_items] = work(begin, end); });
     return found;
@@ -92,6 +92,11 @@ class HostThreads {
   }
 
  private:
+  // The last one may be shorter.
+  static constexpr std::uint64_t n_chunks_of(std::uint64_t n_items, std::uint64_t chunk_items) {
+    return n_items / chunk_items + (n_items % chunk_items != 0 ? 1 : 0);
+  }
+
   unsigned n_threads_;
 };
 

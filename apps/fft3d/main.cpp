@@ -12,7 +12,7 @@ namespace {
 
 struct Options {
   std::vector<std::string> variants = {"alltoallv"};
-  std::vector<int> ranks = {0, 0};
+  std::array<int, 2> ranks = {0, 0};
   std::array<std::uint64_t, 3> size = {64, 64, 64};
   std::string precision = "double";
   int n_repeats = 10;
@@ -75,7 +75,7 @@ class Decomposition {
 };
 
 void run(const World &world, Device &device, Report &report, const Options &options) {
-  const Grid grid{options.size, grid_of<2>(world, {options.ranks.at(0), options.ranks.at(1)})};
+  const Grid grid{options.size, grid_of(world, options.ranks)};
   world.agree(why_not(grid));
   std::unique_ptr<FftLibrary> library;
   world.agree(bench::error_of([&] { library = std::make_unique<FftLibrary>(device); }));
@@ -113,9 +113,7 @@ int main(int argc, char **argv) {
   parser.add_option("--size", options.size, "points along x, y, z")->check(CLI::Range(1, 1 << 14))->delimiter('x');
   parser.add_option("--precision", options.precision, "of the complex numbers: double, float")
       ->check(CLI::IsMember({"double", "float"}));
-  parser.add_option("--ranks", options.ranks, "ranks that divide x for y, and y for z; 0: MPI chooses")
-      ->expected(2)
-      ->delimiter('x');
+  parser.add_option("--ranks", options.ranks, "ranks that divide x for y, and y for z; 0: MPI chooses")->delimiter('x');
   parser.add_option("--repeat", options.n_repeats, "transforms that are timed")->check(CLI::Range(1, 1000000));
   parser
       .add_option(
