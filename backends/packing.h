@@ -108,6 +108,13 @@ inline Outcome make_unit_layout(const sluice_layout_t &layout, void *origin, uin
   return {};
 }
 
+// Whether neighbouring units of a list with blocks of unlike lengths are mostly of one block, for each of which a
+// search is too much. From a length on that as many items have side by side as access memory together.
+inline bool has_long_blocks(const kernels::UnitLayout &layout) {
+  constexpr uint64_t kLongUnits = 32;
+  return layout.list != nullptr && layout.block.value == 0 && layout.core.value / layout.n_blocks >= kLongUnits;
+}
+
 // Whether the call is the kernel's of two layouts (make_rearrange_task), or of one (make_pack_task).
 inline bool has_two_layouts(const sluice_pack_t *pack) {
   return pack != nullptr && pack->form == SLUICE_LAID_OUT;
@@ -132,7 +139,9 @@ inline Outcome make_pack_task(const sluice_pack_t *pack, kernels::PackTask *task
   task->is_wide = task->first + task->count > UINT32_MAX ? 1 : 0;
   task->is_unpacking = pack->direction == SLUICE_UNPACK ? 1 : 0;
   task->is_image = pack->form == SLUICE_IMAGE ? 1 : 0;
-  return make_unit_layout(pack->layout, pack->origin, shift, &task->inside, &task->is_wide);
+  const Outcome made = make_unit_layout(pack->layout, pack->origin, shift, &task->inside, &task->is_wide);
+  task->has_long_blocks = made.is_success() && task->is_wide == 0 && has_long_blocks(task->inside) ? 1 : 0;
+  return made;
 }
 
 // The same for a call with two layouts.

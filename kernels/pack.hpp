@@ -46,6 +46,9 @@ struct PackTask {
   std::uint32_t is_unpacking;
   std::uint32_t is_image;
   std::uint32_t is_wide;  // numbers of units need more than 32 bits
+  // 1: blocks of unlike lengths, long ones, in whose list an item searches once for several units (pack_long_blocks).
+  // Only without is_wide.
+  std::uint32_t has_long_blocks;
 };
 
 template <bool kWide>
@@ -68,42 +71,55 @@ SLUICE_KERNELS_FUNCTION typename UnitNumber<kWide>::Type divide(typename UnitNum
   }
 }
 
+// One of the blocks of unlike lengths of a list: its number, and the unit of the list that it begins with.
+struct Block {
+  std::uint32_t number;
+  std::uint32_t begin;
+};
+
+SLUICE_KERNELS_FUNCTION const std::uint32_t *begins_of(const UnitLayout &layout) {
+  return reinterpret_cast<const std::uint32_t *>(layout.list) + layout.n_blocks;
+}
+
+// The block that unit `in_list` of the list lies in.
+SLUICE_KERNELS_FUNCTION Block find_block(const UnitLayout &layout, std::uint32_t in_list) {
+  const std::uint32_t *begins = begins_of(layout);
+  const std::uint32_t *tile = begins + layout.n_blocks + 1 + (in_list >> layout.tile_shift);
+  std::uint32_t block = tile[0];
+  std::uint32_t last = tile[1];
+  SLUICE_KERNELS_ROLLED
+  while (block < last) {
+    const std::uint32_t middle = block + (last - block + 1) / 2;
+    if (begins[middle] <= in_list) {
+      block = middle;
+    } else {
+      last = middle - 1;
+    }
+  }
+  return {block, begins[block]};
+}
+
 // Where a unit of the core lies that is a list, in bytes from the core's origin.
 SLUICE_KERNELS_FUNCTION std::int64_t find_in_list(const UnitLayout &layout, std::uint32_t unit_shift,
                                                   std::uint32_t unit) {
   const std::uint32_t in_list = unit >> layout.list_unit_shift;
-  std::uint32_t block;
-  std::uint32_t within;  // units of the list
+  Block block;
   if (layout.block.value != 0) {
-    block = divide<false>(in_list, layout.block);
-    within = in_list - block * static_cast<std::uint32_t>(layout.block.value);
+    block.number = divide<false>(in_list, layout.block);
+    block.begin = block.number * static_cast<std::uint32_t>(layout.block.value);
   } else {
-    const auto *begins = reinterpret_cast<const std::uint32_t *>(layout.list) + layout.n_blocks;
-    const std::uint32_t *tile = begins + layout.n_blocks + 1 + (in_list >> layout.tile_shift);
-    block = tile[0];
-    std::uint32_t last = tile[1];
-    SLUICE_KERNELS_ROLLED
-    while (block < last) {
-      const std::uint32_t middle = block + (last - block + 1) / 2;
-      if (begins[middle] <= in_list) {
-        block = middle;
-      } else {
-        last = middle - 1;
-      }
-    }
-    within = in_list - begins[block];
+    block = find_block(layout, in_list);
   }
-  const std::int64_t in_units = (std::int64_t{layout.list[block]} + within) << layout.list_unit_shift;
+  const std::int64_t in_units = (std::int64_t{layout.list[block.number]} + (in_list - block.begin))
+                                << layout.list_unit_shift;
   return (in_units + (unit & ((1U << layout.list_unit_shift) - 1U))) << unit_shift;
 }
 
-// Where unit `unit` of the payload lies, in bytes from the first core's origin.
-template <bool kWide>
-SLUICE_KERNELS_FUNCTION std::int64_t find_unit(const UnitLayout &layout, std::uint32_t unit_shift,
-                                               typename UnitNumber<kWide>::Type unit) {
-  using Number = typename UnitNumber<kWide>::Type;
-  Number rest = divide<kWide>(unit, layout.core);
-  const Number in_core = unit - rest * static_cast<Number>(layout.core.value);
+// Where core `core` lies, in bytes from the first one's origin.
+template <typename Number>
+SLUICE_KERNELS_FUNCTION std::int64_t find_core(const UnitLayout &layout, Number core) {
+  constexpr bool kWide = sizeof(Number) > sizeof(std::uint32_t);
+  Number rest = core;
   std::int64_t offset = 0;
   SLUICE_KERNELS_ROLLED
   for (unsigned d = 0; d + 1 < layout.n_dimensions; ++d) {
@@ -115,8 +131,37 @@ SLUICE_KERNELS_FUNCTION std::int64_t find_unit(const UnitLayout &layout, std::ui
   if (layout.n_dimensions != 0) {
     offset += static_cast<std::int64_t>(rest) * layout.strides_bytes[layout.n_dimensions - 1];
   }
+  return offset;
+}
+
+// Where unit `unit` of the payload lies, in bytes from the first core's origin.
+template <bool kWide>
+SLUICE_KERNELS_FUNCTION std::int64_t find_unit(const UnitLayout &layout, std::uint32_t unit_shift,
+                                               typename UnitNumber<kWide>::Type unit) {
+  using Number = typename UnitNumber<kWide>::Type;
+  const Number core = divide<kWide>(unit, layout.core);
+  const Number in_core = unit - core * static_cast<Number>(layout.core.value);
+  const std::int64_t offset = find_core<Number>(layout, core);
   if (layout.list == nullptr) return offset + (static_cast<std::int64_t>(in_core) << unit_shift);
   return offset + find_in_list(layout, unit_shift, static_cast<std::uint32_t>(in_core));
+}
+
+// Units of the payload that lie one behind the other: unit u, from the one it was asked for up to `end`, lies
+// begin_bytes and u units from the first core's origin.
+struct Run {
+  std::int64_t begin_bytes;
+  std::uint32_t end;
+};
+
+// The run of unit `unit`, of a layout whose list has blocks of unlike lengths.
+SLUICE_KERNELS_FUNCTION Run find_run(const UnitLayout &layout, std::uint32_t unit_shift, std::uint32_t unit) {
+  const std::uint32_t core = divide<false>(unit, layout.core);
+  const std::uint32_t core_begin = core * static_cast<std::uint32_t>(layout.core.value);
+  const Block block = find_block(layout, (unit - core_begin) >> layout.list_unit_shift);
+  const std::int64_t in_units = (std::int64_t{layout.list[block.number]} - block.begin) << layout.list_unit_shift;
+  // A core that ends behind the last number of 32 bits: what is too small an end is only looked for again.
+  return {find_core(layout, core) + ((in_units - core_begin) << unit_shift),
+          core_begin + (begins_of(layout)[block.number + 1] << layout.list_unit_shift)};
 }
 
 template <unsigned kBytes>
@@ -147,6 +192,48 @@ SLUICE_KERNELS_FUNCTION void pack_units(const PackTask &task, std::uint64_t at, 
   for (unsigned k = 0; k < kAtOnce; ++k) Memory::store(targets[k], units[k]);
 }
 
+// kAtOnce units of one run, one every `stride` units from the call's unit `at` on.
+template <unsigned kBytes, unsigned kAtOnce>
+SLUICE_KERNELS_FUNCTION void pack_run(const PackTask &task, const Run &run, std::uint64_t at, std::uint64_t stride) {
+  using Memory = Access<kBytes, Unit<kBytes>>;
+  const std::int64_t offset = run.begin_bytes + (static_cast<std::int64_t>(task.first + at) << task.unit_shift);
+  unsigned char *memory = task.inside.origin + offset;
+  unsigned char *beside =
+      task.beside + (task.is_image != 0 ? offset : static_cast<std::int64_t>(at << task.unit_shift));
+  const unsigned char *source = task.is_unpacking != 0 ? beside : memory;
+  unsigned char *target = task.is_unpacking != 0 ? memory : beside;
+  Unit<kBytes> units[kAtOnce];  // NOLINT(modernize-avoid-c-arrays): registers
+  SLUICE_KERNELS_UNROLLED
+  for (unsigned k = 0; k < kAtOnce; ++k) units[k] = Memory::load(source + k * stride * kBytes);
+  SLUICE_KERNELS_UNROLLED
+  for (unsigned k = 0; k < kAtOnce; ++k) Memory::store(target + k * stride * kBytes, units[k]);
+}
+
+// Long blocks: neighbouring items move neighbouring units as everywhere, but the units of one item are near each other
+// too, so that one search is enough for most items.
+template <unsigned kBytes>
+SLUICE_KERNELS_FUNCTION void pack_long_blocks(const PackTask &task, std::uint64_t item, std::uint64_t n_items) {
+  constexpr unsigned kAtOnce = 4;
+  // As many items side by side as access memory together on a GPU.
+  const std::uint32_t n_beside = n_items % 32 == 0 ? 32 : 1;
+  SLUICE_KERNELS_ROLLED
+  for (std::uint64_t i = item / n_beside * n_beside * kAtOnce + item % n_beside; i < task.count;
+       i += n_items * kAtOnce) {
+    Run run = find_run(task.inside, task.unit_shift, static_cast<std::uint32_t>(task.first + i));
+    const std::uint64_t last = i + std::uint64_t{kAtOnce - 1} * n_beside;
+    if (last < task.count && task.first + last < run.end) {
+      pack_run<kBytes, kAtOnce>(task, run, i, n_beside);
+      continue;
+    }
+    SLUICE_KERNELS_ROLLED
+    for (std::uint64_t at = i; at <= last && at < task.count; at += n_beside) {
+      const auto unit = static_cast<std::uint32_t>(task.first + at);
+      if (unit >= run.end) run = find_run(task.inside, task.unit_shift, unit);
+      pack_run<kBytes, 1>(task, run, at, n_beside);
+    }
+  }
+}
+
 template <unsigned kBytes, bool kWide>
 SLUICE_KERNELS_FUNCTION void pack_part(const PackTask &task, std::uint64_t item, std::uint64_t n_items) {
   constexpr unsigned kAtOnce = kWide ? 1 : 4;
@@ -161,7 +248,9 @@ SLUICE_KERNELS_FUNCTION void pack_part(const PackTask &task, std::uint64_t item,
 
 template <unsigned kBytes>
 SLUICE_KERNELS_FUNCTION void pack_any(const PackTask &task, std::uint64_t item, std::uint64_t n_items) {
-  if (task.is_wide != 0) {
+  if (task.has_long_blocks != 0) {
+    pack_long_blocks<kBytes>(task, item, n_items);
+  } else if (task.is_wide != 0) {
     pack_part<kBytes, true>(task, item, n_items);
   } else {
     pack_part<kBytes, false>(task, item, n_items);

@@ -136,6 +136,7 @@ class Trial {
   unsigned char *origin() { return memory_.data() + kRoom / 2 + case_.shift; }
   unsigned char *beside() { return packed_.data() + kRoom / 2 + case_.packed_shift; }
   transfer::CoreList *list() { return &list_; }
+  int n_with_long_blocks() const { return n_with_long_blocks_; }
 
   // What one call moves; "" or why there was none.
   std::string run(sluice_pack_direction_t direction, sluice_pack_form_t form, std::uint64_t first, std::uint64_t size) {
@@ -153,6 +154,7 @@ class Trial {
     kernels::PackTask task;
     const backends::Outcome made = backends::make_pack_task(&pack, &task);
     if (!made.is_success()) return made.text;
+    n_with_long_blocks_ += task.has_long_blocks != 0 ? 1 : 0;
     for (unsigned item = 0; item < case_.n_items; ++item) kernels::pack_share(task, item, case_.n_items);
     return "";
   }
@@ -215,6 +217,7 @@ class Trial {
   transfer::CoreList list_;
   std::int64_t low_ = 0;
   std::int64_t high_ = 0;
+  int n_with_long_blocks_ = 0;
 };
 
 // Blocks that do not overlap, of sizes and gaps that are multiples of `unit`.
@@ -253,6 +256,36 @@ TEST(Packing, MovesWhatTheBlocksName_WhenLayoutsAreRandom) {
     Trial trial(given);
     const std::uint64_t all = gather(trial.origin(), given.blocks, given.extent, given.count).size();
     ASSERT_EQ(trial.check(0, all), "") << "case " << k;
+    const std::uint64_t first = random() % all;
+    ASSERT_EQ(trial.check(first, random() % (all - first) + 1), "") << "a part of case " << k;
+  }
+}
+
+// Blocks in whose list an item searches once for several units: all lengths that 32 and more items side by side can
+// begin and end in.
+TEST(Packing, MovesWhatTheBlocksName_WhenBlocksAreLongAndUneven) {
+  std::mt19937_64 random(20261123);
+  for (int k = 0; k < 200; ++k) {
+    const std::uint64_t unit = std::uint64_t{1} << (random() % 4);
+    Case given;
+    std::int64_t next = 0;
+    const std::uint64_t n_blocks = random() % 5 + 2;
+    for (std::uint64_t b = 0; b < n_blocks; ++b) {
+      // The second differs from the first for certain.
+      const std::uint64_t units = b == 0 ? 128 : b == 1 ? 127 : random() % 10 == 0 ? 1 : random() % 200 + 32;
+      given.blocks.push_back({next, units * unit});
+      next += static_cast<std::int64_t>((units + random() % 3 + 1) * unit);
+    }
+    std::shuffle(given.blocks.begin(), given.blocks.end(), random);
+    given.extent = next;
+    given.count = random() % 3 + 1;
+    given.shift = random() % 4 == 0 ? random() % 8 : 0;
+    given.packed_shift = random() % 4 == 0 ? random() % 8 : 0;
+    given.n_items = std::vector<unsigned>{1, 7, 32, 64, 512}[random() % 5];
+    Trial trial(given);
+    const std::uint64_t all = gather(trial.origin(), given.blocks, given.extent, given.count).size();
+    ASSERT_EQ(trial.check(0, all), "") << "case " << k;
+    ASSERT_EQ(trial.n_with_long_blocks(), 4) << "case " << k;  // packed and unpacked, the same as an image
     const std::uint64_t first = random() % all;
     ASSERT_EQ(trial.check(first, random() % (all - first) + 1), "") << "a part of case " << k;
   }
