@@ -1,0 +1,233 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What is to be run on a machine with GPUs, step by step, and how: `bench/gpu_session`.
+
+A step's words may have {site} (the unpacked bundle), {bundle} (the folder that travelled), {out} (the step's own folder for
+results) and {python} (the interpreter that runs this, which has PyTorch there).
+"""
+
+import dataclasses
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+
+from peers import measuring, preparing, running
+
+HERE = pathlib.Path(__file__).resolve().parent
+ROOT = HERE.parents[1]
+ARCHIVE = "session.tar.xz"  # in the bundle, unpacked after our programs
+BENCHES = ("launch", "pack", "rearrange")
+PAPER_SCRIPTS = ("paper_figures", "paper_ccgrid23", "launch")
+
+
+@dataclasses.dataclass(frozen=True)
+class Step:
+    name: str
+    what: str  # for people: of which issue, and what it shows
+    words: tuple
+    limit_s: int
+    n_devices: int = 1
+
+
+def bench(name, what, *words):
+    return Step(name, what, (f"{{site}}/bin/cuda_{name}_bench", *words), 90)
+
+
+def module_bench(name, what):
+    return bench(name, what, "--module", "{site}/ours/lib/sluice/libsluice_backend_cuda.so")
+
+
+def cases(name, what, only, limit_s, n_devices=1):
+    """Steps of tests/gpu."""
+    words = ("{site}/gpu/run", "--out", "{out}", "--jobs", "1", "--only", only, "--budget-s", str(limit_s - 30))
+    return Step(name, what, words, limit_s, n_devices)
+
+
+def queue(name, test, engine, *more):
+    """A benchmark of queues."""
+    words = ("{site}/scripts/launch", "-n", "2", "--sluice", "{site}/ours/lib", "--backends", "cuda", "--env", f"SLUICE_QUEUE_ENGINE={engine}",
+             "--", "{site}/ours/bin/sluice-bench", test, "-d", "cuda", "-i", "200", "-x", "50", "--oversubscribe", "--json", "{out}/result.json", *more)
+    return Step(name, f"7: {test}, engine {engine}", words, 60)
+
+
+def app(name, what, program, *words, limit_s=150, n_devices=1):
+    return Step(name, what, ("{bundle}/figures", program, "--bundle", "{site}", "--ranks", "2", "--out", "{out}", *words), limit_s, n_devices)
+
+
+def paper(name, what, limit_s, *words):
+    return Step(name, what, ("{python}", "{site}/scripts/paper_figures", *words, "--build", "{site}/ours", "--out", "{out}", "--launch",
+                             "{site}/scripts/launch", "--limit-s", "60"), limit_s)
+
+
+def collectives(name, what, *words, limit_s=240):
+    return Step(name, what, ("{bundle}/compare_collectives", "--bundle", "{site}", "--out", "{out}", "--budget-s", str(limit_s - 30), *words),
+                limit_s, 2)
+
+
+# What is known least, and what other work waits for, comes first.
+STEPS = (
+    bench("launch", "6, 7: what a short kernel and its end cost by each way to launch it: are graphs quicker?"),
+    module_bench("pack", "8: packing beside kernels by hand; uneven blocks of 8 to 4096 bytes were at 0.54 before ADR 0036's last change"),
+    module_bench("rearrange", "8: one kernel for two layouts"),
+    paper("ccgrid23", "4: the CCGrid paper's figures 3 to 8", 240, "ccgrid23", "--device", "cuda", "--rounds", "3"),
+    paper("prace", "4: the PRACE paper's table 1 and figures 3 and 4", 150, "prace", "--backends", "cuda", "--ranks", "2", "--rounds", "3"),
+    cases("sanitizers", "6: compute-sanitizer's memcheck and racecheck", "memcheck,racecheck", 400),
+    Step("training", "8: data_parallel on device tensors: does it end, with its statistics?",
+         ("{python}", "{site}/data_parallel/compare", "--bundle", "{site}/gpu", "--device", "cuda", "--ways", "mpi", "--rounds", "1", "--limit-s", "60",
+          "--out", "{out}"), 80),
+    queue("enqueue", "queue_enqueue", "device"),
+    queue("enqueue_thread", "queue_enqueue", "thread"),
+    queue("latency", "queue_latency", "device"),
+    queue("latency_thread", "queue_latency", "thread"),
+    queue("overlap", "queue_overlap", "device"),
+    app("faces", "7: plain and stream-triggered, engine device", "faces", "--rounds", "3", "--loops", "1x10x100", "--variants", "plain,st", "--env",
+        "SLUICE_QUEUE_ENGINE=device", "--limit-s", "60"),
+    app("stencil", "7, 8: packed by hand and stream-triggered", "stencil3d", "--rounds", "3", "--steps", "500", "--variants", "packed,st", "--env",
+        "SLUICE_QUEUE_ENGINE=device", "--limit-s", "60"),
+    app("fft", "8: 512 points a side", "fft3d", "--rounds", "1", "--grid", "512x512x512", "--limit-s", "140", limit_s=440),
+    cases("queues", "7: the tests of queues and channels", "queues,channels", 400),
+    cases("cases", "5, 8: the failure cases, and data with gaps", "T2,T3,T8,T9,T10,T11,T12,T14,T15,T18,T22,gaps,kernel,probe", 480),
+    Step("neighbors", "5: neighbourhood collectives over IPC beside UCX's",
+         ("{bundle}/compare_suite", "--bundle", "{site}", "--backends", "cuda", "--rounds", "5", "--limit-s", "45", "--budget-s", "200", "--groups",
+          "neighbors", "--out", "{out}"), 240, 2),
+    Step("host", "4: host memory beside UCX's: 4.6 us at 8 bytes on 2026-11-23 is not explained",
+         ("{bundle}/compare_suite", "--bundle", "{site}", "--backends", "cuda", "--rounds", "5", "--limit-s", "45", "--budget-s", "90", "--groups", "host",
+          "--out", "{out}"), 120),
+    collectives("levels", "5, 6: two levels against flat on two faked nodes", "--compare", "levels", "--nodes", "2", "--ranks", "4", "--rounds", "5"),
+    collectives("engines", "6: copy engines that feed kernels", "--compare", "engines", "--rounds", "5"),
+    collectives("segments", "5: staged in segments", "--compare", "segments", "--rounds", "5"),
+    collectives("collectives", "5, 6: beside NCCL and UCX", "--compare", "peers", "--rounds", "5", limit_s=540),
+    Step("peers", "the table of point to point beside all peers",
+         ("{bundle}/compare_peers", "--bundle", "{site}", "--run", "--out", "{out}", "--budget-s", "480"), 540, 2),
+)
+
+
+def names_of(only):
+    """The steps that are asked for, in the order of the table; raises ValueError for a name that none has."""
+    known = [step.name for step in STEPS]
+    unknown = [name for name in only if name not in known]
+    if unknown:
+        raise ValueError(f"no step {', '.join(unknown)}: --list names them")
+    return [step for step in STEPS if not only or step.name in only]
+
+
+def table():
+    lines = [f"{'step':<16} GPUs  limit  issue: what"]
+    return "\n".join(lines + [f"{step.name:<16} {step.n_devices:>4} {step.limit_s:>4} s  {step.what}" for step in STEPS]) + "\n"
+
+
+# ---- here ----
+
+def stage_scripts(stage):
+    scripts = stage / "scripts"
+    scripts.mkdir()
+    for script in PAPER_SCRIPTS:
+        shutil.copy2(HERE.parent / script, scripts / script)
+    for folder in ("paper", "peers"):
+        shutil.copytree(HERE.parent / folder, scripts / folder, ignore=shutil.ignore_patterns("__pycache__", "*_test.py", "*.md", "*.c", "*.cpp", "*.hpp"))
+    shutil.copytree(ROOT / "apps/data_parallel", stage / "data_parallel", ignore=shutil.ignore_patterns("__pycache__", "*_test.py"))
+    profiles = stage / "ours/lib/sluice/emu_profiles"  # the paper's own numbers are drawn from there
+    profiles.mkdir(parents=True)
+    shutil.copy2(ROOT / "backends/emu/profiles/dg1.json", profiles / "dg1.json")
+
+
+def prepare(arguments):
+    """Makes the bundle, of which compare_peers makes a part, and puts the session beside it."""
+    shell = preparing.Shell(False)
+    is_there = (arguments.bundle / preparing.ARCHIVE).exists()
+    shell.run([HERE.parent / "compare_peers", "--refresh" if is_there else "--prepare", "--no-compile", "--build", arguments.build, "--bundle",
+               arguments.bundle])
+    with tempfile.TemporaryDirectory() as folder:
+        stage = pathlib.Path(folder)
+        stage_scripts(stage)
+        for name in BENCHES:
+            program = arguments.build / f"bin/cuda_{name}_bench"
+            if not program.exists():
+                raise preparing.PrepareError(f"{program} is missing: ninja -C {arguments.build} cuda_{name}_bench")
+            shell.run(["install", "-D", program, stage / "bin" / program.name])
+            shell.run(["strip", stage / "bin" / program.name])
+        shell.run([ROOT / "tests/gpu/run", "--prepare", stage / "gpu", "--build", arguments.build])
+        shell.run(["tar", "-C", stage, "-I", "xz -6 -T0", "-cf", arguments.bundle / ARCHIVE, "."])
+    shutil.copy2(HERE.parent / "gpu_session", arguments.bundle / "gpu_session")
+    preparing.report_size(arguments.bundle)
+    return 0
+
+
+# ---- there ----
+
+def count_devices():
+    try:
+        done = subprocess.run(["nvidia-smi", "--query-gpu=name", "--format=csv,noheader"], capture_output=True, text=True, timeout=30, check=False)
+    except (OSError, subprocess.TimeoutExpired):
+        return 0
+    return len(done.stdout.splitlines()) if done.returncode == 0 else 0
+
+
+def environment(site):
+    """Of every step: which MPI the scripts start, and where its library is."""
+    outer = os.environ.get("LD_LIBRARY_PATH", "")
+    return {**os.environ, "SLUICE_BENCH_MPIEXEC": str(site / "mpich/bin/mpiexec"), "PYTHONDONTWRITEBYTECODE": "1", "PYTHONUNBUFFERED": "1",
+            "LD_LIBRARY_PATH": ":".join(filter(None, (str(site / "mpich/lib"), outer)))}
+
+
+def run_step(step, places, limit_s, env):
+    """How the step ended, in a word or two. What it wrote lies in its folder, its output in log.txt there."""
+    folder = pathlib.Path(places["out"])
+    folder.mkdir(parents=True)
+    words = [word.format(**places) for word in step.words]
+    with open(folder / "log.txt", "w", encoding="utf-8", errors="replace") as log:
+        log.write(" ".join(words) + "\n")
+        log.flush()
+        try:
+            process = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT, env=env, start_new_session=True)
+        except OSError as error:
+            return f"not started: {error}"
+        try:
+            return f"status {process.wait(timeout=limit_s)}"
+        except subprocess.TimeoutExpired:
+            running.end_group(process)
+            return f"ended after {limit_s:.0f} s"
+
+
+def pack_results(folder, out):
+    """All results so far in one file, because few files come back."""
+    unfinished = out / "results.tar.xz.new"
+    done = subprocess.run(["tar", "-C", str(folder), "-cJf", str(unfinished), "."], capture_output=True, text=True, check=False)
+    if done.returncode == 0:
+        unfinished.replace(out / "results.tar.xz")
+    else:
+        print(f"gpu_session: the results cannot be packed: {done.stderr.strip()[:200]}", flush=True)
+
+
+def run(arguments):
+    """Runs the steps one by one; a step that fails or hangs is named, and the next one begins."""
+    steps = names_of(arguments.only)
+    arguments.out.mkdir(parents=True, exist_ok=True)
+    n_devices = count_devices() if arguments.devices is None else arguments.devices
+    deadline, worst = time.monotonic() + arguments.budget_s, 0
+    lines = [f"{n_devices} GPUs"]
+    with tempfile.TemporaryDirectory() as folder:
+        scratch = pathlib.Path(folder)
+        (scratch / "site").mkdir()
+        site = measuring.unpack(arguments.bundle, str(scratch / "site")).root
+        env = environment(site)
+        for step in steps:
+            left_s, begin = deadline - time.monotonic(), time.monotonic()
+            if n_devices < step.n_devices:
+                how = f"left out: wants {step.n_devices} GPUs"
+            elif left_s < 15:
+                how = "left out: the time is used up"
+            else:
+                places = {"site": str(site), "bundle": str(arguments.bundle.resolve()), "out": str(scratch / "results" / step.name),
+                          "python": sys.executable}
+                how = run_step(step, places, min(step.limit_s, left_s), env)
+                worst = max(worst, 0 if how == "status 0" else 1)
+            lines.append(f"{step.name:<16} {time.monotonic() - begin:6.1f} s  {how}")
+            print(lines[-1], flush=True)
+            (arguments.out / "session.txt").write_text("\n".join(lines) + "\n", encoding="utf-8")
+            if (scratch / "results").exists():
+                pack_results(scratch / "results", arguments.out)
+    return worst

@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""gpu_session with stand-in steps: nothing is measured. Needs tar and xz."""
+
+import contextlib
+import io
+import pathlib
+import subprocess
+import sys
+import tarfile
+import tempfile
+import types
+import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+
+from peers import session  # noqa: E402
+from peers.session import Step  # noqa: E402
+
+WELL = Step("well", "", ("sh", "-c", "echo said; echo figures >{out}/figures.txt"), 30)
+BAD = Step("bad", "", ("sh", "-c", "exit 3"), 30)
+HANGS = Step("hangs", "", ("sleep", "600"), 1)
+ABSENT = Step("absent", "", ("{site}/no-such-program",), 30)
+TWO = Step("two", "", ("true",), 30, n_devices=2)
+LAST = Step("last", "", ("sh", "-c", "test -d {site} && test -d {bundle} && test \"$SLUICE_BENCH_MPIEXEC\" = {site}/mpich/bin/mpiexec"), 30)
+
+
+class SessionTest(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.root = pathlib.Path(folder.name)
+        (self.root / "bundle").mkdir()
+        (self.root / "bundle/flavour").write_text("mpich\n", encoding="utf-8")  # as one that somebody has unpacked
+        self.addCleanup(setattr, session, "STEPS", session.STEPS)
+
+    def run_steps(self, steps, **given):
+        session.STEPS = steps
+        arguments = types.SimpleNamespace(**{"bundle": self.root / "bundle", "out": self.root / "out", "only": [], "budget_s": 100, "devices": 1, **given})
+        with contextlib.redirect_stdout(io.StringIO()) as shown:
+            status = session.run(arguments)
+        lines = (self.root / "out/session.txt").read_text(encoding="utf-8").splitlines()
+        self.assertEqual(lines[1:], shown.getvalue().splitlines())
+        return status, {line.split()[0]: line.partition(" s  ")[2] for line in lines[1:]}
+
+    def test_each_step_is_run_whatever_the_others_did(self):
+        status, how = self.run_steps((WELL, BAD, HANGS, ABSENT, TWO, LAST))
+        self.assertEqual(status, 1)
+        self.assertEqual({name: how[name] for name in ("well", "bad", "hangs", "two", "last")},
+                         {"well": "status 0", "bad": "status 3", "hangs": "ended after 1 s", "two": "left out: wants 2 GPUs", "last": "status 0"})
+        self.assertIn("not started", how["absent"])
+        with tarfile.open(self.root / "out/results.tar.xz") as results:
+            self.assertEqual(results.extractfile("./well/figures.txt").read(), b"figures\n")
+            self.assertIn(b"said", results.extractfile("./well/log.txt").read())
+            self.assertNotIn("./two", results.getnames())
+
+    def test_all_well_is_status_0(self):
+        self.assertEqual(self.run_steps((WELL, TWO, LAST))[0], 0)
+
+    def test_nothing_begins_when_the_time_is_used_up(self):
+        status, how = self.run_steps((WELL, LAST), budget_s=5)
+        self.assertEqual((status, how["well"]), (0, "left out: the time is used up"))
+
+    def test_only_those_asked_for_run(self):
+        self.assertEqual(list(self.run_steps((WELL, BAD, LAST), only=["last", "well"])[1]), ["well", "last"])
+        with self.assertRaisesRegex(ValueError, "no step wll"):
+            self.run_steps((WELL,), only=["wll"])
+
+
+class TableTest(unittest.TestCase):
+    def test_steps_have_names_of_their_own_and_fit_into_a_call(self):
+        names = [step.name for step in session.STEPS]
+        self.assertEqual(len(names), len(set(names)))
+        self.assertLessEqual(max(step.limit_s for step in session.STEPS), 540)
+
+    def test_the_scripts_that_steps_start_are_there(self):
+        with tempfile.TemporaryDirectory() as folder:
+            stage = pathlib.Path(folder)
+            session.stage_scripts(stage)
+            wanted = [word for step in session.STEPS for word in step.words if word.startswith(("{site}/scripts/", "{site}/data_parallel/"))]
+            self.assertTrue(wanted)
+            for word in wanted:
+                self.assertTrue((stage / word.removeprefix("{site}/")).exists(), word)
+            for script in session.PAPER_SCRIPTS[:2]:
+                subprocess.run([sys.executable, stage / "scripts" / script, "--help"], check=True, stdout=subprocess.DEVNULL)
+
+
+if __name__ == "__main__":
+    unittest.main()
