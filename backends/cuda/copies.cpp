@@ -145,9 +145,10 @@ sluice_result_t open_queue(sluice_queue *queue) {
 
 // What it holds is done. Its context is current.
 sluice_result_t dismantle(sluice_queue *queue) {
-  sluice_result_t result = SLUICE_SUCCESS;
+  sluice_result_t result = graphs_close(queue);
   if (queue->stream != nullptr) {
-    result = give_stream_back(queue);
+    const sluice_result_t given_back = give_stream_back(queue);
+    if (result == SLUICE_SUCCESS) result = given_back;
   }
   for (const auto close : {small_copies_close, tickets_close}) {
     const sluice_result_t closed = close(queue);

@@ -20,6 +20,7 @@ size_t g_batch_from = 3;
 IpcChoice g_ipc_choice;
 SyncMode g_sync_mode = SyncMode::kNone;
 bool g_takes_streams = true;
+Launches g_launches = Launches::kKernel;
 Signals g_signals = Signals::kAuto;
 Caution g_caution = Caution::kCareful;
 ProgramMemory g_program_memory = ProgramMemory::kPlain;
@@ -106,6 +107,8 @@ sluice_result_t read_knobs() {
   static constexpr std::pair<std::string_view, bool> kSwitch[] = {{"off", false}, {"on", true}};
   static constexpr std::pair<std::string_view, Signals> kSignals[] = {
       {"auto", Signals::kAuto}, {"memory", Signals::kMemory}, {"kernels", Signals::kKernels}};
+  static constexpr std::pair<std::string_view, Launches> kLaunches[] = {{"kernel", Launches::kKernel},
+                                                                        {"graph", Launches::kGraph}};
   static constexpr std::pair<std::string_view, Caution> kCares[] = {
       {"anything", Caution::kNone}, {"careful", Caution::kCareful}, {"cautious", Caution::kCautious}};
   static constexpr std::pair<std::string_view, ProgramMemory> kMemories[] = {
@@ -116,6 +119,7 @@ sluice_result_t read_knobs() {
       {"pool", ProgramMemory::kPool}};
   sluice_result_t result = read_word("SLUICE_CUDA_COPY", kModes, &g_copy_mode);
   if (result == SLUICE_SUCCESS) result = read_word("SLUICE_CUDA_SYNC", kSyncs, &g_sync_mode);
+  if (result == SLUICE_SUCCESS) result = read_word("SLUICE_CUDA_LAUNCH", kLaunches, &g_launches);
   if (result == SLUICE_SUCCESS) result = read_word("SLUICE_CUDA_STREAMS", kSwitch, &g_takes_streams);
   if (result == SLUICE_SUCCESS) result = read_word("SLUICE_CUDA_STREAM_OPERATIONS", kSignals, &g_signals);
   if (result == SLUICE_SUCCESS) result = read_word("SLUICE_CUDA_WHILE_WAITING", kCares, &g_caution);

@@ -34,6 +34,10 @@ extern IpcChoice g_ipc_choice;
 enum class SyncMode { kNone, kDefault, kDevice };
 extern SyncMode g_sync_mode;
 
+// How the module's own kernels are launched (the knob SLUICE_CUDA_LAUNCH).
+enum class Launches { kKernel, kGraph };
+extern Launches g_launches;
+
 // Whether the program's streams are taken (the knob SLUICE_CUDA_STREAMS).
 extern bool g_takes_streams;
 // What triggers and waits (the knob SLUICE_CUDA_STREAM_OPERATIONS): the driver's operations, kernels, or (auto) the

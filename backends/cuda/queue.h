@@ -5,7 +5,9 @@
 #include <array>
 #include <cstdint>
 #include <string>
+#include <vector>
 
+#include "graphs.h"
 #include "kernels.h"
 #include "module.h"
 
@@ -42,6 +44,9 @@ struct sluice_queue {
   // The kernel that it ran last, and of which text that is; a queue belongs to one context, as a kernel does.
   const sluice::backends::cuda::KernelText *kernel_text = nullptr;
   sluice::backends::cuda::Kernel kernel;
+
+  // Kernels as graphs of one, under SLUICE_CUDA_LAUNCH=graph (graphs.cpp).
+  std::vector<sluice::backends::cuda::KernelGraph> graphs;
 
   std::string failure_text;
   sluice_result_t failure = SLUICE_SUCCESS;  // once a command failed, all that follow do

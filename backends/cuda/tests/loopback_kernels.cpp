@@ -213,12 +213,13 @@ std::function<void()> launch_of_message(const kernels::MessageTask &task, uint64
   };
 }
 
-// What a launch of `n_items` items does, with its arguments as they are now.
-std::function<void()> launch_of(const CUfunc_st &function, void **arguments, uint64_t n_items, CUdevice device) {
+}  // namespace
+
+std::function<void()> loopback::launch_of(CUfunction function, void **arguments, uint64_t n_items, CUdevice device) {
   const void *argument = arguments[0];
-  switch (function.body) {
+  switch (function->body) {
     case Body::kOfProgram:
-      return launch_of_program(*function.of_program, arguments);
+      return launch_of_program(*function->of_program, arguments);
     case Body::kCopies:
       return [task = *static_cast<const kernels::CopyTask *>(argument), n_items, device] {
         if (!may_run([&] { return is_inside(task, device); })) return;
@@ -259,14 +260,12 @@ std::function<void()> launch_of(const CUfunc_st &function, void **arguments, uin
         if (may_run(is_inside)) kernels::work_share(task, 0, n_items);
       };
     default:
-      return [run = function.run, bytes = function.element_bytes, task = *static_cast<const kernels::Task *>(argument),
-              device] {
+      return [run = function->run, bytes = function->element_bytes,
+              task = *static_cast<const kernels::Task *>(argument), device] {
         if (may_run([&] { return is_inside(task, bytes, device); })) run(task);
       };
   }
 }
-
-}  // namespace
 
 CUresult cuModuleLoadData(CUmodule *module, const void *image) {
   loopback::hold_up();
@@ -318,7 +317,7 @@ CUresult cuLaunchKernel(CUfunction function, unsigned blocks_x, unsigned blocks_
                         threads_z == 1 && threads_x <= 1024;
   if (!has_work) return CUDA_ERROR_INVALID_VALUE;
   ++state().n_kernels;
-  auto launch = launch_of(*function, arguments, uint64_t{blocks_x} * threads_x, context->device);
+  auto launch = loopback::launch_of(function, arguments, uint64_t{blocks_x} * threads_x, context->device);
   if (is_default) {
     launch();
   } else {

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Kernels as graphs of one, on the loop-back driver: that they are launched so, with the arguments of each call, and
+// where they are launched by themselves instead. What the kernels do is the conformance suite's (.as_graphs).
+#include <cuda.h>
+#include <dlfcn.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "loopback.h"
+#include "sluice/backend.h"
+
+namespace {
+
+constexpr size_t kElements = 1000;
+
+class Graphs : public testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    void *library = dlopen(SLUICE_MODULE_PATH, RTLD_NOW | RTLD_LOCAL);
+    ASSERT_NE(library, nullptr) << dlerror();
+    table = reinterpret_cast<sluice_backend_table_fn>(dlsym(library, SLUICE_BACKEND_TABLE_SYMBOL))();
+    static const sluice_host_services_t services = {
+        sizeof services, [](int, const char *text) { logged += std::string(text) + "\n"; },
+        [](const char *name) -> const char * {
+          return std::strcmp(name, "SLUICE_CUDA_LAUNCH") == 0 ? "graph" : nullptr;
+        }};
+    ASSERT_EQ(cuInit(0), CUDA_SUCCESS);
+    ASSERT_EQ(table->init(&services), SLUICE_SUCCESS) << table->last_error();
+    ASSERT_EQ(table->program_set_device(0), SLUICE_SUCCESS);
+    for (int32_t *&memory : memories) {
+      void *made = nullptr;
+      ASSERT_EQ(table->program_alloc(SLUICE_MEMORY_DEVICE, kElements * sizeof(int32_t), &made), SLUICE_SUCCESS);
+      memory = static_cast<int32_t *>(made);
+    }
+  }
+  void SetUp() override { ASSERT_EQ(table->queue_create(0, &queue_), SLUICE_SUCCESS) << table->last_error(); }
+  void TearDown() override {
+    EXPECT_EQ(table->queue_destroy(queue_), SLUICE_SUCCESS) << table->last_error();
+    EXPECT_EQ(loopback::state().n_executables, 0) << "graphs were left";
+  }
+
+  // memories[2] = memories[0] op memories[1], of `count` elements, enqueued.
+  void enqueue(sluice_operation_t operation, size_t count) {
+    sluice_reduction_t reduction = {};
+    reduction.element = SLUICE_ELEMENT_INT32;
+    reduction.operation = operation;
+    reduction.count = count;
+    reduction.n_sources = 2;
+    const void *const sources[] = {memories[0], memories[1]};
+    void *const dsts[] = {memories[2]};
+    reduction.sources = sources;
+    reduction.n_dsts = 1;
+    reduction.dsts = dsts;
+    ASSERT_EQ(table->enqueue_reduction(queue_, &reduction), SLUICE_SUCCESS) << table->last_error();
+  }
+  void wait() {
+    uint64_t ticket = 0;
+    ASSERT_EQ(table->enqueue_ticket(queue_, &ticket), SLUICE_SUCCESS) << table->last_error();
+    ASSERT_EQ(table->wait_ticket(queue_, ticket), SLUICE_SUCCESS) << table->last_error();
+  }
+  // Runs one, and looks at each element, and at those behind.
+  void expect_reduced(sluice_operation_t operation, size_t count, int32_t seed) {
+    for (size_t i = 0; i < kElements; ++i) {
+      memories[0][i] = static_cast<int32_t>(i) * 3 + seed;
+      memories[1][i] = 1000 - static_cast<int32_t>(i);
+      memories[2][i] = -77;
+    }
+    enqueue(operation, count);
+    wait();
+    for (size_t i = 0; i < kElements; ++i) {
+      const int32_t sum = memories[0][i] + memories[1][i];
+      const int32_t most = std::max(memories[0][i], memories[1][i]);
+      ASSERT_EQ(memories[2][i], i >= count ? -77 : operation == SLUICE_OPERATION_SUM ? sum : most) << i;
+    }
+  }
+  static int n_graphs() { return loopback::state().n_graphs; }
+  static int n_kernels() { return loopback::state().n_kernels; }
+
+  static inline const sluice_backend_t *table = nullptr;
+  static inline int32_t *memories[3] = {nullptr, nullptr, nullptr};  // the loop-back device's memory is the host's too
+  static inline std::string logged;
+  sluice_queue_t *queue_ = nullptr;
+};
+
+TEST_F(Graphs, AreMadeOnceForEachKernel_AndTakeTheArgumentsOfEachCall) {
+  const int before = n_graphs();
+  expect_reduced(SLUICE_OPERATION_SUM, kElements, 5);
+  expect_reduced(SLUICE_OPERATION_SUM, 17, 6);
+  expect_reduced(SLUICE_OPERATION_MAX, kElements - 1, 7);
+  expect_reduced(SLUICE_OPERATION_SUM, kElements, 8);
+  EXPECT_EQ(n_graphs() - before, 4);
+  EXPECT_EQ(loopback::state().n_executables, 2);
+}
+
+TEST_F(Graphs, KeepTheirArguments_WhenMoreAreEnqueuedBeforeTheyRan) {
+  for (size_t i = 0; i < kElements; ++i) {
+    memories[0][i] = 1;
+    memories[1][i] = static_cast<int32_t>(i);
+    memories[2][i] = -77;
+  }
+  loopback_hold(true);
+  enqueue(SLUICE_OPERATION_SUM, kElements);
+  enqueue(SLUICE_OPERATION_SUM, 1);
+  loopback_hold(false);
+  wait();
+  for (size_t i = 0; i < kElements; ++i) ASSERT_EQ(memories[2][i], static_cast<int32_t>(i) + 1) << i;
+}
+
+TEST_F(Graphs, AreLeftOut_WhenTheDriverMakesNone) {
+  loopback::state().refuses_graphs = true;
+  logged.clear();
+  const int graphs = n_graphs();
+  const int kernels = n_kernels();
+  expect_reduced(SLUICE_OPERATION_SUM, kElements, 1);
+  expect_reduced(SLUICE_OPERATION_SUM, kElements, 2);
+  loopback::state().refuses_graphs = false;
+  expect_reduced(SLUICE_OPERATION_SUM, kElements, 3);  // it is not asked again
+  EXPECT_EQ(n_graphs(), graphs);
+  EXPECT_EQ(n_kernels(), kernels + 3);
+  EXPECT_NE(logged.find("launched by itself, not as a graph: cuGraphInstantiate"), std::string::npos) << logged;
+  EXPECT_EQ(logged.find("not as a graph"), logged.rfind("not as a graph")) << logged;
+}
+
+// To make one may wait for the device, which waits for a message (docs/adr/0032).
+TEST_F(Graphs, AreMadeLater_WhenAStreamWaits) {
+  expect_reduced(SLUICE_OPERATION_SUM, kElements, 1);  // loads the kernel, which has to be there
+  ASSERT_EQ(table->queue_destroy(queue_), SLUICE_SUCCESS);
+  ASSERT_EQ(table->queue_create(0, &queue_), SLUICE_SUCCESS) << table->last_error();
+  void *memory = nullptr;
+  ASSERT_EQ(table->host_alloc(0, sizeof(uint64_t), 0, &memory), SLUICE_SUCCESS);
+  auto *word = static_cast<uint64_t *>(memory);
+  *word = 0;
+  void *native = nullptr;
+  sluice_stream_t *stream = nullptr;
+  int32_t device = -1;
+  ASSERT_EQ(table->program_stream_create(&native), SLUICE_SUCCESS);
+  ASSERT_EQ(table->stream_open(native, &stream, &device), SLUICE_SUCCESS) << table->last_error();
+  ASSERT_EQ(table->stream_wait(stream, word, 1), SLUICE_SUCCESS);
+  const int before = n_graphs();
+  expect_reduced(SLUICE_OPERATION_SUM, kElements, 2);
+  EXPECT_EQ(n_graphs(), before);
+  __atomic_store_n(word, 1, __ATOMIC_RELEASE);
+  ASSERT_EQ(table->program_stream_synchronize(native), SLUICE_SUCCESS);
+  expect_reduced(SLUICE_OPERATION_SUM, kElements, 3);
+  EXPECT_EQ(n_graphs(), before + 1);
+  EXPECT_EQ(table->stream_close(stream), SLUICE_SUCCESS);
+  EXPECT_EQ(table->program_stream_destroy(native), SLUICE_SUCCESS);
+  EXPECT_EQ(table->host_free(0, memory), SLUICE_SUCCESS);
+}
+
+}  // namespace
