@@ -179,7 +179,7 @@ TEST_F(StreamMessages, ManyInOneCall_AllCome) {
   constexpr size_t kFirstWord = 32;
   const auto size_of = [&](size_t k) { return kSizes[k % kSizes.size()]; };
   // Some go by many blocks.
-  const auto most_of = [&](size_t k) { return k % 9 == 0 ? kSlot : kSlot - 1; };
+  const auto most_of = [&](size_t k) { return k % 29 == 0 ? kSlot : kSlot - 1; };
   const auto channel_of = [](size_t k) { return k % kChannels; };
   const auto number_of = [](size_t k) { return uint64_t{k / kChannels + 1}; };
   const auto filled = [&](size_t k) { return word(kFirstWord + channel_of(k) * kWordsOfAChannel + k / kChannels); };

@@ -97,6 +97,7 @@ struct State {
   std::atomic<int> n_batches{0};      // the same by cuStreamBatchMemOp
   std::atomic<int> n_kernels{0};      // launched
   std::atomic<int> n_queries{0};      // by cuPointerGetAttributes
+  std::atomic<int> n_launches{-1};    // that are taken before one is refused; -1: any number
   std::atomic<int> n_waits{0};        // on words, that were enqueued and have not been passed
   std::atomic<int> n_held_up{0};      // threads of the host that stand in hold_up(), or wait for room in a stream
   std::condition_variable changed;

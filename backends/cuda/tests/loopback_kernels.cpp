@@ -362,6 +362,8 @@ CUresult cuLaunchKernel(CUfunction function, unsigned blocks_x, unsigned blocks_
   const bool has_work = blocks_x > 0 && blocks_y == 1 && blocks_z == 1 && threads_x > 0 && threads_y == 1 &&
                         threads_z == 1 && threads_x <= 1024;
   if (!has_work) return CUDA_ERROR_INVALID_VALUE;
+  if (state().n_launches == 0) return CUDA_ERROR_OUT_OF_MEMORY;
+  if (state().n_launches > 0) --state().n_launches;
   ++state().n_kernels;
   auto launch = launch_of(*function, arguments, blocks_x, threads_x, context->device);
   if (is_default) {

@@ -150,6 +150,29 @@ TEST_F(Messages, OnlyWhatMustGoesByItself) {
   expect_bytes(4, 8);
 }
 
+// What the driver refused in the middle: the first ones are in the stream, and nothing of the others.
+TEST_F(Messages, WhatIsRefused_IsNotEnqueued) {
+  constexpr uint32_t kMessages = 90;
+  constexpr uint32_t kOfALaunch = 32;
+  std::vector<sluice_stream_send_t> sends;
+  for (uint32_t k = 0; k < kMessages; ++k) sends.push_back({slots_ + k, from_ + k, 1, words_ + k, k + 1});
+  loopback::state().n_launches = 2;
+  sluice_stream_enqueued_t enqueued = {};
+  EXPECT_NE(messages->send(streams_[0], sends.data(), kMessages, &enqueued), SLUICE_SUCCESS);
+  loopback::state().n_launches = -1;
+  EXPECT_EQ(enqueued.n_messages, 2 * kOfALaunch);
+  EXPECT_EQ(enqueued.n_commands, 2U);
+  synchronize();
+  for (uint32_t k = 0; k < kMessages; ++k) {
+    EXPECT_EQ(words_[k], k < 2 * kOfALaunch ? k + 1 : 0U) << "message " << k;
+    EXPECT_EQ(slots_[k], k < 2 * kOfALaunch ? from_[k] : 0xEE) << "message " << k;
+  }
+  loopback::state().captured = static_cast<CUstream>(native_[0]);
+  EXPECT_EQ(messages->send(streams_[0], sends.data(), kMessages, &enqueued), SLUICE_ERROR_UNSUPPORTED);
+  loopback::state().captured = nullptr;
+  EXPECT_EQ(enqueued.n_messages, 0U);
+}
+
 // A stream's own words are asked for once, and again when words were given back meanwhile: these may have been they.
 TEST_F(Messages, WordsAreAskedForOnce) {
   const auto write = [&] { return table->stream_write(streams_[0], words_, 1); };

@@ -80,7 +80,7 @@ void SenderEnd::map_for(const device::Stream &stream) {
   device_ = stream.device();
 }
 
-plan::StreamChoice SenderEnd::choose(const device::Stream &stream, const plan::StreamMessage &message) const {
+plan::StreamChoice SenderEnd::choose(const device::Stream &stream, const plan::StreamMessage &message) {
   plan::StreamChannel channel;
   channel.is_mapped = is_mapped_for(stream);
   if (channel.is_mapped) {
@@ -88,9 +88,13 @@ plan::StreamChoice SenderEnd::choose(const device::Stream &stream, const plan::S
     channel.slot_bytes = offer_.slot_bytes;
     channel.n_slots = offer_.n_slots;
     channel.n_words = ChannelWords::kRing;
-    channel.taken = words.get(ChannelWords::kTaken);
-    channel.seen = words.get(ChannelWords::kSeen);
+    channel.taken = known_taken_;
+    channel.seen = known_seen_;
   }
+  const plan::StreamChoice choice = plan::choose_stream(message, channel);
+  if (choice.is_by_stream || !channel.is_mapped) return choice;
+  channel.taken = known_taken_ = words.get(ChannelWords::kTaken);
+  channel.seen = known_seen_ = words.get(ChannelWords::kSeen);
   return plan::choose_stream(message, channel);
 }
 

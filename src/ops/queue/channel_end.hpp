@@ -92,7 +92,7 @@ class SenderEnd : public ChannelEnd {
     return slots_ != nullptr && backend_ == &stream.backend() && device_ == stream.device();
   }
   // Whether the stream is to carry it, as plan::choose_stream() has it.
-  [[nodiscard]] plan::StreamChoice choose(const device::Stream &stream, const plan::StreamMessage &message) const;
+  [[nodiscard]] plan::StreamChoice choose(const device::Stream &stream, const plan::StreamMessage &message);
   // What the stream is to do for it then.
   [[nodiscard]] sluice_stream_send_t command(std::uint64_t number, const void *data, std::uint64_t size_bytes) const;
   // Unmaps the slots; nothing is under way.
@@ -105,6 +105,10 @@ class SenderEnd : public ChannelEnd {
  private:
   SlotOffer offer_;
   device::ImportedPtr slots_;
+  // What the words said last. They only grow, and others write them: a look costs a cache miss, so there is one only
+  // where this is not enough.
+  std::uint64_t known_taken_ = 0;
+  std::uint64_t known_seen_ = 0;
   const device::Backend *backend_ = nullptr;  // that they are mapped for
   std::int32_t device_ = 0;
 };

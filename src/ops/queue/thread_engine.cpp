@@ -254,19 +254,22 @@ bool ThreadEngine::advance() {
   // No lock from here on: messages may call an error handler of the program's, which may call MPI.
   if (carriers_ != nullptr) carriers_->turn();
   const std::uint64_t triggered = stream_->triggered();
+  std::size_t n_complete = 0;
   for (Batch &batch : running_) {
     if (batch.number > triggered) break;
     if (!batch.is_begun) {
       batch.is_begun = true;
       for (const MessagePtr &message : batch.messages) message->begin();
     }
-    std::erase_if(batch.messages, [](const MessagePtr &message) { return message->poll(); });
+    n_complete += std::erase_if(batch.messages, [](const MessagePtr &message) { return message->poll(); });
   }
   while (!running_.empty() && running_.front().is_begun && running_.front().messages.empty()) {
     stream_->complete(running_.front().number);
     running_.pop_front();
   }
   const std::scoped_lock lock(mutex_);
+  // Here rather than at the next start, which the program waits for.
+  if (n_complete != 0) forget_complete(&incomplete_);
   return may_go(running_.empty() && started_.empty());
 }
 
