@@ -55,4 +55,12 @@ SLUICE_KERNELS_FUNCTION void message_end(const MessageTask &task) {
   SLUICE_KERNELS_SET(task.mark, task.value);
 }
 
+// Messages side by side: block b of n_blocks makes those with the numbers b, b + n_blocks, ..., one after the other,
+// and needs nothing of the other blocks.
+inline constexpr unsigned kMostMessages = 32;
+struct MessageList {
+  MessageTask tasks[kMostMessages];  // NOLINT(modernize-avoid-c-arrays): handed to devices as plain bytes
+  std::uint64_t n_tasks;             // 1 to kMostMessages
+};
+
 }  // namespace sluice::kernels

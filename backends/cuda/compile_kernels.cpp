@@ -2,7 +2,7 @@
 // Compiles the reductions of one element type, or one of the other kernels, or those that benchmarks ask for
 // (sluice/probe.h), into the text that the driver takes, with the vendor's compiler library:
 //   compile_kernels <library> <folder kernels> <element or kernel> <file to write>
-// A kernel is COPIES, PACK, REARRANGE, MESSAGE, TRIGGER, AWAIT or PROBE.
+// A kernel is COPIES, PACK, REARRANGE, MESSAGE, MESSAGES, TRIGGER, AWAIT or PROBE.
 // Runs while the module is built, without a device or a driver. The library is found by name only, so that the module
 // needs nothing of it.
 #include <dlfcn.h>
@@ -77,7 +77,7 @@ extern "C" __global__ void __launch_bounds__(512) NAME(const __grid_constant__ s
   sluice::kernels::SHARE(task, item, n_items);
 }
 )";
-// The kernel of a message, in three steps between which the items of a block wait for each other.
+// The kernels of a message and of several, in three steps between which the items of a block wait for each other.
 constexpr const char *kMessageFrame = R"(
 #define __builtin_memcpy memcpy
 #define SLUICE_KERNELS_FUNCTION __device__ __forceinline__
@@ -88,16 +88,27 @@ constexpr const char *kMessageFrame = R"(
 #define SLUICE_KERNELS_LOOK(word) (*(const volatile std::uint64_t *)(word))
 #define SLUICE_KERNELS_SET(word, value) (*(volatile std::uint64_t *)(word) = (value))
 #include "message.hpp"
-extern "C" __global__ void __launch_bounds__(1024) sluice_message(
-    const __grid_constant__ sluice::kernels::MessageTask task) {
+__device__ __forceinline__ void carry(const sluice::kernels::MessageTask &task, std::uint64_t item,
+                                      std::uint64_t n_items) {
   __shared__ std::uint64_t size_bytes;
-  const std::uint64_t n_items = std::uint64_t{gridDim.x} * blockDim.x;
-  const std::uint64_t item = std::uint64_t{blockIdx.x} * blockDim.x + threadIdx.x;
   if (threadIdx.x == 0) size_bytes = sluice::kernels::message_begin(task);
   __syncthreads();
   sluice::kernels::message_share(task, size_bytes, item, n_items);
   __syncthreads();
   if (threadIdx.x == 0) sluice::kernels::message_end(task);
+}
+)";
+constexpr const char *kOneMessage = R"(
+extern "C" __global__ void __launch_bounds__(1024) sluice_message(
+    const __grid_constant__ sluice::kernels::MessageTask task) {
+  carry(task, std::uint64_t{blockIdx.x} * blockDim.x + threadIdx.x, std::uint64_t{gridDim.x} * blockDim.x);
+}
+)";
+constexpr const char *kMessages = R"(
+extern "C" __global__ void __launch_bounds__(1024) sluice_messages(
+    const __grid_constant__ sluice::kernels::MessageList list) {
+  SLUICE_KERNELS_ROLLED
+  for (std::uint64_t k = blockIdx.x; k < list.n_tasks; k += gridDim.x) carry(list.tasks[k], threadIdx.x, blockDim.x);
 }
 )";
 // Of the folder kernels; the last one is the public header's, beside it.
@@ -243,10 +254,11 @@ bool write_kernel(const Compiler &compiler, const std::vector<std::string> &head
   return true;
 }
 
-bool write_message(const Compiler &compiler, const std::vector<std::string> &headers, std::ostream *out) {
+bool write_message(const Compiler &compiler, const std::vector<std::string> &headers, const char *name,
+                   const char *kernel, std::ostream *out) {
   std::string text;
-  if (!compile(compiler, headers, std::string(kMessageFrame), &text)) return false;
-  *out << "{\"sluice_message\",\n";
+  if (!compile(compiler, headers, std::string(kMessageFrame) + kernel, &text)) return false;
+  *out << "{\"" << name << "\",\n";
   write_literal(text, out);
   *out << "}\n";
   return true;
@@ -283,7 +295,8 @@ int main(int argc, char **argv) {
                           : what == "COPIES"    ? write_kernel(compiler, headers, copies, &out)
                           : what == "PACK"      ? write_kernel(compiler, headers, pack, &out)
                           : what == "REARRANGE" ? write_kernel(compiler, headers, rearrange, &out)
-                          : what == "MESSAGE"   ? write_message(compiler, headers, &out)
+                          : what == "MESSAGE"   ? write_message(compiler, headers, "sluice_message", kOneMessage, &out)
+                          : what == "MESSAGES"  ? write_message(compiler, headers, "sluice_messages", kMessages, &out)
                           : what == "TRIGGER"   ? write_kernel(compiler, headers, trigger, &out)
                           : what == "AWAIT"     ? write_kernel(compiler, headers, await, &out)
                                                 : write_reductions(compiler, headers, what, &out);

@@ -61,16 +61,29 @@ sluice_result_t check_not_captured(const sluice_stream &stream) {
 
 namespace {
 
-// `enqueue` is given the word's address, in the stream's context.
+// The same, where *found says as long as no words were given back: a stream's own words are asked for once.
+sluice_result_t address_of_known_word(const uint64_t *word, sluice_stream::FoundWord *found, CUdeviceptr *address) {
+  const uint64_t generation = words_generation();
+  if (found->word == word && found->generation == generation) {
+    *address = found->address;
+    return SLUICE_SUCCESS;
+  }
+  const sluice_result_t result = address_of_word(word, address);
+  if (result == SLUICE_SUCCESS) *found = {word, *address, generation};
+  return result;
+}
+
+// `enqueue` is given the word's address, in the stream's context. `found` is a member of *stream.
 template <typename Enqueue>
-sluice_result_t enqueue_on(sluice_stream *stream, const uint64_t *word, Enqueue enqueue) {
+sluice_result_t enqueue_on(sluice_stream *stream, const uint64_t *word, sluice_stream::FoundWord sluice_stream::*found,
+                           Enqueue enqueue) {
   if (stream == nullptr) return fail(SLUICE_ERROR_INVALID_ARGUMENT, "the stream is null");
   const ContextScope scope(stream->context);
   sluice_result_t result = scope.result();
   if (result == SLUICE_SUCCESS) result = check_not_captured(*stream);
   if (result != SLUICE_SUCCESS) return result;
   CUdeviceptr address = 0;
-  result = address_of_word(word, &address);
+  result = address_of_known_word(word, &(stream->*found), &address);
   return result == SLUICE_SUCCESS ? enqueue(address) : result;
 }
 
@@ -124,7 +137,7 @@ sluice_result_t stream_close(sluice_stream_t *stream) {
 
 // The default flags: a barrier for all memory before the value.
 sluice_result_t stream_write(sluice_stream_t *stream, uint64_t *word, uint64_t value) {
-  return enqueue_on(stream, word, [&](CUdeviceptr address) {
+  return enqueue_on(stream, word, &sluice_stream::written, [&](CUdeviceptr address) {
 #ifdef SLUICE_CUDA_HAS_KERNELS
     if (g_signals == Signals::kKernels) return launch_trigger(*stream, address, value);
 #endif
@@ -134,7 +147,7 @@ sluice_result_t stream_write(sluice_stream_t *stream, uint64_t *word, uint64_t v
 }
 
 sluice_result_t stream_wait(sluice_stream_t *stream, const uint64_t *word, uint64_t least) {
-  return enqueue_on(stream, word, [&](CUdeviceptr address) {
+  return enqueue_on(stream, word, &sluice_stream::awaited, [&](CUdeviceptr address) {
     wait_enqueued(word, least);
 #ifdef SLUICE_CUDA_HAS_KERNELS
     if (waits_by_kernel(stream)) return launch_await(*stream, address, least);

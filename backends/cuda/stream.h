@@ -10,11 +10,20 @@ struct sluice_stream {
   CUstream stream = nullptr;
   CUcontext context = nullptr;
   int32_t device = 0;
-  // The kernel of messages in this context; without a function: there is none.
+  // The kernels of messages in this context, of one and of several; without a function: there is none.
   sluice::backends::cuda::Kernel message;
+  sluice::backends::cuda::Kernel messages;
   // Where kernels trigger and wait: theirs; without a function: there is none.
   sluice::backends::cuda::Kernel trigger;
   sluice::backends::cuda::Kernel await;
+  // The words that were found last, and when (words_generation()); one for triggers, one for waits.
+  struct FoundWord {
+    const uint64_t *word = nullptr;
+    CUdeviceptr address = 0;
+    uint64_t generation = 0;
+  };
+  FoundWord written;
+  FoundWord awaited;
   uint64_t n_waits = 0;
   bool is_alone = false;  // this process on the device, when it was last asked
 };

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Messages of queues in one command or two (sluice/stream_message.h): a kernel of one block copies a message and sets
-// its word, where a copy and the driver's writes would be three commands, the first on another engine of the device.
+// Messages of queues in few commands (sluice/stream_message.h): a kernel of one block copies a message and sets its
+// word, where a copy and the driver's writes would be three commands, the first on another engine of the device; and
+// one launch does so for several messages, because a launch is what the host pays for.
 #include "sluice/stream_message.h"
 
 #include <algorithm>
+#include <span>
 
 #include "launch.h"
 #include "stream.h"
@@ -15,24 +17,99 @@ namespace {
 constexpr KernelText kText =
 #include "message.inc"
     ;
+constexpr KernelText kListText =
+#include "messages.inc"
+    ;
 
 constexpr uint64_t kMostThreads = 1024;
 constexpr uint64_t kWarp = 32;
 constexpr uint64_t kVectorBytes = 16;
 // Up to here one block copies and sets the word; above, many blocks copy, and a second kernel sets it.
 constexpr uint64_t kMostOfOneBlock = uint64_t{64} << 10U;
+// A block that waits keeps its place on the device from others, so there are few of them in one launch.
+constexpr uint64_t kMostWaitingBlocks = 8;
 
-// Enqueues the kernels of `task`, which has a word to set.
-sluice_result_t launch_with_mark(const sluice_stream &stream, const kernels::MessageTask &task) {
-  if (task.copy.size_bytes <= kMostOfOneBlock) return launch_message(stream, task, true);
-  kernels::MessageTask copying = task;
-  copying.mark = nullptr;
-  kernels::MessageTask marking = task;
-  marking.copy.size_bytes = 0;
-  marking.word = nullptr;
-  const sluice_result_t result = launch_message(stream, copying, false);
-  return result == SLUICE_SUCCESS ? launch_message(stream, marking, true) : result;
+unsigned threads_for(uint64_t size_bytes) {
+  const uint64_t n_vectors = size_bytes / kVectorBytes + 1;
+  return static_cast<unsigned>(std::min((n_vectors + kWarp - 1) / kWarp * kWarp, kMostThreads));
 }
+
+// What goes into a stream: messages are gathered until there is a launch's worth of them, or one that must not run
+// beside them.
+class Launches {
+ public:
+  Launches(const sluice_stream &stream, sluice_stream_enqueued_t *enqueued) : stream_(stream), enqueued_(*enqueued) {}
+
+  // A task with a word to set. It may run beside others, at least those since the last flush().
+  sluice_result_t add(const kernels::MessageTask &task) {
+    if (task.copy.size_bytes > kMostOfOneBlock) return add_long(task);
+    if (list_.n_tasks == most_in_list()) {
+      const sluice_result_t result = flush();
+      if (result != SLUICE_SUCCESS) return result;
+    }
+    list_.tasks[list_.n_tasks++] = task;
+    return SLUICE_SUCCESS;
+  }
+  // What was gathered goes into the stream.
+  sluice_result_t flush() {
+    if (list_.n_tasks == 0) return SLUICE_SUCCESS;
+    const sluice_result_t result = list_.n_tasks == 1 ? launch_message(stream_, list_.tasks[0], true) : launch_list();
+    if (result == SLUICE_SUCCESS) count(static_cast<uint32_t>(list_.n_tasks), 1);
+    list_.n_tasks = 0;
+    return result;
+  }
+  // A command of somebody else's went into the stream.
+  void count_command() { ++enqueued_.n_commands; }
+  // A wait for a word, without a message.
+  sluice_result_t launch_wait(const uint64_t *word, uint64_t least) {
+    kernels::MessageTask waiting = {};
+    waiting.word = word;
+    waiting.least = least;
+    const sluice_result_t result = launch_message(stream_, waiting, true);
+    if (result == SLUICE_SUCCESS) count_command();
+    return result;
+  }
+  std::span<const kernels::MessageTask> gathered() const { return {list_.tasks, list_.n_tasks}; }
+
+ private:
+  void count(uint32_t n_messages, uint32_t n_commands) {
+    enqueued_.n_messages += n_messages;
+    enqueued_.n_commands += n_commands;
+  }
+  uint64_t most_in_list() const { return stream_.messages.function != nullptr ? kernels::kMostMessages : 1; }
+
+  // Many blocks copy, and a second kernel sets the word.
+  sluice_result_t add_long(const kernels::MessageTask &task) {
+    kernels::MessageTask copying = task;
+    copying.mark = nullptr;
+    kernels::MessageTask marking = task;
+    marking.copy.size_bytes = 0;
+    marking.word = nullptr;
+    sluice_result_t result = flush();
+    if (result == SLUICE_SUCCESS) result = launch_message(stream_, copying, false);
+    if (result == SLUICE_SUCCESS) result = launch_message(stream_, marking, true);
+    if (result == SLUICE_SUCCESS) count(1, 2);
+    return result;
+  }
+
+  sluice_result_t launch_list() {
+    uint64_t largest_bytes = 0;
+    bool waits = false;
+    for (const kernels::MessageTask &task : gathered()) {
+      largest_bytes = std::max(largest_bytes, task.copy.size_bytes);
+      waits = waits || task.least != 0;
+    }
+    const uint64_t n_blocks = waits ? std::min(list_.n_tasks, kMostWaitingBlocks) : list_.n_tasks;
+    void *arguments[] = {&list_};
+    return translate("cuLaunchKernel",
+                     g_driver.cuLaunchKernel(stream_.messages.function, static_cast<unsigned>(n_blocks), 1, 1,
+                                             threads_for(largest_bytes), 1, 1, 0, stream_.stream, arguments, nullptr));
+  }
+
+  const sluice_stream &stream_;
+  sluice_stream_enqueued_t &enqueued_;
+  kernels::MessageList list_ = {};
+};
 
 sluice_result_t null_stream() {
   return fail(SLUICE_ERROR_INVALID_ARGUMENT, "the stream is null");
@@ -48,48 +125,82 @@ int32_t can_carry(sluice_stream_t *stream) {
   return stream->message.function != nullptr ? 1 : 0;
 }
 
-sluice_result_t send(sluice_stream_t *stream, void *dst, const void *src, size_t size_bytes, uint64_t *word,
-                     uint64_t value) {
+// `enqueue` is called in the stream's context, once for all messages; then what it gathered is launched.
+template <typename Enqueue>
+sluice_result_t enqueue_all(sluice_stream *stream, sluice_stream_enqueued_t *enqueued, Enqueue enqueue) {
+  *enqueued = {0, 0};
   if (stream == nullptr) return null_stream();
   const ContextScope scope(stream->context);
   sluice_result_t result = scope.result();
   if (result == SLUICE_SUCCESS) result = check_not_captured(*stream);
   if (result != SLUICE_SUCCESS) return result;
-  kernels::MessageTask task = {};
-  task.copy = {static_cast<unsigned char *>(dst), static_cast<const unsigned char *>(src), size_bytes};
-  task.mark = word;
-  task.value = value;
-  return launch_with_mark(*stream, task);
+  Launches launches(*stream, enqueued);
+  result = enqueue(&launches);
+  return result == SLUICE_SUCCESS ? launches.flush() : result;
 }
 
-sluice_result_t receive(sluice_stream_t *stream, void *dst, const void *src, size_t most_bytes, const uint64_t *word,
-                        uint64_t least, uint64_t *taken, uint64_t number) {
-  if (stream == nullptr) return null_stream();
-  const ContextScope scope(stream->context);
-  sluice_result_t result = scope.result();
-  if (result == SLUICE_SUCCESS) result = check_not_captured(*stream);
-  if (result != SLUICE_SUCCESS) return result;
-  wait_enqueued(taken, number);
+sluice_result_t send(sluice_stream_t *stream, const sluice_stream_send_t *sends, uint32_t n,
+                     sluice_stream_enqueued_t *enqueued) {
+  return enqueue_all(stream, enqueued, [&](Launches *launches) {
+    sluice_result_t result = SLUICE_SUCCESS;
+    for (const sluice_stream_send_t &send : std::span(sends, n)) {
+      kernels::MessageTask task = {};
+      task.copy = {static_cast<unsigned char *>(send.dst), static_cast<const unsigned char *>(send.src),
+                   send.size_bytes};
+      task.mark = send.word;
+      task.value = send.value;
+      result = launches->add(task);
+      if (result != SLUICE_SUCCESS) break;
+    }
+    return result;
+  });
+}
+
+sluice_result_t add_receive(sluice_stream *stream, const sluice_stream_receive_t &receive, bool is_by_kernel,
+                            Launches *launches) {
   kernels::MessageTask task = {};
-  task.copy = {static_cast<unsigned char *>(dst), static_cast<const unsigned char *>(src), most_bytes};
-  task.word = word;
-  task.mark = taken;
-  task.value = number;
-  const bool is_by_kernel = waits_by_kernel(stream);
-  if (is_by_kernel && most_bytes <= kMostOfOneBlock) {
-    task.least = least;
-  } else if (is_by_kernel) {
-    // Many blocks are not to wait side by side: they would keep others from the device.
-    kernels::MessageTask waiting = {};
-    waiting.word = word;
-    waiting.least = least;
-    result = launch_message(*stream, waiting, true);
-  } else {
-    const auto address = reinterpret_cast<CUdeviceptr>(word);
-    result = translate("cuStreamWaitValue64",
-                       g_driver.cuStreamWaitValue64(stream->stream, address, least, CU_STREAM_WAIT_VALUE_GEQ));
+  task.copy = {static_cast<unsigned char *>(receive.dst), static_cast<const unsigned char *>(receive.src),
+               receive.most_bytes};
+  task.word = receive.word;
+  task.mark = receive.taken;
+  task.value = receive.number;
+  // One of the same channel goes first: `taken` counts up.
+  sluice_result_t result = SLUICE_SUCCESS;
+  if (std::ranges::any_of(launches->gathered(), [&](const auto &before) { return before.mark == receive.taken; })) {
+    result = launches->flush();
   }
-  return result == SLUICE_SUCCESS ? launch_with_mark(*stream, task) : result;
+  if (result != SLUICE_SUCCESS) return result;
+  if (is_by_kernel && receive.most_bytes <= kMostOfOneBlock) {
+    task.least = receive.least;
+    return launches->add(task);
+  }
+  if (is_by_kernel) {
+    // Many blocks are not to wait side by side: they would keep others from the device.
+    result = launches->flush();
+    if (result == SLUICE_SUCCESS) result = launches->launch_wait(receive.word, receive.least);
+  } else {
+    // The stream comes to this before it does to what is gathered.
+    const auto address = reinterpret_cast<CUdeviceptr>(receive.word);
+    result = translate("cuStreamWaitValue64",
+                       g_driver.cuStreamWaitValue64(stream->stream, address, receive.least, CU_STREAM_WAIT_VALUE_GEQ));
+    if (result == SLUICE_SUCCESS) launches->count_command();
+  }
+  return result == SLUICE_SUCCESS ? launches->add(task) : result;
+}
+
+sluice_result_t receive(sluice_stream_t *stream, const sluice_stream_receive_t *receives, uint32_t n,
+                        sluice_stream_enqueued_t *enqueued) {
+  return enqueue_all(stream, enqueued, [&](Launches *launches) {
+    const std::span all(receives, n);
+    waits_enqueued(all);
+    const bool is_by_kernel = waits_by_kernel(stream);
+    sluice_result_t result = SLUICE_SUCCESS;
+    for (const sluice_stream_receive_t &one : all) {
+      result = add_receive(stream, one, is_by_kernel, launches);
+      if (result != SLUICE_SUCCESS) break;
+    }
+    return result;
+  });
 }
 
 constexpr sluice_stream_message_t kTable = {
@@ -107,6 +218,10 @@ void prepare_message(sluice_stream *stream) {
   if (stream->message.function == nullptr && find_kernel(kText, stream->device, &stream->message) != SLUICE_SUCCESS) {
     log_line(3, error_text());
   }
+  if (stream->messages.function == nullptr &&
+      find_kernel(kListText, stream->device, &stream->messages) != SLUICE_SUCCESS) {
+    log_line(3, error_text());
+  }
 }
 
 sluice_result_t launch_message(const sluice_stream &stream, const kernels::MessageTask &task, bool is_one_block) {
@@ -117,13 +232,10 @@ sluice_result_t launch_message(const sluice_stream &stream, const kernels::Messa
   }
   kernels::MessageTask passed = task;
   void *arguments[] = {&passed};
-  const uint64_t n_vectors = task.copy.size_bytes / kVectorBytes + 1;
   const unsigned n_blocks = is_one_block ? 1 : blocks_for(stream.message, {1, task.copy.size_bytes});
-  const uint64_t n_threads =
-      is_one_block ? std::min((n_vectors + kWarp - 1) / kWarp * kWarp, kMostThreads) : kBlockThreads;
-  return translate("cuLaunchKernel",
-                   g_driver.cuLaunchKernel(stream.message.function, n_blocks, 1, 1, static_cast<unsigned>(n_threads), 1,
-                                           1, 0, stream.stream, arguments, nullptr));
+  const unsigned n_threads = is_one_block ? threads_for(task.copy.size_bytes) : kBlockThreads;
+  return translate("cuLaunchKernel", g_driver.cuLaunchKernel(stream.message.function, n_blocks, 1, 1, n_threads, 1, 1,
+                                                             0, stream.stream, arguments, nullptr));
 }
 
 }  // namespace sluice::backends::cuda

@@ -22,6 +22,7 @@ struct Wait {
 struct All {
   std::mutex mutex;
   std::vector<Wait> waits;
+  size_t last_found = 0;  // the same words are waited for in the same order again and again
   std::vector<std::function<void()>> releases;
 };
 
@@ -33,6 +34,7 @@ All &all() {
 // So that nobody takes the lock as long as no queue is used.
 std::atomic<bool> g_has_waits{false};
 std::atomic<bool> g_has_releases{false};
+std::atomic<uint64_t> g_generation{0};  // of words
 
 // Shared by whoever makes or frees something, whole for whoever adds a wait.
 std::shared_mutex &quiet_mutex() {
@@ -49,19 +51,33 @@ bool is_any_left() {
   return !all().waits.empty();
 }
 
+// With the lock.
+void add_wait(const Wait &wait) {
+  std::vector<Wait> &waits = all().waits;
+  g_has_waits.store(true, std::memory_order_release);
+  for (size_t n_looked = 0, at = all().last_found; n_looked < waits.size(); ++n_looked) {
+    at = at + 1 < waits.size() ? at + 1 : 0;
+    if (waits[at].word != wait.word) continue;
+    waits[at].least = wait.least;  // words only grow, but for one that is used anew from 0
+    all().last_found = at;
+    return;
+  }
+  waits.push_back(wait);
+  all().last_found = waits.size() - 1;
+}
+
 }  // namespace
 
 void wait_enqueued(const uint64_t *word, uint64_t least) {
   const std::scoped_lock quiet(quiet_mutex());
   const std::scoped_lock lock(all().mutex);
-  const auto same =
-      std::find_if(all().waits.begin(), all().waits.end(), [&](const Wait &wait) { return wait.word == word; });
-  if (same != all().waits.end()) {
-    same->least = least;  // words only grow, but for one that is used anew from 0
-  } else {
-    all().waits.push_back({word, least});
-  }
-  g_has_waits.store(true, std::memory_order_release);
+  add_wait({word, least});
+}
+
+void waits_enqueued(std::span<const sluice_stream_receive_t> receives) {
+  const std::scoped_lock quiet(quiet_mutex());
+  const std::scoped_lock lock(all().mutex);
+  for (const sluice_stream_receive_t &receive : receives) add_wait({receive.taken, receive.number});
 }
 
 bool is_waiting() {
@@ -79,7 +95,12 @@ Quiet::~Quiet() {
   if (--t_quiet_depth == 0) quiet_mutex().unlock_shared();
 }
 
+uint64_t words_generation() {
+  return g_generation.load(std::memory_order_acquire);
+}
+
 void words_gone(const void *begin, size_t size_bytes) {
+  g_generation.fetch_add(1, std::memory_order_acq_rel);
   if (!g_has_waits.load(std::memory_order_acquire)) return;
   const auto first = reinterpret_cast<uintptr_t>(begin);
   const std::scoped_lock lock(all().mutex);

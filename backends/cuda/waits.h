@@ -8,14 +8,18 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <span>
 
 #include "module.h"
+#include "sluice/stream_message.h"
 
 namespace sluice::backends::cuda {
 
 // A stream is being given a wait. `word` is memory of host_alloc. Told before the driver is: from its call on others
 // may be held up.
 void wait_enqueued(const uint64_t *word, uint64_t least);
+// The same for several messages, each until its `taken` says its number.
+void waits_enqueued(std::span<const sluice_stream_receive_t> receives);
 // Whether a stream waits, or may be going to: a word that a wait was enqueued for is not there yet. Any thread. Always
 // false with SLUICE_CUDA_WHILE_WAITING=anything.
 bool is_waiting();
@@ -37,6 +41,8 @@ class Quiet {
 
 // The words between these addresses are given back: nothing waits for them any more.
 void words_gone(const void *begin, size_t size_bytes);
+// Another number whenever words were given back: what was found out about a word holds as long as this stays.
+uint64_t words_generation();
 
 // Runs `release`, which gives something back to the driver: when no stream waits, that is at once or within a later
 // call of run_releases(). It reports its own failures. Any thread.

@@ -18,10 +18,40 @@ extern "C" {
 #endif
 
 /* Raised by one whenever layout or meaning of a member changes. */
-#define SLUICE_STREAM_MESSAGE_API_VERSION 1u
+#define SLUICE_STREAM_MESSAGE_API_VERSION 2u
 
 /* The symbol, of type sluice_stream_message_fn. */
 #define SLUICE_STREAM_MESSAGE_SYMBOL "sluice_backend_stream_message"
+
+/* size_bytes are copied from memory of the stream's device to memory that ipc_open mapped for it, or within either;
+ * then *word becomes `value`. Whoever sees that finds the bytes, and whatever the stream did before. With 0 bytes it is
+ * the word alone. */
+typedef struct sluice_stream_send {
+  void *dst;
+  const void *src;
+  size_t size_bytes;
+  uint64_t *word;
+  uint64_t value;
+} sluice_stream_send_t;
+
+/* The stream waits until *word is at least that; then as many bytes as the lower 32 bits of *word say, but at most
+ * most_bytes, are copied between memory of its device; then *taken becomes `number`. While *taken is less, the module
+ * takes the stream for one that waits. */
+typedef struct sluice_stream_receive {
+  void *dst;
+  const void *src;
+  size_t most_bytes;
+  const uint64_t *word;
+  uint64_t least;
+  uint64_t *taken;
+  uint64_t number;
+} sluice_stream_receive_t;
+
+/* How far a call came: so many of its messages, the first ones, were enqueued, by so many of the runtime's commands. */
+typedef struct sluice_stream_enqueued {
+  uint32_t n_messages;
+  uint32_t n_commands;
+} sluice_stream_enqueued_t;
 
 typedef struct sluice_stream_message {
   uint32_t api_version; /* SLUICE_STREAM_MESSAGE_API_VERSION */
@@ -31,18 +61,16 @@ typedef struct sluice_stream_message {
    * Setup cost at the first call: a kernel may be loaded. One thread at a time for each stream. */
   int32_t (*can_carry)(sluice_stream_t *stream);
 
-  /* Enqueues: size_bytes are copied from memory of the stream's device to memory that ipc_open mapped for it, or within
-   * either; then *word becomes `value`. Whoever sees that finds the bytes, and whatever the stream did before. Returns
-   * before it has run. On an error *word is not set. SLUICE_ERROR_UNSUPPORTED: the stream is being captured. Hot. */
-  sluice_result_t (*send)(sluice_stream_t *stream, void *dst, const void *src, size_t size_bytes, uint64_t *word,
-                          uint64_t value);
-
-  /* Enqueues: the stream waits until *word is at least that; then as many bytes as the lower 32 bits of *word say, but
-   * at most most_bytes, are copied between memory of its device; then *taken becomes `number`. While *taken is less,
-   * the module takes the stream for one that waits. Returns before it has run. On an error *taken is not set.
-   * SLUICE_ERROR_UNSUPPORTED: the stream is being captured. Hot. */
-  sluice_result_t (*receive)(sluice_stream_t *stream, void *dst, const void *src, size_t most_bytes,
-                             const uint64_t *word, uint64_t least, uint64_t *taken, uint64_t number);
+  /* Both enqueue n messages, at least 1, in as few commands as may be, and return before any has run. The messages of
+   * one call may run side by side, and their words be set in any order; what the stream was given before comes before
+   * all of them, what it is given afterwards behind all. Receives with the same `taken` run in their order, and none
+   * keeps one with another `taken` waiting for more than other receives of the same call. *enqueued is set whatever
+   * comes of it; words of messages that were not enqueued are not set. SLUICE_ERROR_UNSUPPORTED: the stream is being
+   * captured. Hot. */
+  sluice_result_t (*send)(sluice_stream_t *stream, const sluice_stream_send_t *sends, uint32_t n,
+                          sluice_stream_enqueued_t *enqueued);
+  sluice_result_t (*receive)(sluice_stream_t *stream, const sluice_stream_receive_t *receives, uint32_t n,
+                             sluice_stream_enqueued_t *enqueued);
 } sluice_stream_message_t;
 
 typedef const sluice_stream_message_t *(*sluice_stream_message_fn)(void);

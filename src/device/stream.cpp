@@ -100,36 +100,61 @@ Status Stream::enqueue_wait(std::uint64_t number) const {
                                "enqueue a wait into a stream");
 }
 
-Status Stream::enqueue_wait_for(const std::uint64_t *word, std::uint64_t least) const {
-  return words_.backend->check(words_.backend->table().stream_wait(stream_, word, least),
-                               "enqueue a wait for a message into a stream");
+Status Stream::enqueue_alone(const sluice_stream_send_t &send) const {
+  const sluice_backend_t &table = words_.backend->table();
+  sluice_result_t result = SLUICE_SUCCESS;
+  if (send.size_bytes != 0) result = table.stream_copy(stream_, send.dst, send.src, send.size_bytes);
+  if (result == SLUICE_SUCCESS) result = table.stream_write(stream_, send.word, send.value);
+  return words_.backend->check(result, "enqueue a message into a stream");
 }
 
-Status Stream::enqueue_set(std::uint64_t *word, std::uint64_t value) const {
-  return words_.backend->check(words_.backend->table().stream_write(stream_, word, value),
-                               "enqueue the mark of a message into a stream");
+Status Stream::enqueue_alone(const sluice_stream_receive_t &receive) const {
+  const sluice_backend_t &table = words_.backend->table();
+  sluice_result_t result = table.stream_wait(stream_, receive.word, receive.least);
+  if (result == SLUICE_SUCCESS && receive.most_bytes != 0) {
+    result = table.stream_take(stream_, receive.dst, receive.src, receive.most_bytes, receive.word);
+  }
+  if (result == SLUICE_SUCCESS) result = table.stream_write(stream_, receive.taken, receive.number);
+  return words_.backend->check(result, "enqueue the end of a message into a stream");
 }
 
-Status Stream::enqueue_copy(void *dst, const void *src, std::size_t size_bytes) const {
-  return words_.backend->check(words_.backend->table().stream_copy(stream_, dst, src, size_bytes),
-                               "enqueue a message into a stream");
+namespace {
+
+// Of enqueue_alone().
+std::uint32_t n_commands_of(const sluice_stream_send_t &send) noexcept {
+  return send.size_bytes != 0 ? 2 : 1;
+}
+std::uint32_t n_commands_of(const sluice_stream_receive_t &receive) noexcept {
+  return receive.most_bytes != 0 ? 3 : 2;
 }
 
-Status Stream::enqueue_take(void *dst, const void *src, std::size_t most_bytes, const std::uint64_t *word) const {
-  return words_.backend->check(words_.backend->table().stream_take(stream_, dst, src, most_bytes, word),
-                               "enqueue the end of a message into a stream");
+}  // namespace
+
+template <typename Message, typename Together>
+Status Stream::enqueue_all(std::span<const Message> messages, Together together,
+                           sluice_stream_enqueued_t *enqueued) const {
+  *enqueued = {0, 0};
+  if (messages.empty()) return {};
+  if (messages_ != nullptr && messages_->can_carry(stream_) != 0) {
+    return words_.backend->check(
+        (messages_->*together)(stream_, messages.data(), static_cast<std::uint32_t>(messages.size()), enqueued),
+        "enqueue messages into a stream");
+  }
+  for (const Message &message : messages) {
+    if (Status status = enqueue_alone(message); !status.is_ok()) return status;
+    ++enqueued->n_messages;
+    enqueued->n_commands += n_commands_of(message);
+  }
+  return {};
 }
 
-Status Stream::enqueue_send(void *dst, const void *src, std::size_t size_bytes, const Mark &filled) const {
-  return words_.backend->check(messages_->send(stream_, dst, src, size_bytes, filled.word, filled.value),
-                               "enqueue a message into a stream");
+Status Stream::enqueue_sends(std::span<const sluice_stream_send_t> sends, sluice_stream_enqueued_t *enqueued) const {
+  return enqueue_all(sends, &sluice_stream_message_t::send, enqueued);
 }
 
-Status Stream::enqueue_receive(void *dst, const void *src, std::size_t most_bytes, const WaitFor &filled,
-                               const Mark &taken) const {
-  return words_.backend->check(
-      messages_->receive(stream_, dst, src, most_bytes, filled.word, filled.least, taken.word, taken.value),
-      "enqueue the end of a message into a stream");
+Status Stream::enqueue_receives(std::span<const sluice_stream_receive_t> receives,
+                                sluice_stream_enqueued_t *enqueued) const {
+  return enqueue_all(receives, &sluice_stream_message_t::receive, enqueued);
 }
 
 }  // namespace sluice::device

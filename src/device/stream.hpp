@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <span>
 
 #include "base/status.hpp"
 #include "device/backend.hpp"
@@ -46,36 +47,18 @@ class Stream {
   // Enqueues: what follows waits until complete() was called with `number` or more. One thread at a time.
   [[nodiscard]] Status enqueue_wait(std::uint64_t number) const;
 
-  // Commands on words of SharedWords, which stay until they have run; has_channels(). One thread at a time; return
-  // before they have run. Errors: the runtime refuses, and nothing was enqueued.
-  // Waits until *word is at least that.
-  [[nodiscard]] Status enqueue_wait_for(const std::uint64_t *word, std::uint64_t least) const;
-  // Sets *word; whoever sees that finds what earlier commands wrote.
-  [[nodiscard]] Status enqueue_set(std::uint64_t *word, std::uint64_t value) const;
-  // Copies between memory of the stream's device and memory that was imported for it.
-  [[nodiscard]] Status enqueue_copy(void *dst, const void *src, std::size_t size_bytes) const;
-  // The same, of as many bytes as the lower half of *word says then, at most that many.
-  [[nodiscard]] Status enqueue_take(void *dst, const void *src, std::size_t most_bytes,
-                                    const std::uint64_t *word) const;
-
-  // Whether the messages below can be enqueued (sluice/stream_message.h); asked again it may have come true. Setup cost
-  // the first time. One thread at a time.
-  [[nodiscard]] bool has_messages() const noexcept {
-    return messages_ != nullptr && messages_->can_carry(stream_) != 0;
+  // Messages of channels; has_channels(). Each call is for a whole batch, by as few commands as the backend can do with
+  // (sluice/stream_message.h). *enqueued says how far it came, also after an error: so many of the messages, the first
+  // ones, and by how many commands. One thread at a time; return before they have run.
+  // Whose words may be set in any order.
+  [[nodiscard]] Status enqueue_sends(std::span<const sluice_stream_send_t> sends,
+                                     sluice_stream_enqueued_t *enqueued) const;
+  [[nodiscard]] Status enqueue_receives(std::span<const sluice_stream_receive_t> receives,
+                                        sluice_stream_enqueued_t *enqueued) const;
+  // enqueue_trigger() as one of these sends: it says that the stream has come there, and nothing of the others.
+  [[nodiscard]] sluice_stream_send_t trigger(std::uint64_t number) const noexcept {
+    return {nullptr, nullptr, 0, words_.trigger, number};
   }
-  // The commands above for a whole message in one or two, where has_messages() is true: copy and set; wait, take and
-  // set.
-  struct WaitFor {
-    const std::uint64_t *word;
-    std::uint64_t least;
-  };
-  struct Mark {
-    std::uint64_t *word;
-    std::uint64_t value;
-  };
-  [[nodiscard]] Status enqueue_send(void *dst, const void *src, std::size_t size_bytes, const Mark &filled) const;
-  [[nodiscard]] Status enqueue_receive(void *dst, const void *src, std::size_t most_bytes, const WaitFor &filled,
-                                       const Mark &taken) const;
 
   // The newest trigger that the stream has come to; what precedes it in the stream is done and visible. Any thread.
   // Hot.
@@ -87,6 +70,14 @@ class Stream {
   Stream(const void *native, sluice_stream_t *stream, const StreamWords &words,
          const sluice_stream_message_t *messages) noexcept
       : native_(native), stream_(stream), words_(words), messages_(messages) {}
+
+  // A message by commands of the contract, on words of SharedWords, which stay until they have run.
+  [[nodiscard]] Status enqueue_alone(const sluice_stream_send_t &send) const;
+  [[nodiscard]] Status enqueue_alone(const sluice_stream_receive_t &receive) const;
+  // As the table of messages has it, or one by one.
+  template <typename Message, typename Together>
+  [[nodiscard]] Status enqueue_all(std::span<const Message> messages, Together together,
+                                   sluice_stream_enqueued_t *enqueued) const;
 
   const void *native_;
   sluice_stream_t *stream_;  // null once closed

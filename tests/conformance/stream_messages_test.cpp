@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <span>
 #include <string>
 #include <vector>
@@ -29,6 +30,22 @@ constexpr size_t kMost = 200003;
 constexpr size_t kFilled = 0;
 constexpr size_t kTaken = 8;
 constexpr size_t kGate = 16;
+
+// One message by itself.
+sluice_result_t send(sluice_stream_t *stream, const sluice_stream_send_t &one) {
+  sluice_stream_enqueued_t enqueued = {7, 7};
+  const sluice_result_t result = stream_message()->send(stream, &one, 1, &enqueued);
+  EXPECT_EQ(enqueued.n_messages, result == SLUICE_SUCCESS ? 1U : 0U);
+  EXPECT_EQ(enqueued.n_commands != 0, result == SLUICE_SUCCESS);
+  return result;
+}
+sluice_result_t receive(sluice_stream_t *stream, const sluice_stream_receive_t &one) {
+  sluice_stream_enqueued_t enqueued = {7, 7};
+  const sluice_result_t result = stream_message()->receive(stream, &one, 1, &enqueued);
+  EXPECT_EQ(enqueued.n_messages, result == SLUICE_SUCCESS ? 1U : 0U);
+  EXPECT_EQ(enqueued.n_commands != 0, result == SLUICE_SUCCESS);
+  return result;
+}
 
 // A slot, a buffer on each side, and words; all of device 0.
 class StreamMessages : public testing::Test {
@@ -85,11 +102,10 @@ TEST_F(StreamMessages, EachComesWhole_HoweverLong) {
       ASSERT_EQ(sent_.write(conformance::pattern(kMost, number), shift), "");
       poison(received_);
       poison(slot_);
-      ASSERT_OK(stream_message()->receive(receiver.get(), at(received_, 5 - shift), slot_.data(), kMost, word(kFilled),
-                                          number << 32U, word(kTaken), number));
+      ASSERT_OK(receive(receiver.get(), {at(received_, 5 - shift), slot_.data(), kMost, word(kFilled), number << 32U,
+                                         word(kTaken), number}));
       ASSERT_EQ(words_.get(kTaken), number - 1);
-      ASSERT_OK(stream_message()->send(sender.get(), slot_.data(), at(sent_, shift), size, word(kFilled),
-                                       number << 32U | size));
+      ASSERT_OK(send(sender.get(), {slot_.data(), at(sent_, shift), size, word(kFilled), number << 32U | size}));
       sender.synchronize();
       EXPECT_EQ(words_.get(kFilled), number << 32U | size);
       receiver.synchronize();
@@ -110,8 +126,8 @@ TEST_F(StreamMessages, NoMoreIsTaken_ThanWasAskedFor) {
     for (const size_t length : {size_t{0}, kMost}) {
       ++number;
       poison(received_);
-      ASSERT_OK(stream_message()->receive(receiver.get(), received_.data(), slot_.data(), most, word(kFilled),
-                                          number << 32U, word(kTaken), number));
+      ASSERT_OK(receive(receiver.get(),
+                        {received_.data(), slot_.data(), most, word(kFilled), number << 32U, word(kTaken), number}));
       words_.set(kFilled, number << 32U | length);
       receiver.synchronize();
       EXPECT_EQ(words_.get(kTaken), number);
@@ -136,10 +152,9 @@ TEST_F(StreamMessages, KeepTheirPlaceAmongTheProgramsCommands) {
     sender.copy(sent_.data(), from[k - 1].data(), kBytes);
     // One slot: the sender waits until the message before is out of it.
     sender.wait(word(kTaken), k - 1);
+    ASSERT_OK(send(sender.get(), {slot_.data(), sent_.data(), kBytes, word(kFilled), k << 32U | kBytes}));
     ASSERT_OK(
-        stream_message()->send(sender.get(), slot_.data(), sent_.data(), kBytes, word(kFilled), k << 32U | kBytes));
-    ASSERT_OK(stream_message()->receive(receiver.get(), received_.data(), slot_.data(), kMost, word(kFilled), k << 32U,
-                                        word(kTaken), k));
+        receive(receiver.get(), {received_.data(), slot_.data(), kMost, word(kFilled), k << 32U, word(kTaken), k}));
     receiver.copy(to[k - 1].data(), received_.data(), kBytes);
   }
   words_.set(kGate, 1);
@@ -152,12 +167,93 @@ TEST_F(StreamMessages, KeepTheirPlaceAmongTheProgramsCommands) {
   }
 }
 
+// A batch for many channels, of three messages each, with words between that have no bytes: all in one call,
+// each whole, and the channels' words count up. The receiver's stream is told first, and the sender's is held, so that
+// all wait.
+TEST_F(StreamMessages, ManyInOneCall_AllCome) {
+  constexpr size_t kChannels = 20;
+  constexpr size_t kMessages = 60;
+  constexpr std::array<size_t, 7> kSizes = {8, 0, 1, 777, 4096, 65537, 65536};
+  constexpr size_t kSlot = 65537;
+  constexpr size_t kWordsOfAChannel = kMessages / kChannels + 1;  // filled, of each message, and taken
+  constexpr size_t kFirstWord = 32;
+  const auto size_of = [&](size_t k) { return kSizes[k % kSizes.size()]; };
+  // Some go by many blocks.
+  const auto most_of = [&](size_t k) { return k % 29 == 0 ? kSlot : kSlot - 1; };
+  const auto channel_of = [](size_t k) { return k % kChannels; };
+  const auto number_of = [](size_t k) { return uint64_t{k / kChannels + 1}; };
+  const auto filled = [&](size_t k) { return word(kFirstWord + channel_of(k) * kWordsOfAChannel + k / kChannels); };
+  const auto taken = [&](size_t k) {
+    return word(kFirstWord + channel_of(k) * kWordsOfAChannel + kWordsOfAChannel - 1);
+  };
+  ASSERT_LE((kFirstWord + kChannels * kWordsOfAChannel) * sizeof(uint64_t), SharedPage::kBytes);
+  std::array<Memory, 3> memories;
+  for (Memory &memory : memories) {
+    ASSERT_EQ(Memory::make(SLUICE_MEMORY_DEVICE, 0, kMessages * kSlot, &memory), "");
+    poison(memory);
+  }
+  const auto &[from, slots, to] = memories;
+  std::vector<sluice_stream_send_t> sends;
+  std::vector<sluice_stream_receive_t> receives;
+  for (size_t k = 0; k < kMessages; ++k) {
+    const size_t begin = k * kSlot;
+    const uint64_t mark = number_of(k) << 32U;
+    ASSERT_EQ(from.write(conformance::pattern(kSlot, k), begin), "");
+    sends.push_back({at(slots, begin), at(from, begin), size_of(k), filled(k), mark | size_of(k)});
+    receives.push_back({at(to, begin), at(slots, begin), most_of(k), filled(k), mark, taken(k), number_of(k)});
+  }
+  sends.push_back({nullptr, nullptr, 0, word(kFilled), 5});
+  const Stream sender;
+  const Stream receiver;
+  sender.wait(word(kGate), 1);
+  sluice_stream_enqueued_t enqueued = {};
+  ASSERT_OK(stream_message()->receive(receiver.get(), receives.data(), kMessages, &enqueued));
+  EXPECT_EQ(enqueued.n_messages, kMessages);
+  ASSERT_OK(stream_message()->send(sender.get(), sends.data(), static_cast<uint32_t>(sends.size()), &enqueued));
+  EXPECT_EQ(enqueued.n_messages, sends.size());
+  for (size_t k = 0; k < kMessages; ++k) ASSERT_EQ(*taken(k), 0U) << "message " << k;
+  words_.set(kGate, 1);
+  sender.synchronize();
+  receiver.synchronize();
+  EXPECT_EQ(words_.get(kFilled), 5U);
+  std::vector<std::byte> bytes;
+  ASSERT_EQ(to.read(&bytes), "");
+  for (size_t k = 0; k < kMessages; ++k) {
+    EXPECT_EQ(*filled(k), number_of(k) << 32U | size_of(k)) << "message " << k;
+    EXPECT_EQ(*taken(k), kMessages / kChannels) << "message " << k;
+    const size_t size = std::min(size_of(k), most_of(k));
+    const auto one = std::span(bytes).subspan(k * kSlot, kSlot);
+    ASSERT_EQ(conformance::pattern_mismatch(one.first(size), k), "") << "message " << k;
+    ASSERT_TRUE(std::ranges::all_of(one.subspan(size), [](std::byte byte) { return byte == kPoison; })) << k;
+  }
+}
+
+// In whatever order they come: here the last one first.
+TEST_F(StreamMessages, ManyInOneCall_ComeInAnyOrder) {
+  constexpr size_t kMessages = 20;
+  constexpr size_t kBytes = 100;
+  constexpr size_t kFirstWord = 32;
+  std::vector<sluice_stream_receive_t> receives;
+  poison(received_);
+  ASSERT_EQ(slot_.write(conformance::pattern(kMessages * kBytes, 9)), "");
+  for (size_t k = 0; k < kMessages; ++k) {
+    receives.push_back({at(received_, k * kBytes), at(slot_, k * kBytes), kBytes, word(kFirstWord + k),
+                        uint64_t{1} << 32U, word(kFirstWord + kMessages + k), 1});
+  }
+  const Stream receiver;
+  sluice_stream_enqueued_t enqueued = {};
+  ASSERT_OK(stream_message()->receive(receiver.get(), receives.data(), kMessages, &enqueued));
+  for (size_t k = kMessages; k-- > 0;) words_.set(kFirstWord + k, uint64_t{1} << 32U | kBytes);
+  receiver.synchronize();
+  for (size_t k = 0; k < kMessages; ++k) EXPECT_EQ(words_.get(kFirstWord + kMessages + k), 1U) << "message " << k;
+  ASSERT_EQ(find_error(received_, 0, kMessages * kBytes, 9), "");
+}
+
 TEST_F(StreamMessages, NullStreams_AreRefused) {
   EXPECT_EQ(stream_message()->can_carry(nullptr), 0);
-  EXPECT_EQ(stream_message()->send(nullptr, slot_.data(), sent_.data(), 8, word(kFilled), 1),
-            SLUICE_ERROR_INVALID_ARGUMENT);
+  EXPECT_EQ(send(nullptr, {slot_.data(), sent_.data(), 8, word(kFilled), 1}), SLUICE_ERROR_INVALID_ARGUMENT);
   EXPECT_STRNE(table().last_error(), "");
-  EXPECT_EQ(stream_message()->receive(nullptr, received_.data(), slot_.data(), 8, word(kFilled), 1, word(kTaken), 1),
+  EXPECT_EQ(receive(nullptr, {received_.data(), slot_.data(), 8, word(kFilled), 1, word(kTaken), 1}),
             SLUICE_ERROR_INVALID_ARGUMENT);
   EXPECT_EQ(words_.get(kFilled), 0U);
 }

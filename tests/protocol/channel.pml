@@ -8,13 +8,14 @@
  *
  *   sender's stream, message k:    copy into slot k; filled[k] = k                        (by stream)
  *                                  triggered = k                                          (by thread)
+ *                                  those of one batch side by side, BATCH of them: one launch has a block for each
  *   receiver's stream, message k:  wait filled[k] >= k; copy as much as it says; taken = k
  *   receiver's thread, message k:  received: filled[k] = k with length 0; a message that it takes itself: taken = k; seen = k
  *
  * Checks that each message comes whole, once and in order, that no slot and no word is overwritten before it has served, and that
  * all end, whatever the sender chooses, whatever the program has its stream wait for, and with any number of slots and words.
  *
- * -DSLOTS=n, -DWORDS=n (at least SLOTS), -DMUTUAL (the receiver's stream comes to its first wait when the sender's is past all of
+ * -DSLOTS=n, -DWORDS=n (at least SLOTS), -DBATCH=n, -DMUTUAL (the receiver's stream comes to its first wait when the sender's is past all of
  * its sends: two that send to each other before either waits). Mutations: BUG_NO_CREDIT (slots), BUG_NO_WORD_CREDIT,
  * BUG_THREAD_NO_WORD_CREDIT, BUG_ONE_WORD (one word counts what is filled, for all slots), BUG_FILLED_BEFORE_COPY,
  * BUG_TAKEN_BEFORE_COPY, BUG_BOTH_TAKE (the stream takes behind a message that the thread takes, which is not done),
@@ -26,6 +27,9 @@
 #endif
 #ifndef WORDS
 #define WORDS 2
+#endif
+#ifndef BATCH
+#define BATCH 2
 #endif
 #ifndef MESSAGES
 #define MESSAGES 4
@@ -112,26 +116,47 @@ proctype SenderHost() {
   }
 }
 
-proctype SenderStream() {
-  byte k;
-  for (k : 1 .. MESSAGES) {
-    n_enqueued >= k;
-    if
-    :: by_thread[k] -> triggered = k
-    :: else ->
+byte n_under_way; /* messages of the batch that the sender's stream is at */
+
+proctype SenderBlock(byte k) {
+  if
+  :: by_thread[k] ->
+     atomic {
+       if
+       :: triggered < k -> triggered = k
+       :: else
+       fi
+     }
+  :: else ->
 #ifdef BUG_STREAM_CREDIT
-       HAS_SLOT(k);
+     HAS_SLOT(k);
 #endif
 #ifdef BUG_FILLED_BEFORE_COPY
-       fill(k, true);
-       put(k)
+     fill(k, true);
+     put(k)
 #else
-       put(k);
-       fill(k, true)
+     put(k);
+     fill(k, true)
 #endif
-    fi;
-    n_passed = k
-  }
+  fi;
+  n_under_way--
+}
+
+proctype SenderStream() {
+  byte k = 1;
+  do
+  :: k > MESSAGES -> break
+  :: else ->
+     n_enqueued >= k + BATCH - 1 || n_enqueued == MESSAGES;
+     atomic {
+       do
+       :: n_under_way < BATCH && k <= MESSAGES -> n_under_way++; run SenderBlock(k); k++
+       :: else -> break
+       od
+     }
+     n_under_way == 0;
+     n_passed = k - 1
+  od
 }
 
 proctype SenderThread() {

@@ -99,6 +99,8 @@ struct State {
   std::atomic<int> n_graphs{0};       // launched; their kernels count too
   std::atomic<int> n_executables{0};  // of graphs, that were made and not destroyed
   bool refuses_graphs = false;        // to make them executable
+  std::atomic<int> n_queries{0};      // by cuPointerGetAttributes
+  std::atomic<int> n_launches{-1};    // that are taken before one is refused; -1: any number
   std::atomic<int> n_waits{0};        // on words, that were enqueued and have not been passed
   std::atomic<int> n_held_up{0};      // threads of the host that stand in hold_up(), or wait for room in a stream
   std::condition_variable changed;
@@ -140,8 +142,9 @@ std::pair<CUdeviceptr, size_t> reservation_of(CUdeviceptr address);
 // For a handle to another process's file: opens it, -1 when it is gone or another.
 int open_foreign(int pid, int file, unsigned long long inode);
 unsigned long long inode_of(int file);
-// What a launch of `n_items` items of `function` does, with its arguments as they are now.
-std::function<void()> launch_of(CUfunction function, void **arguments, uint64_t n_items, CUdevice device);
+// What a launch of `function` does, with its arguments as they are now.
+std::function<void()> launch_of(CUfunction function, void **arguments, uint64_t n_blocks, uint64_t n_threads,
+                                CUdevice device);
 
 }  // namespace loopback
 

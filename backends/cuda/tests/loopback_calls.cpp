@@ -204,6 +204,7 @@ CUresult cuPointerGetAttribute(void *data, CUpointer_attribute attribute, CUdevi
 }
 
 CUresult cuPointerGetAttributes(unsigned count, CUpointer_attribute *attributes, void **data, CUdeviceptr address) {
+  ++state().n_queries;
   const std::scoped_lock lock(state().mutex);
   if (!state().is_initialised) return CUDA_ERROR_NOT_INITIALIZED;
   CUdeviceptr begin = 0;

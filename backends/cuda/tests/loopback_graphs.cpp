@@ -29,8 +29,8 @@ std::function<void()> launch_of(const CUDA_KERNEL_NODE_PARAMS &parameters) {
                         parameters.gridDimY == 1 && parameters.gridDimZ == 1 && parameters.blockDimX > 0 &&
                         parameters.blockDimX <= 1024 && parameters.blockDimY == 1 && parameters.blockDimZ == 1;
   if (!has_work || current() == nullptr) return {};
-  return loopback::launch_of(parameters.func, parameters.kernelParams,
-                             uint64_t{parameters.gridDimX} * parameters.blockDimX, current()->device);
+  return loopback::launch_of(parameters.func, parameters.kernelParams, parameters.gridDimX, parameters.blockDimX,
+                             current()->device);
 }
 
 }  // namespace

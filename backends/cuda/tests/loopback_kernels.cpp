@@ -28,7 +28,19 @@ namespace kernels = sluice::kernels;
 using loopback::current;
 using loopback::state;
 
-enum class Body { kReduction, kCopies, kPack, kRearrange, kMessage, kTrigger, kAwait, kCheck, kWork, kOfProgram };
+enum class Body {
+  kReduction,
+  kCopies,
+  kPack,
+  kRearrange,
+  kMessage,
+  kMessages,
+  kTrigger,
+  kAwait,
+  kCheck,
+  kWork,
+  kOfProgram
+};
 struct CUfunc_st {
   std::string name;
   Body body = Body::kReduction;
@@ -52,6 +64,7 @@ bool find_function(std::string_view name, CUfunc_st *function) {
   if (name == "sluice_pack") function->body = Body::kPack;
   if (name == "sluice_rearrange") function->body = Body::kRearrange;
   if (name == "sluice_message") function->body = Body::kMessage;
+  if (name == "sluice_messages") function->body = Body::kMessages;
   if (name == "sluice_trigger") function->body = Body::kTrigger;
   if (name == "sluice_await") function->body = Body::kAwait;
   if (name == kCopies) function->body = Body::kCopies;
@@ -213,9 +226,39 @@ std::function<void()> launch_of_message(const kernels::MessageTask &task, uint64
   };
 }
 
+// The blocks of a list, of which those that need not wait go on; the last one first.
+std::function<void()> launch_of_messages(const kernels::MessageList &list, uint64_t n_blocks, CUdevice device) {
+  const bool waits = std::any_of(list.tasks, list.tasks + list.n_tasks,
+                                 [](const auto &task) { return task.word != nullptr && task.least != 0; });
+  if (waits) ++state().n_waits;
+  return [=] {
+    std::vector<uint64_t> next(n_blocks);
+    for (uint64_t block = 0; block < n_blocks; ++block) next[block] = block;
+    const bool is_good = may_run([&] {
+      return std::all_of(list.tasks, list.tasks + list.n_tasks,
+                         [&](const auto &task) { return is_inside(task, device); });
+    });
+    uint64_t n_left = is_good ? list.n_tasks : 0;
+    while (n_left != 0 && !is_over()) {
+      for (uint64_t block = n_blocks; block-- > 0;) {
+        if (next[block] >= list.n_tasks || !kernels::message_has_come(list.tasks[next[block]])) continue;
+        const kernels::MessageTask &task = list.tasks[next[block]];
+        kernels::message_share(task, kernels::message_begin(task), 0, 1);
+        kernels::message_end(task);
+        next[block] += n_blocks;
+        --n_left;
+      }
+      if (n_left != 0) std::this_thread::yield();
+    }
+    if (waits) --state().n_waits;
+  };
+}
+
 }  // namespace
 
-std::function<void()> loopback::launch_of(CUfunction function, void **arguments, uint64_t n_items, CUdevice device) {
+std::function<void()> loopback::launch_of(CUfunction function, void **arguments, uint64_t n_blocks, uint64_t n_threads,
+                                          CUdevice device) {
+  const uint64_t n_items = n_blocks * n_threads;
   const void *argument = arguments[0];
   switch (function->body) {
     case Body::kOfProgram:
@@ -237,6 +280,8 @@ std::function<void()> loopback::launch_of(CUfunction function, void **arguments,
       };
     case Body::kMessage:
       return launch_of_message(*static_cast<const kernels::MessageTask *>(argument), n_items, device);
+    case Body::kMessages:
+      return launch_of_messages(*static_cast<const kernels::MessageList *>(argument), n_blocks, device);
     case Body::kTrigger:
       return [task = *static_cast<const kernels::SignalTask *>(argument), n_items] {
         for (uint64_t item = n_items; item-- > 0;) kernels::trigger_share(task, item, n_items);
@@ -316,8 +361,10 @@ CUresult cuLaunchKernel(CUfunction function, unsigned blocks_x, unsigned blocks_
   const bool has_work = blocks_x > 0 && blocks_y == 1 && blocks_z == 1 && threads_x > 0 && threads_y == 1 &&
                         threads_z == 1 && threads_x <= 1024;
   if (!has_work) return CUDA_ERROR_INVALID_VALUE;
+  if (state().n_launches == 0) return CUDA_ERROR_OUT_OF_MEMORY;
+  if (state().n_launches > 0) --state().n_launches;
   ++state().n_kernels;
-  auto launch = loopback::launch_of(function, arguments, uint64_t{blocks_x} * threads_x, context->device);
+  auto launch = loopback::launch_of(function, arguments, blocks_x, threads_x, context->device);
   if (is_default) {
     launch();
   } else {

@@ -9,6 +9,7 @@
 #include "base/status.hpp"
 #include "base/types.hpp"
 #include "device/stream.hpp"
+#include "sluice/stream_message.h"
 #include "wire/mpi.hpp"
 
 namespace sluice::ops::queue {
@@ -33,18 +34,27 @@ class Carrier {
   Carrier(Carrier &&) = delete;
   Carrier &operator=(Carrier &&) = delete;
 
-  // Before the stream is told to start the message, by the thread that tells it; a second time when the stream refused.
-  // Never blocks for a message. Errors: the message cannot be started.
+  // These are called by the thread that tells the stream; the three that plan with the lock of Carriers::hold().
+  // Plans: before the stream is told to start the message; a second time when the stream refused. Never blocks for a
+  // message. Errors: the message cannot be started.
   [[nodiscard]] virtual Status prepare() { return {}; }
-  // Commands of the message's own go into the stream, before its trigger; by the thread that tells it, before begin().
-  // A second time when the stream refused the trigger. Returns how many went into the stream. Failures are the
-  // carrier's to make good.
-  [[nodiscard]] virtual unsigned enqueue_start(const device::Stream & /*stream*/) { return 0; }
-  // The stream is to wait for the message, which was started. *n_commands grows by those that went into the stream.
-  // True: it waits by these alone; false: for whoever calls poll(), too. Again after an error of the caller's own.
-  [[nodiscard]] virtual bool enqueue_wait(const device::Stream & /*stream*/, unsigned * /*n_commands*/) {
+  // Plans what the stream is to do for the message when it comes to the start: true, and *send, of which
+  // start_enqueued() is told; false: nothing, or it is in the stream already, which refused the trigger then.
+  [[nodiscard]] virtual bool plan_start(const device::Stream & /*stream*/, sluice_stream_send_t * /*send*/) {
     return false;
   }
+  virtual void start_enqueued(bool /*is_in_stream*/) {}
+  // Plans how the stream is to wait for the message, which was started: kCommand says *receive, of which
+  // wait_enqueued() is told. Again after an error of the caller's own.
+  enum class Wait : std::uint8_t {
+    kForPoll,  // for whoever calls poll()
+    kCommand,
+    kNotAtAll,  // the stream will have done all by then
+  };
+  [[nodiscard]] virtual Wait plan_wait(const device::Stream & /*stream*/, sluice_stream_receive_t * /*receive*/) {
+    return Wait::kForPoll;
+  }
+  virtual void wait_enqueued(bool /*is_in_stream*/) {}
   // The stream has done all for the message, and poll() is about to say so. Any thread.
   [[nodiscard]] virtual bool is_done_by_stream() const noexcept { return false; }
   // The program asks whether it is complete. Any thread. Hot.

@@ -63,7 +63,6 @@ Status SenderEnd::take_offer(const SlotOffer &told, const wire::SegmentName &wor
 void SenderEnd::map_for(const device::Stream &stream) {
   if (!words.is_open() || !stream.has_channels()) return;
   const device::Backend *backend = &stream.backend();
-  if (slots_ != nullptr && backend_ == backend && device_ == stream.device()) return;
   // Slots that were mapped for another stream's device stay so.
   if (slots_ != nullptr) return;
   Status status;
@@ -81,30 +80,27 @@ void SenderEnd::map_for(const device::Stream &stream) {
   device_ = stream.device();
 }
 
-plan::StreamChoice SenderEnd::choose(const device::Stream &stream, const plan::StreamMessage &message) const {
+plan::StreamChoice SenderEnd::choose(const device::Stream &stream, const plan::StreamMessage &message) {
   plan::StreamChannel channel;
-  channel.is_mapped = slots_ != nullptr && backend_ == &stream.backend() && device_ == stream.device();
+  channel.is_mapped = is_mapped_for(stream);
   if (channel.is_mapped) {
     channel.first = offer_.first;
     channel.slot_bytes = offer_.slot_bytes;
     channel.n_slots = offer_.n_slots;
     channel.n_words = ChannelWords::kRing;
-    channel.taken = words.get(ChannelWords::kTaken);
-    channel.seen = words.get(ChannelWords::kSeen);
+    channel.taken = known_taken_;
+    channel.seen = known_seen_;
   }
+  const plan::StreamChoice choice = plan::choose_stream(message, channel);
+  if (choice.is_by_stream || !channel.is_mapped) return choice;
+  channel.taken = known_taken_ = words.get(ChannelWords::kTaken);
+  channel.seen = known_seen_ = words.get(ChannelWords::kSeen);
   return plan::choose_stream(message, channel);
 }
 
-Status SenderEnd::enqueue(const device::Stream &stream, std::uint64_t number, const void *data,
-                          std::uint64_t size_bytes) {
+sluice_stream_send_t SenderEnd::command(std::uint64_t number, const void *data, std::uint64_t size_bytes) const {
   std::byte *slot = slots_->base() + offer_.offset_bytes + number % offer_.n_slots * offer_.slot_bytes;
-  std::uint64_t *filled = words.at(ChannelWords::filled(number));
-  const std::uint64_t mark = ChannelWords::mark(number, size_bytes);
-  if (stream.has_messages()) return stream.enqueue_send(slot, data, size_bytes, {filled, mark});
-  Status status;
-  if (size_bytes != 0) status = stream.enqueue_copy(slot, data, size_bytes);
-  if (!status.is_ok()) return status;
-  return stream.enqueue_set(filled, mark);
+  return {slot, data, size_bytes, words.at(ChannelWords::filled(number)), ChannelWords::mark(number, size_bytes)};
 }
 
 void ReceiverEnd::remove_name() noexcept {
@@ -154,18 +150,14 @@ Status ReceiverEnd::try_make_slots(const device::Stream &stream, std::uint64_t s
   return {};
 }
 
-Status ReceiverEnd::enqueue(const device::Stream &stream, std::uint64_t number, void *data, std::uint64_t size_bytes) {
-  const std::uint64_t *filled = words.at(ChannelWords::filled(number));
-  const std::uint64_t most_bytes = std::min(size_bytes, offer.slot_bytes);
-  if (stream.has_messages()) {
-    return stream.enqueue_receive(data, slot(number), most_bytes, {filled, ChannelWords::mark(number)},
-                                  {words.at(ChannelWords::kTaken), number});
-  }
-  if (Status status = stream.enqueue_wait_for(filled, ChannelWords::mark(number)); !status.is_ok()) return status;
-  if (size_bytes != 0) {
-    if (Status status = stream.enqueue_take(data, slot(number), most_bytes, filled); !status.is_ok()) return status;
-  }
-  return stream.enqueue_set(words.at(ChannelWords::kTaken), number);
+sluice_stream_receive_t ReceiverEnd::command(std::uint64_t number, void *data, std::uint64_t size_bytes) const {
+  return {data,
+          slot(number),
+          std::min(size_bytes, offer.slot_bytes),
+          words.at(ChannelWords::filled(number)),
+          ChannelWords::mark(number),
+          words.at(ChannelWords::kTaken),
+          number};
 }
 
 }  // namespace sluice::ops::queue

@@ -88,11 +88,13 @@ class SenderEnd : public ChannelEnd {
   [[nodiscard]] Status take_offer(const SlotOffer &told, const wire::SegmentName &words_name);
   // Maps the slots for `stream`'s device, if they are not and can be; quietly.
   void map_for(const device::Stream &stream);
+  [[nodiscard]] bool is_mapped_for(const device::Stream &stream) const noexcept {
+    return slots_ != nullptr && backend_ == &stream.backend() && device_ == stream.device();
+  }
   // Whether the stream is to carry it, as plan::choose_stream() has it.
-  [[nodiscard]] plan::StreamChoice choose(const device::Stream &stream, const plan::StreamMessage &message) const;
-  // Enqueues it. Errors: the runtime refuses; whatever was enqueued, nobody looks at.
-  [[nodiscard]] Status enqueue(const device::Stream &stream, std::uint64_t number, const void *data,
-                               std::uint64_t size_bytes);
+  [[nodiscard]] plan::StreamChoice choose(const device::Stream &stream, const plan::StreamMessage &message);
+  // What the stream is to do for it then.
+  [[nodiscard]] sluice_stream_send_t command(std::uint64_t number, const void *data, std::uint64_t size_bytes) const;
   // Unmaps the slots; nothing is under way.
   void let_go() noexcept { slots_.reset(); }
   // The stream has written it to its slot. Atomic.
@@ -103,6 +105,10 @@ class SenderEnd : public ChannelEnd {
  private:
   SlotOffer offer_;
   device::ImportedPtr slots_;
+  // What the words said last. They only grow, and others write them: a look costs a cache miss, so there is one only
+  // where this is not enough.
+  std::uint64_t known_taken_ = 0;
+  std::uint64_t known_seen_ = 0;
   const device::Backend *backend_ = nullptr;  // that they are mapped for
   std::int32_t device_ = 0;
 };
@@ -125,10 +131,8 @@ class ReceiverEnd : public ChannelEnd {
   [[nodiscard]] bool has_slots() const noexcept { return offer.first != 0; }
   // Whether the stream looks for message `number` in a slot, or may.
   [[nodiscard]] bool is_looked_for(std::uint64_t number) const noexcept { return has_slots() && number >= offer.first; }
-  // Enqueues what takes message `number` out of its slot. Errors: the runtime refuses; then somebody else is to take
-  // it.
-  [[nodiscard]] Status enqueue(const device::Stream &stream, std::uint64_t number, void *data,
-                               std::uint64_t size_bytes);
+  // What takes message `number` out of its slot.
+  [[nodiscard]] sluice_stream_receive_t command(std::uint64_t number, void *data, std::uint64_t size_bytes) const;
   [[nodiscard]] const std::byte *slot(std::uint64_t number) const noexcept {
     return slots_.data() + static_cast<std::size_t>(number % offer.n_slots * offer.slot_bytes);
   }

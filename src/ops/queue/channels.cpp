@@ -211,7 +211,10 @@ Status Channels::post() {
 
 void Channels::turn() noexcept {
   const std::unique_lock lock(mutex_, std::try_to_lock);
-  if (!lock.owns_lock() || !is_open()) return;
+  if (lock.owns_lock() && is_open()) take_in_held();
+}
+
+void Channels::take_in_held() noexcept {
   try {
     if (!turn_locked()) log::warn_once("queue_note", "ops", "the host MPI could not receive a note of queues");
   } catch (const std::exception &) {

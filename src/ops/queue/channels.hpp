@@ -61,6 +61,8 @@ class Channels {
 
   // Takes in what came. Any thread, often; within a turn too. Returns at once where another thread is at it.
   void turn() noexcept;
+  // The same, with the mutex.
+  void take_in_held() noexcept;
   // The communicators of that number are gone: their channels go when nothing is under way on them. Any thread.
   void forget(std::uint32_t comm) noexcept;
 

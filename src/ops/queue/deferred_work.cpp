@@ -201,7 +201,7 @@ class DeferredWork final : public Carriers {
  public:
   [[nodiscard]] Status open() { return line_->trigger.open(); }
   [[nodiscard]] Route route() const noexcept override { return Route::kDwq; }
-  [[nodiscard]] Status carry(const Arguments &given, CarrierPtr *carrier) override;
+  [[nodiscard]] Status carry(const Arguments &given, const device::Place &place, CarrierPtr *carrier) override;
   void turn() noexcept override { wire::Fabric::process().turn(); }
 
  private:
@@ -218,7 +218,8 @@ bool is_reached(const Arguments &given, int *world_rank) {
          is_within_channel(given.comm);
 }
 
-Status DeferredWork::carry(const Arguments &given, CarrierPtr *carrier) {
+// Where the buffer lies is asked when the message is started: its memory is handed to the network then.
+Status DeferredWork::carry(const Arguments &given, const device::Place & /*place*/, CarrierPtr *carrier) {
   Destination destination;
   if (!is_reached(given, &destination.world_rank)) return {};
   const unsigned n_bits = std::min(wire::Fabric::process().tag_bits() - kTagBits, kLargestCommBits);

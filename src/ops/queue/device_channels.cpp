@@ -34,8 +34,8 @@ namespace {
 class ChannelCarrier : public Carrier {
  public:
   ChannelCarrier(const Arguments &given, const device::Stream &stream) noexcept : given_(given), stream_(stream) {}
-  [[nodiscard]] Status hold() {
-    if (Status status = flat_.look(given_); !status.is_ok()) return status;
+  [[nodiscard]] Status hold(const device::Place &place) {
+    if (Status status = flat_.look(given_, &place); !status.is_ok()) return status;
     return type_.hold(&given_.type);
   }
   [[nodiscard]] std::string describe() const override {
@@ -71,7 +71,12 @@ class ChannelSend final : public ChannelCarrier {
       : ChannelCarrier(given, stream), key_(key) {}
 
   [[nodiscard]] Status prepare() override;
-  [[nodiscard]] unsigned enqueue_start(const device::Stream &stream) override;
+  [[nodiscard]] bool plan_start(const device::Stream &stream, sluice_stream_send_t *send) override;
+  void start_enqueued(bool is_in_stream) override { is_by_stream_ = is_in_stream; }
+  // What comes behind the wait comes behind the stream's own copy.
+  [[nodiscard]] Wait plan_wait(const device::Stream & /*stream*/, sluice_stream_receive_t * /*receive*/) override {
+    return is_by_stream_ ? Wait::kNotAtAll : Wait::kForPoll;
+  }
   [[nodiscard]] int begin() override;
   [[nodiscard]] bool poll(int *code, MPI_Status *status) override;
   [[nodiscard]] bool is_done_by_stream() const noexcept override { return is_by_stream_ && end_->is_gone(number_); }
@@ -85,26 +90,20 @@ class ChannelSend final : public ChannelCarrier {
 Status ChannelSend::prepare() {
   if (number_ != 0) return {};
   Channels &channels = Channels::process();
-  channels.turn();  // an offer may have come
-  const auto lock = channels.hold();
   if (Status status = channels.find_sender(key_, &end_); !status.is_ok()) return status;
-  end_->map_for(stream_);
+  if (!end_->is_mapped_for(stream_)) {
+    channels.take_in_held();  // an offer may have come
+    end_->map_for(stream_);
+  }
   return end_->number_next(stream_.native(), &number_);
 }
 
-unsigned ChannelSend::enqueue_start(const device::Stream &stream) {
-  if (is_by_stream_) return 0;  // before the stream refused the batch's trigger
-  {
-    const auto lock = Channels::process().hold();
-    if (!end_->choose(stream, {number_, flat_.size_bytes(), is_run_of_stream()}).is_by_stream) return 0;
+bool ChannelSend::plan_start(const device::Stream &stream, sluice_stream_send_t *send) {
+  if (is_by_stream_ || !end_->choose(stream, {number_, flat_.size_bytes(), is_run_of_stream()}).is_by_stream) {
+    return false;
   }
-  // Not with the lock: a runtime may hold up its caller until the stream has room.
-  const Status status = end_->enqueue(stream, number_, flat_.origin(), flat_.size_bytes());
-  is_by_stream_ = status.is_ok();
-  if (!is_by_stream_) {
-    log::warn_once("queue_channel", "ops", status.message() + "; such messages go by the progress thread");
-  }
-  return 2;
+  *send = end_->command(number_, flat_.origin(), flat_.size_bytes());
+  return true;
 }
 
 int ChannelSend::begin() {
@@ -149,7 +148,8 @@ class ChannelReceive final : public ChannelCarrier {
       : ChannelCarrier(given, stream), key_(key) {}
 
   [[nodiscard]] Status prepare() override;
-  [[nodiscard]] bool enqueue_wait(const device::Stream &stream, unsigned *n_commands) override;
+  [[nodiscard]] Wait plan_wait(const device::Stream &stream, sluice_stream_receive_t *receive) override;
+  void wait_enqueued(bool is_in_stream) override;
   [[nodiscard]] int begin() override { return MPI_SUCCESS; }
   [[nodiscard]] bool poll(int *code, MPI_Status *status) override;
   [[nodiscard]] bool is_done_by_stream() const noexcept override {
@@ -188,14 +188,13 @@ class ChannelReceive final : public ChannelCarrier {
 Status ChannelReceive::prepare() {
   if (number_ != 0) return {};
   Channels &channels = Channels::process();
-  channels.turn();
   // What a stream cannot write to is brought there by way of host memory.
   if (!flat_.is_run_of_device() && !is_flat_open_) {
     if (Status status = flat_.open(); !status.is_ok()) return status;
     is_flat_open_ = true;
   }
-  const auto lock = channels.hold();
   if (end_ == nullptr) end_ = channels.find_receiver(key_);
+  if (end_->sender_id == 0) channels.take_in_held();  // the sender may have begun
   if (Status status = end_->number_next(stream_.native(), &number_); !status.is_ok()) return status;
   if (!end_->has_slots()) {
     end_->make_slots(stream_, number_, flat_.size_bytes());
@@ -205,26 +204,24 @@ Status ChannelReceive::prepare() {
   return {};
 }
 
-bool ChannelReceive::enqueue_wait(const device::Stream &stream, unsigned *n_commands) {
-  {
-    const auto lock = Channels::process().hold();
-    const Taker taker = taker_.load(std::memory_order_relaxed);
-    if (taker != Taker::kNobodyYet) return taker == Taker::kStream;
-    // In the order of the numbers: behind one that the thread takes the stream takes nothing.
-    const bool may_take =
-        is_looked_for_ && is_run_of_stream() && end_->is_on_device_of(stream) && end_->settled + 1 == number_;
-    if (!may_take) return false;
-    taker_.store(Taker::kStream, std::memory_order_release);
-    end_->settled = number_;
-  }
-  *n_commands += 3;
-  const Status status = end_->enqueue(stream, number_, flat_.origin(), flat_.size_bytes());
-  if (status.is_ok()) return true;
-  log::warn_once("queue_channel", "ops", status.message() + "; such messages come by the progress thread");
+Carrier::Wait ChannelReceive::plan_wait(const device::Stream &stream, sluice_stream_receive_t *receive) {
+  const Taker taker = taker_.load(std::memory_order_relaxed);
+  if (taker != Taker::kNobodyYet) return taker == Taker::kStream ? Wait::kNotAtAll : Wait::kForPoll;
+  // In the order of the numbers: behind one that the thread takes the stream takes nothing.
+  const bool may_take =
+      is_looked_for_ && is_run_of_stream() && end_->is_on_device_of(stream) && end_->settled + 1 == number_;
+  if (!may_take) return Wait::kForPoll;
+  taker_.store(Taker::kStream, std::memory_order_release);
+  end_->settled = number_;
+  *receive = end_->command(number_, flat_.origin(), flat_.size_bytes());
+  return Wait::kCommand;
+}
+
+void ChannelReceive::wait_enqueued(bool is_in_stream) {
+  if (is_in_stream) return;
   const auto lock = Channels::process().hold();
   taker_.store(Taker::kThread, std::memory_order_release);
-  end_->settled = number_ - 1;
-  return false;
+  end_->settled = std::min(end_->settled, number_ - 1);
 }
 
 // Straight into the program's buffer, with the program's type: the host MPI's own rules for lengths and types. Data has
@@ -331,8 +328,9 @@ class DeviceChannels final : public Carriers {
  public:
   explicit DeviceChannels(const device::Stream &stream) noexcept : stream_(stream) {}
   [[nodiscard]] Route route() const noexcept override { return Route::kQueueDevice; }
-  [[nodiscard]] Status carry(const Arguments &given, CarrierPtr *carrier) override;
+  [[nodiscard]] Status carry(const Arguments &given, const device::Place &place, CarrierPtr *carrier) override;
   void turn() noexcept override { Channels::process().turn(); }
+  [[nodiscard]] std::unique_lock<std::mutex> hold() override { return Channels::process().hold(); }
 
  private:
   const device::Stream &stream_;
@@ -348,13 +346,13 @@ bool is_reached(const Arguments &given, int *world_rank) {
          channel.is_local(*world_rank) && is_within_channel(given.comm);
 }
 
-Status DeviceChannels::carry(const Arguments &given, CarrierPtr *carrier) {
+Status DeviceChannels::carry(const Arguments &given, const device::Place &place, CarrierPtr *carrier) {
   ChannelKey key;
   key.tag = given.tag;
   if (!is_reached(given, &key.peer)) return {};
   if (Status status = comm_number(given.comm, 32, &key.comm); !status.is_ok()) return status;
   const auto hold = [&](auto made) -> Status {
-    if (Status status = made->hold(); !status.is_ok()) return status;
+    if (Status status = made->hold(place); !status.is_ok()) return status;
     *carrier = std::move(made);
     return {};
   };

@@ -4,9 +4,11 @@
 
 #include <cstdint>
 #include <memory>
+#include <mutex>
 
 #include "base/status.hpp"
 #include "base/types.hpp"
+#include "device/place.hpp"
 #include "device/stream.hpp"
 #include "ops/queue/carrier.hpp"
 #include "ops/queue/message.hpp"
@@ -26,8 +28,10 @@ class Engine {
   // What the statistics call it.
   [[nodiscard]] virtual Route route() const noexcept = 0;
   // How a message of this queue is to travel, and what the statistics call that: this engine's way, or the one that
-  // serves any message. `given` was taken by the host MPI. Errors: the message cannot be enqueued.
-  [[nodiscard]] virtual Status carry(const Arguments &given, CarrierPtr *carrier, Route *route) = 0;
+  // serves any message. `given` was taken by the host MPI; `place` is where its buffer lies now. Errors: the message
+  // cannot be enqueued.
+  [[nodiscard]] virtual Status carry(const Arguments &given, const device::Place &place, CarrierPtr *carrier,
+                                     Route *route) = 0;
   // Adds a message to the batch that the next start() ends.
   virtual void enqueue(MessagePtr message) = 0;
   // Ends the batch, and has the stream start it. Errors: the stream refuses; the batch is open as before.
@@ -67,9 +71,12 @@ class Carriers {
 
   [[nodiscard]] virtual Route route() const noexcept = 0;
   // As Engine::carry(); *carrier stays null where the host MPI is to carry the message.
-  [[nodiscard]] virtual Status carry(const Arguments &given, CarrierPtr *carrier) = 0;
+  [[nodiscard]] virtual Status carry(const Arguments &given, const device::Place &place, CarrierPtr *carrier) = 0;
   // At the beginning of each turn.
   virtual void turn() noexcept = 0;
+  // Held while the carriers of a batch say what the stream is to do, once for all of them; not while it is told: a
+  // runtime may hold up its caller until the stream has room.
+  [[nodiscard]] virtual std::unique_lock<std::mutex> hold() { return {}; }
 };
 
 // device_channels.cpp: over `stream`, which outlives them; null, with the reason logged once, where this process has

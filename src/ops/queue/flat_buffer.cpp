@@ -7,16 +7,18 @@
 
 namespace sluice::ops::queue {
 
-Status FlatBuffer::look(const Arguments &given) {
+Status FlatBuffer::look(const Arguments &given, const device::Place *first) {
   transfer::LayoutPtr layout;
   if (!named_layout(given.type, &layout)) {
     if (Status status = layout_of(given.type, &layout); !status.is_ok()) return status;
   }
   device::Place place;
   auto *origin = static_cast<std::byte *>(given.buffer);
-  const device::Backends backends = device::loaded_backends();
-  if (given.count > 0) {
-    Status status = transfer::classify_payload(origin, *layout, given.buffer == MPI_BOTTOM, backends, &place);
+  if (first != nullptr && given.buffer != MPI_BOTTOM) {
+    place = *first;
+  } else if (given.count > 0) {
+    Status status =
+        transfer::classify_payload(origin, *layout, given.buffer == MPI_BOTTOM, device::loaded_backends(), &place);
     if (!status.is_ok()) return status;
   }
   region_ = {origin, given.count, std::move(layout), place};

@@ -14,8 +14,9 @@ namespace sluice::ops::queue {
 // The program's own memory where that is one run of host memory, else staging memory. One thread at a time.
 class FlatBuffer {
  public:
-  // `given` was taken by the host MPI. Errors: the buffer cannot be told what it is.
-  [[nodiscard]] Status look(const Arguments &given);
+  // `given` was taken by the host MPI; `first` is where the first byte of its payload lies, where somebody has asked
+  // for that within the same call. Errors: the buffer cannot be told what it is.
+  [[nodiscard]] Status look(const Arguments &given, const device::Place *first = nullptr);
   // Makes the staging memory, if there is to be any; once, after look(). Errors: no memory.
   [[nodiscard]] Status open();
 

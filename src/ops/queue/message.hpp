@@ -33,12 +33,16 @@ class Message final : public std::enable_shared_from_this<Message> {
   // Takes the request back that nobody was given: enqueuing failed.
   void withdraw(MPI_Request *request) noexcept;
 
-  // Its carrier's: before the stream is told to start it.
+  // Its carrier's.
   [[nodiscard]] Status prepare() { return carrier_->prepare(); }
-  [[nodiscard]] unsigned enqueue_start(const device::Stream &stream) { return carrier_->enqueue_start(stream); }
-  [[nodiscard]] bool enqueue_wait(const device::Stream &stream, unsigned *n_commands) {
-    return is_complete() || carrier_->enqueue_wait(stream, n_commands);
+  [[nodiscard]] bool plan_start(const device::Stream &stream, sluice_stream_send_t *send) {
+    return carrier_->plan_start(stream, send);
   }
+  void start_enqueued(bool is_in_stream) { carrier_->start_enqueued(is_in_stream); }
+  [[nodiscard]] Carrier::Wait plan_wait(const device::Stream &stream, sluice_stream_receive_t *receive) {
+    return is_complete() ? Carrier::Wait::kNotAtAll : carrier_->plan_wait(stream, receive);
+  }
+  void wait_enqueued(bool is_in_stream) { carrier_->wait_enqueued(is_in_stream); }
   [[nodiscard]] bool is_done_by_stream() const noexcept { return carrier_->is_done_by_stream(); }
   // Starts it. Once; within a turn of the engine.
   void begin() noexcept;

@@ -186,7 +186,7 @@ Status enqueue_on(Queue *queue, MPIX_Queue handle, const Arguments &given, const
   Status status;
   {
     const std::scoped_lock lock(queue->mutex);
-    status = queue->is_freed ? unknown_queue(handle) : queue->engine->carry(given, &carrier, &route);
+    status = queue->is_freed ? unknown_queue(handle) : queue->engine->carry(given, place, &carrier, &route);
     if (status.is_ok() && place.kind == MemoryKind::kDevice) queue->ahead.add(place, bytes_of(given));
   }
   if (!status.is_ok()) return status;

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/knobs.hpp"
+#include "base/log.hpp"
 #include "ops/queue/engine.hpp"
 #include "progress/engine.hpp"
 #include "progress/thread.hpp"
@@ -36,7 +37,8 @@ class ThreadEngine final : public Engine, public progress::RecurringTask {
   [[nodiscard]] Route route() const noexcept override {
     return carriers_ != nullptr ? carriers_->route() : Route::kThread;
   }
-  [[nodiscard]] Status carry(const Arguments &given, CarrierPtr *carrier, Route *route) override;
+  [[nodiscard]] Status carry(const Arguments &given, const device::Place &place, CarrierPtr *carrier,
+                             Route *route) override;
   void enqueue(MessagePtr message) override { open_.push_back(std::move(message)); }
   [[nodiscard]] Status start() override;
   [[nodiscard]] Status wait() override;
@@ -54,6 +56,18 @@ class ThreadEngine final : public Engine, public progress::RecurringTask {
 
   // The newest trigger that the stream is to have come to before another batch is enqueued.
   [[nodiscard]] std::uint64_t least_trigger();
+  [[nodiscard]] std::unique_lock<std::mutex> hold() {
+    return carriers_ != nullptr ? carriers_->hold() : std::unique_lock<std::mutex>();
+  }
+  // Asks the messages of the batch what the stream is to do for them: into sends_ and planned_.
+  [[nodiscard]] Status plan_starts();
+  // Has the stream do it. True: the trigger went along, as one command more of the same call.
+  [[nodiscard]] bool enqueue_starts(std::uint64_t trigger, unsigned *n_commands);
+  // True: the stream waits for all that was started by itself, so it has to wait for nobody else.
+  [[nodiscard]] bool enqueue_waits(unsigned *n_commands);
+  // Tells the messages that were planned whether they are in the stream: the first ones are. Failures are theirs to
+  // make good.
+  void tell(std::size_t n_in_stream, const Status &status, void (Message::*told)(bool));
 
   const std::unique_ptr<device::Stream> stream_;
   const std::unique_ptr<Carriers> carriers_;  // over the stream; null: the host MPI is the only one
@@ -61,6 +75,11 @@ class ThreadEngine final : public Engine, public progress::RecurringTask {
   std::uint64_t n_started_ = 0;               // batches; of the caller
   std::uint64_t n_awaited_ = 0;               // batches that a wait was enqueued for; of the caller
   std::vector<MessagePtr> unawaited_;         // of batches that no wait was enqueued for; of the caller
+  // What a call tells the stream, and whose messages these are; of the caller. Members, so
+  // that their memory is there at the next call.
+  std::vector<sluice_stream_send_t> sends_;
+  std::vector<sluice_stream_receive_t> receives_;
+  std::vector<MessagePtr> planned_;
   struct Commands {
     std::uint64_t batch = 0;
     unsigned count = 0;
@@ -71,10 +90,10 @@ class ThreadEngine final : public Engine, public progress::RecurringTask {
   BatchList running_;                   // belongs to the turn
 };
 
-Status ThreadEngine::carry(const Arguments &given, CarrierPtr *carrier, Route *route) {
+Status ThreadEngine::carry(const Arguments &given, const device::Place &place, CarrierPtr *carrier, Route *route) {
   *route = Route::kThread;
   if (carriers_ != nullptr) {
-    if (Status status = carriers_->carry(given, carrier); !status.is_ok()) return status;
+    if (Status status = carriers_->carry(given, place, carrier); !status.is_ok()) return status;
     if (*carrier != nullptr) *route = carriers_->route();
   }
   return *carrier != nullptr ? Status() : make_plain_carrier(given, carrier);
@@ -98,14 +117,50 @@ std::uint64_t ThreadEngine::least_trigger() {
   return std::min(least, n_started_);
 }
 
+Status ThreadEngine::plan_starts() {
+  sends_.clear();
+  planned_.clear();
+  sends_.reserve(open_.size() + 1);
+  planned_.reserve(open_.size());
+  const auto lock = hold();
+  for (const MessagePtr &message : open_) {
+    if (Status status = message->prepare(); !status.is_ok()) return status;
+  }
+  for (const MessagePtr &message : open_) {
+    sluice_stream_send_t send{};
+    if (!message->plan_start(*stream_, &send)) continue;
+    sends_.push_back(send);
+    planned_.push_back(message);
+  }
+  return {};
+}
+
+void ThreadEngine::tell(std::size_t n_in_stream, const Status &status, void (Message::*told)(bool)) {
+  if (!status.is_ok()) {
+    log::warn_once("queue_channel", "ops", status.message() + "; such messages go by the progress thread");
+  }
+  for (std::size_t k = 0; k < planned_.size(); ++k) (*planned_[k].*told)(k < n_in_stream);
+  planned_.clear();
+}
+
+// What the stream does by itself comes before the trigger or beside it: that is for the host, which is not on the way.
+bool ThreadEngine::enqueue_starts(std::uint64_t trigger, unsigned *n_commands) {
+  if (sends_.empty()) return false;
+  sends_.push_back(stream_->trigger(trigger));
+  sluice_stream_enqueued_t enqueued{};
+  const Status status = stream_->enqueue_sends(sends_, &enqueued);
+  const bool is_triggered = enqueued.n_messages == sends_.size();
+  sends_.clear();
+  *n_commands += enqueued.n_commands;
+  tell(enqueued.n_messages, status, &Message::start_enqueued);
+  return is_triggered;
+}
+
 // No lock is held while the stream is told: a runtime may block there until the stream has room, which it may not have
 // before a turn completes what it waits for. So the stream may come to the trigger before a turn knows of the batch;
 // the next one does.
 Status ThreadEngine::start() {
   if (Status status = await_room(*stream_, n_started_, least_trigger()); !status.is_ok()) return status;
-  for (const MessagePtr &message : open_) {
-    if (Status status = message->prepare(); !status.is_ok()) return status;
-  }
   BatchList batch;
   batch.push_back({n_started_ + 1, open_, false});
   {
@@ -115,12 +170,13 @@ Status ThreadEngine::start() {
   }
   std::erase_if(unawaited_, [](const MessagePtr &message) { return message->is_complete(); });
   unawaited_.reserve(unawaited_.size() + open_.size());
+  if (Status status = plan_starts(); !status.is_ok()) return status;
   commands_.push_back({n_started_ + 1, 1});
-  // What the stream does by itself comes first: the trigger is for the host, which is not on the way of that.
-  for (const MessagePtr &message : open_) commands_.back().count += message->enqueue_start(*stream_);
-  if (Status status = stream_->enqueue_trigger(n_started_ + 1); !status.is_ok()) {
-    commands_.pop_back();
-    return status;
+  if (!enqueue_starts(n_started_ + 1, &commands_.back().count)) {
+    if (Status status = stream_->enqueue_trigger(n_started_ + 1); !status.is_ok()) {
+      commands_.pop_back();
+      return status;
+    }
   }
   ++n_started_;
   if (carriers_ != nullptr) unawaited_.insert(unawaited_.end(), open_.begin(), open_.end());
@@ -132,6 +188,34 @@ Status ThreadEngine::start() {
   return {};
 }
 
+bool ThreadEngine::enqueue_waits(unsigned *n_commands) {
+  if (carriers_ == nullptr) return false;
+  receives_.clear();
+  planned_.clear();
+  receives_.reserve(unawaited_.size());
+  planned_.reserve(unawaited_.size());
+  bool is_by_stream = true;
+  {
+    const auto lock = hold();
+    for (const MessagePtr &message : unawaited_) {
+      sluice_stream_receive_t receive{};
+      const Carrier::Wait wait = message->plan_wait(*stream_, &receive);
+      if (wait == Carrier::Wait::kForPoll) is_by_stream = false;
+      if (wait != Carrier::Wait::kCommand) continue;
+      receives_.push_back(receive);
+      planned_.push_back(message);
+    }
+  }
+  if (planned_.empty()) return is_by_stream;
+  sluice_stream_enqueued_t enqueued{};
+  const Status status = stream_->enqueue_receives(receives_, &enqueued);
+  receives_.clear();
+  *n_commands += enqueued.n_commands;
+  is_by_stream = is_by_stream && enqueued.n_messages == planned_.size();
+  tell(enqueued.n_messages, status, &Message::wait_enqueued);
+  return is_by_stream;
+}
+
 Status ThreadEngine::wait() {
   if (n_started_ == 0) {
     return Status::error(ErrorKind::kInvalidArgument,
@@ -140,12 +224,8 @@ Status ThreadEngine::wait() {
   }
   // The stream is past it when it comes here: it waited for as much before.
   if (n_awaited_ == n_started_) return {};
-  // Where the stream does it all by itself, it has to wait for nobody else.
-  bool is_by_stream = carriers_ != nullptr;
   unsigned n_commands = 1;
-  for (const MessagePtr &message : unawaited_) {
-    if (!message->enqueue_wait(*stream_, &n_commands)) is_by_stream = false;
-  }
+  const bool is_by_stream = enqueue_waits(&n_commands);
   if (!commands_.empty()) commands_.back().count += n_commands;
   Status status;
   if (!is_by_stream) status = stream_->enqueue_wait(n_started_);
@@ -174,19 +254,22 @@ bool ThreadEngine::advance() {
   // No lock from here on: messages may call an error handler of the program's, which may call MPI.
   if (carriers_ != nullptr) carriers_->turn();
   const std::uint64_t triggered = stream_->triggered();
+  std::size_t n_complete = 0;
   for (Batch &batch : running_) {
     if (batch.number > triggered) break;
     if (!batch.is_begun) {
       batch.is_begun = true;
       for (const MessagePtr &message : batch.messages) message->begin();
     }
-    std::erase_if(batch.messages, [](const MessagePtr &message) { return message->poll(); });
+    n_complete += std::erase_if(batch.messages, [](const MessagePtr &message) { return message->poll(); });
   }
   while (!running_.empty() && running_.front().is_begun && running_.front().messages.empty()) {
     stream_->complete(running_.front().number);
     running_.pop_front();
   }
   const std::scoped_lock lock(mutex_);
+  // Here rather than at the next start, which the program waits for.
+  if (n_complete != 0) forget_complete(&incomplete_);
   return may_go(running_.empty() && started_.empty());
 }
 

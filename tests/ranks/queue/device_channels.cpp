@@ -4,10 +4,12 @@
 // those in which the other side is a plain message.
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "tests/ranks/queue/functions.hpp"
@@ -120,6 +122,64 @@ TEST_F(DeviceChannels, NoCpuIsOnTheWay) {
   EXPECT_EQ(by_stream("MPIX_Enqueue_recv"), receives + kMessages);
 }
 
+namespace {
+
+// An error handler that keeps whoever calls it, and with it the turn of the progress thread that it is called in.
+std::atomic<bool> is_kept{false};
+std::atomic<bool> is_let_go{false};
+void keep(MPI_Comm * /*comm*/, int * /*code*/, ...) {  // NOLINT(cert-dcl50-cpp): MPI's form of a handler
+  is_kept = true;
+  while (!is_let_go) std::this_thread::yield();
+}
+
+}  // namespace
+
+// The streams of both sides come to an end while neither progress thread does anything: nobody else is waited for.
+TEST_F(DeviceChannels, NoTurnIsNeeded) {
+  SKIP_WITHOUT_CHANNELS();
+  const Session &session = Session::get();
+  ProgramStream stream;
+  ProgramStream other;
+  TestQueue queue(stream);
+  const Memory in = make(Kind::device);
+  const Memory out = make(Kind::device);
+  out.fill_pattern(session.rank(), 8);
+  warm_up(stream, &queue, kTag, kBytes);
+  MPI_Comm self = MPI_COMM_NULL;
+  MPI_Errhandler handler = MPI_ERRHANDLER_NULL;
+  MPIX_Queue broken = MPIX_QUEUE_NULL;
+  EXPECT_MPI(MPI_Comm_dup(MPI_COMM_SELF, &self));
+  EXPECT_MPI(MPI_Comm_create_errhandler(&keep, &handler));
+  EXPECT_MPI(MPI_Comm_set_errhandler(self, handler));
+  EXPECT_MPI(mpix().create(self, other.native(), &broken));
+  is_kept = is_let_go = false;
+
+  stream.close_gate();
+  queue.recv(in.data(), kBytes, kTag, session.partner());
+  queue.send(out.data(), kBytes, kTag, session.partner());
+  queue.start();
+  queue.wait();
+  // A message to this rank that is longer than its receive: the turn that sees it calls the handler.
+  std::array<char, 64> long_one{};
+  std::array<char, 8> short_one{};
+  std::array<MPI_Request, 2> requests = {MPI_REQUEST_NULL, MPI_REQUEST_NULL};
+  EXPECT_MPI(mpix().recv(short_one.data(), 8, MPI_BYTE, 0, kTag, broken, &requests[0]));
+  EXPECT_MPI(mpix().send(long_one.data(), 64, MPI_BYTE, 0, kTag, broken, &requests[1]));
+  EXPECT_MPI(mpix().start(broken));
+  while (!is_kept) std::this_thread::yield();
+  stream.open_gates();
+  stream.synchronize();
+  EXPECT_EQ(find_pattern_error(in.read(), session.partner(), 8), "");
+  is_let_go = true;
+
+  queue.complete();
+  EXPECT_EQ(class_of(MPI_Wait(requests.data(), MPI_STATUS_IGNORE)), MPI_ERR_TRUNCATE);
+  EXPECT_MPI(MPI_Wait(&requests[1], MPI_STATUS_IGNORE));
+  EXPECT_MPI(mpix().free(broken));
+  EXPECT_MPI(MPI_Errhandler_free(&handler));
+  EXPECT_MPI(MPI_Comm_free(&self));
+}
+
 // Long ones and short ones, of the device and of the host, whole and with gaps, in one batch with one tag: those that
 // streams carry and those that threads carry come in their order.
 TEST_F(DeviceChannels, BothWays_KeepOneOrder) {
@@ -166,6 +226,47 @@ TEST_F(DeviceChannels, BothWays_KeepOneOrder) {
     }
   }
   EXPECT_MPI(MPI_Type_free(&gaps));
+}
+
+// One batch for as many channels as a cube has neighbours, with a second message on some: from the first one, in which
+// nobody knows of the other, until the streams carry all of them.
+TEST_F(DeviceChannels, ManyInOneBatch) {
+  SKIP_WITHOUT_CHANNELS();
+  const Session &session = Session::get();
+  constexpr int kMessages = 35;
+  constexpr int kChannels = 26;
+  ProgramStream stream;
+  TestQueue queue(stream);
+  const Memory in = make(Kind::device, static_cast<std::size_t>(kMessages) * kBytes);
+  const Memory out = make(Kind::device, static_cast<std::size_t>(kMessages) * kBytes);
+  const auto at = [](const Memory &memory, int k) { return static_cast<std::byte *>(memory.data()) + k * kBytes; };
+  bool is_cold = true;
+  for (int round = 0; is_cold && round < kMostWarmUps; ++round) {
+    const long long sends = by_stream("MPIX_Enqueue_send");
+    const long long receives = by_stream("MPIX_Enqueue_recv");
+    in.fill(kPoison);
+    out.fill_pattern(session.rank(), round);
+    for (int k = 0; k < kMessages; ++k) {
+      const int bytes = kBytes - 571 * k;
+      queue.recv(at(in, k), kBytes, kTag + k % kChannels, session.partner());
+      queue.send(at(out, k), bytes, kTag + k % kChannels, session.partner());
+    }
+    queue.start();
+    queue.wait();
+    stream.synchronize();
+    queue.complete();
+    const Bytes landed = in.read();
+    for (int k = 0; k < kMessages; ++k) {
+      for (int i = 0; i < kBytes; ++i) {
+        const auto index = static_cast<std::size_t>(k * kBytes + i);
+        ASSERT_EQ(landed[index], i < kBytes - 571 * k ? pattern_byte(session.partner(), index, round) : kPoison)
+            << "round " << round << ", message " << k << ", byte " << i;
+      }
+    }
+    is_cold = session.agree_any(by_stream("MPIX_Enqueue_send") != sends + kMessages ||
+                                by_stream("MPIX_Enqueue_recv") != receives + kMessages);
+  }
+  EXPECT_FALSE(is_cold) << "the streams do not carry all of a batch";
 }
 
 // Many more than there are slots, from both sides before either receives: neither stream waits for the other.
