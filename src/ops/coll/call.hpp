@@ -94,6 +94,7 @@ enum class Pattern : std::uint8_t {
 enum class Form : std::uint8_t { kBlocking, kNonBlocking, kPersistent };
 
 struct Neighborhood;
+using NeighborhoodPtr = std::shared_ptr<const Neighborhood>;
 
 struct Call {
   Operation operation{};
@@ -107,7 +108,7 @@ struct Call {
   MPI_Info info = MPI_INFO_NULL;
   MPI_Request *request = nullptr;
   // Of is_of_neighbors(): who they are at this rank.
-  std::shared_ptr<const Neighborhood> neighbors;
+  NeighborhoodPtr neighbors;
   // A blocking call must not be made by its non-blocking form; all members agree on that.
   bool comes_after_barrier = false;
   // A reduction of ours, in whatever order: it may go in segments, each of which the host MPI reduces as it likes.

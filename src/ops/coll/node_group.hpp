@@ -77,7 +77,8 @@ class NodeGroup {
 
   // Of a topology: what the ranks know so far.
   [[nodiscard]] NeighborEdges &edges() noexcept { return edges_; }
-  // Finds out how the blocks of `call` are paired, one of neighbours that is blocking or makes a persistent request.
+  // Finds out how the blocks of `call` are paired, if it is an exchange between neighbours; of those that are blocking
+  // or make a persistent request.
   // Collective over its communicator; blocks, in turns. Errors: those of the host MPI. Hot when it is known.
   [[nodiscard]] Status learn_edges(const Call &call, const Member &member);
 
