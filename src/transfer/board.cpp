@@ -70,6 +70,25 @@ StridedBlock Board::block(std::uint64_t call, int rank, std::size_t index) const
   return copy;
 }
 
+void Board::vote(std::uint64_t number, Vote vote) noexcept {
+  flags_[rank_].votes[number % 2].store(tagged(number, static_cast<std::uint32_t>(vote)), std::memory_order_release);
+}
+
+bool Board::have_all_voted(std::uint64_t number) const noexcept {
+  return std::all_of(flags_, flags_ + n_ranks_, [number](const Flags &flags) {
+    return is_of(number, flags.votes[number % 2].load(std::memory_order_acquire));
+  });
+}
+
+Vote Board::outcome_of_vote(std::uint64_t number) const noexcept {
+  std::uint32_t most = 0;
+  for (int i = 0; i < n_ranks_; ++i) {
+    most = std::max(most, static_cast<std::uint32_t>(flags_[i].votes[number % 2].load(std::memory_order_relaxed)));
+  }
+  // Anything else is nothing that a rank says.
+  return most <= static_cast<std::uint32_t>(Vote::kFailed) ? static_cast<Vote>(most) : Vote::kFailed;
+}
+
 void Board::set_chunks(std::uint64_t call, std::uint32_t n_chunks) noexcept {
   flags_[rank_].chunks[call % kSlots].store(tagged(call, n_chunks), std::memory_order_release);
 }

@@ -59,6 +59,15 @@ enum class Ending : std::uint8_t {
   kFailed    // an error: the call ends with one on all ranks
 };
 
+// What a rank says of its buffers before a call, where it may be that nobody has to say more. What is further down here
+// counts for all.
+enum class Vote : std::uint8_t {
+  kShort,   // it could take part, and has too little to do so for its own sake
+  kLong,    // it has enough
+  kCannot,  // it stages, so all do
+  kFailed   // it has an error already
+};
+
 // One rank's view. One thread at a time. The memory outlives it.
 class Board {
  public:
@@ -94,6 +103,13 @@ class Board {
     return block(call, rank, static_cast<std::size_t>(rank_));
   }
 
+  // Votes have numbers of their own, the same on all ranks, from 1; a rank votes again once all have voted. Never
+  // block.
+  void vote(std::uint64_t number, Vote vote) noexcept;
+  [[nodiscard]] bool have_all_voted(std::uint64_t number) const noexcept;
+  // Once all have, and until this rank votes again.
+  [[nodiscard]] Vote outcome_of_vote(std::uint64_t number) const noexcept;
+
   // How many chunks have come here: for those that pull them from here. kNoMore: no further ones will.
   static constexpr std::uint32_t kNoMore = ~std::uint32_t{0};
   void set_chunks(std::uint64_t call, std::uint32_t n_chunks) noexcept;
@@ -111,6 +127,9 @@ class Board {
     std::atomic<std::uint64_t> published;       // number of the last call
     std::atomic<std::uint64_t> chunks[kSlots];  // number of the call and, in the lower half, the count
     std::atomic<std::uint64_t> ended[kSlots];   // number of the call and, in the lower half, the Ending
+    // Number of the vote and, in the lower half, the Vote. In turns: the next one may be there before all have read
+    // this one, the one after it not, because all vote in between.
+    std::atomic<std::uint64_t> votes[2];
   };
   static_assert(std::atomic<std::uint64_t>::is_always_lock_free, "flags are shared between processes");
 

@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstring>
 #include <memory>
 #include <thread>
@@ -112,6 +113,47 @@ TEST(Board, HasASlotAgain_OnceAllRanksHaveEndedItsCall) {
   EXPECT_EQ(one.outcome(1, &worst), Ending::kRefused);
   EXPECT_EQ(worst, 1);
   EXPECT_EQ(one.published(2, 1).base_address, word_of(1, 2).base_address);
+}
+
+// One vote after the other, with nothing in between that the ranks wait for each other in.
+TEST(Board, ShowsEachVote_WhenRanksRaceAhead) {
+  constexpr int kRanks = 3;
+  constexpr std::uint64_t kVotes = 200;
+  const auto vote_of = [](int rank, std::uint64_t number) {
+    return static_cast<Vote>(number * 7 / (static_cast<std::uint64_t>(rank) + 2) % 4);
+  };
+  const SharedMemory memory(kRanks);
+  std::vector<std::thread> ranks;
+  std::vector<int> n_wrong(kRanks, 0);
+  for (int rank = 0; rank < kRanks; ++rank) {
+    ranks.emplace_back([&, rank] {
+      Board board(memory.data(), kRanks, rank);
+      for (std::uint64_t number = 1; number <= kVotes; ++number) {
+        board.vote(number, vote_of(rank, number));
+        wait_until([&] { return board.have_all_voted(number); });
+        Vote most = Vote::kShort;
+        for (int other = 0; other < kRanks; ++other) most = std::max(most, vote_of(other, number));
+        n_wrong[static_cast<std::size_t>(rank)] += board.outcome_of_vote(number) == most ? 0 : 1;
+      }
+    });
+  }
+  for (std::thread &rank : ranks) rank.join();
+  EXPECT_EQ(n_wrong, std::vector<int>(kRanks, 0));
+}
+
+TEST(Board, HasNoOutcome_UntilAllHaveVoted) {
+  const SharedMemory memory(2);
+  Board one(memory.data(), 2, 0);
+  Board other(memory.data(), 2, 1);
+  for (std::uint64_t number = 1; number <= 5; ++number) {
+    EXPECT_FALSE(one.have_all_voted(number));
+    one.vote(number, Vote::kShort);
+    EXPECT_FALSE(one.have_all_voted(number)) << "vote " << number;
+    other.vote(number, number % 2 == 0 ? Vote::kShort : Vote::kLong);
+    EXPECT_TRUE(one.have_all_voted(number));
+    EXPECT_EQ(one.outcome_of_vote(number), number % 2 == 0 ? Vote::kShort : Vote::kLong);
+    EXPECT_EQ(other.outcome_of_vote(number), one.outcome_of_vote(number));
+  }
 }
 
 TEST(Board, BelievesNoBlockThatIsNotThere) {

@@ -94,6 +94,7 @@ enum class Pattern : std::uint8_t {
 enum class Form : std::uint8_t { kBlocking, kNonBlocking, kPersistent };
 
 struct Neighborhood;
+using NeighborhoodPtr = std::shared_ptr<const Neighborhood>;
 
 struct Call {
   Operation operation{};
@@ -107,9 +108,11 @@ struct Call {
   MPI_Info info = MPI_INFO_NULL;
   MPI_Request *request = nullptr;
   // Of is_of_neighbors(): who they are at this rank.
-  std::shared_ptr<const Neighborhood> neighbors;
+  NeighborhoodPtr neighbors;
   // A blocking call must not be made by its non-blocking form; all members agree on that.
   bool comes_after_barrier = false;
+  // The ranks of a node have found that it is too short for any of them to go together; all of them know it.
+  bool is_short_for_all = false;
   // A reduction of ours, in whatever order: it may go in segments, each of which the host MPI reduces as it likes.
   bool may_be_cut = false;
   // The host MPI's function for the arguments as they are here: the blocking one (of kBlocking), and the one that gives

@@ -140,7 +140,7 @@ bool needs_member() noexcept {
 }
 
 int plan_and_execute(Call *call, const Member *member, Sides *sides, const Status &classified) {
-  if (int result = MPI_SUCCESS; member != nullptr && carry_out_on_node(*call, *member, sides, classified, &result)) {
+  if (int result = MPI_SUCCESS; member != nullptr && carry_out_on_node(call, *member, sides, classified, &result)) {
     return result;
   }
   if (int result = MPI_SUCCESS; member != nullptr && carry_out_in_levels(*call, *member, *sides, classified, &result)) {

@@ -2,13 +2,17 @@
 #include "ops/coll/carry_out_on_node.hpp"
 
 #include <optional>
+#include <string>
 #include <utility>
 
+#include "base/log.hpp"
+#include "ops/coll/node_offer.hpp"
 #include "ops/coll/node_queue.hpp"
 #include "ops/coll/node_request.hpp"
 #include "ops/coll/request_group.hpp"
 #include "ops/p2p/comm_state.hpp"
 #include "ops/request/collective.hpp"
+#include "plan/joint.hpp"
 #include "progress/host_turns.hpp"
 #include "wire/channel.hpp"
 
@@ -17,7 +21,12 @@ namespace {
 
 // Whether the ranks look at the call together, by arguments that mean the same on all of them, and by what they agreed
 // on before.
-enum class Look : std::uint8_t { kAlone, kTogether, kRefused };
+enum class Look : std::uint8_t {
+  kAlone,
+  kTogether,
+  kIfLong,  // together, and no rank knows whether it is long enough
+  kRefused
+};
 
 Look look_at(const Call &call, const Member &member) {
   const wire::CollectiveTerms &terms = wire::Channel::process().terms();
@@ -27,6 +36,7 @@ Look look_at(const Call &call, const Member &member) {
   if (is_reduction(call.pattern) && is_by_own_operation(call.op)) return Look::kAlone;
   const std::optional<std::uint64_t> bytes = common_bytes(call, member);
   if (!bytes) return Look::kRefused;
+  if (*bytes == kAnyLength) return Look::kIfLong;
   return *bytes >= threshold_bytes ? Look::kTogether : Look::kAlone;
 }
 
@@ -54,9 +64,27 @@ class Stay {
   NodeCall &call_;
 };
 
-bool block(const Call &call, const Member &member, const Sides &sides, const Status &classified, NodeGroup *group,
+// Short for all, or out of reach for one: each says so in a word before anything is described. All hear the same.
+bool is_voted_down(Call *call, const Member &member, const Sides &sides, const Status &classified, NodeGroup *group) {
+  const std::uint64_t number = group->begin_vote();
+  transfer::Board &board = group->board();
+  board.vote(number, vote_on(*call, member, sides, classified));
+  progress::turn_beside_host_until([&] { return board.have_all_voted(number); });
+  const transfer::Vote outcome = board.outcome_of_vote(number);
+  call->is_short_for_all = outcome == transfer::Vote::kShort;
+  if (outcome == transfer::Vote::kCannot) group->note_alone(call->pattern);
+  if (outcome != transfer::Vote::kShort && outcome != transfer::Vote::kCannot) return false;
+  if (log::level() >= log::Level::kDebug) {
+    const auto reason = call->is_short_for_all ? plan::JointReason::kShort : plan::JointReason::kRankCannot;
+    log::debug("plan", std::string(name(call->operation)) + ": " +
+                           plan::explain(static_cast<std::size_t>(member.size), {plan::Joint::kStaged, reason}));
+  }
+  return true;
+}
+
+bool block(Call *call, const Member &member, const Sides &sides, const Status &classified, NodeGroup *group,
            int *result) {
-  NodeCall together(call, member, sides, group);
+  NodeCall together(*call, member, sides, group);
   together.describe(classified);
   NodeQueue &queue = group->queue();
   NodeCall::Outcome outcome = NodeCall::Outcome::kNone;
@@ -68,11 +96,12 @@ bool block(const Call &call, const Member &member, const Sides &sides, const Sta
     });
   }
   if (outcome == NodeCall::Outcome::kStaged) {
-    group->note_alone(call.pattern);
+    call->is_short_for_all = together.is_short();
+    if (!together.is_short()) group->note_alone(call->pattern);
     return false;
   }
-  if (outcome == NodeCall::Outcome::kDone) group->note_together(call.pattern);
-  *result = outcome == NodeCall::Outcome::kDone ? reap(MPI_SUCCESS) : raise(call.comm, together.failure());
+  if (outcome == NodeCall::Outcome::kDone) group->note_together(call->pattern);
+  *result = outcome == NodeCall::Outcome::kDone ? reap(MPI_SUCCESS) : raise(call->comm, together.failure());
   return true;
 }
 
@@ -130,28 +159,29 @@ bool start(const Call &call, const Member &member, Sides *sides, const Status &c
 
 }  // namespace
 
-bool carry_out_on_node(const Call &call, const Member &member, Sides *sides, const Status &classified, int *result) {
+bool carry_out_on_node(Call *call, const Member &member, Sides *sides, const Status &classified, int *result) {
   const wire::Channel &channel = wire::Channel::process();
   if (!channel.is_open() || channel.terms().threshold_bytes == wire::CollectiveTerms::kNever) return false;
-  const Look look = look_at(call, member);
-  if (look == Look::kRefused) return false;
-  Status status;
+  const Look look = look_at(*call, member);
+  if (look == Look::kRefused || look == Look::kAlone) return false;
+  if (call->form != Form::kBlocking) return !member.is_inter && start(*call, member, sides, classified, result);
   NodeGroupPtr group;
-  if (look == Look::kTogether && call.form != Form::kBlocking) {
-    return !member.is_inter && start(call, member, sides, classified, result);
-  }
-  if (look == Look::kTogether) status = NodeGroup::of(call.comm, member, &group);
+  Status status = NodeGroup::of(call->comm, member, &group);
   if (!status.is_ok()) {
-    *result = raise(call.comm, status);
+    *result = raise(call->comm, status);
     return true;
   }
-  if (group == nullptr || (leaves_out() && !group->is_due(call.pattern))) return false;
-  if (is_of_neighbors(call.pattern)) status = group->learn_edges(call, member);
+  if (group == nullptr || (leaves_out() && !group->is_due(call->pattern))) return false;
+  const bool is_voted_on = look == Look::kIfLong && group->is_voted_on();
+  if (is_voted_on && is_voted_down(call, member, *sides, classified, group.get())) return false;
+  if (is_of_neighbors(call->pattern)) status = group->learn_edges(*call, member);
   if (!status.is_ok()) {
-    *result = raise(call.comm, status);
+    *result = raise(call->comm, status);
     return true;
   }
-  return block(call, member, *sides, classified, group.get(), result);
+  const bool is_carried_out = block(call, member, *sides, classified, group.get(), result);
+  if (look == Look::kIfLong) group->set_voted_on(!is_carried_out);
+  return is_carried_out;
 }
 
 }  // namespace sluice::ops::coll

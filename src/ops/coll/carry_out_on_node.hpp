@@ -7,11 +7,11 @@
 namespace sluice::ops::coll {
 
 // Carries `call` out together with the other ranks, if all come to that. False: nothing has been done that counts, and
-// each stages for itself. True: *result is what the call returns, an error raised already; of a non-blocking or
-// persistent call *sides is moved from. `classified` says how classifying *sides went: an error of it comes to all
-// ranks, where they look at the call together. A blocking call, and one that makes a persistent request, blocks, in
-// turns.
-[[nodiscard]] bool carry_out_on_node(const Call &call, const Member &member, Sides *sides, const Status &classified,
+// each stages for itself; call->is_short_for_all may be the reason. True: *result is what the call returns, an error
+// raised already; of a non-blocking or persistent call *sides is moved from. `classified` says how classifying *sides
+// went: an error of it comes to all ranks, where they look at the call together. A blocking call, and one that makes a
+// persistent request, blocks, in turns.
+[[nodiscard]] bool carry_out_on_node(Call *call, const Member &member, Sides *sides, const Status &classified,
                                      int *result);
 
 }  // namespace sluice::ops::coll

@@ -20,10 +20,10 @@ struct BlockAccess {
   Access all = Access::kNone;
   int exception = -1;  // this block is accessed as `exceptional` says
   Access exceptional = Access::kNone;
-  const std::vector<bool> *is_used = nullptr;  // blocks for which it is false are not accessed
+  const std::vector<int> *ranks = nullptr;  // whom each is for or from; those of MPI_PROC_NULL are not accessed
 
   [[nodiscard]] Access of(int block) const noexcept {
-    if (is_used != nullptr && !(*is_used)[static_cast<std::size_t>(block)]) return Access::kNone;
+    if (ranks != nullptr && (*ranks)[static_cast<std::size_t>(block)] == MPI_PROC_NULL) return Access::kNone;
     return block == exception ? exceptional : all;
   }
 };

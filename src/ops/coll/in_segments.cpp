@@ -166,6 +166,11 @@ bool carry_out_in_segments(const Call &call, const Member &member, const Sides &
   const CommStatePtr state = state_of(call.comm);
   if (state == nullptr) return false;
   const bool is_unknown = query->lengths == SegmentLengths::kUnknown;
+  // Known after all, without a question.
+  if (is_unknown && call.is_short_for_all &&
+      wire::Channel::process().terms().threshold_bytes <= query->threshold_bytes) {
+    return false;
+  }
   Attempts &attempts = is_unknown ? state->unequal_segment_attempts : state->segment_attempts;
   if (wire::Channel::process().terms().may_stay_whole && !attempts.is_due()) return false;
   CutCall cut(call, member);

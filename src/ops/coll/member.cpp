@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "ops/coll/member.hpp"
 
-#include <algorithm>
 #include <cstddef>
+#include <memory>
 
+#include "ops/p2p/comm_state.hpp"
 #include "wire/host.hpp"
 
 namespace sluice::ops::coll {
@@ -25,9 +26,9 @@ bool of_grid(MPI_Comm comm, Neighborhood *neighborhood) {
     int above = MPI_PROC_NULL;
     if (wire::host().MPI_Cart_shift(comm, dimension, 1, &below, &above) != MPI_SUCCESS) return false;
     neighborhood->is_grid_with_one_twice |= below == above && below != MPI_PROC_NULL;
-    neighborhood->source_ranks.insert(neighborhood->source_ranks.end(), {below, above});
+    neighborhood->sources.insert(neighborhood->sources.end(), {below, above});
   }
-  neighborhood->destination_ranks = neighborhood->source_ranks;
+  neighborhood->destinations = neighborhood->sources;
   return true;
 }
 
@@ -38,10 +39,10 @@ bool of_graph(MPI_Comm comm, Neighborhood *neighborhood) {
       wire::host().MPI_Graph_neighbors_count(comm, rank, &n_neighbors) != MPI_SUCCESS || n_neighbors < 0) {
     return false;
   }
-  std::vector<int> &ranks = neighborhood->source_ranks;
+  std::vector<int> &ranks = neighborhood->sources;
   ranks = ranks_for(n_neighbors);
   if (wire::host().MPI_Graph_neighbors(comm, rank, n_neighbors, ranks.data()) != MPI_SUCCESS) return false;
-  neighborhood->destination_ranks = ranks;
+  neighborhood->destinations = ranks;
   return true;
 }
 
@@ -53,14 +54,14 @@ bool of_distributed_graph(MPI_Comm comm, Neighborhood *neighborhood) {
       n_sources < 0 || n_destinations < 0) {
     return false;
   }
-  neighborhood->source_ranks = ranks_for(n_sources);
-  neighborhood->destination_ranks = ranks_for(n_destinations);
+  neighborhood->sources = ranks_for(n_sources);
+  neighborhood->destinations = ranks_for(n_destinations);
   // Where they have no weights nothing is written there.
   std::vector<int> source_weights = ranks_for(n_sources);
   std::vector<int> destination_weights = ranks_for(n_destinations);
-  return wire::host().MPI_Dist_graph_neighbors(
-             comm, n_sources, neighborhood->source_ranks.data(), source_weights.data(), n_destinations,
-             neighborhood->destination_ranks.data(), destination_weights.data()) == MPI_SUCCESS;
+  return wire::host().MPI_Dist_graph_neighbors(comm, n_sources, neighborhood->sources.data(), source_weights.data(),
+                                               n_destinations, neighborhood->destinations.data(),
+                                               destination_weights.data()) == MPI_SUCCESS;
 }
 
 bool find_neighbors(MPI_Comm comm, Neighborhood *neighborhood) {
@@ -69,19 +70,6 @@ bool find_neighbors(MPI_Comm comm, Neighborhood *neighborhood) {
   if (topology == MPI_CART) return of_grid(comm, neighborhood);
   if (topology == MPI_GRAPH) return of_graph(comm, neighborhood);
   return topology == MPI_DIST_GRAPH && of_distributed_graph(comm, neighborhood);
-}
-
-std::vector<bool> are_ranks(const std::vector<int> &ranks) {
-  std::vector<bool> are;
-  are.reserve(ranks.size());
-  for (const int rank : ranks) are.push_back(rank != MPI_PROC_NULL);
-  return are;
-}
-
-bool is_any_twice(std::vector<int> ranks) {
-  std::erase(ranks, MPI_PROC_NULL);
-  std::sort(ranks.begin(), ranks.end());
-  return std::adjacent_find(ranks.begin(), ranks.end()) != ranks.end();
 }
 
 }  // namespace
@@ -105,13 +93,13 @@ Role Member::role(int root) const noexcept {
   return root == MPI_PROC_NULL ? Role::kIdle : Role::kOther;
 }
 
-bool Neighborhood::of(MPI_Comm comm, Neighborhood *neighborhood) {
-  if (!find_neighbors(comm, neighborhood)) return false;
-  neighborhood->sources = are_ranks(neighborhood->source_ranks);
-  neighborhood->destinations = are_ranks(neighborhood->destination_ranks);
-  neighborhood->has_one_twice =
-      is_any_twice(neighborhood->source_ranks) || is_any_twice(neighborhood->destination_ranks);
-  return true;
+NeighborhoodPtr Neighborhood::of(MPI_Comm comm) {
+  const CommStatePtr state = state_of(comm);
+  if (state != nullptr && state->neighborhood != nullptr) return state->neighborhood;
+  auto found = std::make_shared<Neighborhood>();
+  if (!find_neighbors(comm, found.get())) return nullptr;
+  if (state != nullptr) state->neighborhood = found;
+  return found;
 }
 
 }  // namespace sluice::ops::coll

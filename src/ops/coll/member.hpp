@@ -4,6 +4,7 @@
 
 #include <vector>
 
+#include "ops/coll/call.hpp"
 #include "wire/mpi.hpp"
 
 namespace sluice::ops::coll {
@@ -28,21 +29,17 @@ struct Member {
   [[nodiscard]] Role role(int root) const noexcept;
 };
 
-// The neighbours of this process in a communicator with a topology, in the order of the blocks. At the border of a grid
-// there is none, and nothing is received into its block.
+// The neighbours of this process in a communicator with a topology: ranks in the order of the blocks. At the border of
+// a grid there is none, MPI_PROC_NULL, and nothing is received into its block.
 struct Neighborhood {
-  std::vector<int> source_ranks;  // MPI_PROC_NULL: none
-  std::vector<int> destination_ranks;
-  // Whether there is one.
-  std::vector<bool> sources;
-  std::vector<bool> destinations;
-  // A rank is more than once among the sources, or among the destinations.
-  bool has_one_twice = false;
-  // So it is, in a grid, and then on all ranks.
+  std::vector<int> sources;
+  std::vector<int> destinations;
+  // A grid in which both neighbours in a direction are one rank, and then on all ranks.
   bool is_grid_with_one_twice = false;
 
-  // False without a topology: the call is for the host MPI to refuse.
-  [[nodiscard]] static bool of(MPI_Comm comm, Neighborhood *neighborhood);
+  // Null without a topology: the call is for the host MPI to refuse. In a collective call on `comm`, which keeps what
+  // the first one finds. Local. Hot when it is found.
+  [[nodiscard]] static NeighborhoodPtr of(MPI_Comm comm);
 };
 
 }  // namespace sluice::ops::coll

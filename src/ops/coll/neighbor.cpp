@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // MPI_Neighbor_allgather(v) and MPI_Neighbor_alltoall(v, w) in all their forms: blocks for and from the neighbours in a
 // topology. Blocks that belong to no neighbour, at the border of a grid, stay as they are.
-#include <memory>
-#include <utility>
-
 #include "ops/coll/carry_out.hpp"
 
 namespace sluice::ops::coll {
@@ -11,10 +8,9 @@ namespace {
 
 // All members know that their communicator has a topology.
 void find_neighbors(Call *call, Pattern pattern) {
-  auto found = std::make_shared<Neighborhood>();
-  if (!needs_member() || !Neighborhood::of(call->comm, found.get())) return;
-  call->pattern = pattern;
-  call->neighbors = std::move(found);
+  if (!needs_member()) return;
+  call->neighbors = Neighborhood::of(call->comm);
+  if (call->neighbors != nullptr) call->pattern = pattern;
 }
 
 }  // namespace

@@ -7,19 +7,30 @@
 #include "wire/host.hpp"
 
 namespace sluice::ops::coll {
+namespace {
+
+bool is_any_twice(std::vector<int> ranks) {
+  std::erase(ranks, MPI_PROC_NULL);
+  std::sort(ranks.begin(), ranks.end());
+  return std::adjacent_find(ranks.begin(), ranks.end()) != ranks.end();
+}
+
+}  // namespace
 
 EdgeFunction edge_function_of(const Call &call) noexcept {
   if (call.send.has_types) return EdgeFunction::kAlltoallw;
   return call.send.counts.is_named() ? EdgeFunction::kAlltoallv : EdgeFunction::kAlltoall;
 }
 
-int NeighborEdges::facts_of(const Neighborhood &neighborhood) noexcept {
-  int facts = neighborhood.has_one_twice ? 0 : kNobodyTwice;
+int NeighborEdges::facts_of(const Neighborhood &neighborhood) {
+  const bool is_one_twice = is_any_twice(neighborhood.sources) || is_any_twice(neighborhood.destinations);
+  int facts = is_one_twice ? 0 : kNobodyTwice;
   if (neighborhood.sources.size() == neighborhood.destinations.size()) facts |= kAsManySources;
   return facts;
 }
 
-bool NeighborEdges::is_to_be_asked(EdgeFunction function, bool is_blocking) const noexcept {
+bool NeighborEdges::lacks(EdgeFunction function, bool is_blocking) const noexcept {
+  if (!has_facts()) return true;
   if (has_nobody_twice() || answer(function, is_blocking)) return false;
   return function != EdgeFunction::kAlltoallw || (facts_.value_or(0) & kAsManySources) != 0;
 }
@@ -35,8 +46,41 @@ EdgePairing NeighborEdges::pairing_of(const Call &call) const noexcept {
   return {found.has_value(), found ? &*found : nullptr};
 }
 
-EdgeQuestion::EdgeQuestion(const Neighborhood &neighborhood, const Member &member)
+// One question to the host MPI. Stays where it is until it is answered.
+class EdgeInquiry::Question {
+ public:
+  Question(const Neighborhood &neighborhood, const Member &member, EdgeFunction function);
+
+  [[nodiscard]] EdgeFunction function() const noexcept { return function_; }
+  // By the form that a staged blocking call takes: blocks, in turns.
+  int ask(MPI_Comm comm);
+  // By the non-blocking form.
+  int start(MPI_Comm comm, MPI_Request *request);
+  [[nodiscard]] Status answer(std::vector<Edge> *edges) const;
+
+ private:
+  struct Numbering {
+    int rank;
+    int block;
+  };
+  static constexpr int kNumbers = 2;
+
+  int block(MPI_Comm comm);
+
+  const Neighborhood &neighborhood_;
+  const EdgeFunction function_;
+  std::vector<Numbering> sent_;
+  std::vector<Numbering> received_;
+  // For as many blocks as there are in the longer of the two.
+  std::vector<int> counts_;
+  std::vector<int> displacements_;  // in elements
+  std::vector<MPI_Aint> displacements_bytes_;
+  std::vector<MPI_Datatype> types_;
+};
+
+EdgeInquiry::Question::Question(const Neighborhood &neighborhood, const Member &member, EdgeFunction function)
     : neighborhood_(neighborhood),
+      function_(function),
       sent_(neighborhood.destinations.size()),
       received_(neighborhood.sources.size(), Numbering{MPI_PROC_NULL, 0}) {
   // An address, even for none, which host MPIs ask for.
@@ -53,9 +97,9 @@ EdgeQuestion::EdgeQuestion(const Neighborhood &neighborhood, const Member &membe
   }
 }
 
-int EdgeQuestion::block(MPI_Comm comm, EdgeFunction function) {
+int EdgeInquiry::Question::block(MPI_Comm comm) {
   const wire::Host &host = wire::host();
-  switch (function) {
+  switch (function_) {
     case EdgeFunction::kAlltoall:
       break;
     case EdgeFunction::kAlltoallv:
@@ -69,9 +113,9 @@ int EdgeQuestion::block(MPI_Comm comm, EdgeFunction function) {
   return host.MPI_Neighbor_alltoall(sent_.data(), kNumbers, MPI_INT, received_.data(), kNumbers, MPI_INT, comm);
 }
 
-int EdgeQuestion::start(MPI_Comm comm, EdgeFunction function, MPI_Request *request) {
+int EdgeInquiry::Question::start(MPI_Comm comm, MPI_Request *request) {
   const wire::Host &host = wire::host();
-  switch (function) {
+  switch (function_) {
     case EdgeFunction::kAlltoall:
       break;
     case EdgeFunction::kAlltoallv:
@@ -88,16 +132,16 @@ int EdgeQuestion::start(MPI_Comm comm, EdgeFunction function, MPI_Request *reque
 }
 
 // As neighbor_alltoall() has the host MPI do what is staged.
-int EdgeQuestion::ask(MPI_Comm comm, EdgeFunction function) {
-  const auto blocking = [&] { return block(comm, function); };
+int EdgeInquiry::Question::ask(MPI_Comm comm) {
+  const auto blocking = [&] { return block(comm); };
   if (neighborhood_.is_grid_with_one_twice) return after_barrier(comm, blocking);
-  return in_turns(comm, blocking, [&](MPI_Request *request) { return start(comm, function, request); });
+  return in_turns(comm, blocking, [&](MPI_Request *request) { return start(comm, request); });
 }
 
-Status EdgeQuestion::answer(std::vector<Edge> *edges) const {
+Status EdgeInquiry::Question::answer(std::vector<Edge> *edges) const {
   edges->clear();
   for (std::size_t i = 0; i < received_.size(); ++i) {
-    const int source = neighborhood_.source_ranks[i];
+    const int source = neighborhood_.sources[i];
     const auto [rank, block] = received_[i];
     if (source != MPI_PROC_NULL && (rank != source || block < 0)) {
       return Status::error(ErrorKind::kBackend,
@@ -107,6 +151,39 @@ Status EdgeQuestion::answer(std::vector<Edge> *edges) const {
     edges->push_back(source == MPI_PROC_NULL ? Edge() : Edge{rank, block});
   }
   return {};
+}
+
+EdgeInquiry::EdgeInquiry(const Neighborhood &neighborhood, const Member &member,
+                         std::span<const EdgeFunction> functions, bool is_blocking, NeighborEdges *edges)
+    : neighborhood_(neighborhood), member_(member), functions_(functions), is_blocking_(is_blocking), edges_(*edges) {}
+
+EdgeInquiry::~EdgeInquiry() = default;
+
+std::span<const EdgeFunction>::iterator EdgeInquiry::next() const noexcept {
+  return std::find_if(functions_.begin(), functions_.end(),
+                      [this](EdgeFunction function) { return edges_.lacks(function, is_blocking_); });
+}
+
+int EdgeInquiry::start(MPI_Comm comm, MPI_Request *request) {
+  *request = MPI_REQUEST_NULL;
+  if (!edges_.has_facts()) {
+    own_facts_ = NeighborEdges::facts_of(neighborhood_);
+    return wire::host().MPI_Iallreduce(&own_facts_, &facts_, 1, MPI_INT, MPI_BAND, comm, request);
+  }
+  question_ = std::make_unique<Question>(neighborhood_, member_, *next());
+  return is_blocking_ ? question_->ask(comm) : question_->start(comm, request);
+}
+
+Status EdgeInquiry::take() {
+  if (question_ == nullptr) {
+    edges_.set_facts(facts_);
+    return {};
+  }
+  std::vector<Edge> edges;
+  Status status = question_->answer(&edges);
+  if (status.is_ok()) edges_.set(question_->function(), is_blocking_, std::move(edges));
+  question_.reset();
+  return status;
 }
 
 }  // namespace sluice::ops::coll

@@ -7,7 +7,9 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -41,14 +43,14 @@ class NeighborEdges {
   // What is true on a rank, as bits: which the ranks agree on.
   static constexpr int kNobodyTwice = 1;    // no rank is its neighbour twice
   static constexpr int kAsManySources = 2;  // as destinations
-  [[nodiscard]] static int facts_of(const Neighborhood &neighborhood) noexcept;
+  [[nodiscard]] static int facts_of(const Neighborhood &neighborhood);
   [[nodiscard]] bool has_facts() const noexcept { return facts_.has_value(); }
   // What is true on all ranks.
   void set_facts(int facts) noexcept { facts_ = facts; }
 
-  // With facts: the host MPI is still to be asked. Not for MPI_Neighbor_alltoallw where the ranks have unlike numbers
-  // of sources and destinations: there MPICH 4.0's never ends, or ends too soon.
-  [[nodiscard]] bool is_to_be_asked(EdgeFunction function, bool is_blocking) const noexcept;
+  // Facts are missing, or an answer of the host MPI's. That is not asked about MPI_Neighbor_alltoallw where the ranks
+  // have unlike numbers of sources and destinations: there MPICH 4.0's never ends, or ends too soon. Hot.
+  [[nodiscard]] bool lacks(EdgeFunction function, bool is_blocking) const noexcept;
   void set(EdgeFunction function, bool is_blocking, std::vector<Edge> edges);
   [[nodiscard]] EdgePairing pairing_of(const Call &call) const noexcept;
 
@@ -65,37 +67,40 @@ class NeighborEdges {
   Answers with_request_;  // non-blocking and persistent
 };
 
-// One question to the host MPI: each rank sends each neighbour its own rank and the number of the block. Stays where it
-// is, and lives with `neighborhood`, until it is answered.
-class EdgeQuestion {
+// Finds out what NeighborEdges lack, in one exchange over the host MPI after the other: first the facts, then the
+// answer for each of `functions`. To a question each rank sends each neighbour its own rank and the number of the
+// block. All ranks come to the same exchanges. One thread at a time; while one is under way it stays where it is.
+class EdgeInquiry {
  public:
-  EdgeQuestion(const Neighborhood &neighborhood, const Member &member);
+  // About the blocking forms, or those with a request. What it is given outlives it.
+  EdgeInquiry(const Neighborhood &neighborhood, const Member &member, std::span<const EdgeFunction> functions,
+              bool is_blocking, NeighborEdges *edges);
+  ~EdgeInquiry();
+  EdgeInquiry(const EdgeInquiry &) = delete;
+  EdgeInquiry &operator=(const EdgeInquiry &) = delete;
+  EdgeInquiry(EdgeInquiry &&) = delete;
+  EdgeInquiry &operator=(EdgeInquiry &&) = delete;
 
-  // Collective over `comm`; returns the host MPI's code. By the form that a staged blocking call takes: blocks, in
-  // turns.
-  int ask(MPI_Comm comm, EdgeFunction function);
-  // By the non-blocking form: answered when *request is complete.
-  int start(MPI_Comm comm, EdgeFunction function, MPI_Request *request);
-  // What came, once it is answered. Errors: it makes no sense.
-  [[nodiscard]] Status answer(std::vector<Edge> *edges) const;
+  [[nodiscard]] bool is_done() const noexcept { return next() == functions_.end(); }
+  // Until it is done: begins an exchange, collective over `comm`. *request is that of the host MPI's that ends it;
+  // MPI_REQUEST_NULL where it has ended, as blocking forms have, which block, in turns. Returns the host MPI's code.
+  [[nodiscard]] int start(MPI_Comm comm, MPI_Request *request);
+  // Takes what came. Errors: it makes no sense.
+  [[nodiscard]] Status take();
 
  private:
-  struct Numbering {
-    int rank;
-    int block;
-  };
-  static constexpr int kNumbers = 2;
+  class Question;
 
-  int block(MPI_Comm comm, EdgeFunction function);
+  [[nodiscard]] std::span<const EdgeFunction>::iterator next() const noexcept;
 
   const Neighborhood &neighborhood_;
-  std::vector<Numbering> sent_;
-  std::vector<Numbering> received_;
-  // For as many blocks as there are in the longer of the two.
-  std::vector<int> counts_;
-  std::vector<int> displacements_;  // in elements
-  std::vector<MPI_Aint> displacements_bytes_;
-  std::vector<MPI_Datatype> types_;
+  const Member member_;
+  const std::span<const EdgeFunction> functions_;
+  const bool is_blocking_;
+  NeighborEdges &edges_;
+  int own_facts_ = 0;
+  int facts_ = 0;
+  std::unique_ptr<Question> question_;  // none: the facts are asked for
 };
 
 }  // namespace sluice::ops::coll

@@ -70,7 +70,7 @@ void offer_to_all(const CollectiveSide &side, const Member &member, NodeBlocks *
 // By ranks, or all in their order. At the border of a grid a block is for nobody.
 void offer_to_neighbors(const Call &call, const Member &member, const CollectiveSide &side, bool is_by_ranks,
                         NodeBlocks *blocks) {
-  const std::vector<int> &ranks = call.neighbors->destination_ranks;
+  const std::vector<int> &ranks = call.neighbors->destinations;
   blocks->offered.resize(is_by_ranks ? static_cast<std::size_t>(member.size) : ranks.size());
   for (std::size_t i = 0; i < ranks.size(); ++i) {
     if (ranks[i] == MPI_PROC_NULL) continue;
@@ -81,7 +81,7 @@ void offer_to_neighbors(const Call &call, const Member &member, const Collective
 // At the border of a grid a block is from nobody, and stays as it is.
 void want_from_neighbors(const Call &call, const Member &member, const CollectiveSide &side, const EdgePairing &pairing,
                          NodeBlocks *blocks) {
-  const std::vector<int> &ranks = call.neighbors->source_ranks;
+  const std::vector<int> &ranks = call.neighbors->sources;
   for (std::size_t i = 0; i < ranks.size(); ++i) {
     if (ranks[i] == MPI_PROC_NULL) continue;
     const int block = pairing.edges == nullptr ? member.rank : (*pairing.edges)[i].block;

@@ -177,10 +177,12 @@ plan::Joint NodeCall::agree() {
   if (!is_reduction(call_.pattern)) {
     const plan::JointPlan plan = agree_on_movement();
     say(plan);
+    is_short_ = plan.reason == plan::JointReason::kShort || plan.reason == plan::JointReason::kNothing;
     return plan.joint;
   }
   const plan::JointReductionPlan plan = agree_on_reduction(call_, member_, board_, number_);
   say(plan);
+  is_short_ = plan.reason == plan::ReductionReason::kShort;
   if (plan.joint == plan::JointReduction::kFail) return plan::Joint::kFail;
   if (plan.joint == plan::JointReduction::kStaged) return plan::Joint::kStaged;
   reduction_ = std::make_unique<NodeReduction>(call_, member_, sides_, &group_, plan, number_);

@@ -61,6 +61,8 @@ class NodeCall {
   };
   [[nodiscard]] Outcome outcome() const noexcept { return outcome_; }
   [[nodiscard]] const Status &failure() const noexcept { return failure_; }
+  // Of kStaged: for its length alone, which says nothing of a longer call. The same on all ranks.
+  [[nodiscard]] bool is_short() const noexcept { return is_short_; }
 
  private:
   enum class Phase : std::uint8_t { kDescribed, kPublished, kPulling, kInChain, kReducing, kEnding, kSettled };
@@ -106,6 +108,7 @@ class NodeCall {
   Phase phase_ = Phase::kDescribed;
   Outcome outcome_ = Outcome::kNone;
   Status failure_;
+  bool is_short_ = false;
   const statistics::Stopwatch watch_;
   NodeOffer offer_;
   plan::CopyMeans means_ = plan::CopyMeans::kEngines;  // of what this rank gets

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "ops/coll/node_group.hpp"
 
+#include <array>
 #include <utility>
 
 #include "base/log.hpp"
@@ -143,32 +144,18 @@ Status NodeGroup::of(MPI_Comm comm, const Member &member, NodeGroupPtr *group) {
 }
 
 Status NodeGroup::learn_edges(const Call &call, const Member &member) {
+  // Of an allgather all blocks of a sender are one.
   if (call.pattern != Pattern::kNeighborAlltoall) return {};
-  constexpr const char *kWhat = "an exchange of a few numbers between neighbours failed";
-  MPI_Request request = MPI_REQUEST_NULL;
-  int code = MPI_SUCCESS;
-  if (!edges_.has_facts()) {
-    const int own = NeighborEdges::facts_of(*call.neighbors);
-    int all = 0;
-    code = wire::host().MPI_Iallreduce(&own, &all, 1, MPI_INT, MPI_BAND, call.comm, &request);
-    if (code == MPI_SUCCESS) code = wait_in_turns(&request, MPI_STATUS_IGNORE);
-    if (code != MPI_SUCCESS) return check(code, kWhat);
-    edges_.set_facts(all);
+  const std::array functions = {edge_function_of(call)};
+  EdgeInquiry inquiry(*call.neighbors, member, functions, call.form == Form::kBlocking, &edges_);
+  Status status;
+  while (status.is_ok() && !inquiry.is_done()) {
+    MPI_Request request = MPI_REQUEST_NULL;
+    int code = inquiry.start(call.comm, &request);
+    if (code == MPI_SUCCESS && request != MPI_REQUEST_NULL) code = wait_in_turns(&request, MPI_STATUS_IGNORE);
+    status = check(code, "an exchange of a few numbers between neighbours failed");
+    if (status.is_ok()) status = inquiry.take();
   }
-  const EdgeFunction function = edge_function_of(call);
-  const bool is_blocking = call.form == Form::kBlocking;
-  if (!edges_.is_to_be_asked(function, is_blocking)) return {};
-  EdgeQuestion question(*call.neighbors, member);
-  if (is_blocking) {
-    code = question.ask(call.comm, function);
-  } else {
-    code = question.start(call.comm, function, &request);
-    if (code == MPI_SUCCESS) code = wait_in_turns(&request, MPI_STATUS_IGNORE);
-  }
-  Status status = check(code, kWhat);
-  std::vector<Edge> edges;
-  if (status.is_ok()) status = question.answer(&edges);
-  if (status.is_ok()) edges_.set(function, is_blocking, std::move(edges));
   return status;
 }
 

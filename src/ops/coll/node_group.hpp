@@ -3,6 +3,7 @@
 // the communicator, and goes with it.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -77,14 +78,21 @@ class NodeGroup {
 
   // Of a topology: what the ranks know so far.
   [[nodiscard]] NeighborEdges &edges() noexcept { return edges_; }
-  // Finds out how the blocks of `call` are paired, one of neighbours that is blocking or makes a persistent request.
+  // Finds out how the blocks of `call` are paired, if it is an exchange between neighbours; of those that are blocking
+  // or make a persistent request.
   // Collective over its communicator; blocks, in turns. Errors: those of the host MPI. Hot when it is known.
   [[nodiscard]] Status learn_edges(const Call &call, const Member &member);
 
+  // Before a blocking call of which no rank knows how long it is for the others: whether they vote on it, and the
+  // number of that vote. They do unless the last such call went together: then the next one may well do so too.
+  [[nodiscard]] bool is_voted_on() const noexcept { return is_voted_on_; }
+  void set_voted_on(bool is_so) noexcept { is_voted_on_ = is_so; }
+  [[nodiscard]] std::uint64_t begin_vote() noexcept { return ++n_votes_; }
+
   // Whether the ranks look at the next blocking call together.
   [[nodiscard]] bool is_due(Pattern pattern) noexcept { return trials_of(pattern).attempts.is_due(); }
-  // How a blocking call that they looked at came out; non-blocking ones do not count, because the ranks learn of that
-  // at different times.
+  // How a blocking call that they looked at came out. Not noted is one that was staged for its length alone, since that
+  // says nothing of the next one; nor are non-blocking ones, because the ranks learn of that at different times.
   void note_together(Pattern pattern) noexcept {
     trials_of(pattern).attempts.note_good();
     trials_of(pattern).is_good = true;
@@ -115,6 +123,8 @@ class NodeGroup {
   std::vector<int> world_ranks_;
   StagingCommPtr staging_comm_;
   NeighborEdges edges_;
+  bool is_voted_on_ = true;
+  std::uint64_t n_votes_ = 0;
   Trials movements_;
   Trials reductions_;
 };

@@ -9,6 +9,7 @@
 #include "ops/coll/node_reduction.hpp"
 #include "plan/joint.hpp"
 #include "plan/policy.hpp"
+#include "wire/channel.hpp"
 
 namespace sluice::ops::coll {
 namespace {
@@ -51,14 +52,28 @@ bool can_take_part(const Call &call, const Member &member, const Sides &sides) {
   return sent == nullptr || received == nullptr || sent == received;
 }
 
-}  // namespace
-
-Status NodeOffer::fill(const Call &call, const Member &member, const Sides &sides, const Status &classified,
-                       const EdgePairing &pairing) {
+// An error that a rank has before anything is done.
+Status find_error(const Sides &sides, const Status &classified) {
   if (!classified.is_ok()) return classified;
   for (const CollectiveSide *side : {&sides.send, &sides.recv}) {
     if (Status status = transfer::refuse_freed(side->place(), side->span().lowest); !status.is_ok()) return status;
   }
+  return {};
+}
+
+}  // namespace
+
+transfer::Vote vote_on(const Call &call, const Member &member, const Sides &sides, const Status &classified) {
+  using transfer::Vote;
+  if (!find_error(sides, classified).is_ok()) return Vote::kFailed;
+  if (!can_take_part(call, member, sides)) return Vote::kCannot;
+  const std::uint64_t largest_bytes = std::max(sides.send.size_bytes(), sides.recv.size_bytes());
+  return largest_bytes < wire::Channel::process().terms().threshold_bytes ? Vote::kShort : Vote::kLong;
+}
+
+Status NodeOffer::fill(const Call &call, const Member &member, const Sides &sides, const Status &classified,
+                       const EdgePairing &pairing) {
+  if (Status status = find_error(sides, classified); !status.is_ok()) return status;
   if (!can_take_part(call, member, sides) || !pairing.is_known) return {};
   if (is_reduction(call.pattern)) {
     described.resize(1);

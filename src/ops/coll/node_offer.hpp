@@ -10,6 +10,11 @@
 
 namespace sluice::ops::coll {
 
+// What this rank has to say before a call of which none knows how long it is for the others: less than what follows,
+// and for less. `classified` says how classifying `sides` went. Hot.
+[[nodiscard]] transfer::Vote vote_on(const Call &call, const Member &member, const Sides &sides,
+                                     const Status &classified);
+
 struct NodeOffer {
   NodeBlocks blocks;
   transfer::Published published;

@@ -34,7 +34,7 @@ Status RequestGroup::begin(MPI_Comm comm) {
   const std::scoped_lock lock(mutex_);
   Status status = comm_->start_duplicate(comm, &request_);
   if (!status.is_ok()) return status;
-  if (Neighborhood found; Neighborhood::of(comm, &found)) neighbors_ = std::move(found);
+  neighbors_ = Neighborhood::of(comm);
   step_ = Step::kDuplicate;
   count_of_duplicating().fetch_add(1, std::memory_order_relaxed);
   return status;
@@ -136,10 +136,6 @@ void RequestGroup::go_on() {
           code = ask_for_edges();
         }
         break;
-      case Step::kFacts:
-        group_->edges().set_facts(least_);
-        code = ask_for_edges();
-        break;
       case Step::kEdges:
         code = take_edges() ? ask_for_edges() : MPI_ERR_INTERN;
         break;
@@ -169,34 +165,23 @@ int RequestGroup::open_and_agree() {
   return wire::host().MPI_Iallreduce(&own_, &least_, 1, MPI_INT, MPI_MIN, comm_->get(), &request_);
 }
 
-// Of all functions, since a call may not wait for them later; one question after the other, and then the end.
+// Of all functions, since a call may not wait for them later; then it ends.
 int RequestGroup::ask_for_edges() {
-  if (neighbors_ && !group_->edges().has_facts()) {
-    own_ = NeighborEdges::facts_of(*neighbors_);
-    step_ = Step::kFacts;
-    return wire::host().MPI_Iallreduce(&own_, &least_, 1, MPI_INT, MPI_BAND, comm_->get(), &request_);
+  if (neighbors_ != nullptr && !inquiry_) {
+    inquiry_.emplace(*neighbors_, member_, kEdgeFunctions, false, &group_->edges());
   }
-  for (const EdgeFunction function : kEdgeFunctions) {
-    if (!neighbors_ || !group_->edges().is_to_be_asked(function, false)) continue;
-    edge_function_ = function;
-    edge_question_.emplace(*neighbors_, member_);
+  if (inquiry_ && !inquiry_->is_done()) {
     step_ = Step::kEdges;
-    return edge_question_->start(comm_->get(), function, &request_);
+    return inquiry_->start(comm_->get(), &request_);
   }
+  inquiry_.reset();
   end(true);
   return MPI_SUCCESS;
 }
 
 bool RequestGroup::take_edges() {
-  if (!edge_question_) return false;
-  std::vector<Edge> edges;
-  const Status status = edge_question_->answer(&edges);
-  edge_question_.reset();
-  if (status.is_ok()) {
-    group_->edges().set(edge_function_, false, std::move(edges));
-  } else {
-    log::warn("ops", status.message());
-  }
+  const Status status = inquiry_->take();
+  if (!status.is_ok()) log::warn("ops", status.message());
   return status.is_ok();
 }
 

@@ -68,7 +68,7 @@ class RequestGroup {
 
  private:
   // Each waits for one request of the host MPI.
-  enum class Step : std::uint8_t { kNone, kDuplicate, kAsk, kName, kAgree, kFacts, kEdges };
+  enum class Step : std::uint8_t { kNone, kDuplicate, kAsk, kName, kAgree, kEdges };
   struct Question {
     std::uint64_t number = 0;  // the call that it is asked for
     bool has_device = false;
@@ -93,9 +93,8 @@ class RequestGroup {
   int own_ = 0;
   int least_ = 0;
   // Of a communicator with a topology.
-  std::optional<Neighborhood> neighbors_;
-  std::optional<EdgeQuestion> edge_question_;
-  EdgeFunction edge_function_{};  // what it is about
+  NeighborhoodPtr neighbors_;
+  std::optional<EdgeInquiry> inquiry_;
   wire::SharedSegment segment_;
   wire::SegmentName name_{};
   std::deque<Question> questions_;  // the first is being asked

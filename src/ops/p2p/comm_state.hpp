@@ -18,6 +18,7 @@ class NodeGroup;
 class NodeLevels;
 class RequestGroup;
 class SegmentGroup;
+struct Neighborhood;
 }  // namespace coll
 
 struct CommState {
@@ -27,6 +28,9 @@ struct CommState {
   bool is_within_world = false;
   // And all are on this node.
   bool is_on_one_node = false;
+  // Of a communicator with a topology: who this process' neighbours are, once a collective call has looked
+  // (ops/coll/member.hpp); they stay the same as long as the communicator lives. Belongs to the same as what follows.
+  std::shared_ptr<const coll::Neighborhood> neighborhood;
   // What they share for collective operations (ops/coll/node_group.hpp). Belongs to whoever is in a collective call on
   // the communicator, of which MPI allows one at a time.
   std::shared_ptr<coll::NodeGroup> node_group;
