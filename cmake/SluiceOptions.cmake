@@ -26,8 +26,8 @@ set(SLUICE_PYTHON_ENVS ${CMAKE_SOURCE_DIR}/.venv CACHE PATH "Where tools/setup p
 
 find_program(CCACHE ccache)
 if(CCACHE)
-  set(CMAKE_C_COMPILER_LAUNCHER ${CCACHE})
-  set(CMAKE_CXX_COMPILER_LAUNCHER ${CCACHE})
+  set(CMAKE_C_COMPILER_LAUNCHER ${CMAKE_SOURCE_DIR}/tools/ccache)
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_SOURCE_DIR}/tools/ccache)
 endif()
 
 # Line tables are enough to read a stack trace, and a third of the size.

@@ -29,10 +29,11 @@ std::string open_driver(Driver *driver, bool load) {
            (why != nullptr ? why : "no program has loaded it") + "; install the GPU driver or use another backend";
   }
   // The handle is never closed: the driver must outlive every call that a late destructor of the program makes.
-#define SLUICE_CUDA_FIND(name)                                              \
-  if (!find(library, SLUICE_CUDA_VERSIONED(name), &driver->name))           \
-    return std::string(kLibrary) + " has no " SLUICE_CUDA_VERSIONED(name) + \
-           "; this backend needs a driver for toolkit 12.0 or later";
+  // Appended, not added up: of such sums GCC 12 warns wrongly (-Warray-bounds) with precompiled headers.
+#define SLUICE_CUDA_FIND(name)                                    \
+  if (!find(library, SLUICE_CUDA_VERSIONED(name), &driver->name)) \
+    return std::string(kLibrary).append(                          \
+        " has no " SLUICE_CUDA_VERSIONED(name) "; this backend needs a driver for toolkit 12.0 or later");
   SLUICE_CUDA_REQUIRED(SLUICE_CUDA_FIND)
 #undef SLUICE_CUDA_FIND
 #define SLUICE_CUDA_FIND(name) find(library, SLUICE_CUDA_VERSIONED(name), &driver->name);

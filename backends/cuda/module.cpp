@@ -61,8 +61,10 @@ sluice_result_t read_word(const char *name, const std::pair<std::string_view, Va
     }
     choices += (choices.empty() ? "" : ", ") + std::string(word);
   }
-  return fail(SLUICE_ERROR_INVALID_ARGUMENT,
-              std::string(name) + " is \"" + std::string(text) + "\"; it may be one of " + choices);
+  // Appended, not added up: of such sums GCC 12 warns wrongly (-Warray-bounds) with precompiled headers.
+  std::string said(name);
+  said.append(" is \"").append(text).append("\"; it may be one of ").append(choices);
+  return fail(SLUICE_ERROR_INVALID_ARGUMENT, said);
 }
 
 sluice_result_t read_ipc_choice() {

@@ -32,7 +32,9 @@ struct Functions {
 template <typename Function>
 void find(void *library, const char *name, Function *function, std::string *missing) {
   *function = reinterpret_cast<Function>(dlsym(library, name));
-  if (*function == nullptr) *missing = std::string("libcuda.so.1 has no ") + name + "; it needs a driver of CUDA 12";
+  // Appended, not added up: of such sums GCC 12 warns wrongly (-Warray-bounds) with precompiled headers.
+  if (*function == nullptr)
+    missing->assign("libcuda.so.1 has no ").append(name).append("; it needs a driver of CUDA 12");
 }
 
 const Functions &functions() {

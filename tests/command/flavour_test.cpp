@@ -19,7 +19,7 @@ using ::testing::HasSubstr;
 constexpr const char *kFixtures = SLUICE_TEST_FIXTURES;
 
 std::string program(const std::string &name) {
-  return std::string(kFixtures) + "/program." + name;
+  return std::string(kFixtures).append("/program.").append(name);
 }
 
 Launcher launcher_of(LauncherKind kind) {

@@ -24,7 +24,7 @@ using ::testing::StartsWith;
 constexpr const char *kFixtures = SLUICE_TEST_FIXTURES;
 
 std::string program(const std::string &name) {
-  return std::string(kFixtures) + "/program." + name;
+  return std::string(kFixtures).append("/program.").append(name);
 }
 
 // A folder with libsluice_mpich.so and one module, which is a file name only.

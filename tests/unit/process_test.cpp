@@ -115,7 +115,7 @@ TEST(Process_Registry, ReportsUnknownKnobsAndBackends) {
   EXPECT_THAT(text, ::testing::Not(HasSubstr("SLUICE_EARLY_DEPTH"))) << "belongs to a module that is there";
   EXPECT_THAT(text, AllOf(HasSubstr("SLUICE_BACKENDS names the backend \"nonesuch\""),
                           HasSubstr(device::module_folder()), HasSubstr("sluice info")));
-  EXPECT_EQ(device::module_folder(), std::string(SLUICE_UNIT_MODULES) + "/registry");
+  EXPECT_EQ(device::module_folder(), SLUICE_UNIT_MODULES "/registry");
 }
 
 bool set_environment() {

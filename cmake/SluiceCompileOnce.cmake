@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# Building from nothing in half the time: what many files read is compiled once (ADR 0043). Only with SLUICE_COMPILE_ONCE,
+# which .ci/run sets; else each file is compiled by itself, and clang-tidy reads each so.
+
+option(SLUICE_COMPILE_ONCE "Precompile headers, and compile further flavours several files at a time" OFF)
+
+# sluice_compile_together(<target> [ALONE <file> ...]): a few files at a time, when the target is of another flavour than the
+# first. The first is compiled file by file, so that each file is seen to include what it needs, and has a command line
+# of its own for clang-tidy. Files that define the same names for themselves are
+# compiled alone.
+function(sluice_compile_together target flavour)
+  cmake_parse_arguments(arg "" "" "ALONE" ${ARGN})
+  list(GET SLUICE_FLAVOURS 0 first)
+  if(NOT SLUICE_COMPILE_ONCE OR flavour STREQUAL first)
+    return()
+  endif()
+  set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE BATCH UNITY_BUILD_BATCH_SIZE 12)
+  # One file's names shadow another's, which says nothing about either; the first flavour is told of what does.
+  set_target_properties(${target} PROPERTIES UNITY_BUILD_CODE_BEFORE_INCLUDE
+                        "#pragma GCC diagnostic ignored \"-Wshadow\"")
+  set_source_files_properties(${arg_ALONE} TARGET_DIRECTORY ${target} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
+endfunction()
+
+# Sets <out> to all that the target links to, directly or not.
+function(_sluice_linked out target)
+  set(seen "")
+  set(todo ${target})
+  while(todo)
+    list(POP_FRONT todo library)
+    if(TARGET ${library} AND NOT library IN_LIST seen)
+      list(APPEND seen ${library})
+      foreach(property LINK_LIBRARIES INTERFACE_LINK_LIBRARIES)
+        get_target_property(linked ${library} ${property})
+        if(linked)
+          string(REGEX REPLACE "\\$<LINK_ONLY:([^>]*)>" "\\1" linked "${linked}")
+          list(APPEND todo ${linked})
+        endif()
+      endforeach()
+    endif()
+  endwhile()
+  set(${out} ${seen} PARENT_SCOPE)
+endfunction()
+
+# The headers of one sort of targets: a library without content owns what is precompiled.
+function(_sluice_precompiled_headers owner is_program gtest fmt)
+  add_library(${owner} OBJECT EXCLUDE_FROM_ALL ${CMAKE_SOURCE_DIR}/cmake/precompiled.cpp)
+  if(is_program)
+    # With the flags of a program; a library of objects, because it has nothing to link.
+    set_target_properties(${owner} PROPERTIES POSITION_INDEPENDENT_CODE OFF)
+    target_compile_options(${owner} PRIVATE ${CMAKE_CXX_COMPILE_OPTIONS_PIE})
+  endif()
+  target_link_libraries(${owner} PRIVATE sluice_options ${gtest} ${fmt})
+  set(headers algorithm array atomic chrono condition_variable cstddef cstdint cstdlib cstring deque exception fstream
+      functional limits list map memory mutex optional set span sstream string string_view thread unordered_map utility vector)
+  if(gtest)
+    list(APPEND headers gtest/gtest.h)
+  endif()
+  if(fmt)
+    list(APPEND headers fmt/format.h)
+  endif()
+  list(TRANSFORM headers REPLACE "(.+)" "$<$<COMPILE_LANGUAGE:CXX>:<\\1$<ANGLE-R>>")
+  target_precompile_headers(${owner} PRIVATE ${headers})
+endfunction()
+
+# Precompiles the standard library, {fmt} and GoogleTest for every target of the project below a folder. Targets share them
+# when they have no flags of their own: programs or not, with GoogleTest or not, and with which of the two forms of {fmt}. What does
+# not fit after all is an error of the compiler (-Winvalid-pch).
+function(sluice_precompile_headers folder)
+  if(NOT SLUICE_COMPILE_ONCE)
+    return()
+  endif()
+  get_property(targets DIRECTORY ${folder} PROPERTY BUILDSYSTEM_TARGETS)
+  foreach(target IN LISTS targets)
+    get_target_property(type ${target} TYPE)
+    get_target_property(sources ${target} SOURCES)
+    get_target_property(own_options ${target} COMPILE_OPTIONS)
+    _sluice_linked(linked ${target})
+    if(own_options OR NOT type MATCHES "EXECUTABLE|STATIC|SHARED|MODULE|OBJECT" OR NOT sources MATCHES "\\.cpp(;|$)"
+       OR NOT "sluice_options" IN_LIST linked OR target MATCHES "^sluice_precompiled")
+      continue()
+    endif()
+    set(owner sluice_precompiled)
+    string(COMPARE EQUAL ${type} EXECUTABLE is_program)
+    if(is_program)
+      string(APPEND owner _program)
+    endif()
+    set(gtest "")
+    if(linked MATCHES "GTest::")
+      set(gtest GTest::gtest)
+      string(APPEND owner _gtest)
+    endif()
+    set(fmt "")
+    if("fmt::fmt" IN_LIST linked)
+      set(fmt fmt::fmt)
+      string(APPEND owner _shared_fmt)
+    elseif("sluice_fmt" IN_LIST linked)
+      set(fmt sluice_fmt)
+      string(APPEND owner _fmt)
+    endif()
+    if(NOT TARGET ${owner})
+      _sluice_precompiled_headers(${owner} ${is_program} "${gtest}" "${fmt}")
+    endif()
+    target_precompile_headers(${target} REUSE_FROM ${owner})
+  endforeach()
+  get_property(folders DIRECTORY ${folder} PROPERTY SUBDIRECTORIES)
+  foreach(below IN LISTS folders)
+    sluice_precompile_headers(${below})
+  endforeach()
+endfunction()
