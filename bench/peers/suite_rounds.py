@@ -12,7 +12,7 @@ ONCE_SHARE = 0.55
 
 def words_of(group, tests, folder, arguments):
     sizes = [size for size in group.sizes if not arguments.largest or size <= arguments.largest]
-    words = [",".join(tests), *group.more, "-i", str(arguments.iterations or group.iterations), "-x", "5", "--oversubscribe"]
+    words = [",".join(tests), *group.more, "-i", str(arguments.iterations or group.iterations), "-x", str(group.warmup), "--oversubscribe"]
     if not group.has_rounds:
         words += ["--repeat", str(arguments.rounds)]
     if sizes:
