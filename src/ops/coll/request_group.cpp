@@ -180,6 +180,7 @@ int RequestGroup::ask_for_edges() {
 }
 
 bool RequestGroup::take_edges() {
+  if (!inquiry_) return false;  // there is one in the only step that comes here
   const Status status = inquiry_->take();
   if (!status.is_ok()) log::warn("ops", status.message());
   return status.is_ok();
