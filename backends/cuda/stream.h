@@ -25,7 +25,7 @@ struct sluice_stream {
   FoundWord written;
   FoundWord awaited;
   uint64_t n_waits = 0;
-  bool is_alone = false;  // this process on the device, when it was last asked
+  bool has_no_turns = false;  // nobody waits for this process's turn on the device to end, when it was last asked
 };
 
 namespace sluice::backends::cuda {

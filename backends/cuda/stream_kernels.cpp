@@ -35,13 +35,16 @@ sluice_result_t prepare_signals(sluice_stream *stream) {
   return result == SLUICE_SUCCESS ? find_kernel(kAwait, stream->device, &stream->await) : result;
 }
 
-// Processes that share a device have it by turns of milliseconds, and a kernel that waits takes the whole of its turn.
+// Processes that share a device have it by turns of milliseconds, and a kernel that waits takes the whole of its turn;
+// not with the vendor's multi-process service.
 bool waits_by_kernel(sluice_stream *stream) {
   constexpr uint64_t kWaitsBetweenLooks = 256;
   if (g_signals != Signals::kAuto) return g_signals == Signals::kKernels;
   if (stream->await.function == nullptr) return false;
-  if (stream->n_waits++ % kWaitsBetweenLooks == 0) stream->is_alone = is_alone(stream->device);
-  return stream->is_alone;
+  if (stream->n_waits++ % kWaitsBetweenLooks == 0) {
+    stream->has_no_turns = is_alone(stream->device) || is_shared_at_once(stream->device);
+  }
+  return stream->has_no_turns;
 }
 
 sluice_result_t launch_trigger(const sluice_stream &stream, CUdeviceptr address, uint64_t value) {

@@ -99,6 +99,7 @@ struct State {
   std::atomic<int> n_graphs{0};       // launched; their kernels count too
   std::atomic<int> n_executables{0};  // of graphs, that were made and not destroyed
   bool refuses_graphs = false;        // to make them executable
+  bool has_service = false;           // as if processes shared the devices through the multi-process service
   std::atomic<int> n_queries{0};      // by cuPointerGetAttributes
   std::atomic<int> n_launches{-1};    // that are taken before one is refused; -1: any number
   std::atomic<int> n_waits{0};        // on words, that were enqueued and have not been passed
