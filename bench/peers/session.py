@@ -5,6 +5,7 @@ A step's words may have {site} (the unpacked bundle), {bundle} (the folder that 
 results) and {python} (the interpreter that runs this, which has PyTorch there).
 """
 
+import contextlib
 import dataclasses
 import os
 import pathlib
@@ -18,6 +19,7 @@ from peers import measuring, preparing, running
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
+SERVICE = "nvidia-cuda-mps-control"
 ARCHIVE = "session.tar.xz"  # in the bundle, unpacked after our programs
 BENCHES = ("launch", "pack", "rearrange")
 PAPER_SCRIPTS = ("paper_figures", "paper_ccgrid23", "launch")
@@ -207,18 +209,41 @@ def pack_results(folder, out):
         print(f"gpu_session: the results cannot be packed: {done.stderr.strip()[:200]}", flush=True)
 
 
+@contextlib.contextmanager
+def shared_device(folder, env):
+    """The vendor's multi-process service for all that is started with the environment that this gives: processes that
+    share a device run on it side by side instead of by turns of milliseconds. It changes no setting of the device, and
+    ends with the block."""
+    own = {**env, "CUDA_MPS_PIPE_DIRECTORY": str(folder / "pipe"), "CUDA_MPS_LOG_DIRECTORY": str(folder / "log")}
+    for name in ("pipe", "log"):
+        (folder / name).mkdir(parents=True)
+    try:
+        subprocess.run([SERVICE, "-d"], env=own, check=True, timeout=30)
+    except (OSError, subprocess.SubprocessError) as error:
+        raise measuring.MeasureError(f"{SERVICE} cannot be started: {error}; leave out --share") from error
+    try:
+        yield own
+    finally:
+        try:
+            subprocess.run([SERVICE], input="quit\n", text=True, env=own, check=False, timeout=30)
+        except (OSError, subprocess.SubprocessError) as error:
+            print(f"gpu_session: {SERVICE} does not end: {error}", flush=True)
+
+
 def run(arguments):
     """Runs the steps one by one; a step that fails or hangs is named, and the next one begins."""
     steps = names_of(arguments.only)
     arguments.out.mkdir(parents=True, exist_ok=True)
     n_devices = count_devices() if arguments.devices is None else arguments.devices
     deadline, worst = time.monotonic() + arguments.budget_s, 0
-    lines = [f"{n_devices} GPUs"]
-    with tempfile.TemporaryDirectory() as folder:
-        scratch = pathlib.Path(folder)
+    lines = [f"{n_devices} GPUs" + (", shared at the same time (multi-process service)" if arguments.share else "")]
+    with contextlib.ExitStack() as stack:
+        scratch = pathlib.Path(stack.enter_context(tempfile.TemporaryDirectory()))
         (scratch / "site").mkdir()
         site = measuring.unpack(arguments.bundle, str(scratch / "site")).root
         env = environment(site)
+        if arguments.share:
+            env = stack.enter_context(shared_device(scratch / "service", env))
         for step in steps:
             left_s, begin = deadline - time.monotonic(), time.monotonic()
             if n_devices < step.n_devices:
