@@ -21,8 +21,8 @@ inline bool has_streams() {
 class ProgramStream {
  public:
   // On `device` of the backend under test, behind what the program has copied there: a runtime's blocking copy from the
-  // host may still be under way when it returns, and such a stream waits for no other (seen on H200, where two processes
-  // shared the device). Failures of its calls fail the current test.
+  // host may still be under way when it returns, and such a stream waits for no other (seen on H200, where two
+  // processes shared the device). Failures of its calls fail the current test.
   explicit ProgramStream(int device = 0) : table_(Session::get().module()->table()) {
     expect(table_.program_set_device(device));
     expect(table_.program_synchronize());
