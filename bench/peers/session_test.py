@@ -91,11 +91,11 @@ class TableTest(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             stage = pathlib.Path(folder)
             session.stage_scripts(stage)
-            wanted = [word for step in session.STEPS for word in step.words if word.startswith(("{site}/scripts/", "{site}/data_parallel/"))]
+            wanted = [word.split()[0] for step in session.STEPS for word in step.words if word.startswith(("{site}/scripts/", "{site}/data_parallel/"))]
             self.assertTrue(wanted)
             for word in wanted:
                 self.assertTrue((stage / word.removeprefix("{site}/")).exists(), word)
-            for script in session.PAPER_SCRIPTS[:2]:
+            for script in session.SCRIPTS[:2]:
                 subprocess.run([sys.executable, stage / "scripts" / script, "--help"], check=True, stdout=subprocess.DEVNULL)
 
 
