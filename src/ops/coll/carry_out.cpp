@@ -64,7 +64,8 @@ int call_host(const Call &call, const Member *member) {
   if (call.comes_after_barrier || is_between_groups(call.comm) || is_by_own_operation(call.op)) {
     return after_barrier(call.comm, block);
   }
-  return in_turns(call.comm, block, [&](MPI_Request *request) { return call.start(call, request); });
+  return in_turns(
+      call.comm, block, [&](MPI_Request *request) { return call.start(call, request); }, !call.is_made_in_turns);
 }
 
 int execute_blocking(const Call &call, const Member *member, const Sides &sides) {

@@ -23,12 +23,12 @@ inline int reap(int result) {
   return result;
 }
 
-// `blocking` calls the host MPI's function, `start` its non-blocking form with a request. Returns an error code, raised
-// already, as all here do.
+// `blocking` calls the host MPI's function, `start` its non-blocking form with a request. `may_meet`, the same on all
+// members: the blocking one will do. Returns an error code, raised already, as all here do.
 template <typename Blocking, typename Start>
-int in_turns(MPI_Comm comm, Blocking blocking, Start start) {
+int in_turns(MPI_Comm comm, Blocking blocking, Start start, bool may_meet = true) {
   return guarded(comm, [&]() -> int {
-    if (!is_within_channel(comm) || coll::meet(comm)) return reap(blocking());
+    if (!is_within_channel(comm) || (may_meet && coll::meet(comm))) return reap(blocking());
     MPI_Request request = MPI_REQUEST_NULL;
     const int result = start(&request);
     return result == MPI_SUCCESS ? reap(wait_in_turns(&request, MPI_STATUS_IGNORE)) : result;
