@@ -74,7 +74,8 @@ TEST_F(ScratchPacking, BringsEveryByte_WhateverTheGaps) {
   }
 }
 
-// Each way takes two pieces. A collective operation on what lies in one allocation brings an image down in one copy.
+// Each way takes two pieces. What is only read and lies in one allocation comes down as an image in one copy; in place
+// there is what is not read beside it.
 TEST_F(ScratchPacking, BringsEveryByte_InSeveralPieces) {
   for (const int stride_bytes : {80, 160}) {
     MPI_Datatype type = runs(kRuns, stride_bytes);
@@ -85,12 +86,19 @@ TEST_F(ScratchPacking, BringsEveryByte_InSeveralPieces) {
           const Memory &memory = run.output(span);
           if (is_root) run.refill(memory, 0);
           run.call("MPI_Bcast", MPI_Bcast(memory.data(), 1, type, 0, session_.comm()));
-          // The root's image of what is only read needs no kernel.
           if (is_root)
             run.call("MPI_Recv", MPI_Recv(memory.data(), 1, type, 1, kTag, session_.comm(), MPI_STATUS_IGNORE));
           if (session_.rank() == 1) run.call("MPI_Send", MPI_Send(memory.data(), 1, type, 0, kTag, session_.comm()));
         },
         2);
+    compare(
+        [&](Trial &run) {
+          const Memory &memory = run.output(span * static_cast<std::size_t>(session_.size()));
+          run.refill(memory, 1);
+          run.call("MPI_Allgather",
+                   MPI_Allgather(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, memory.data(), 1, type, session_.comm()));
+        },
+        4);
     EXPECT_EQ(MPI_Type_free(&type), MPI_SUCCESS);
     if (session_.agree_any(HasFailure())) return;
   }
