@@ -19,7 +19,6 @@ namespace sluice::ops::coll {
 
 using transfer::Ending;
 using transfer::Published;
-using transfer::Region;
 
 namespace {
 

@@ -21,12 +21,12 @@ class GappedTypes {
   GappedTypes &operator=(const GappedTypes &) = delete;
   ~GappedTypes();
 
-  static constexpr std::size_t kNested = 0;   // of which others cannot be told where the runs lie
-  static constexpr std::size_t kEven = 1;     // runs of one length at one distance: they can
-  static constexpr std::size_t kWithout = 2;  // gaps
-  // Any number; one after the other they are all there.
-  MPI_Datatype at(std::size_t i) const { return types_[i % types_.size()]; }
-  std::size_t size() const { return types_.size(); }
+  static constexpr int kNested = 0;   // of which others cannot be told where the runs lie
+  static constexpr int kEven = 1;     // runs of one length at one distance: they can
+  static constexpr int kWithout = 2;  // gaps
+  // Any number from 0 on; one after the other they are all there.
+  MPI_Datatype at(int i) const { return types_[static_cast<std::size_t>(i) % types_.size()]; }
+  int size() const { return static_cast<int>(types_.size()); }
 
  private:
   std::vector<MPI_Datatype> types_;

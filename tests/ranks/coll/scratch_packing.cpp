@@ -51,8 +51,8 @@ class ScratchPacking : public testing::Test {
     PlacedBlocks in;
     PlacedBlocks out;
     for (int peer = 0; peer < session.size(); ++peer) {
-      in.add(types.at(static_cast<std::size_t>(session.rank() + peer + turn)), 1);
-      out.add(types.at(static_cast<std::size_t>(2 * session.rank() + peer + turn)), 1);
+      in.add(types.at(session.rank() + peer + turn), 1);
+      out.add(types.at(2 * session.rank() + peer + turn), 1);
     }
     const std::vector<int> sent_at = in.int_displacements();
     const std::vector<int> received_at = out.int_displacements();
@@ -68,7 +68,7 @@ class ScratchPacking : public testing::Test {
 
 TEST_F(ScratchPacking, BringsEveryByte_WhateverTheGaps) {
   const GappedTypes types;
-  for (int turn = 0; turn < static_cast<int>(types.size()); ++turn) {
+  for (int turn = 0; turn < types.size(); ++turn) {
     compare([&](Trial &run) { exchange(run, types, turn); }, 1);
     if (session_.agree_any(HasFailure())) return;
   }

@@ -135,7 +135,7 @@ class Exchange {
 
  private:
   int root() const { return turn_ % size_; }
-  MPI_Datatype type(int i) const { return types_.at(static_cast<std::size_t>(i + turn_)); }
+  MPI_Datatype type(int i) const { return types_.at(i + turn_); }
 
   template <class CountSent, class CountReceived>
   void describe(CountSent sent, CountReceived received) {
@@ -315,7 +315,7 @@ class TogetherPacked : public Together {
 
 TEST_F(TogetherPacked, GoOverIpc_WhateverTheGaps) {
   for (const Form form : forms()) {
-    const int n_turns = static_cast<int>(types_->size());
+    const int n_turns = types_->size();
     for (int turn = 0; turn < n_turns; turn += form == Form::blocking ? 1 : 4) {
       for (const PackedOperation &operation : kOperations) {
         compare(operation.name, turn, form, [&](Exchange &exchange) { (exchange.*operation.begin)(); });
