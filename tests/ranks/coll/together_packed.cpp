@@ -267,6 +267,14 @@ class TogetherPacked : public Together {
     Together::SetUp();
     if (IsSkipped()) return;
     types_ = std::make_unique<GappedTypes>();
+    // A backend may have no memory that others reach, or no kernel that packs here.
+    if (std::getenv("TEST_MOVES_TOGETHER") != nullptr) return;
+    const long long by_ipc = calls_by("MPI_Bcast", "ipc");
+    compare_with_host({Kind::device, Kind::device, 0}, [&](Trial &run) {
+      Exchange exchange(&run, *types_, 0, Form::blocking);
+      exchange.bcast_to_one_run();
+    });
+    if (calls_by("MPI_Bcast", "ipc") == by_ipc) GTEST_SKIP() << "missing: device memory that others reach, packed";
   }
 
   // One call of each run; the whole of it, persistent ones started twice. Where the host MPI's persistent form is at
