@@ -34,6 +34,7 @@ def parse_arguments():
     parser.add_argument("--label-a", default="A", help="heading of the first (default A)")
     parser.add_argument("--label-b", default="B", help="heading of the second (default B)")
     parser.add_argument("--repeat", type=int, default=5, help="runs of each (default 5)")
+    parser.add_argument("--series", help="the series to compare (default: the first of each row)")
     parser.add_argument("--limit-us", type=float, help="largest allowed extra time of B, in us")
     parser.add_argument("--limit-percent", type=float, help="the same in per cent of A; the larger of both counts")
     parser.add_argument("--timeout", type=float, default=600, help="seconds for one run (default 600)")
@@ -65,9 +66,16 @@ def run_once(command, timeout_s):
     return document
 
 
-def medians_of(document):
-    """Median of the first series, by size."""
-    return {row["size_bytes"]: row["series"][0]["medians"]["median"] for row in document["rows"] if row["series"]}
+def medians_of(document, name):
+    """Median of the series of that name, or of the first one, by size."""
+    medians = {}
+    for row in document["rows"]:
+        chosen = [series for series in row["series"] if name in (None, series["name"])]
+        if chosen:
+            medians[row["size_bytes"]] = chosen[0]["medians"]["median"]
+    if not medians:
+        raise RunError(f"no row has a series {name or 'at all'}")
+    return medians
 
 
 def measure(arguments):
@@ -78,7 +86,7 @@ def measure(arguments):
         order = ("a", "b") if turn % 2 == 0 else ("b", "a")
         for side in order:
             documents[side] = run_once(getattr(arguments, side), arguments.timeout)
-            for size, value in medians_of(documents[side]).items():
+            for size, value in medians_of(documents[side], arguments.series).items():
                 samples[side].setdefault(size, []).append(value)
     if documents["a"]["metric"] != documents["b"]["metric"] or samples["a"].keys() != samples["b"].keys():
         raise RunError("the two commands measure different things or sizes")
@@ -135,6 +143,7 @@ def write_json(arguments, documents, rows):
         "schema": "sluice-bench-side-by-side",
         "schema_version": 1,
         "repeat": arguments.repeat,
+        "series": arguments.series,
         "limits": {"us": arguments.limit_us, "percent": arguments.limit_percent},
         "metric": documents["a"]["metric"],
         "sides": {side: {"label": getattr(arguments, "label_" + side), "command": getattr(arguments, side),

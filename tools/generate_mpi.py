@@ -125,26 +125,22 @@ def support_queries():
 
 
 def collectives_of(functions):
-    """(name, non-blocking form or None) of each line, with the large-count forms."""
+    """(name, whether it is the barrier itself) of each line, with the large-count forms."""
     for line in names_in(COLLECTIVES):
         name, form = line.split()
         for suffix in ("", "_c"):
             if name + suffix in functions:
-                yield name + suffix, None if form == "barrier" else form + suffix
+                yield name + suffix, form == "itself"
 
 
-def collective(name, form, functions):
+def collective(name, is_barrier, functions):
     """The definition of one blocking call that is made in turns (ops/request/collective.hpp)."""
     parameters = functions[name]["parameters"]
     arguments = ", ".join(argument(p) for p in parameters)
     communicators = [p for p in parameters if re.match(r"MPI_Comm \*?\w+$", p)]
     comm = "*" * communicators[0].count("*") + argument(communicators[0])
     blocking = f"[&] {{ return wire::host().{name}({arguments}); }}"
-    if form is None:
-        call = f"after_barrier({comm}, {blocking})"
-    else:
-        call = (f"in_turns({comm}, {blocking}, "
-                f"[&](MPI_Request *r) {{ return wire::host().{form}({arguments}, r); }})")
+    call = f"barrier_in_turns({comm})" if is_barrier else f"after_barrier({comm}, {blocking})"
     return f"int {operation_name(name)}({', '.join(parameters)}) {{\n  return {call};\n}}\n"
 
 
@@ -248,7 +244,7 @@ def sources(header, out, has_indirect):
         f'{functions[name]["returns"]} {operation_name(name)}({", ".join(functions[name]["parameters"])});\n'
         for name in operations) + "\n}  // namespace sluice::ops\n")
     write("collectives.cpp", HEAD + '#include "generated/operations.hpp"\n#include "ops/request/collective.hpp"\n\n'
-          "namespace sluice::ops {\n\n" + "".join(collective(name, form, functions) for name, form in collectives)
+          "namespace sluice::ops {\n\n" + "".join(collective(name, is_barrier, functions) for name, is_barrier in collectives)
           + "\n}  // namespace sluice::ops\n")
     write("collective_forms.cpp", HEAD + '#include "generated/operations.hpp"\n#include "ops/coll/call.hpp"\n'
           '#include "ops/p2p/side.hpp"\n#include "wire/host.hpp"\n\nnamespace sluice::ops {\n\n' +

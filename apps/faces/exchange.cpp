@@ -65,7 +65,16 @@ Exchange::Exchange(Device &device, const Block &block, const Neighbours &neighbo
                          static_cast<int>(kOpposite - direction), offset, static_cast<int>(count)});
     offset += count;
   }
+  load_kernels();
   if (variant != Variant::plain) queue_ = std::make_unique<MessageQueue>(MPI_COMM_WORLD, stream_.native());
+}
+
+void Exchange::load_kernels() {
+  const Stream::Loading loading(stream_);
+  launch_pack();
+  launch_sum_inside();
+  launch_add(received_[0].data());
+  stream_.synchronize();
 }
 
 void Exchange::run(int n_steps) {

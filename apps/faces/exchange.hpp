@@ -50,6 +50,7 @@ class Exchange {
   void step_triggered_sends(int step);
   void step_triggered();
   void post_receives(double *received);
+  void load_kernels();
   void launch_pack();
   void launch_sum_inside();
   void launch_add(const double *received);

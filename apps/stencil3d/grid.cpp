@@ -74,6 +74,19 @@ Grid::Grid(Device &device, const Box &box, const Place &place, Variant variant)
   } else {
     halo_ = std::make_unique<Halo>(device, stream_, messages_of(box, place), variant == Variant::st);
   }
+  load_kernels();
+}
+
+void Grid::load_kernels() {
+  const Stream::Loading loading(stream_);
+  const RelaxTask task{values_[1].data(), values_[0].data(), box_};
+  if (halo_) {
+    launch_pack(values_[0].data());
+    launch_unpack(values_[0].data());
+  }
+  launch_inside(task);
+  launch_surface(task);
+  stream_.synchronize();
 }
 
 Grid::~Grid() {
@@ -132,19 +145,10 @@ void Grid::run(int n_steps) {
 void Grid::step() {
   const RelaxTask task{values_[1 - now_].data(), values_[now_].data(), box_};
   double *now = values_[now_].data();
-  const std::uint64_t box_bytes = values_[0].size_bytes();
   if (variant_ == Variant::subarray) {
     exchange_subarrays(task);
   } else {
-    auto *sent = reinterpret_cast<double *>(halo_->sent());
-    const auto *received = reinterpret_cast<const double *>(halo_->received());
-    const std::uint64_t n_points = halo_->size_bytes() / sizeof(double);
-    halo_->exchange(
-        [&] { stream_.launch(pack_kernel, n_points, PackTask{sent, now, box_}, {halo_->reach_bytes(), box_bytes}); },
-        [&] { launch_inside(task); },
-        [&] {
-          stream_.launch(unpack_kernel, n_points, UnpackTask{now, received, box_}, {box_bytes, halo_->reach_bytes()});
-        });
+    halo_->exchange([&] { launch_pack(now); }, [&] { launch_inside(task); }, [&] { launch_unpack(now); });
   }
   launch_surface(task);
   now_ = 1 - now_;
@@ -166,6 +170,18 @@ void Grid::exchange_subarrays(const RelaxTask &task) {
   }
   launch_inside(task);
   check_mpi(MPI_Waitall(static_cast<int>(requests.size()), requests.data(), MPI_STATUSES_IGNORE), "MPI_Waitall");
+}
+
+void Grid::launch_pack(const double *from) {
+  stream_.launch(pack_kernel, halo_->size_bytes() / sizeof(double),
+                 PackTask{reinterpret_cast<double *>(halo_->sent()), from, box_},
+                 {halo_->reach_bytes(), values_[0].size_bytes()});
+}
+
+void Grid::launch_unpack(double *to) {
+  stream_.launch(unpack_kernel, halo_->size_bytes() / sizeof(double),
+                 UnpackTask{to, reinterpret_cast<const double *>(halo_->received()), box_},
+                 {values_[0].size_bytes(), halo_->reach_bytes()});
 }
 
 void Grid::launch_inside(const RelaxTask &task) {

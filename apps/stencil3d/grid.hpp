@@ -47,6 +47,9 @@ class Grid {
   void make_types();
   void step();
   void exchange_subarrays(const RelaxTask &task);
+  void load_kernels();
+  void launch_pack(const double *from);
+  void launch_unpack(double *to);
   void launch_inside(const RelaxTask &task);
   void launch_surface(const RelaxTask &task);
 

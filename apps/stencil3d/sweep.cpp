@@ -27,23 +27,27 @@ Sweep::Sweep(Device &device, const World &world, const Place &place, std::uint64
       halo_(device, stream_, messages_of(place, size_bytes), is_triggered),
       folded_(device, halo_.size_bytes()) {
   folded_.write(std::vector<std::uint64_t>(folded_.size(), 0));
+  const Stream::Loading loading(stream_);
+  launch_fill();
+  launch_fold();
+  stream_.synchronize();
 }
 
 void Sweep::run(int n_steps) {
-  const std::uint64_t n_bytes = halo_.size_bytes();
   for (int i = 0; i < n_steps; ++i, ++n_steps_) {
-    halo_.exchange(
-        [&] {
-          stream_.launch(fill_kernel, n_bytes, FillTask{halo_.sent(), size_bytes_, rank_, n_steps_},
-                         {halo_.reach_bytes()});
-        },
-        [] {},
-        [&] {
-          stream_.launch(fold_kernel, n_bytes, FoldTask{folded_.data(), halo_.received()},
-                         {n_bytes * sizeof(std::uint64_t), halo_.reach_bytes()});
-        });
+    halo_.exchange([&] { launch_fill(); }, [] {}, [&] { launch_fold(); });
   }
   halo_.finish();
+}
+
+void Sweep::launch_fill() {
+  stream_.launch(fill_kernel, halo_.size_bytes(), FillTask{halo_.sent(), size_bytes_, rank_, n_steps_},
+                 {halo_.reach_bytes()});
+}
+
+void Sweep::launch_fold() {
+  stream_.launch(fold_kernel, halo_.size_bytes(), FoldTask{folded_.data(), halo_.received()},
+                 {halo_.size_bytes() * sizeof(std::uint64_t), halo_.reach_bytes()});
 }
 
 std::string Sweep::check() const {

@@ -21,6 +21,9 @@ class Sweep {
   std::string check() const;
 
  private:
+  void launch_fill();
+  void launch_fold();
+
   std::uint64_t rank_;
   Place place_;
   std::uint64_t size_bytes_;

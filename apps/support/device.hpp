@@ -82,8 +82,12 @@ class DeviceArray {
   std::size_t size_bytes() const { return n_elements_ * sizeof(T); }
 
   // Blocking copies of all elements; ordered with no stream.
+  // Done when it returns, for streams too: a runtime's blocking copy may still be under way then, and they do not wait
+  // for it.
   void write(std::span<const T> values) {
-    if (n_elements_ > 0) device_.module().copy(data_, values.data(), size_bytes());
+    if (n_elements_ == 0) return;
+    device_.module().copy(data_, values.data(), size_bytes());
+    device_.module().synchronize();
   }
   std::vector<T> read() const {
     std::vector<T> values(n_elements_);
@@ -112,8 +116,21 @@ class Stream {
               const std::array<std::uint64_t, Task::kMemory> &size_bytes) {
     std::array<std::uint64_t, sizeof(Task) / sizeof(std::uint64_t)> words;
     std::memcpy(words.data(), &task, sizeof(task));
-    if (n_items > 0) launch_words(kernel.of, n_items, words.data(), size_bytes.data());
+    if (n_items > 0) launch_words(kernel.of, is_loading_ ? 0 : n_items, words.data(), size_bytes.data());
   }
+  // While one lives, a launch of the stream has the device take the kernel in and runs no item of it. A runtime that
+  // does so at a kernel's first launch may wait for the whole device then, and so for a stream that waits for a message
+  // (docs/queue.md): programs with queues load their kernels first.
+  class Loading {
+   public:
+    explicit Loading(Stream &stream) : stream_(stream) { stream_.is_loading_ = true; }
+    ~Loading() { stream_.is_loading_ = false; }
+    Loading(const Loading &) = delete;
+    Loading &operator=(const Loading &) = delete;
+
+   private:
+    Stream &stream_;
+  };
   // Blocks until all of it has run.
   void synchronize();
   // The runtime's own handle, as MPIX_Create_queue takes it.
@@ -125,6 +142,7 @@ class Stream {
 
   Device &device_;
   void *native_ = nullptr;
+  bool is_loading_ = false;
 };
 
 }  // namespace sluice::apps

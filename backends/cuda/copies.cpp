@@ -145,7 +145,7 @@ sluice_result_t open_queue(sluice_queue *queue) {
 
 // What it holds is done. Its context is current.
 sluice_result_t dismantle(sluice_queue *queue) {
-  sluice_result_t result = graphs_close(queue);
+  sluice_result_t result = graphs_close(&queue->graphs);
   if (queue->stream != nullptr) {
     const sluice_result_t given_back = give_stream_back(queue);
     if (result == SLUICE_SUCCESS) result = given_back;

@@ -4,14 +4,14 @@
 #include <algorithm>
 #include <string>
 
-#include "queue.h"
+#include "module.h"
 #include "waits.h"
 
 namespace sluice::backends::cuda {
 
 namespace {
 
-// A queue runs few kernels: one or two reductions, copies, packing.
+// A stream runs few kernels: one or two reductions, copies, packing, messages.
 constexpr size_t kMostGraphs = 8;
 
 bool has_graphs() {
@@ -21,13 +21,13 @@ bool has_graphs() {
          g_driver.cuGraphExecKernelNodeSetParams != nullptr;
 }
 
-CUDA_KERNEL_NODE_PARAMS parameters_of(const Kernel &kernel, unsigned n_blocks, void **arguments) {
+CUDA_KERNEL_NODE_PARAMS parameters_of(const KernelLaunch &launch, void **arguments) {
   CUDA_KERNEL_NODE_PARAMS parameters = {};
-  parameters.func = kernel.function;
-  parameters.gridDimX = n_blocks;
+  parameters.func = launch.function;
+  parameters.gridDimX = launch.n_blocks;
   parameters.gridDimY = 1;
   parameters.gridDimZ = 1;
-  parameters.blockDimX = kBlockThreads;
+  parameters.blockDimX = launch.n_threads;
   parameters.blockDimY = 1;
   parameters.blockDimZ = 1;
   parameters.kernelParams = arguments;
@@ -46,15 +46,15 @@ std::string make(const CUDA_KERNEL_NODE_PARAMS &parameters, KernelGraph *made) {
   return native_text(g_driver, "cuGraphInstantiate", native);
 }
 
-// The queue's graph of `text`, made when there is none; null where there is to be none, or not now.
-KernelGraph *find_graph(sluice_queue *queue, const KernelText &text, const CUDA_KERNEL_NODE_PARAMS &parameters) {
-  const auto found = std::ranges::find(queue->graphs, &text, &KernelGraph::text);
-  if (found != queue->graphs.end()) return found->executable != nullptr ? &*found : nullptr;
-  if (queue->graphs.size() >= kMostGraphs || !has_graphs()) return nullptr;
+// The stream's graph of the kernel, made when there is none; null where there is to be none, or not now.
+const KernelGraph *find_graph(const KernelText &text, const CUDA_KERNEL_NODE_PARAMS &parameters, KernelGraphs *graphs) {
+  const auto found = std::ranges::find(*graphs, &text, &KernelGraph::text);
+  if (found != graphs->end()) return found->executable != nullptr ? &*found : nullptr;
+  if (g_launches != Launches::kGraph || graphs->size() >= kMostGraphs || !has_graphs()) return nullptr;
   const Quiet quiet;
   if (!quiet.is_kept()) return nullptr;
-  queue->graphs.push_back({&text});
-  KernelGraph *made = &queue->graphs.back();
+  graphs->push_back({&text});
+  KernelGraph *made = &graphs->back();
   const std::string why = make(parameters, made);
   if (why.empty()) return made;
   log_line(2, (std::string("the kernel ") + text.name + " is launched by itself, not as a graph: " + why).c_str());
@@ -63,31 +63,35 @@ KernelGraph *find_graph(sluice_queue *queue, const KernelText &text, const CUDA_
 
 }  // namespace
 
-sluice_result_t launch_as_graph(sluice_queue *queue, const KernelText &text, const Kernel &kernel, unsigned n_blocks,
-                                void *task, bool *is_launched) {
-  *is_launched = false;
-  void *arguments[] = {task};
-  const CUDA_KERNEL_NODE_PARAMS parameters = parameters_of(kernel, n_blocks, arguments);
-  KernelGraph *graph = find_graph(queue, text, parameters);
-  if (graph == nullptr) return SLUICE_SUCCESS;
-  // What was launched before keeps the arguments that it was launched with.
-  CUresult native = g_driver.cuGraphExecKernelNodeSetParams(graph->executable, graph->node, &parameters);
-  if (native != CUDA_SUCCESS) return translate("cuGraphExecKernelNodeSetParams", native);
-  native = g_driver.cuGraphLaunch(graph->executable, queue->stream);
-  *is_launched = native == CUDA_SUCCESS;
-  return translate("cuGraphLaunch", native);
+void prepare_graph(const KernelLaunch &launch, KernelGraphs *graphs) {
+  void *arguments[] = {launch.task};
+  static_cast<void>(find_graph(*launch.text, parameters_of(launch, arguments), graphs));
 }
 
-sluice_result_t graphs_close(sluice_queue *queue) {
+sluice_result_t launch_kernel(const KernelLaunch &launch, KernelGraphs *graphs, CUstream stream) {
+  void *arguments[] = {launch.task};
+  const CUDA_KERNEL_NODE_PARAMS parameters = parameters_of(launch, arguments);
+  const KernelGraph *graph = find_graph(*launch.text, parameters, graphs);
+  if (graph == nullptr) {
+    return translate("cuLaunchKernel", g_driver.cuLaunchKernel(launch.function, launch.n_blocks, 1, 1, launch.n_threads,
+                                                               1, 1, 0, stream, arguments, nullptr));
+  }
+  // What was launched before keeps the arguments that it was launched with.
+  const CUresult native = g_driver.cuGraphExecKernelNodeSetParams(graph->executable, graph->node, &parameters);
+  if (native != CUDA_SUCCESS) return translate("cuGraphExecKernelNodeSetParams", native);
+  return translate("cuGraphLaunch", g_driver.cuGraphLaunch(graph->executable, stream));
+}
+
+sluice_result_t graphs_close(KernelGraphs *graphs) {
   sluice_result_t result = SLUICE_SUCCESS;
   const auto close = [&](const char *call, CUresult native) {
     if (native != CUDA_SUCCESS && result == SLUICE_SUCCESS) result = translate(call, native);
   };
-  for (const KernelGraph &graph : queue->graphs) {
+  for (const KernelGraph &graph : *graphs) {
     if (graph.executable != nullptr) close("cuGraphExecDestroy", g_driver.cuGraphExecDestroy(graph.executable));
     if (graph.graph != nullptr) close("cuGraphDestroy", g_driver.cuGraphDestroy(graph.graph));
   }
-  queue->graphs.clear();
+  graphs->clear();
   return result;
 }
 

@@ -57,15 +57,8 @@ sluice_result_t launch(sluice_queue *queue, const KernelText &text, const Work &
   if (result == SLUICE_SUCCESS) result = tickets_mark(queue);
   if (result != SLUICE_SUCCESS) return result;
   queue->has_untracked = true;
-  const unsigned n_blocks = blocks_for(queue->kernel, work);
-  if (g_launches == Launches::kGraph) {
-    bool is_launched = false;
-    result = launch_as_graph(queue, text, queue->kernel, n_blocks, task, &is_launched);
-    if (result != SLUICE_SUCCESS || is_launched) return result;
-  }
-  void *arguments[] = {task};
-  return translate("cuLaunchKernel", g_driver.cuLaunchKernel(queue->kernel.function, n_blocks, 1, 1, kBlockThreads, 1,
-                                                             1, 0, queue->stream, arguments, nullptr));
+  return launch_kernel({&text, queue->kernel.function, blocks_for(queue->kernel, work), kBlockThreads, task},
+                       &queue->graphs, queue->stream);
 }
 
 }  // namespace sluice::backends::cuda

@@ -20,7 +20,7 @@ size_t g_batch_from = 3;
 IpcChoice g_ipc_choice;
 SyncMode g_sync_mode = SyncMode::kNone;
 bool g_takes_streams = true;
-Launches g_launches = Launches::kKernel;
+Launches g_launches = Launches::kGraph;
 Signals g_signals = Signals::kAuto;
 Caution g_caution = Caution::kCareful;
 ProgramMemory g_program_memory = ProgramMemory::kPlain;

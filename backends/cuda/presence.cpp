@@ -66,4 +66,13 @@ bool is_alone(int32_t device) {
   return file >= 0 && fcntl(file, F_OFD_GETLK, &lock) == 0 && lock.l_type == F_UNLCK;
 }
 
+bool is_shared_at_once(int32_t device) {
+  // CU_DEVICE_ATTRIBUTE_MPS_ENABLED, which older headers do not name.
+  constexpr auto kIsByService = static_cast<CUdevice_attribute>(133);
+  CUdevice ordinal = 0;
+  int is_by_service = 0;
+  return g_driver.cuDeviceGet(&ordinal, device) == CUDA_SUCCESS &&
+         g_driver.cuDeviceGetAttribute(&is_by_service, kIsByService, ordinal) == CUDA_SUCCESS && is_by_service != 0;
+}
+
 }  // namespace sluice::backends::cuda

@@ -13,4 +13,8 @@ void presence_hold(int32_t device);
 // call. Any thread.
 bool is_alone(int32_t device);
 
+// Whether processes that share the device have it at the same time, through the vendor's multi-process service, and not
+// by turns. False where the driver cannot say. A call of the driver.
+bool is_shared_at_once(int32_t device);
+
 }  // namespace sluice::backends::cuda

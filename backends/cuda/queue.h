@@ -45,8 +45,7 @@ struct sluice_queue {
   const sluice::backends::cuda::KernelText *kernel_text = nullptr;
   sluice::backends::cuda::Kernel kernel;
 
-  // Kernels as graphs of one, under SLUICE_CUDA_LAUNCH=graph (graphs.cpp).
-  std::vector<sluice::backends::cuda::KernelGraph> graphs;
+  sluice::backends::cuda::KernelGraphs graphs;
 
   std::string failure_text;
   sluice_result_t failure = SLUICE_SUCCESS;  // once a command failed, all that follow do

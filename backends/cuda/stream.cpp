@@ -114,6 +114,10 @@ sluice_result_t stream_open(void *native, sluice_stream_t **stream, int32_t *dev
   if (result == SLUICE_SUCCESS) result = find_device(device);
   if (result != SLUICE_SUCCESS) return result;
   made->device = *device;
+  if (g_driver.cuCtxGetId != nullptr) {
+    result = translate("cuCtxGetId", g_driver.cuCtxGetId(made->context, &made->context_number));
+    if (result != SLUICE_SUCCESS) return result;
+  }
   run_releases();
 #ifdef SLUICE_CUDA_HAS_KERNELS
   if (g_signals != Signals::kMemory) result = prepare_signals(made.get());
@@ -131,7 +135,19 @@ sluice_result_t stream_open(void *native, sluice_stream_t **stream, int32_t *dev
 
 sluice_result_t stream_close(sluice_stream_t *stream) {
   if (stream == nullptr) return fail(SLUICE_ERROR_INVALID_ARGUMENT, "stream_close: null pointer");
-  const std::unique_ptr<sluice_stream> closed(stream);
+  const std::shared_ptr<sluice_stream> closed(stream);
+  if (!closed->graphs.empty()) {
+    release_later([closed] {
+      // A context that is gone, or another one under the same handle, has taken them with it.
+      unsigned long long number = 0;
+      const ContextScope scope(closed->context);
+      if (scope.result() != SLUICE_SUCCESS || g_driver.cuCtxGetId(closed->context, &number) != CUDA_SUCCESS ||
+          number != closed->context_number) {
+        return;
+      }
+      if (graphs_close(&closed->graphs) != SLUICE_SUCCESS) log_line(1, error_text());
+    });
+  }
   return SLUICE_SUCCESS;
 }
 
@@ -139,7 +155,7 @@ sluice_result_t stream_close(sluice_stream_t *stream) {
 sluice_result_t stream_write(sluice_stream_t *stream, uint64_t *word, uint64_t value) {
   return enqueue_on(stream, word, &sluice_stream::written, [&](CUdeviceptr address) {
 #ifdef SLUICE_CUDA_HAS_KERNELS
-    if (g_signals == Signals::kKernels) return launch_trigger(*stream, address, value);
+    if (g_signals == Signals::kKernels) return launch_trigger(stream, address, value);
 #endif
     return translate("cuStreamWriteValue64",
                      g_driver.cuStreamWriteValue64(stream->stream, address, value, CU_STREAM_WRITE_VALUE_DEFAULT));
@@ -150,7 +166,7 @@ sluice_result_t stream_wait(sluice_stream_t *stream, const uint64_t *word, uint6
   return enqueue_on(stream, word, &sluice_stream::awaited, [&](CUdeviceptr address) {
     wait_enqueued(word, least);
 #ifdef SLUICE_CUDA_HAS_KERNELS
-    if (waits_by_kernel(stream)) return launch_await(*stream, address, least);
+    if (waits_by_kernel(stream)) return launch_await(stream, address, least);
 #endif
     return translate("cuStreamWaitValue64",
                      g_driver.cuStreamWaitValue64(stream->stream, address, least, CU_STREAM_WAIT_VALUE_GEQ));

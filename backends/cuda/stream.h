@@ -2,6 +2,7 @@
 // A stream of the program's, and what is asked before a command goes into it.
 #pragma once
 
+#include "graphs.h"
 #include "kernels.h"
 #include "message.hpp"
 #include "module.h"
@@ -16,6 +17,8 @@ struct sluice_stream {
   // Where kernels trigger and wait: theirs; without a function: there is none.
   sluice::backends::cuda::Kernel trigger;
   sluice::backends::cuda::Kernel await;
+  sluice::backends::cuda::KernelGraphs graphs;
+  unsigned long long context_number = 0;  // 0: the driver gives contexts none
   // The words that were found last, and when (words_generation()); one for triggers, one for waits.
   struct FoundWord {
     const uint64_t *word = nullptr;
@@ -25,7 +28,7 @@ struct sluice_stream {
   FoundWord written;
   FoundWord awaited;
   uint64_t n_waits = 0;
-  bool is_alone = false;  // this process on the device, when it was last asked
+  bool has_no_turns = false;  // nobody waits for this process's turn on the device to end, when it was last asked
 };
 
 namespace sluice::backends::cuda {
@@ -40,15 +43,15 @@ sluice_result_t check_not_captured(const sluice_stream &stream);
 // is none until the next call. The context of `stream` is current.
 void prepare_message(sluice_stream *stream);
 // Enqueues it, in as many blocks as its bytes want, or in one where `is_one_block`. The same.
-sluice_result_t launch_message(const sluice_stream &stream, const kernels::MessageTask &task, bool is_one_block);
+sluice_result_t launch_message(sluice_stream *stream, const kernels::MessageTask &task, bool is_one_block);
 
 // stream_kernels.cpp. The first finds both kernels, in the stream's context, which is current;
 // SLUICE_ERROR_UNSUPPORTED: they cannot be had, or not while a stream waits. The others enqueue them. `address` is
 // where the device finds a word.
 sluice_result_t prepare_signals(sluice_stream *stream);
-sluice_result_t launch_trigger(const sluice_stream &stream, CUdeviceptr address, uint64_t value);
+sluice_result_t launch_trigger(sluice_stream *stream, CUdeviceptr address, uint64_t value);
 // Whether the next wait of the stream is a kernel. One thread at a time.
 bool waits_by_kernel(sluice_stream *stream);
-sluice_result_t launch_await(const sluice_stream &stream, CUdeviceptr address, uint64_t least);
+sluice_result_t launch_await(sluice_stream *stream, CUdeviceptr address, uint64_t least);
 
 }  // namespace sluice::backends::cuda

@@ -99,7 +99,7 @@ sluice_result_t stream_take(sluice_stream_t *stream, void *dst, const void *src,
     kernels::MessageTask task = {};
     task.copy = {static_cast<unsigned char *>(dst), static_cast<const unsigned char *>(src), most_bytes};
     task.word = reinterpret_cast<const uint64_t *>(address);
-    return launch_message(*stream, task, false);
+    return launch_message(stream, task, false);
   });
 }
 

@@ -16,11 +16,15 @@ constexpr KernelText kAwait =
 #include "await.inc"
     ;
 
-sluice_result_t launch(const sluice_stream &stream, const Kernel &kernel, CUdeviceptr address, uint64_t value) {
+sluice_result_t launch(sluice_stream *stream, const KernelText &text, const Kernel &kernel, CUdeviceptr address,
+                       uint64_t value) {
   kernels::SignalTask task = {reinterpret_cast<volatile uint64_t *>(address), value};
-  void *arguments[] = {&task};
-  return translate("cuLaunchKernel",
-                   g_driver.cuLaunchKernel(kernel.function, 1, 1, 1, 1, 1, 1, 0, stream.stream, arguments, nullptr));
+  return launch_kernel({&text, kernel.function, 1, 1, &task}, &stream->graphs, stream->stream);
+}
+
+void prepare(const KernelText &text, const Kernel &kernel, KernelGraphs *graphs) {
+  kernels::SignalTask task = {};
+  prepare_graph({&text, kernel.function, 1, 1, &task}, graphs);
 }
 
 }  // namespace
@@ -31,25 +35,32 @@ sluice_result_t prepare_signals(sluice_stream *stream) {
                 "this device or its driver does not run kernels of this module; set "
                 "SLUICE_CUDA_STREAM_OPERATIONS=auto");
   }
-  const sluice_result_t result = find_kernel(kTrigger, stream->device, &stream->trigger);
-  return result == SLUICE_SUCCESS ? find_kernel(kAwait, stream->device, &stream->await) : result;
+  sluice_result_t result = find_kernel(kTrigger, stream->device, &stream->trigger);
+  if (result == SLUICE_SUCCESS) result = find_kernel(kAwait, stream->device, &stream->await);
+  if (result != SLUICE_SUCCESS) return result;
+  if (g_signals == Signals::kKernels) prepare(kTrigger, stream->trigger, &stream->graphs);
+  prepare(kAwait, stream->await, &stream->graphs);
+  return SLUICE_SUCCESS;
 }
 
-// Processes that share a device have it by turns of milliseconds, and a kernel that waits takes the whole of its turn.
+// Processes that share a device have it by turns of milliseconds, and a kernel that waits takes the whole of its turn;
+// not with the vendor's multi-process service.
 bool waits_by_kernel(sluice_stream *stream) {
   constexpr uint64_t kWaitsBetweenLooks = 256;
   if (g_signals != Signals::kAuto) return g_signals == Signals::kKernels;
   if (stream->await.function == nullptr) return false;
-  if (stream->n_waits++ % kWaitsBetweenLooks == 0) stream->is_alone = is_alone(stream->device);
-  return stream->is_alone;
+  if (stream->n_waits++ % kWaitsBetweenLooks == 0) {
+    stream->has_no_turns = is_alone(stream->device) || is_shared_at_once(stream->device);
+  }
+  return stream->has_no_turns;
 }
 
-sluice_result_t launch_trigger(const sluice_stream &stream, CUdeviceptr address, uint64_t value) {
-  return launch(stream, stream.trigger, address, value);
+sluice_result_t launch_trigger(sluice_stream *stream, CUdeviceptr address, uint64_t value) {
+  return launch(stream, kTrigger, stream->trigger, address, value);
 }
 
-sluice_result_t launch_await(const sluice_stream &stream, CUdeviceptr address, uint64_t least) {
-  return launch(stream, stream.await, address, least);
+sluice_result_t launch_await(sluice_stream *stream, CUdeviceptr address, uint64_t least) {
+  return launch(stream, kAwait, stream->await, address, least);
 }
 
 }  // namespace sluice::backends::cuda

@@ -38,7 +38,7 @@ unsigned threads_for(uint64_t size_bytes) {
 // beside them.
 class Launches {
  public:
-  Launches(const sluice_stream &stream, sluice_stream_enqueued_t *enqueued) : stream_(stream), enqueued_(*enqueued) {}
+  Launches(sluice_stream *stream, sluice_stream_enqueued_t *enqueued) : stream_(*stream), enqueued_(*enqueued) {}
 
   // A task with a word to set. It may run beside others, at least those since the last flush().
   sluice_result_t add(const kernels::MessageTask &task) {
@@ -53,7 +53,7 @@ class Launches {
   // What was gathered goes into the stream.
   sluice_result_t flush() {
     if (list_.n_tasks == 0) return SLUICE_SUCCESS;
-    const sluice_result_t result = list_.n_tasks == 1 ? launch_message(stream_, list_.tasks[0], true) : launch_list();
+    const sluice_result_t result = list_.n_tasks == 1 ? launch_message(&stream_, list_.tasks[0], true) : launch_list();
     if (result == SLUICE_SUCCESS) count(static_cast<uint32_t>(list_.n_tasks), 1);
     list_.n_tasks = 0;
     return result;
@@ -65,7 +65,7 @@ class Launches {
     kernels::MessageTask waiting = {};
     waiting.word = word;
     waiting.least = least;
-    const sluice_result_t result = launch_message(stream_, waiting, true);
+    const sluice_result_t result = launch_message(&stream_, waiting, true);
     if (result == SLUICE_SUCCESS) count_command();
     return result;
   }
@@ -86,8 +86,8 @@ class Launches {
     marking.copy.size_bytes = 0;
     marking.word = nullptr;
     sluice_result_t result = flush();
-    if (result == SLUICE_SUCCESS) result = launch_message(stream_, copying, false);
-    if (result == SLUICE_SUCCESS) result = launch_message(stream_, marking, true);
+    if (result == SLUICE_SUCCESS) result = launch_message(&stream_, copying, false);
+    if (result == SLUICE_SUCCESS) result = launch_message(&stream_, marking, true);
     if (result == SLUICE_SUCCESS) count(1, 2);
     return result;
   }
@@ -100,13 +100,12 @@ class Launches {
       waits = waits || task.least != 0;
     }
     const uint64_t n_blocks = waits ? std::min(list_.n_tasks, kMostWaitingBlocks) : list_.n_tasks;
-    void *arguments[] = {&list_};
-    return translate("cuLaunchKernel",
-                     g_driver.cuLaunchKernel(stream_.messages.function, static_cast<unsigned>(n_blocks), 1, 1,
-                                             threads_for(largest_bytes), 1, 1, 0, stream_.stream, arguments, nullptr));
+    return launch_kernel(
+        {&kListText, stream_.messages.function, static_cast<unsigned>(n_blocks), threads_for(largest_bytes), &list_},
+        &stream_.graphs, stream_.stream);
   }
 
-  const sluice_stream &stream_;
+  sluice_stream &stream_;
   sluice_stream_enqueued_t &enqueued_;
   kernels::MessageList list_ = {};
 };
@@ -134,7 +133,7 @@ sluice_result_t enqueue_all(sluice_stream *stream, sluice_stream_enqueued_t *enq
   sluice_result_t result = scope.result();
   if (result == SLUICE_SUCCESS) result = check_not_captured(*stream);
   if (result != SLUICE_SUCCESS) return result;
-  Launches launches(*stream, enqueued);
+  Launches launches(stream, enqueued);
   result = enqueue(&launches);
   return result == SLUICE_SUCCESS ? launches.flush() : result;
 }
@@ -222,20 +221,27 @@ void prepare_message(sluice_stream *stream) {
       find_kernel(kListText, stream->device, &stream->messages) != SLUICE_SUCCESS) {
     log_line(3, error_text());
   }
+  kernels::MessageTask task = {};
+  if (stream->message.function != nullptr) {
+    prepare_graph({&kText, stream->message.function, 1, kWarp, &task}, &stream->graphs);
+  }
+  kernels::MessageList list = {};
+  if (stream->messages.function != nullptr) {
+    prepare_graph({&kListText, stream->messages.function, 1, kWarp, &list}, &stream->graphs);
+  }
 }
 
-sluice_result_t launch_message(const sluice_stream &stream, const kernels::MessageTask &task, bool is_one_block) {
-  if (stream.message.function == nullptr) {
+sluice_result_t launch_message(sluice_stream *stream, const kernels::MessageTask &task, bool is_one_block) {
+  if (stream->message.function == nullptr) {
     return fail(SLUICE_ERROR_UNSUPPORTED,
                 "the kernel for this was not loaded when the stream was opened: the device takes none, or a stream "
                 "waited for a message");
   }
   kernels::MessageTask passed = task;
-  void *arguments[] = {&passed};
-  const unsigned n_blocks = is_one_block ? 1 : blocks_for(stream.message, {1, task.copy.size_bytes});
+  const unsigned n_blocks = is_one_block ? 1 : blocks_for(stream->message, {1, task.copy.size_bytes});
   const unsigned n_threads = is_one_block ? threads_for(task.copy.size_bytes) : kBlockThreads;
-  return translate("cuLaunchKernel", g_driver.cuLaunchKernel(stream.message.function, n_blocks, 1, 1, n_threads, 1, 1,
-                                                             0, stream.stream, arguments, nullptr));
+  return launch_kernel({&kText, stream->message.function, n_blocks, n_threads, &passed}, &stream->graphs,
+                       stream->stream);
 }
 
 }  // namespace sluice::backends::cuda

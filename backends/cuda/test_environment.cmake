@@ -8,7 +8,7 @@ if(NOT SLUICE_CUDA_DRIVER)
 endif()
 set(SLUICE_TEST_STREAM_FORMS by_kernels:SLUICE_CUDA_STREAM_OPERATIONS=kernels
     by_memory:SLUICE_CUDA_STREAM_OPERATIONS=memory)
-set(SLUICE_TEST_KERNEL_FORMS as_graphs:SLUICE_CUDA_LAUNCH=graph)
+set(SLUICE_TEST_KERNEL_FORMS as_kernels:SLUICE_CUDA_LAUNCH=kernel)
 # The words that it answers, for the test of capabilities.
 set(SLUICE_TEST_SUPPORT_WORDS cuda)
 set(SLUICE_TEST_MEMORY_KIND_WORDS cuda cuda:host cuda:device cuda:managed)

@@ -5,6 +5,7 @@ A step's words may have {site} (the unpacked bundle), {bundle} (the folder that 
 results) and {python} (the interpreter that runs this, which has PyTorch there).
 """
 
+import contextlib
 import dataclasses
 import os
 import pathlib
@@ -18,9 +19,10 @@ from peers import measuring, preparing, running
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
+SERVICE = "nvidia-cuda-mps-control"
 ARCHIVE = "session.tar.xz"  # in the bundle, unpacked after our programs
 BENCHES = ("launch", "pack", "rearrange")
-PAPER_SCRIPTS = ("paper_figures", "paper_ccgrid23", "launch")
+SCRIPTS = ("paper_figures", "paper_ccgrid23", "launch", "side_by_side.py")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -49,7 +51,8 @@ def cases(name, what, only, limit_s, n_devices=1):
 def queue(name, test, engine, *more):
     """A benchmark of queues."""
     words = ("{site}/scripts/launch", "-n", "2", "--sluice", "{site}/ours/lib", "--backends", "cuda", "--env", f"SLUICE_QUEUE_ENGINE={engine}",
-             "--", "{site}/ours/bin/sluice-bench", test, "-d", "cuda", "-i", "200", "-x", "50", "--oversubscribe", "--json", "{out}/result.json", *more)
+             "--", "{site}/ours/bin/sluice-bench", test, "-d", "cuda", "-i", "200", "-x", "50", "--repeat", "5", "--oversubscribe",
+             "--json", "{out}/result.json", *more)
     return Step(name, f"7: {test}, engine {engine}", words, 60)
 
 
@@ -67,6 +70,39 @@ def collectives(name, what, *words, limit_s=240):
                 limit_s, 2)
 
 
+def pair(name, what, n_ranks, words, a, b, *more):
+    """Two settings in turn, five times: (label, with Sluice, knobs) each."""
+    sides = []
+    for letter, (label, is_with, knobs) in (("a", a), ("b", b)):
+        launch = ["{site}/scripts/launch", "-n", str(n_ranks), *(("--sluice", "{site}/ours/lib", "--backends", "cuda") if is_with else ())]
+        command = [*launch, *(word for knob in knobs for word in ("--env", knob)), "--", "{site}/ours/bin/sluice-bench", *words]
+        sides += [f"--label-{letter}", label, f"--{letter}", " ".join(command)]
+    return Step(name, what, ("{python}", "{site}/scripts/side_by_side.py", *sides, *more, "--json", "{out}/pair.json"), 90)
+
+
+def meetings():
+    """Collective calls of host memory, eight ranks."""
+    for test in ("bcast", "allreduce", "barrier"):
+        words = [test, "-i", "500", "-x", "100", *(() if test == "barrier" else ("--sizes", "16,4096,65536", "--check", "none"))]
+        what = f"5: {test} of host memory, 8 ranks"
+        yield pair(f"{test}_alone", what, 8, words, ("alone", False, ()), ("Sluice", True, ()))
+        yield pair(f"{test}_met", what, 8, words, ("non-blocking", True, ("SLUICE_COLL_MEET=off",)), ("met", True, ()))
+
+
+def launches():
+    """Kernels by themselves, and as graphs."""
+    a, b = (("by itself", True, ["SLUICE_CUDA_LAUNCH=kernel"]), ("as a graph", True, ["SLUICE_CUDA_LAUNCH=graph"]))
+    ipc = ["SLUICE_COLL_IPC=always", "SLUICE_COLL_IPC_THRESHOLD=0", "SLUICE_COLL_REDUCE_THRESHOLD=0"]
+    for side in (a, b):
+        side[2].append("SLUICE_QUEUE_ENGINE=device")
+    yield pair("queue_launch", "7: messages of queues", 2, ["queue_latency", "-d", "cuda", "-i", "300", "-x", "100", "--oversubscribe", "--sizes",
+                                                            "8,1024,16384,65536"], a, b, "--series", "queue")
+    for side in (a, b):
+        side[2].extend(ipc)
+    yield pair("reduce_launch", "6: short reductions over IPC", 2, ["allreduce", "--type", "mpi_float", "-d", "cuda", "-i", "300", "-x", "100",
+                                                                    "--oversubscribe", "--sizes", "64,4096,65536,262144,1048576", "--check", "none"], a, b)
+
+
 # What is known least, and what other work waits for, comes first.
 STEPS = (
     bench("launch", "6, 7: what a short kernel and its end cost by each way to launch it: are graphs quicker?"),
@@ -78,8 +114,8 @@ STEPS = (
     paper("ccgrid23", "4: the CCGrid paper's figures 3 to 8", 240, "ccgrid23", "--device", "cuda", "--rounds", "3"),
     paper("prace", "4: the PRACE paper's table 1 and figures 3 and 4", 150, "prace", "--backends", "cuda", "--ranks", "2", "--rounds", "3"),
     cases("sanitizers", "6: compute-sanitizer's memcheck and racecheck", "memcheck,racecheck", 400),
-    Step("training", "8: data_parallel on device tensors: does it end, with its statistics?",
-         ("{python}", "{site}/data_parallel/compare", "--bundle", "{site}/gpu", "--device", "cuda", "--ways", "mpi", "--rounds", "1", "--limit-s", "60",
+    Step("training", "8: data_parallel on device tensors, and staged by hand",
+         ("{python}", "{site}/data_parallel/compare", "--bundle", "{site}/gpu", "--device", "cuda", "--ways", "mpi,staged", "--rounds", "1", "--limit-s", "60",
           "--out", "{out}"), 80),
     queue("enqueue", "queue_enqueue", "device"),
     queue("enqueue_thread", "queue_enqueue", "thread"),
@@ -91,6 +127,8 @@ STEPS = (
     app("stencil", "7, 8: packed by hand and stream-triggered", "stencil3d", "--rounds", "3", "--steps", "500", "--variants", "packed,st", "--env",
         "SLUICE_QUEUE_ENGINE=device", "--limit-s", "60"),
     app("fft", "8: 512 points a side", "fft3d", "--rounds", "1", "--grid", "512x512x512", "--limit-s", "140", limit_s=440),
+    *launches(),
+    *meetings(),
     cases("queues", "7: the tests of queues and channels", "queues,channels", 400),
     cases("cases", "5, 8: the failure cases, and data with gaps", "T2,T3,T8,T9,T10,T11,T12,T14,T15,T18,T22,gaps,graphs,kernel,probe", 480),
     Step("neighbors", "5: neighbourhood collectives over IPC beside UCX's",
@@ -129,7 +167,7 @@ def table():
 def stage_scripts(stage):
     scripts = stage / "scripts"
     scripts.mkdir()
-    for script in PAPER_SCRIPTS:
+    for script in SCRIPTS:
         shutil.copy2(HERE.parent / script, scripts / script)
     for folder in ("paper", "peers"):
         shutil.copytree(HERE.parent / folder, scripts / folder, ignore=shutil.ignore_patterns("__pycache__", "*_test.py", "*.md", "*.c", "*.cpp", "*.hpp"))
@@ -207,18 +245,41 @@ def pack_results(folder, out):
         print(f"gpu_session: the results cannot be packed: {done.stderr.strip()[:200]}", flush=True)
 
 
+@contextlib.contextmanager
+def shared_device(folder, env):
+    """The vendor's multi-process service for all that is started with the environment that this gives: processes that
+    share a device run on it side by side instead of by turns of milliseconds. It changes no setting of the device, and
+    ends with the block."""
+    own = {**env, "CUDA_MPS_PIPE_DIRECTORY": str(folder / "pipe"), "CUDA_MPS_LOG_DIRECTORY": str(folder / "log")}
+    for name in ("pipe", "log"):
+        (folder / name).mkdir(parents=True)
+    try:
+        subprocess.run([SERVICE, "-d"], env=own, check=True, timeout=30)
+    except (OSError, subprocess.SubprocessError) as error:
+        raise measuring.MeasureError(f"{SERVICE} cannot be started: {error}; leave out --share") from error
+    try:
+        yield own
+    finally:
+        try:
+            subprocess.run([SERVICE], input="quit\n", text=True, env=own, check=False, timeout=30)
+        except (OSError, subprocess.SubprocessError) as error:
+            print(f"gpu_session: {SERVICE} does not end: {error}", flush=True)
+
+
 def run(arguments):
     """Runs the steps one by one; a step that fails or hangs is named, and the next one begins."""
     steps = names_of(arguments.only)
     arguments.out.mkdir(parents=True, exist_ok=True)
     n_devices = count_devices() if arguments.devices is None else arguments.devices
     deadline, worst = time.monotonic() + arguments.budget_s, 0
-    lines = [f"{n_devices} GPUs"]
-    with tempfile.TemporaryDirectory() as folder:
-        scratch = pathlib.Path(folder)
+    lines = [f"{n_devices} GPUs" + (", shared at the same time (multi-process service)" if arguments.share else "")]
+    with contextlib.ExitStack() as stack:
+        scratch = pathlib.Path(stack.enter_context(tempfile.TemporaryDirectory()))
         (scratch / "site").mkdir()
         site = measuring.unpack(arguments.bundle, str(scratch / "site")).root
         env = environment(site)
+        if arguments.share:
+            env = stack.enter_context(shared_device(scratch / "service", env))
         for step in steps:
             left_s, begin = deadline - time.monotonic(), time.monotonic()
             if n_devices < step.n_devices:

@@ -13,7 +13,7 @@ import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 
-from peers import session  # noqa: E402
+from peers import measuring, session  # noqa: E402
 from peers.session import Step  # noqa: E402
 
 WELL = Step("well", "", ("sh", "-c", "echo said; echo figures >{out}/figures.txt"), 30)
@@ -35,7 +35,8 @@ class SessionTest(unittest.TestCase):
 
     def run_steps(self, steps, **given):
         session.STEPS = steps
-        arguments = types.SimpleNamespace(**{"bundle": self.root / "bundle", "out": self.root / "out", "only": [], "budget_s": 100, "devices": 1, **given})
+        arguments = types.SimpleNamespace(**{"bundle": self.root / "bundle", "out": self.root / "out", "only": [], "budget_s": 100, "devices": 1, "share": False,
+                                             **given})
         with contextlib.redirect_stdout(io.StringIO()) as shown:
             status = session.run(arguments)
         lines = (self.root / "out/session.txt").read_text(encoding="utf-8").splitlines()
@@ -65,6 +66,20 @@ class SessionTest(unittest.TestCase):
         with self.assertRaisesRegex(ValueError, "no step none-such"):
             self.run_steps((WELL,), only=["none-such"])
 
+    def test_the_service_runs_around_the_steps(self):
+        service, said = self.root / "service", self.root / "said"
+        service.write_text(f'#!/bin/sh\nif [ "$1" = -d ]; then echo "$CUDA_MPS_PIPE_DIRECTORY"; else cat; fi >>{said}\n', encoding="utf-8")
+        service.chmod(0o755)
+        self.addCleanup(setattr, session, "SERVICE", session.SERVICE)
+        session.SERVICE = str(service)
+        step = Step("step", "", ("sh", "-c", f'echo "$CUDA_MPS_PIPE_DIRECTORY" >>{said}; test -d "$CUDA_MPS_LOG_DIRECTORY"'), 30)
+        self.assertEqual(self.run_steps((step,), share=True)[1], {"step": "status 0"})
+        begun, seen, ended = said.read_text(encoding="utf-8").split()
+        self.assertEqual((begun, ended), (seen, "quit"))
+        session.SERVICE = str(self.root / "none-such")
+        with self.assertRaisesRegex(measuring.MeasureError, "leave out --share"):
+            self.run_steps((step,), share=True)
+
 
 class TableTest(unittest.TestCase):
     def test_steps_have_names_of_their_own_and_fit_into_a_call(self):
@@ -76,11 +91,11 @@ class TableTest(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             stage = pathlib.Path(folder)
             session.stage_scripts(stage)
-            wanted = [word for step in session.STEPS for word in step.words if word.startswith(("{site}/scripts/", "{site}/data_parallel/"))]
+            wanted = [word.split()[0] for step in session.STEPS for word in step.words if word.startswith(("{site}/scripts/", "{site}/data_parallel/"))]
             self.assertTrue(wanted)
             for word in wanted:
                 self.assertTrue((stage / word.removeprefix("{site}/")).exists(), word)
-            for script in session.PAPER_SCRIPTS[:2]:
+            for script in session.SCRIPTS[:2]:
                 subprocess.run([sys.executable, stage / "scripts" / script, "--help"], check=True, stdout=subprocess.DEVNULL)
 
 

@@ -22,6 +22,7 @@ struct CollectiveTerms {
   std::uint64_t segment_bytes = 1;                  // of such a length, at least 1
   bool may_stay_whole = true;                       // where no rank gains by it; then some calls are left out
   bool keeps_rank_order = false;                    // reductions are computed from the left in the order of the ranks
+  std::uint64_t first_meeting = kNever;             // after so many blocking calls on a communicator its ranks meet
 };
 
 // What a private message is; part of its tag (docs/protocol.md, "Messages").

@@ -20,9 +20,12 @@ inline bool has_streams() {
 
 class ProgramStream {
  public:
-  // On `device` of the backend under test. Failures of its calls fail the current test.
+  // On `device` of the backend under test, behind what the program has copied there: a runtime's blocking copy from the
+  // host may still be under way when it returns, and such a stream waits for no other (seen on H200, where two
+  // processes shared the device). Failures of its calls fail the current test.
   explicit ProgramStream(int device = 0) : table_(Session::get().module()->table()) {
     expect(table_.program_set_device(device));
+    expect(table_.program_synchronize());
     expect(table_.program_stream_create(&native_));
     std::int32_t own_device = -1;
     expect(table_.stream_open(native_, &stream_, &own_device));

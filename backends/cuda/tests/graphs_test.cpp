@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Kernels as graphs of one, on the loop-back driver: that they are launched so, with the arguments of each call, and
-// where they are launched by themselves instead. What the kernels do is the conformance suite's (.as_graphs).
+// where they are launched by themselves instead. What the kernels do is the conformance suite's (and, launched by
+// themselves, .as_kernels).
 #include <cuda.h>
 #include <dlfcn.h>
 #include <gtest/gtest.h>

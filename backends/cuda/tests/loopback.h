@@ -99,6 +99,7 @@ struct State {
   std::atomic<int> n_graphs{0};       // launched; their kernels count too
   std::atomic<int> n_executables{0};  // of graphs, that were made and not destroyed
   bool refuses_graphs = false;        // to make them executable
+  bool has_service = false;           // as if processes shared the devices through the multi-process service
   std::atomic<int> n_queries{0};      // by cuPointerGetAttributes
   std::atomic<int> n_launches{-1};    // that are taken before one is refused; -1: any number
   std::atomic<int> n_waits{0};        // on words, that were enqueued and have not been passed
@@ -142,9 +143,14 @@ std::pair<CUdeviceptr, size_t> reservation_of(CUdeviceptr address);
 // For a handle to another process's file: opens it, -1 when it is gone or another.
 int open_foreign(int pid, int file, unsigned long long inode);
 unsigned long long inode_of(int file);
-// What a launch of `function` does, with its arguments as they are now.
-std::function<void()> launch_of(CUfunction function, void **arguments, uint64_t n_blocks, uint64_t n_threads,
-                                CUdevice device);
+// What a launch of a kernel does, with its arguments as they were then.
+struct Launch {
+  std::function<void()> run;
+  bool waits = false;  // for a word: counted in n_waits from when it is enqueued until it has run
+};
+Launch launch_of(CUfunction function, void **arguments, uint64_t n_blocks, uint64_t n_threads, CUdevice device);
+// CUDA_SUCCESS, and it is counted: the driver takes it. `stream` may be the default one.
+CUresult enqueue_launch(const Launch &launch, CUstream stream);
 
 }  // namespace loopback
 

@@ -107,6 +107,8 @@ CUresult cuDeviceGetAttribute(int *value, CUdevice_attribute attribute, CUdevice
   const bool has_eight = attribute == CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR ||
                          attribute == CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT;
   *value = attribute == CU_DEVICE_ATTRIBUTE_CAN_USE_64_BIT_STREAM_MEM_OPS ? 1 : has_eight ? 8 : 0;
+  constexpr int kIsByService = 133;  // CU_DEVICE_ATTRIBUTE_MPS_ENABLED
+  if (attribute == static_cast<CUdevice_attribute>(kIsByService)) *value = state().has_service ? 1 : 0;
   return is_device(device) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_DEVICE;
 }
 

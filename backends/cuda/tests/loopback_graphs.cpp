@@ -12,19 +12,19 @@ using loopback::state;
 
 struct CUgraphNode_st {
   CUfunction function = nullptr;
-  std::function<void()> launch;  // with its arguments
+  loopback::Launch launch;  // with its arguments
 };
 struct CUgraph_st {
   std::unique_ptr<CUgraphNode_st> node;
 };
 struct CUgraphExec_st {
-  std::function<void()> launch;
+  loopback::Launch launch;
 };
 
 namespace {
 
 // What the kernel does with the arguments as they are now; nothing for parameters that no kernel takes.
-std::function<void()> launch_of(const CUDA_KERNEL_NODE_PARAMS &parameters) {
+loopback::Launch launch_of(const CUDA_KERNEL_NODE_PARAMS &parameters) {
   const bool has_work = parameters.func != nullptr && parameters.kernelParams != nullptr && parameters.gridDimX > 0 &&
                         parameters.gridDimY == 1 && parameters.gridDimZ == 1 && parameters.blockDimX > 0 &&
                         parameters.blockDimX <= 1024 && parameters.blockDimY == 1 && parameters.blockDimZ == 1;
@@ -49,7 +49,7 @@ CUresult cuGraphAddKernelNode(CUgraphNode *node, CUgraph graph, const CUgraphNod
                               const CUDA_KERNEL_NODE_PARAMS *parameters) {
   if (graph->node != nullptr) return CUDA_ERROR_NOT_SUPPORTED;
   auto made = std::make_unique<CUgraphNode_st>(CUgraphNode_st{parameters->func, launch_of(*parameters)});
-  if (made->launch == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  if (made->launch.run == nullptr) return CUDA_ERROR_INVALID_VALUE;
   *node = made.get();
   graph->node = std::move(made);
   return CUDA_SUCCESS;
@@ -74,16 +74,15 @@ CUresult cuGraphExecKernelNodeSetParams(CUgraphExec executable, CUgraphNode node
                                         const CUDA_KERNEL_NODE_PARAMS *parameters) {
   // A graph keeps the kernel that it was made with.
   if (parameters->func != node->function) return CUDA_ERROR_INVALID_VALUE;
-  std::function<void()> launch = launch_of(*parameters);
-  if (launch == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  loopback::Launch launch = launch_of(*parameters);
+  if (launch.run == nullptr) return CUDA_ERROR_INVALID_VALUE;
   executable->launch = std::move(launch);
   return CUDA_SUCCESS;
 }
 
 CUresult cuGraphLaunch(CUgraphExec executable, CUstream stream) {
   if (stream->context() != current()) return CUDA_ERROR_INVALID_CONTEXT;
-  ++state().n_kernels;
-  ++state().n_graphs;
-  stream->enqueue(executable->launch);
-  return CUDA_SUCCESS;
+  const CUresult result = loopback::enqueue_launch(executable->launch, stream);
+  if (result == CUDA_SUCCESS) ++state().n_graphs;
+  return result;
 }

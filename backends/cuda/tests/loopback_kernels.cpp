@@ -210,10 +210,9 @@ bool is_over() {
   return state().is_broken;
 }
 
-std::function<void()> launch_of_message(const kernels::MessageTask &task, uint64_t n_items, CUdevice device) {
+loopback::Launch launch_of_message(const kernels::MessageTask &task, uint64_t n_items, CUdevice device) {
   const bool waits = task.word != nullptr && task.least != 0;
-  if (waits) ++state().n_waits;
-  return [=] {
+  const auto run = [=] {
     if (may_run([&] { return is_inside(task, device); })) {
       while (!kernels::message_has_come(task) && !is_over()) std::this_thread::yield();
       if (kernels::message_has_come(task)) {
@@ -224,14 +223,14 @@ std::function<void()> launch_of_message(const kernels::MessageTask &task, uint64
     }
     if (waits) --state().n_waits;
   };
+  return {run, waits};
 }
 
 // The blocks of a list, of which those that need not wait go on; the last one first.
-std::function<void()> launch_of_messages(const kernels::MessageList &list, uint64_t n_blocks, CUdevice device) {
+loopback::Launch launch_of_messages(const kernels::MessageList &list, uint64_t n_blocks, CUdevice device) {
   const bool waits = std::any_of(list.tasks, list.tasks + list.n_tasks,
                                  [](const auto &task) { return task.word != nullptr && task.least != 0; });
-  if (waits) ++state().n_waits;
-  return [=] {
+  const auto run = [=] {
     std::vector<uint64_t> next(n_blocks);
     for (uint64_t block = 0; block < n_blocks; ++block) next[block] = block;
     const bool is_good = may_run([&] {
@@ -252,64 +251,79 @@ std::function<void()> launch_of_messages(const kernels::MessageList &list, uint6
     }
     if (waits) --state().n_waits;
   };
+  return {run, waits};
 }
 
 }  // namespace
 
-std::function<void()> loopback::launch_of(CUfunction function, void **arguments, uint64_t n_blocks, uint64_t n_threads,
-                                          CUdevice device) {
+loopback::Launch loopback::launch_of(CUfunction function, void **arguments, uint64_t n_blocks, uint64_t n_threads,
+                                     CUdevice device) {
   const uint64_t n_items = n_blocks * n_threads;
   const void *argument = arguments[0];
   switch (function->body) {
     case Body::kOfProgram:
-      return launch_of_program(*function->of_program, arguments);
+      return {launch_of_program(*function->of_program, arguments)};
     case Body::kCopies:
-      return [task = *static_cast<const kernels::CopyTask *>(argument), n_items, device] {
+      return {[task = *static_cast<const kernels::CopyTask *>(argument), n_items, device] {
         if (!may_run([&] { return is_inside(task, device); })) return;
         for (uint64_t item = n_items; item-- > 0;) kernels::copy_share(task, item, n_items);
-      };
+      }};
     case Body::kPack:
-      return [task = *static_cast<const kernels::PackTask *>(argument), n_items, device] {
+      return {[task = *static_cast<const kernels::PackTask *>(argument), n_items, device] {
         if (!may_run([&] { return is_inside(task, device); })) return;
         for (uint64_t item = n_items; item-- > 0;) kernels::pack_share(task, item, n_items);
-      };
+      }};
     case Body::kRearrange:
-      return [task = *static_cast<const kernels::RearrangeTask *>(argument), n_items, device] {
+      return {[task = *static_cast<const kernels::RearrangeTask *>(argument), n_items, device] {
         if (!may_run([&] { return is_inside(task, device); })) return;
         for (uint64_t item = n_items; item-- > 0;) kernels::rearrange_share(task, item, n_items);
-      };
+      }};
     case Body::kMessage:
       return launch_of_message(*static_cast<const kernels::MessageTask *>(argument), n_items, device);
     case Body::kMessages:
       return launch_of_messages(*static_cast<const kernels::MessageList *>(argument), n_blocks, device);
     case Body::kTrigger:
-      return [task = *static_cast<const kernels::SignalTask *>(argument), n_items] {
+      return {[task = *static_cast<const kernels::SignalTask *>(argument), n_items] {
         for (uint64_t item = n_items; item-- > 0;) kernels::trigger_share(task, item, n_items);
-      };
+      }};
     case Body::kAwait:
-      ++state().n_waits;
-      return [task = *static_cast<const kernels::SignalTask *>(argument), n_items] {
-        while (!kernels::has_come(task) && !is_over()) std::this_thread::yield();
-        if (kernels::has_come(task)) kernels::await_share(task, 0, n_items);
-        --state().n_waits;
-      };
+      return {[task = *static_cast<const kernels::SignalTask *>(argument), n_items] {
+                while (!kernels::has_come(task) && !is_over()) std::this_thread::yield();
+                if (kernels::has_come(task)) kernels::await_share(task, 0, n_items);
+                --state().n_waits;
+              },
+              true};
     case Body::kCheck:
-      return [task = *static_cast<const kernels::CheckTask *>(argument), n_items, device] {
+      return {[task = *static_cast<const kernels::CheckTask *>(argument), n_items, device] {
         if (!may_run([&] { return is_inside(task, n_items, device); })) return;
         for (uint64_t item = 0; item < n_items; ++item) kernels::check_share(task, item, n_items);
-      };
+      }};
     case Body::kWork:
-      return [task = *static_cast<const kernels::WorkTask *>(argument), n_items, device] {
+      return {[task = *static_cast<const kernels::WorkTask *>(argument), n_items, device] {
         const auto is_inside = [&] { return is_reachable(task.results, n_items * sizeof(*task.results), device); };
         // All items do the same: one of them here.
         if (may_run(is_inside)) kernels::work_share(task, 0, n_items);
-      };
+      }};
     default:
-      return [run = function->run, bytes = function->element_bytes,
-              task = *static_cast<const kernels::Task *>(argument), device] {
+      return {[run = function->run, bytes = function->element_bytes,
+               task = *static_cast<const kernels::Task *>(argument), device] {
         if (may_run([&] { return is_inside(task, bytes, device); })) run(task);
-      };
+      }};
   }
+}
+
+CUresult loopback::enqueue_launch(const Launch &launch, CUstream stream) {
+  if (state().n_launches == 0) return CUDA_ERROR_OUT_OF_MEMORY;
+  if (state().n_launches > 0) --state().n_launches;
+  ++state().n_kernels;
+  if (launch.waits) ++state().n_waits;
+  // Nothing is ever under way in the default stream: what is launched there is done at once.
+  if (stream == CU_STREAM_LEGACY) {
+    launch.run();
+  } else {
+    stream->enqueue(launch.run);
+  }
+  return CUDA_SUCCESS;
 }
 
 CUresult cuModuleLoadData(CUmodule *module, const void *image) {
@@ -354,21 +368,11 @@ CUresult cuCtxGetId(CUcontext context, unsigned long long *id) {
 CUresult cuLaunchKernel(CUfunction function, unsigned blocks_x, unsigned blocks_y, unsigned blocks_z,
                         unsigned threads_x, unsigned threads_y, unsigned threads_z, unsigned /*shared_bytes*/,
                         CUstream stream, void **arguments, void ** /*extra*/) {
-  // Nothing is ever under way in the default stream: what is launched there is done at once.
-  const bool is_default = stream == CU_STREAM_LEGACY;
-  CUcontext context = is_default ? current() : stream->context();
+  CUcontext context = stream == CU_STREAM_LEGACY ? current() : stream->context();
   if (context == nullptr || context != current()) return CUDA_ERROR_INVALID_CONTEXT;
   const bool has_work = blocks_x > 0 && blocks_y == 1 && blocks_z == 1 && threads_x > 0 && threads_y == 1 &&
                         threads_z == 1 && threads_x <= 1024;
   if (!has_work) return CUDA_ERROR_INVALID_VALUE;
-  if (state().n_launches == 0) return CUDA_ERROR_OUT_OF_MEMORY;
-  if (state().n_launches > 0) --state().n_launches;
-  ++state().n_kernels;
-  auto launch = loopback::launch_of(function, arguments, blocks_x, threads_x, context->device);
-  if (is_default) {
-    launch();
-  } else {
-    stream->enqueue(std::move(launch));
-  }
-  return CUDA_SUCCESS;
+  return loopback::enqueue_launch(loopback::launch_of(function, arguments, blocks_x, threads_x, context->device),
+                                  stream);
 }

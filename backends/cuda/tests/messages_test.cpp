@@ -30,6 +30,7 @@ class Messages : public testing::Test {
     static const sluice_host_services_t services = {sizeof services, [](int, const char *) {},
                                                     [](const char *) -> const char * { return nullptr; }};
     ASSERT_EQ(cuInit(0), CUDA_SUCCESS);
+    loopback::state().has_service = true;  // so that kernels wait whoever else is on the "device"
     ASSERT_EQ(table->init(&services), SLUICE_SUCCESS) << table->last_error();
     ASSERT_EQ(table->program_set_device(0), SLUICE_SUCCESS);
   }
@@ -76,21 +77,25 @@ class Messages : public testing::Test {
   }
   void expect_sent(const std::vector<sluice_stream_send_t> &sends, int n_kernels, uint32_t n_commands) const {
     const int before = loopback::state().n_kernels;
+    const int n_graphs = loopback::state().n_graphs;
     sluice_stream_enqueued_t enqueued = {};
     ASSERT_EQ(messages->send(streams_[0], sends.data(), static_cast<uint32_t>(sends.size()), &enqueued), SLUICE_SUCCESS)
         << table->last_error();
     EXPECT_EQ(enqueued.n_messages, sends.size());
     EXPECT_EQ(enqueued.n_commands, n_commands);
     EXPECT_EQ(loopback::state().n_kernels, before + n_kernels);
+    EXPECT_EQ(loopback::state().n_graphs, n_graphs + n_kernels);  // all of them as graphs, which were there already
   }
   void expect_received(const std::vector<sluice_stream_receive_t> &receives, int n_kernels) const {
     const int before = loopback::state().n_kernels;
+    const int n_graphs = loopback::state().n_graphs;
     sluice_stream_enqueued_t enqueued = {};
     ASSERT_EQ(messages->receive(streams_[1], receives.data(), static_cast<uint32_t>(receives.size()), &enqueued),
               SLUICE_SUCCESS)
         << table->last_error();
     EXPECT_EQ(enqueued.n_messages, receives.size());
     EXPECT_EQ(loopback::state().n_kernels, before + n_kernels);
+    EXPECT_EQ(loopback::state().n_graphs, n_graphs + n_kernels);  // all of them as graphs, which were there already
   }
   void synchronize() const {
     for (void *native : native_) EXPECT_EQ(table->program_stream_synchronize(native), SLUICE_SUCCESS);

@@ -149,6 +149,14 @@ TEST_F(Waits, NoKernelWaits_WhereAnotherProcessHasTheDevice) {
   wait(1);
   EXPECT_EQ(loopback::state().n_kernels, n_kernels);
   release();
+  // But not where the two have it at the same time.
+  loopback::state().has_service = true;
+  *word = 0;
+  open(2);
+  wait(2);
+  loopback::state().has_service = false;
+  EXPECT_EQ(loopback::state().n_kernels, n_kernels + 1);
+  release();
   EXPECT_EQ(close(file), 0);
 }
 

@@ -90,6 +90,10 @@ void open_channel() {
   terms.segment_bytes = std::max<std::uint64_t>(knobs.bytes("SLUICE_COLL_SEGMENT"), 1);
   terms.may_stay_whole = knobs.text("SLUICE_COLL_SEGMENTS") != "always";
   terms.keeps_rank_order = knobs.text("SLUICE_REDUCE_ORDER") == "rank";
+  // What they share for it is worth some tens of calls (docs/adr/0045).
+  constexpr std::uint64_t kCallsBeforeMeeting = 32;
+  if (knobs.text("SLUICE_COLL_MEET") != "off")
+    terms.first_meeting = knobs.text("SLUICE_COLL_MEET") == "always" ? 0 : kCallsBeforeMeeting;
   const Status status = wire::Channel::process().open(has_use, device::Registry::process().may_have_devices(), terms);
   if (!status.is_ok()) log::error("ops", status.message());
 }

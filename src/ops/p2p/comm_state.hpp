@@ -35,6 +35,7 @@ struct CommState {
   // the communicator, of which MPI allows one at a time.
   std::shared_ptr<coll::NodeGroup> node_group;
   bool has_sought_node_group = false;
+  std::uint64_t n_calls_without_meeting = 0;  // blocking ones (ops/coll/meeting.hpp)
   // How non-blocking ones come to it (ops/coll/request_group.hpp).
   std::shared_ptr<coll::RequestGroup> request_group;
   // Of several nodes: the same for what lies across them (ops/coll/node_levels.hpp).

@@ -4,9 +4,10 @@
 // "Progress").
 //
 // MPI does not let a blocking collective match a non-blocking one. So the choice between them hangs on nothing but what
-// all members know: that they have the channel open.
+// all members know: that they have the channel open, and whether they meet before (docs/adr/0045).
 #pragma once
 
+#include "ops/coll/meeting.hpp"
 #include "ops/env/errors.hpp"
 #include "ops/p2p/comm_state.hpp"
 #include "ops/request/turns.hpp"
@@ -23,13 +24,25 @@ inline int reap(int result) {
 }
 
 // `blocking` calls the host MPI's function, `start` its non-blocking form with a request. Returns an error code, raised
-// already.
+// already, as all here do.
 template <typename Blocking, typename Start>
 int in_turns(MPI_Comm comm, Blocking blocking, Start start) {
   return guarded(comm, [&]() -> int {
-    if (!is_within_channel(comm)) return reap(blocking());
+    if (!is_within_channel(comm) || coll::meet(comm)) return reap(blocking());
     MPI_Request request = MPI_REQUEST_NULL;
     const int result = start(&request);
+    return result == MPI_SUCCESS ? reap(wait_in_turns(&request, MPI_STATUS_IGNORE)) : result;
+  });
+}
+
+// MPI_Barrier: where the ranks have met there is nothing left to do.
+inline int barrier_in_turns(MPI_Comm comm) {
+  return guarded(comm, [&]() -> int {
+    const wire::Host &host = wire::host();
+    if (!is_within_channel(comm)) return reap(host.MPI_Barrier(comm));
+    if (coll::meet(comm)) return reap(MPI_SUCCESS);
+    MPI_Request request = MPI_REQUEST_NULL;
+    const int result = host.MPI_Ibarrier(comm, &request);
     return result == MPI_SUCCESS ? reap(wait_in_turns(&request, MPI_STATUS_IGNORE)) : result;
   });
 }
@@ -38,7 +51,7 @@ int in_turns(MPI_Comm comm, Blocking blocking, Start start) {
 template <typename Blocking>
 int after_barrier(MPI_Comm comm, Blocking blocking) {
   return guarded(comm, [&]() -> int {
-    if (is_within_channel(comm)) {
+    if (is_within_channel(comm) && !coll::meet(comm)) {
       MPI_Request request = MPI_REQUEST_NULL;
       int result = wire::host().MPI_Ibarrier(comm, &request);
       if (result == MPI_SUCCESS) result = wait_in_turns(&request, MPI_STATUS_IGNORE);

@@ -348,6 +348,7 @@ TEST_F(DeviceChannels, ASecondStream_IsRefused) {
   const int code = mpix().start(other.get());
   EXPECT_EQ(class_of(code), MPI_ERR_OTHER);
   EXPECT_NE(text_of(code).find("another stream"), std::string::npos) << text_of(code);
+  EXPECT_MPI(MPI_Barrier(session.comm()));  // with its message the partner would complete what was started above
   queue.send(out.data(), kBytes, kTag, session.partner());
   queue.start();
   queue.wait();
