@@ -73,6 +73,17 @@ Status Queue::enqueue(std::span<const sluice_copy_t> pieces) {
   return status;
 }
 
+Status Queue::wait(std::string_view what) {
+  const sluice_backend_t &table = backend_->table();
+  std::uint64_t ticket = 0;
+  sluice_result_t result = table.enqueue_ticket(queue_, &ticket);
+  if (result == SLUICE_SUCCESS) result = table.wait_ticket(queue_, ticket);
+  if (result == SLUICE_SUCCESS) return {};
+  Status status = backend_->check(result, what);
+  discard();
+  return status;
+}
+
 void Queue::discard() noexcept {
   if (queue_ == nullptr) return;
   destroy({backend_, device_, queue_});

@@ -35,6 +35,9 @@ class Queue {
   // Errors: those of the runtime; the queue is given up then, with what it held done.
   [[nodiscard]] Status enqueue(std::span<const sluice_copy_t> pieces);
 
+  // Waits for all that was enqueued; `what` it was, for the text of an error. After an error the queue is given up.
+  [[nodiscard]] Status wait(std::string_view what);
+
   // After a failed copy the queue's state is unknown: it is given up rather than used again. Waits for what it holds.
   void discard() noexcept;
 

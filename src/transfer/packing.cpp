@@ -18,7 +18,7 @@ Status unsupported(std::string_view why) {
 
 // Slower, and said once.
 void note_refusal(const Status &why) {
-  log::warn_once("pack_kernel", "transfer", why.message() + "; such data is copied block by block instead");
+  log::warn_once("pack_kernel", "transfer", why.message() + "; such data takes another way, which is slower");
   statistics::record_fallback("pack_kernel");
 }
 
@@ -141,14 +141,7 @@ Packer::~Packer() {
 Status Packer::wait() {
   if (!has_any_ || queue_.is_empty()) return {};
   has_any_ = false;
-  const sluice_backend_t &table = queue_.backend().table();
-  std::uint64_t ticket = 0;
-  sluice_result_t result = table.enqueue_ticket(queue_.get(), &ticket);
-  if (result == SLUICE_SUCCESS) result = table.wait_ticket(queue_.get(), ticket);
-  if (result == SLUICE_SUCCESS) return {};
-  Status status = queue_.backend().check(result, "pack");
-  queue_.discard();
-  return status;
+  return queue_.wait("pack");
 }
 
 }  // namespace sluice::transfer

@@ -73,7 +73,8 @@ class Packer {
 
   // Enqueues the move of bytes `first_bytes` to `first_bytes + size_bytes` of the payload between `region` and the
   // memory at `beside`, which the region's device reaches (sluice_pack_t). Both stay until wait() has returned. A
-  // kernel that cannot do it sets *is_refused, and nothing was enqueued: then copies do it, once said and counted.
+  // kernel that cannot do it sets *is_refused, and nothing was enqueued: then move_by_scratch() or copies do it; said
+  // once, and counted.
   // Errors: those of the runtime.
   [[nodiscard]] Status add(sluice_pack_direction_t direction, sluice_pack_form_t form, const Region &region,
                            std::uint64_t first_bytes, std::uint64_t size_bytes, std::byte *beside, bool *is_refused);

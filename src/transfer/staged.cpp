@@ -6,6 +6,7 @@
 #include "device/copy.hpp"
 #include "transfer/packing.hpp"
 #include "transfer/pieces.hpp"
+#include "transfer/scratch_packing.hpp"
 
 namespace sluice::transfer {
 
@@ -89,13 +90,17 @@ Status Staged::copy_blocks(Direction direction, const Region &part, std::byte *s
 
 Status Staged::copy_by_kernel(Direction direction, const Region &part, std::byte *staged, std::uint64_t size_bytes,
                               bool *is_done) const {
+  const sluice_pack_direction_t way = direction == Direction::kDown ? SLUICE_PACK : SLUICE_UNPACK;
+  const sluice_pack_form_t form = is_image_ ? SLUICE_IMAGE : SLUICE_PACKED;
+  const std::uint64_t all = std::min(size_bytes, part.size_bytes());
+  std::byte *const beside = is_image_ ? image_origin() : staged;
   Packer packer;
   bool is_refused = false;
-  Status status =
-      packer.add(direction == Direction::kDown ? SLUICE_PACK : SLUICE_UNPACK, is_image_ ? SLUICE_IMAGE : SLUICE_PACKED,
-                 part, 0, std::min(size_bytes, part.size_bytes()), is_image_ ? image_origin() : staged, &is_refused);
+  Status status = packer.add(way, form, part, 0, all, beside, &is_refused);
+  if (status.is_ok()) status = packer.wait();
+  if (status.is_ok() && is_refused) status = move_by_scratch(way, form, part, all, beside, &is_refused);
   *is_done = status.is_ok() && !is_refused;
-  return status.is_ok() ? packer.wait() : status;
+  return status;
 }
 
 }  // namespace sluice::transfer

@@ -8,6 +8,7 @@
 #include "device/copy.hpp"
 #include "transfer/packing.hpp"
 #include "transfer/pieces.hpp"
+#include "transfer/scratch_packing.hpp"
 
 namespace sluice::transfer {
 namespace {
@@ -136,9 +137,14 @@ Status StagedBlocks::copy_blocks(Direction direction) const {
     const Region &region = block.region;
     Status status;
     if (Packer::is_for(region)) {
+      const sluice_pack_direction_t way = is_down ? SLUICE_PACK : SLUICE_UNPACK;
+      const sluice_pack_form_t form = is_image_ ? SLUICE_IMAGE : SLUICE_PACKED;
+      std::byte *const beside = is_image_ ? image_of(region.origin) : block.staged;
       bool is_refused = false;
-      status = packer.add(is_down ? SLUICE_PACK : SLUICE_UNPACK, is_image_ ? SLUICE_IMAGE : SLUICE_PACKED, region, 0,
-                          region.size_bytes(), is_image_ ? image_of(region.origin) : block.staged, &is_refused);
+      status = packer.add(way, form, region, 0, region.size_bytes(), beside, &is_refused);
+      if (status.is_ok() && is_refused) {
+        status = move_by_scratch(way, form, region, region.size_bytes(), beside, &is_refused);
+      }
       if (!status.is_ok()) return status;
       if (!is_refused) continue;
     }

@@ -214,6 +214,7 @@ EMU_API emu_result_t emu_queue_release(emu_queue_t *queue);
  *     flip          any copy silently changes one byte     queue_flip   the same, of copies through a queue only
  *     lose          any copy silently moves nothing        queue_lose   the same, of copies through a queue only
  *     kernel        a kernel fails, nothing is written     kernel_flip  a kernel silently changes one byte more
+ *     kernel_reach  a kernel refuses memory of the host that is no allocation of this runtime
  *     word          a write or wait of a word fails, and a wait does not wait
  *     early         a wait does not wait, and does not tell
  *     ipc_export    memory cannot be exported              ipc_open     memory of others cannot be opened

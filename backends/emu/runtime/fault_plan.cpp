@@ -14,9 +14,10 @@ namespace {
 
 constexpr uint64_t kMaxDelayUs = 60'000'000;
 
-constexpr std::string_view kPointNames[] = {
-    "alloc", "host_alloc", "queue_create", "ticket",      "copy", "queue_copy", "flip",       "queue_flip",
-    "lose",  "queue_lose", "kernel",       "kernel_flip", "word", "early",      "ipc_export", "ipc_open"};
+constexpr std::string_view kPointNames[] = {"alloc",      "host_alloc",  "queue_create", "ticket", "copy",
+                                            "queue_copy", "flip",        "queue_flip",   "lose",   "queue_lose",
+                                            "kernel",     "kernel_flip", "kernel_reach", "word",   "early",
+                                            "ipc_export", "ipc_open"};
 static_assert(std::size(kPointNames) == static_cast<size_t>(FaultPoint::kCount));
 
 bool parse_number(std::string_view text, uint64_t *number) {
@@ -76,7 +77,7 @@ emu_result_t FaultPlan::set(std::string_view origin, std::string_view specificat
       return fail(EMU_ERROR_CONFIGURATION,
                   "{}: \"{}\" in \"{}\" is not understood; expected <point>:<n>, <n>+ or <n>-<m> with point one of "
                   "alloc, host_alloc, queue_create, ticket, copy, queue_copy, flip, queue_flip, lose, queue_lose, "
-                  "kernel, kernel_flip, word, early, ipc_export, ipc_open, or "
+                  "kernel, kernel_flip, kernel_reach, word, early, ipc_export, ipc_open, or "
                   "delay_us:<a>-<b> up to {}, or reorder",
                   origin, item, specification, kMaxDelayUs);
     }

@@ -29,6 +29,7 @@ enum class FaultPoint : size_t {
   kQueueLose,
   kKernel,
   kKernelFlip,
+  kKernelReach,
   kWord,
   kEarly,
   kIpcExport,

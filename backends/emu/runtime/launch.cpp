@@ -29,6 +29,11 @@ emu_result_t CopyEngine::check_launch(std::span<const emu_range_t> ranges, size_
     known.size_bytes = ranges[k].size_bytes;
     const emu_result_t result = memory_.resolve(ranges[k].address, ranges[k].size_bytes, &known.memory);
     if (result != EMU_SUCCESS) return result;
+    uint64_t event = 0;
+    if (known.memory.allocation == nullptr && faults_.strikes(FaultPoint::kKernelReach, &event)) {
+      return fail(EMU_ERROR_NOT_SUPPORTED, "fault injected into {} {}", FaultPlan::name(FaultPoint::kKernelReach),
+                  event);
+    }
     launch->ranges.push_back(std::move(known));
   }
   return EMU_SUCCESS;

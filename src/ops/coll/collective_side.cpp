@@ -244,7 +244,11 @@ void CollectiveSide::record(Operation operation, Route route, std::chrono::nanos
 
 Region CollectiveSide::block(int index) const {
   if (content_ != Content::kDevice || index >= n_blocks_) return {};
-  if (is_regular_) return {at(origin_, index * count_ * layout_->extent_bytes), count_, layout_, place_};
+  if (is_regular_) {
+    const std::vector<StagedBlock> &all = blocks_.blocks();
+    return {at(origin_, index * count_ * layout_->extent_bytes), count_, layout_, place_,
+            all.empty() ? 0 : all.front().region.pack_from_runs};
+  }
   const auto found = std::lower_bound(indices_.begin(), indices_.end(), index);
   if (found == indices_.end() || *found != index) return {};
   return blocks_.blocks()[static_cast<std::size_t>(found - indices_.begin())].region;

@@ -20,6 +20,7 @@ struct NodeBlocks {
     int source;  // rank
     int block;   // of those that it offers; whichever, where that is one for all
     transfer::Region region;
+    std::uint64_t n_runs = 0;  // that the region lies in, as far as they are counted; NodeOffer::fill() sets it
   };
   std::vector<transfer::Region> offered;  // one for each rank or destination, or one for all, or none
   std::vector<Wanted> wanted;

@@ -7,10 +7,7 @@
 #include <exception>
 #include <utility>
 
-#include "base/knobs.hpp"
 #include "base/log.hpp"
-#include "device/kernel_copies.hpp"
-#include "plan/policy.hpp"
 #include "wire/channel.hpp"
 
 namespace sluice::ops::coll {
@@ -20,14 +17,6 @@ using transfer::Ending;
 using transfer::Published;
 using transfer::Region;
 using transfer::StridedBlock;
-
-namespace {
-
-// From this length on own blocks and those of others take less time in two queues than one after the other in one (2
-// H200s, docs/adr/0014).
-constexpr std::uint64_t kLongOwnBytes = std::uint64_t{2} << 20;
-
-}  // namespace
 
 template <typename Body>
 Moved NodeCall::contained(Body body) {
@@ -43,74 +32,30 @@ void NodeCall::describe(const Status &classified) {
   own_ = contained([&]() -> Moved {
     Status status = offer_.fill(call_, member_, sides_, classified, group_.edges().pairing_of(call_));
     if (!status.is_ok()) return failed(status);
-    if (offer_.published.state == Published::State::kTakesPart) means_ = choose_means();
-    return {};
+    if (offer_.published.state != Published::State::kTakesPart) return {};
+    status = offer_.begin_packing();
+    if (status.is_ok()) pull_.choose_means();
+    return status.is_ok() ? Moved() : failed(status);
   });
   if (own_.ending != Ending::kGood) offer_.published.state = Published::State::kFailed;
 }
 
-// What copies the blocks that this rank gets, if they are pulled. Each rank's own choice, and made before the others'
-// parts are known: what blocks while a kernel is made ready holds up nothing that has begun.
-plan::CopyMeans NodeCall::choose_means() const {
-  if (is_reduction(call_.pattern) || offer_.blocks.wanted.empty()) return plan::CopyMeans::kEngines;
-  plan::CopyListQuery query;
-  for (const NodeBlocks::Wanted &wanted : offer_.blocks.wanted) {
-    if (size_of(wanted.region) == 0) continue;
-    query.n_copies += transfer::count_runs(wanted.region);
-    query.size_bytes += size_of(wanted.region);
-  }
-  if (query.n_copies == 0) return plan::CopyMeans::kEngines;
-  const device::Place &place = place_of_wanted();
-  plan::CopyListLimits limits{plan::policy_of(place.backend, place.device).coll_kernel_copy_bytes,
-                              SLUICE_KERNEL_MAX_COPIES};
-  plan::CopyPlan plan = choose_copy_means(query, limits);
-  if (plan.means == plan::CopyMeans::kKernel && !device::has_copy_kernel(place)) {
-    limits.most_copies = 0;
-    plan = choose_copy_means(query, limits);
-  }
-  if (log::level() >= log::Level::kDebug) {
-    log::debug("plan", fmt::format("{}: {}", name(call_.operation), explain(query, plan)));
-  }
-  return plan.means;
+bool NodeCall::is_packed() {
+  if (offer_.packed == nullptr) return true;
+  bool is_done = false;
+  Status status = offer_.packed->poll(&is_done);
+  if (status.is_ok()) return is_done;
+  own_ = failed(status);
+  offer_.published.state = Published::State::kFailed;
+  return true;
 }
 
 void NodeCall::publish() noexcept {
   board_.publish(number_, offer_.published, offer_.described);
   phase_ = Phase::kPublished;
-  if (!copies_own_early()) return;
-  Moved begun = contained([&] { return begin_own(); });
+  if (!pull_.begins_early()) return;
+  Moved begun = contained([&] { return pull_.begin_own(); });
   if (begun.ending != Ending::kGood) own_ = std::move(begun);  // for decide(): the others count on this rank by now
-}
-
-// Whether the others will come to "pull" as far as this rank can tell; else it would copy in vain.
-bool NodeCall::copies_own_early() const {
-  static const bool is_wanted = Knobs::process().text("SLUICE_COLL_OWN_BLOCK") == "early";
-  return is_wanted && offer_.published.state == Published::State::kTakesPart && call_.pattern != Pattern::kBroadcast &&
-         !is_reduction(call_.pattern) && means_ == plan::CopyMeans::kEngines &&
-         offer_.published.largest_bytes >= wire::Channel::process().terms().threshold_bytes;
-}
-
-// The rank's own blocks, from its one buffer into the other, while it waits for the others' parts. Nobody else looks at
-// either place, and should the call be staged after all, the same bytes come there again.
-Moved NodeCall::begin_own() {
-  std::vector<sluice_copy_t> copies;
-  std::uint64_t size_bytes = 0;
-  const auto *base = reinterpret_cast<const std::byte *>(static_cast<std::uintptr_t>(offer_.published.base_address));
-  for (const NodeBlocks::Wanted &wanted : offer_.blocks.wanted) {
-    const std::size_t index = offer_.described.size() == 1 ? 0 : static_cast<std::size_t>(wanted.block);
-    if (wanted.source != member_.rank || index >= offer_.described.size()) continue;
-    const StridedBlock &block = offer_.described[index];
-    // Lengths that do not fit are for begin_pull() to refuse.
-    if (block.n_runs == 0 || block.size_bytes() != size_of(wanted.region)) continue;
-    add_copies(block, base, wanted.region, &copies);
-    size_bytes += block.size_bytes();
-  }
-  if (copies.empty()) return {};
-  device::Queue *queue = size_bytes < kLongOwnBytes ? &queue_ : &own_queue_;
-  Status status = queue->acquire(place_of_wanted());
-  if (status.is_ok()) status = queue->enqueue(copies);
-  has_own_ = status.is_ok();
-  return has_own_ ? Moved() : failed(status);
 }
 
 void NodeCall::advance() {
@@ -159,12 +104,12 @@ Step NodeCall::begin_as(plan::Joint joint) {
     return reduction_->begin();
   }
   phase_ = joint == plan::Joint::kChain ? Phase::kInChain : Phase::kPulling;
-  if (joint == plan::Joint::kChain) means_ = plan::CopyMeans::kEngines;
-  return joint == plan::Joint::kChain ? begin_chain() : begin_pull();
+  if (joint == plan::Joint::kChain) pull_.use_engines();
+  return joint == plan::Joint::kChain ? begin_chain() : pull_.begin(number_);
 }
 
 Step NodeCall::go_on() {
-  if (phase_ == Phase::kPulling) return go_on_pulling();
+  if (phase_ == Phase::kPulling) return pull_.advance();
   return phase_ == Phase::kReducing ? go_on_reducing() : go_on_in_chain();
 }
 
@@ -213,66 +158,6 @@ Status NodeCall::reach(int source, const Published &published, const std::byte *
                               place_of_wanted(), &first);
   *base = first;
   return status;
-}
-
-Step NodeCall::begin_pull() {
-  std::vector<sluice_copy_t> copies;
-  for (const NodeBlocks::Wanted &wanted : offer_.blocks.wanted) {
-    const Published source = board_.published(number_, wanted.source);
-    const StridedBlock block = board_.block(number_, wanted.source, static_cast<std::size_t>(wanted.block));
-    if (!block.is_within(source.allocation_bytes) || block.size_bytes() != size_of(wanted.region)) {
-      return refused(
-          Status::error(ErrorKind::kInvalidArgument,
-                        "what a rank sends in a collective operation is not as long as what another expects"));
-    }
-    if (block.n_runs == 0) continue;
-    bytes_ += block.size_bytes();
-    if (has_own_ && wanted.source == member_.rank) continue;
-    const std::byte *base = nullptr;
-    if (Status status = reach(wanted.source, source, &base); !status.is_ok()) return refused(status);
-    add_copies(block, base, wanted.region, &copies);
-  }
-  if (copies.empty() && !has_own_) return Moved();
-  span_.begin();
-  Status status;
-  if (!own_queue_.is_empty()) status = own_copy_.begin(&own_queue_, {});
-  if (status.is_ok() && queue_.is_empty()) status = queue_.acquire(place_of_wanted());
-  if (status.is_ok() && means_ == plan::CopyMeans::kKernel) status = enqueue_as_kernel(&copies);
-  if (status.is_ok()) status = copy_.begin(&queue_, copies);
-  if (!status.is_ok()) return failed(status);
-  has_own_ = false;  // what has begun above ends after them
-  return {};
-}
-
-// All of them, which leaves the list empty; or nothing, where they are for the copy engines after all.
-Status NodeCall::enqueue_as_kernel(std::vector<sluice_copy_t> *copies) {
-  means_ = plan::CopyMeans::kEngines;
-  // What others send may lie in more pieces than what is received.
-  if (copies->size() > SLUICE_KERNEL_MAX_COPIES) return {};
-  bool is_refused = false;
-  Status status = device::enqueue_kernel_copies(&queue_, *copies, &is_refused);
-  if (is_refused) {
-    log::warn_once("coll_copy_kernel", "ops", status.message() + "; the copy engines copy it instead");
-    statistics::record_fallback("coll_copy_kernel");
-    return {};
-  }
-  if (!status.is_ok()) return status;
-  means_ = plan::CopyMeans::kKernel;
-  copies->clear();
-  return {};
-}
-
-Step NodeCall::go_on_pulling() {
-  bool are_done = true;
-  for (device::PendingCopy *copy : {&own_copy_, &copy_}) {
-    bool is_done = false;
-    if (Status status = copy->poll(&is_done); !status.is_ok()) return failed(status);
-    are_done &= is_done;
-  }
-  if (!are_done) return {};
-  const bool is_by_kernel = means_ == plan::CopyMeans::kKernel;
-  span_.end(is_by_kernel ? trace::Lane::kKernel : trace::Lane::kD2d, {call_.operation}, {bytes_});
-  return Moved();
 }
 
 // A broadcast: ranks in a row, the root first; each reads from the one before it.
@@ -324,15 +209,7 @@ Step NodeCall::go_on_in_chain() {
 void NodeCall::finish_copies() noexcept {
   chunks_.reset();
   reduction_.reset();
-  copy_ = device::PendingCopy();
-  own_copy_ = device::PendingCopy();
-  if (!has_own_) return;
-  has_own_ = false;
-  device::Queue *queue = own_queue_.is_empty() ? &queue_ : &own_queue_;
-  if (queue->is_empty()) return;  // given up, which waited
-  device::PendingCopy rest;       // waits as it goes
-  const Status status = rest.begin(queue, {});
-  if (!status.is_ok()) log::debug("ops", status.message());
+  pull_.finish();
 }
 
 void NodeCall::end(Moved moved) {
@@ -345,7 +222,7 @@ void NodeCall::end(Moved moved) {
 
 void NodeCall::settle() {
   reach_.release();
-  const bool is_by_kernel = is_reduction(call_.pattern) || means_ == plan::CopyMeans::kKernel;
+  const bool is_by_kernel = is_reduction(call_.pattern) || pull_.is_by_kernel();
   const Route route = is_by_kernel ? Route::kKernel : Route::kIpc;
   int rank = 0;
   switch (board_.outcome(number_, &rank)) {
@@ -368,6 +245,7 @@ void NodeCall::settle() {
 }
 
 void NodeCall::settle_as(Outcome outcome) noexcept {
+  if (offer_.packed != nullptr) offer_.packed->close();  // nobody reads it any more
   outcome_ = outcome;
   phase_ = Phase::kSettled;
 }

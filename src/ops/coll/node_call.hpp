@@ -11,14 +11,13 @@
 
 #include "base/statistics.hpp"
 #include "base/trace.hpp"
-#include "device/queue.hpp"
 #include "ops/coll/carry_out.hpp"
 #include "ops/coll/node_group.hpp"
 #include "ops/coll/node_offer.hpp"
+#include "ops/coll/node_pull.hpp"
 #include "ops/coll/node_reach.hpp"
 #include "ops/coll/node_reduction.hpp"
 #include "ops/coll/node_step.hpp"
-#include "plan/copy_means.hpp"
 #include "plan/joint.hpp"
 #include "transfer/chunked_copy.hpp"
 
@@ -33,21 +32,26 @@ class NodeCall {
         sides_(sides),
         group_(*group),
         board_(group->board()),
-        reach_(*group, member.rank) {}
+        reach_(*group, member.rank),
+        pull_(call_, member_, sides_, offer_, board_, &reach_) {}
   ~NodeCall() { finish_copies(); }
   NodeCall(const NodeCall &) = delete;
   NodeCall &operator=(const NodeCall &) = delete;
   NodeCall(NodeCall &&) = delete;
   NodeCall &operator=(NodeCall &&) = delete;
 
-  // What this rank will publish. `classified` says how classifying `sides` went: an error of it comes to all ranks.
+  // What this rank will publish, which it begins to pack where need be. `classified` says how classifying `sides` went:
+  // an error of it comes to all ranks.
   void describe(const Status &classified);
 
   // Takes the place `number` among the calls of the group.
   void begin(std::uint64_t number) noexcept { number_ = number; }
   [[nodiscard]] std::uint64_t number() const noexcept { return number_; }
   [[nodiscard]] bool is_published() const noexcept { return phase_ != Phase::kDescribed; }
-  // The slot is free, and the call before it is published: tells the others, and begins what needs none of them.
+  // What is to be published is there. Never blocks. Hot.
+  [[nodiscard]] bool is_packed();
+  // It is packed, the slot is free, and the call before it is published: tells the others, and begins what needs none
+  // of them.
   void publish() noexcept;
   // Goes as far as is possible without blocking.
   void advance();
@@ -75,16 +79,10 @@ class NodeCall {
   void decide();
   [[nodiscard]] plan::Joint agree();
   [[nodiscard]] plan::JointPlan agree_on_movement() const;
-  [[nodiscard]] plan::CopyMeans choose_means() const;
   // Execute.
   [[nodiscard]] Step begin_as(plan::Joint joint);
   [[nodiscard]] Step go_on();
-  [[nodiscard]] bool copies_own_early() const;
-  [[nodiscard]] Moved begin_own();
-  [[nodiscard]] Step begin_pull();
-  [[nodiscard]] Status enqueue_as_kernel(std::vector<sluice_copy_t> *copies);
   [[nodiscard]] Step begin_chain();
-  [[nodiscard]] Step go_on_pulling();
   [[nodiscard]] Step go_on_in_chain();
   [[nodiscard]] Step go_on_reducing();
   [[nodiscard]] Status reach(int source, const transfer::Published &published, const std::byte **base);
@@ -111,18 +109,12 @@ class NodeCall {
   bool is_short_ = false;
   const statistics::Stopwatch watch_;
   NodeOffer offer_;
-  plan::CopyMeans means_ = plan::CopyMeans::kEngines;  // of what this rank gets
-  Moved own_;                                          // what this rank has come to
-  NodeReach reach_;                                    // until the copies are done
-  device::Queue queue_;                                // outlives the copy
-  device::PendingCopy copy_;
-  device::Queue own_queue_;  // of long own blocks, beside the other
-  device::PendingCopy own_copy_;
-  // The rank's own blocks are on their way, in own_queue_ if there is one, else in queue_, and nothing has their end.
-  bool has_own_ = false;
+  Moved own_;        // what this rank has come to
+  NodeReach reach_;  // until the copies are done
+  NodePull pull_;
   std::unique_ptr<transfer::ChunkedCopy> chunks_;
   std::unique_ptr<NodeReduction> reduction_;
-  std::uint64_t bytes_ = 0;  // pulled here
+  std::uint64_t bytes_ = 0;  // got along a chain
   trace::Span span_;
 };
 

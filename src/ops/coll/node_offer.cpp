@@ -1,14 +1,20 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "ops/coll/node_offer.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstring>
 #include <utility>
 
+#include "base/log.hpp"
+#include "base/statistics.hpp"
 #include "device/ipc_exports.hpp"
 #include "ops/coll/node_reduction.hpp"
+#include "plan/block_form.hpp"
 #include "plan/joint.hpp"
 #include "plan/policy.hpp"
+#include "transfer/laid_out.hpp"
 #include "wire/channel.hpp"
 
 namespace sluice::ops::coll {
@@ -61,6 +67,28 @@ Status find_error(const Sides &sides, const Status &classified) {
   return {};
 }
 
+const std::byte *lowest_of(const Region &block) noexcept {
+  return transfer::at(block.origin, block.first_byte());
+}
+
+bool is_regular(const Region &block) {
+  StridedBlock described;
+  return transfer::describe(block, lowest_of(block), &described);
+}
+
+bool can_lay_out(const Region &block) {
+  transfer::LaidOut laid_out;
+  const Status status = transfer::lay_out(block, &laid_out);
+  if (!status.is_ok()) log::debug("ops", status.message());
+  return status.is_ok();
+}
+
+void note_unpacked(const Status &why) {
+  log::warn_once("coll_pack", "ops",
+                 why.message() + "; collective operations on data with such gaps are staged instead");
+  statistics::record_fallback("coll_pack");
+}
+
 }  // namespace
 
 transfer::Vote vote_on(const Call &call, const Member &member, const Sides &sides, const Status &classified) {
@@ -85,14 +113,11 @@ Status NodeOffer::fill(const Call &call, const Member &member, const Sides &side
   }
   blocks = blocks_of(call, member, sides, pairing);
   if (blocks.offered.size() > transfer::Board::most_blocks(member.size)) return {};
-  if (!describe_offered(call, member, sides)) return {};
+  if (!can_get_wanted(member) || !describe_offered(call, member, sides)) return {};
   std::uint64_t offered_bytes = 0;
   std::uint64_t wanted_bytes = 0;
   for (const Region &region : blocks.offered) offered_bytes += size_of(region);
-  for (const NodeBlocks::Wanted &wanted : blocks.wanted) {
-    if (size_of(wanted.region) != 0 && transfer::count_runs(wanted.region) > transfer::kMostRuns) return {};
-    wanted_bytes += size_of(wanted.region);
-  }
+  for (const NodeBlocks::Wanted &wanted : blocks.wanted) wanted_bytes += size_of(wanted.region);
   published.largest_bytes = std::max(offered_bytes, wanted_bytes);
   if (is_broadcast(call)) published.broadcast_bytes = offered_bytes;
   published.state = Published::State::kTakesPart;
@@ -107,29 +132,81 @@ bool NodeOffer::name_backend(const Sides &sides) {
   return true;
 }
 
+const Region *NodeOffer::own_block(const NodeBlocks::Wanted &wanted) const noexcept {
+  const std::size_t index = blocks.offered.size() == 1 ? 0 : static_cast<std::size_t>(wanted.block);
+  return index < blocks.offered.size() ? &blocks.offered[index] : nullptr;
+}
+
+// Counts the runs that the rank gets its blocks in. False: of one they are too many to be copied one by one, and no
+// kernel brings it there.
+bool NodeOffer::can_get_wanted(const Member &member) {
+  for (NodeBlocks::Wanted &wanted : blocks.wanted) {
+    const Region &region = wanted.region;
+    if (size_of(region) == 0) continue;
+    wanted.n_runs = transfer::count_runs(region);
+    plan::BlockQuery query{region.size_bytes(), wanted.n_runs, true};
+    const Region *own = wanted.source == member.rank ? own_block(wanted) : nullptr;
+    if (own != nullptr && size_of(*own) != 0) {
+      query.is_regular = is_regular(*own);
+      query.n_runs = std::max(query.n_runs, transfer::count_runs(*own));
+    }
+    if (query.is_regular && query.n_runs <= transfer::kMostRuns) continue;
+    if (choose_taken_form(query, {region.pack_from_runs, transfer::kMostRuns}).form == plan::BlockForm::kNeither ||
+        !can_lay_out(region) || (own != nullptr && !can_lay_out(*own))) {
+      return false;
+    }
+  }
+  return true;
+}
+
+// A block that is for this rank alone goes from the one buffer to the other.
+std::vector<Region> NodeOffer::offered_to_others(const Member &member) const {
+  std::vector<Region> offered = blocks.offered;
+  if (offered.size() == 1) return offered;
+  for (const NodeBlocks::Wanted &wanted : blocks.wanted) {
+    const auto index = static_cast<std::size_t>(wanted.block);
+    if (wanted.source == member.rank && index < offered.size()) offered[index] = {};
+  }
+  return offered;
+}
+
 // What others may pull from here. False: this rank cannot say it.
 bool NodeOffer::describe_offered(const Call &call, const Member &member, const Sides &sides) {
   const CollectiveSide &any = side_on_device(sides);
   if (any.content() != Content::kDevice) return true;
   if (!name_backend(sides)) return false;
-  const auto first = std::find_if(blocks.offered.begin(), blocks.offered.end(),
-                                  [](const Region &region) { return size_of(region) != 0; });
-  if (first == blocks.offered.end()) return true;
-  if (!is_broadcast(call)) return export_offered(first->place);
+  const std::vector<Region> offered = offered_to_others(member);
+  const auto first =
+      std::find_if(offered.begin(), offered.end(), [](const Region &region) { return size_of(region) != 0; });
+  if (first == offered.end()) return true;
+  if (!is_broadcast(call)) return export_offered(first->place, offered);
   const std::uint64_t chunk_bytes = plan::policy_of(any.place().backend, any.place().device).coll_chain_block_bytes;
-  if (call.root == member.rank) published.chunk_bytes = chunk_bytes;
+  const bool is_root = call.root == member.rank;
+  if (is_root) published.chunk_bytes = chunk_bytes;
   const bool may_feed = member.size > 2 && size_of(*first) / chunk_bytes >= plan::kFewestChunks &&
-                        first->layout->is_contiguous && first->place.kind == MemoryKind::kDevice;
-  if (call.root != member.rank && !may_feed) return true;  // nobody needs to reach it
-  const bool is_exported = export_offered(first->place);
-  published.feeds = may_feed && is_exported;
-  return is_exported || call.root != member.rank;
+                        first->place.kind == MemoryKind::kDevice;
+  if (!is_root && (!may_feed || !first->layout->is_contiguous)) return true;  // nobody needs to reach it
+  const bool is_exported = export_offered(first->place, offered);
+  published.feeds = may_feed && is_exported && (first->layout->is_contiguous || packed != nullptr);
+  return is_exported || !is_root;
 }
 
-bool NodeOffer::export_offered(const device::Place &place) {
+bool NodeOffer::export_offered(const device::Place &place, const std::vector<Region> &offered) {
+  for (const Region &region : offered) {
+    if (size_of(region) == 0) continue;
+    const plan::BlockQuery query{region.size_bytes(), transfer::count_runs(region), is_regular(region)};
+    const plan::BlockPlan plan = choose_offered_form(query, {region.pack_from_runs, transfer::kMostRuns});
+    if (plan.form == plan::BlockForm::kRuns) continue;
+    if (log::level() >= log::Level::kDebug) log::debug("plan", "a block for others, " + explain(query, plan));
+    return plan.form == plan::BlockForm::kKernel && export_packed(place, offered);
+  }
+  return export_runs(place, offered);
+}
+
+bool NodeOffer::export_runs(const device::Place &place, const std::vector<Region> &offered) {
   transfer::StagedBlocks all;  // for the span alone
   std::vector<transfer::StagedBlock> with_bytes;
-  for (const Region &region : blocks.offered) {
+  for (const Region &region : offered) {
     if (size_of(region) != 0) with_bytes.push_back({region, Access::kRead, nullptr});
   }
   all.set(place, std::move(with_bytes));
@@ -140,16 +217,45 @@ bool NodeOffer::export_offered(const device::Place &place) {
     return false;
   }
   const std::byte *base = span.lowest - exported.offset_bytes;
-  std::vector<StridedBlock> found(blocks.offered.size());
+  std::vector<StridedBlock> found(offered.size());
   for (std::size_t i = 0; i < found.size(); ++i) {
-    if (size_of(blocks.offered[i]) != 0 && !transfer::describe(blocks.offered[i], base, &found[i])) return false;
+    if (size_of(offered[i]) != 0 && !transfer::describe(offered[i], base, &found[i])) return false;
   }
+  publish_exported(exported, base, std::move(found));
+  return true;
+}
+
+// All of them go there, because what is published lies in one allocation.
+bool NodeOffer::export_packed(const device::Place &place, const std::vector<Region> &offered) {
+  auto made = std::make_unique<transfer::PackedBlocks>();
+  if (Status status = made->open(place, offered); !status.is_ok()) {
+    note_unpacked(status);
+    return false;
+  }
+  packed = std::move(made);
+  publish_exported(packed->exported(), packed->base(), packed->described());
+  return true;
+}
+
+void NodeOffer::publish_exported(const device::Exported &exported, const std::byte *base,
+                                 std::vector<StridedBlock> found) {
   described = std::move(found);
   published.n_blocks = static_cast<std::uint32_t>(described.size());
   published.handle = exported.handle;
   published.base_address = reinterpret_cast<std::uintptr_t>(base);
   published.allocation_bytes = exported.allocation_bytes;
-  return true;
+}
+
+Status NodeOffer::begin_packing() {
+  if (packed == nullptr || published.state != Published::State::kTakesPart) return {};
+  bool is_refused = false;
+  Status status = packed->begin(&is_refused);
+  if (!is_refused) return status;
+  note_unpacked(status);
+  packed.reset();
+  described.clear();
+  published = Published();
+  return {};
 }
 
 }  // namespace sluice::ops::coll

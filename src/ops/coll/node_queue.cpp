@@ -22,7 +22,7 @@ NodeCall::Outcome NodeQueue::advance(const NodeCall &call) {
   const std::scoped_lock lock(mutex_);
   for (NodeCall *each : calls_) {
     if (!each->is_published()) {
-      if (!may_publish(each->number())) break;
+      if (!may_publish(each->number()) || !each->is_packed()) break;
       each->publish();
     }
     each->advance();

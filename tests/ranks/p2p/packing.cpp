@@ -197,7 +197,8 @@ TEST(PackingLaunches, AreOneForEachStart_OfAPersistentMessage) {
   for (MPI_Datatype &one : types) MPI_Type_free(&one);
 }
 
-TEST(PackingLaunches, AreAtMostOneForEachBuffer_OfACollectiveOperation) {
+// Staged there is one for each buffer; over IPC one for each block that a rank gets, and one for all that it sends.
+TEST(PackingLaunches, AreAtMostOneForEachBlock_OfACollectiveOperation) {
   if (!count_statistics()) GTEST_SKIP() << "missing: Sluice's statistics";
   const Session &session = Session::get();
   for (MPI_Datatype type : types_of(kRuns)) {
@@ -208,7 +209,7 @@ TEST(PackingLaunches, AreAtMostOneForEachBuffer_OfACollectiveOperation) {
       const Memory &buffer = session.rank() == 0 ? run.input(kArrayBytes) : run.output(kArrayBytes);
       run.call("MPI_Bcast", MPI_Bcast(buffer.data(), 1, type, 0, session.comm()));
     });
-    EXPECT_LE(launches, 3);
+    EXPECT_LE(launches, session.size() + 2);
     EXPECT_GE(launches, has_pack_kernel() ? 1 : 0);
     MPI_Type_free(&type);
   }

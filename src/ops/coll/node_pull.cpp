@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "ops/coll/node_pull.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "base/knobs.hpp"
+#include "base/log.hpp"
+#include "base/statistics.hpp"
+#include "device/kernel_copies.hpp"
+#include "plan/block_form.hpp"
+#include "plan/policy.hpp"
+#include "transfer/laid_out.hpp"
+#include "wire/channel.hpp"
+
+namespace sluice::ops::coll {
+
+using transfer::Ending;
+using transfer::Published;
+
+namespace {
+
+// From this length on own blocks and those of others take less time in two queues than one after the other in one (2
+// H200s, docs/adr/0014).
+constexpr std::uint64_t kLongOwnBytes = std::uint64_t{2} << 20;
+
+}  // namespace
+
+// Each rank's own choice, and made before the others' parts are known: what blocks while a kernel is made ready holds
+// up nothing that has begun.
+void NodePull::choose_means() {
+  if (is_reduction(call_.pattern) || offer_.blocks.wanted.empty()) return;
+  plan::CopyListQuery query;
+  for (const NodeBlocks::Wanted &wanted : offer_.blocks.wanted) {
+    query.n_copies += wanted.n_runs;
+    query.size_bytes += size_of(wanted.region);
+  }
+  if (query.n_copies == 0) return;
+  plan::CopyListLimits limits{plan::policy_of(place().backend, place().device).coll_kernel_copy_bytes,
+                              SLUICE_KERNEL_MAX_COPIES};
+  plan::CopyPlan plan = choose_copy_means(query, limits);
+  if (plan.means == plan::CopyMeans::kKernel && !device::has_copy_kernel(place())) {
+    limits.most_copies = 0;
+    plan = choose_copy_means(query, limits);
+  }
+  if (log::level() >= log::Level::kDebug) {
+    log::debug("plan", fmt::format("{}: {}", name(call_.operation), explain(query, plan)));
+  }
+  means_ = plan.means;
+}
+
+// Else it would copy in vain.
+bool NodePull::begins_early() const {
+  static const bool is_wanted = Knobs::process().text("SLUICE_COLL_OWN_BLOCK") == "early";
+  return is_wanted && offer_.published.state == Published::State::kTakesPart && call_.pattern != Pattern::kBroadcast &&
+         !is_reduction(call_.pattern) && means_ == plan::CopyMeans::kEngines &&
+         offer_.published.largest_bytes >= wire::Channel::process().terms().threshold_bytes;
+}
+
+// The rank's own blocks, from its one buffer into the other, while it waits for the others' parts. Nobody else looks at
+// either place, and should the call be staged after all, the same bytes come there again.
+Moved NodePull::begin_own() {
+  std::uint64_t size_bytes = 0;
+  const auto for_each_own = [&](auto visit) -> Moved {
+    for (const NodeBlocks::Wanted &wanted : offer_.blocks.wanted) {
+      if (wanted.source != member_.rank || size_of(wanted.region) == 0) continue;
+      const Source source = find_own(wanted);
+      // Lengths that do not fit are for begin() to refuse.
+      if (source.size_bytes != size_of(wanted.region)) continue;
+      if (Moved moved = visit(source, wanted); moved.ending != Ending::kGood) return moved;
+    }
+    return {};
+  };
+  static_cast<void>(for_each_own([&](const Source &source, const NodeBlocks::Wanted &) -> Moved {
+    size_bytes += source.size_bytes;
+    return {};
+  }));
+  if (size_bytes == 0) return {};
+  device::Queue *queue = size_bytes < kLongOwnBytes ? &queue_ : &own_queue_;
+  if (Status status = queue->acquire(place()); !status.is_ok()) return failed(status);
+  std::vector<sluice_copy_t> copies;
+  Moved moved = for_each_own(
+      [&](const Source &source, const NodeBlocks::Wanted &wanted) { return add(source, wanted, queue, &copies); });
+  if (moved.ending != Ending::kGood) return moved;
+  is_under_way_ = true;
+  if (Status status = queue->enqueue(copies); !status.is_ok()) return failed(status);
+  has_own_ = true;
+  return {};
+}
+
+NodePull::Source NodePull::find_own(const NodeBlocks::Wanted &wanted) const {
+  Source source;
+  source.own = offer_.own_block(wanted);
+  if (source.own == nullptr || size_of(*source.own) == 0) return source;
+  source.size_bytes = size_of(*source.own);
+  source.base = transfer::at(source.own->origin, source.own->first_byte());
+  source.is_regular = transfer::describe(*source.own, source.base, &source.block);
+  return source;
+}
+
+// Where the block lies is what another rank says of its own memory: checked before it is believed.
+Moved NodePull::find(std::uint64_t number, const NodeBlocks::Wanted &wanted, Source *source) {
+  Published said;
+  if (wanted.source == member_.rank) {
+    *source = find_own(wanted);
+  } else {
+    said = board_.published(number, wanted.source);
+    source->block = board_.block(number, wanted.source, static_cast<std::size_t>(wanted.block));
+    source->size_bytes = source->block.size_bytes();
+  }
+  const bool is_sound = wanted.source == member_.rank || source->block.is_within(said.allocation_bytes);
+  if (!is_sound || source->size_bytes != size_of(wanted.region)) {
+    return refused(Status::error(ErrorKind::kInvalidArgument,
+                                 "what a rank sends in a collective operation is not as long as what another expects"));
+  }
+  if (wanted.source == member_.rank || source->size_bytes == 0) return {};
+  std::byte *first = nullptr;
+  Status status = reach_.open(wanted.source, said.handle, said.base_address, said.allocation_bytes, place(), &first);
+  source->base = first;
+  return status.is_ok() ? Moved() : refused(status);
+}
+
+Step NodePull::begin(std::uint64_t number) {
+  std::vector<sluice_copy_t> copies;
+  span_.begin();
+  for (const NodeBlocks::Wanted &wanted : offer_.blocks.wanted) {
+    Source source;
+    if (Moved moved = find(number, wanted, &source); moved.ending != Ending::kGood) return moved;
+    if (source.size_bytes == 0) continue;
+    bytes_ += source.size_bytes;
+    if (has_own_ && wanted.source == member_.rank) continue;
+    if (Moved moved = add(source, wanted, &queue_, &copies); moved.ending != Ending::kGood) return moved;
+  }
+  if (copies.empty() && !is_under_way_) return Moved();
+  Status status;
+  if (!own_queue_.is_empty()) status = own_copy_.begin(&own_queue_, {});
+  if (status.is_ok() && queue_.is_empty()) status = queue_.acquire(place());
+  if (status.is_ok() && means_ == plan::CopyMeans::kKernel) status = enqueue_as_kernel(&copies);
+  is_under_way_ = true;
+  if (status.is_ok()) status = copy_.begin(&queue_, copies);
+  if (!status.is_ok()) return failed(status);
+  return {};
+}
+
+// By one kernel then and there, or among the copies that are made later.
+Moved NodePull::add(const Source &source, const NodeBlocks::Wanted &wanted, device::Queue *queue,
+                    std::vector<sluice_copy_t> *copies) {
+  const plan::BlockQuery query{source.size_bytes, std::max(wanted.n_runs, source.block.n_runs), source.is_regular};
+  const plan::BlockPlan plan = choose_taken_form(query, {wanted.region.pack_from_runs, transfer::kMostRuns});
+  const bool can_copy = query.is_regular && query.n_runs <= transfer::kMostRuns;
+  // The one kernel of all copies takes a few runs, too.
+  const bool is_short_list = means_ == plan::CopyMeans::kKernel && can_copy && query.n_runs <= SLUICE_KERNEL_MAX_COPIES;
+  bool is_refused = true;
+  if (plan.form == plan::BlockForm::kKernel && !is_short_list) {
+    if (log::level() >= log::Level::kDebug) {
+      log::debug("plan", fmt::format("{}: a block from rank {}, {}", name(call_.operation), wanted.source,
+                                     explain(query, plan)));
+    }
+    Status status = enqueue_block(source, wanted, queue, &is_refused);
+    if (!status.is_ok()) return failed(status);
+  }
+  if (!is_refused) return {};
+  if (!can_copy) return refused(Status::error(ErrorKind::kUnsupported, "no kernel takes a block of many runs"));
+  add_copies(source.block, source.base, wanted.region, copies);
+  has_copies_ = true;
+  return {};
+}
+
+Status NodePull::enqueue_block(const Source &source, const NodeBlocks::Wanted &wanted, device::Queue *queue,
+                               bool *is_refused) {
+  *is_refused = true;
+  transfer::LaidOut to;
+  transfer::LaidOut from;
+  Status why = transfer::lay_out(wanted.region, &to);
+  if (why.is_ok() && source.own != nullptr) why = transfer::lay_out(*source.own, &from);
+  if (!why.is_ok()) {
+    log::debug("ops", why.message());
+    return {};
+  }
+  if (source.own == nullptr) from = transfer::lay_out(source.block, source.base);
+  if (queue->is_empty()) {
+    if (Status status = queue->acquire(place()); !status.is_ok()) return status;
+  }
+  is_under_way_ = true;
+  return transfer::enqueue_move(queue, from, to, source.size_bytes, is_refused);
+}
+
+// All of them, which leaves the list empty; or nothing, where they are for the copy engines after all.
+Status NodePull::enqueue_as_kernel(std::vector<sluice_copy_t> *copies) {
+  means_ = plan::CopyMeans::kEngines;
+  // What others send may lie in more pieces than what is received.
+  if (copies->empty() || copies->size() > SLUICE_KERNEL_MAX_COPIES) return {};
+  bool is_refused = false;
+  Status status = device::enqueue_kernel_copies(&queue_, *copies, &is_refused);
+  if (is_refused) {
+    log::warn_once("coll_copy_kernel", "ops", status.message() + "; the copy engines copy it instead");
+    statistics::record_fallback("coll_copy_kernel");
+    return {};
+  }
+  if (!status.is_ok()) return status;
+  means_ = plan::CopyMeans::kKernel;
+  has_copies_ = false;
+  copies->clear();
+  return {};
+}
+
+Step NodePull::advance() {
+  bool are_done = true;
+  for (device::PendingCopy *copy : {&own_copy_, &copy_}) {
+    bool is_done = false;
+    if (Status status = copy->poll(&is_done); !status.is_ok()) return failed(status);
+    are_done &= is_done;
+  }
+  if (!are_done) return {};
+  is_under_way_ = false;
+  span_.end(has_copies_ ? trace::Lane::kD2d : trace::Lane::kKernel, {call_.operation}, {bytes_});
+  return Moved();
+}
+
+// Copies that are under way when it gives up end before the others hear of it, and before the same memory is written
+// again or given back.
+void NodePull::finish() noexcept {
+  copy_ = device::PendingCopy();
+  own_copy_ = device::PendingCopy();
+  if (!std::exchange(is_under_way_, false)) return;
+  has_own_ = false;
+  for (device::Queue *queue : {&queue_, &own_queue_}) {
+    if (queue->is_empty()) continue;  // not used, or given up, which waited
+    device::PendingCopy rest;         // waits as it goes
+    if (const Status status = rest.begin(queue); !status.is_ok()) log::debug("ops", status.message());
+  }
+}
+
+}  // namespace sluice::ops::coll

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The choices of how a block with gaps comes from one rank of a node to another in a collective operation: what its
+// sender tells the others of it, and what its receiver moves it with (docs/adr/0025). Pure, as plan.hpp. Each rank's
+// own: the others see a block where it is published, and not what moves it.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace sluice::plan {
+
+struct BlockQuery {
+  std::uint64_t size_bytes = 0;  // of payload
+  std::uint64_t n_runs = 0;      // that it lies in; of a receiver's, the more of both sides
+  bool is_regular = true;        // runs of one length, at one distance: what others can be told of
+};
+
+struct BlockLimits {
+  std::uint64_t pack_from_runs = 0;  // SLUICE_TRANSFER_PACK_FROM; 0: no kernel packs
+  std::uint64_t most_runs = 0;       // of a block that is told of, or copied run by run
+};
+
+// A copy takes the device about as long as this many bytes take over a link (5 us, docs/adr/0029): longer runs leave a
+// kernel nothing to save.
+inline constexpr std::uint64_t kLongRunBytes = std::uint64_t{1} << 20;
+
+enum class BlockForm : std::uint8_t {
+  kRuns,    // as it lies: the sender publishes its runs, the receiver makes a copy for each
+  kKernel,  // the sender publishes what one kernel packed; the receiver has one kernel bring it in place
+  kNeither  // the ranks stage
+};
+
+struct BlockPlan {
+  BlockForm form = BlockForm::kNeither;
+  std::string_view reason;
+};
+
+// What the sender publishes. Hot. What can be told costs it nothing: a receiver with a kernel gathers it as it lies.
+[[nodiscard]] constexpr BlockPlan choose_offered_form(const BlockQuery &query, const BlockLimits &limits) noexcept {
+  const bool can_tell = query.is_regular && query.n_runs <= limits.most_runs;
+  if (can_tell) return {BlockForm::kRuns, "others can be told where it lies"};
+  if (limits.pack_from_runs == 0)
+    return {BlockForm::kNeither, "others cannot be told where it lies, and no kernel packs"};
+  return {BlockForm::kKernel, "others cannot be told where it lies"};
+}
+
+// What the receiver moves it with. Hot.
+[[nodiscard]] constexpr BlockPlan choose_taken_form(const BlockQuery &query, const BlockLimits &limits) noexcept {
+  const bool can_copy = query.is_regular && query.n_runs <= limits.most_runs;
+  if (limits.pack_from_runs == 0) {
+    return can_copy ? BlockPlan{BlockForm::kRuns, "no kernel packs"}
+                    : BlockPlan{BlockForm::kNeither, "too many or uneven runs for copies, and no kernel packs"};
+  }
+  if (!can_copy) return {BlockForm::kKernel, "too many or uneven runs for copies"};
+  if (query.n_runs < limits.pack_from_runs) return {BlockForm::kRuns, "fewer runs than SLUICE_TRANSFER_PACK_FROM"};
+  if (query.n_runs < 2) return {BlockForm::kRuns, "one run"};
+  if (query.size_bytes / query.n_runs >= kLongRunBytes) return {BlockForm::kRuns, "each run is long enough for a copy"};
+  return {BlockForm::kKernel, "one launch instead of a copy for each run"};
+}
+
+// One line for people: "1048576 bytes in 257 runs -> kernel: others cannot be told where it lies".
+[[nodiscard]] std::string explain(const BlockQuery &query, const BlockPlan &plan);
+
+}  // namespace sluice::plan
