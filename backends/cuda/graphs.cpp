@@ -50,7 +50,7 @@ std::string make(const CUDA_KERNEL_NODE_PARAMS &parameters, KernelGraph *made) {
 const KernelGraph *find_graph(const KernelText &text, const CUDA_KERNEL_NODE_PARAMS &parameters, KernelGraphs *graphs) {
   const auto found = std::ranges::find(*graphs, &text, &KernelGraph::text);
   if (found != graphs->end()) return found->executable != nullptr ? &*found : nullptr;
-  if (g_launches != Launches::kGraph || graphs->size() >= kMostGraphs || !has_graphs()) return nullptr;
+  if (g_launches == Launches::kKernel || graphs->size() >= kMostGraphs || !has_graphs()) return nullptr;
   const Quiet quiet;
   if (!quiet.is_kept()) return nullptr;
   graphs->push_back({&text});
@@ -64,6 +64,7 @@ const KernelGraph *find_graph(const KernelText &text, const CUDA_KERNEL_NODE_PAR
 }  // namespace
 
 void prepare_graph(const KernelLaunch &launch, KernelGraphs *graphs) {
+  if (graphs == nullptr) return;
   void *arguments[] = {launch.task};
   static_cast<void>(find_graph(*launch.text, parameters_of(launch, arguments), graphs));
 }
@@ -71,7 +72,7 @@ void prepare_graph(const KernelLaunch &launch, KernelGraphs *graphs) {
 sluice_result_t launch_kernel(const KernelLaunch &launch, KernelGraphs *graphs, CUstream stream) {
   void *arguments[] = {launch.task};
   const CUDA_KERNEL_NODE_PARAMS parameters = parameters_of(launch, arguments);
-  const KernelGraph *graph = find_graph(*launch.text, parameters, graphs);
+  const KernelGraph *graph = graphs == nullptr ? nullptr : find_graph(*launch.text, parameters, graphs);
   if (graph == nullptr) {
     return translate("cuLaunchKernel", g_driver.cuLaunchKernel(launch.function, launch.n_blocks, 1, 1, launch.n_threads,
                                                                1, 1, 0, stream, arguments, nullptr));

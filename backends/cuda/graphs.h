@@ -29,12 +29,12 @@ struct KernelLaunch {
 };
 
 // Makes its graph if there is none, so that the first launch need not. Making one may wait for the device, so none is
-// made while a stream of the program's waits. In the context of the kernel.
+// made while a stream of the program's waits. In the context of the kernel. `graphs` null: does nothing.
 void prepare_graph(const KernelLaunch &launch, KernelGraphs *graphs);
 
-// Enqueues a kernel as a graph, or by itself: with SLUICE_CUDA_LAUNCH=kernel, where this driver has no graphs, where
-// one cannot be made, now (a stream of the program's waits) or ever (logged once), or where there are as many as are
-// kept. In the context of the kernel and of `stream`.
+// Enqueues a kernel as a graph, or by itself: without `graphs`, with SLUICE_CUDA_LAUNCH=kernel, where this driver has no
+// graphs, where one cannot be made, now (a stream of the program's waits) or ever (logged once), or where there are as
+// many as are kept. In the context of the kernel and of `stream`.
 sluice_result_t launch_kernel(const KernelLaunch &launch, KernelGraphs *graphs, CUstream stream);
 
 // Gives them back. None of them is to be launched any more; those in a stream run. In their context.

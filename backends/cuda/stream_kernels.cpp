@@ -19,7 +19,7 @@ constexpr KernelText kAwait =
 sluice_result_t launch(sluice_stream *stream, const KernelText &text, const Kernel &kernel, CUdeviceptr address,
                        uint64_t value) {
   kernels::SignalTask task = {reinterpret_cast<volatile uint64_t *>(address), value};
-  return launch_kernel({&text, kernel.function, 1, 1, &task}, &stream->graphs, stream->stream);
+  return launch_kernel({&text, kernel.function, 1, 1, &task}, graphs_of(stream), stream->stream);
 }
 
 void prepare(const KernelText &text, const Kernel &kernel, KernelGraphs *graphs) {
@@ -38,8 +38,8 @@ sluice_result_t prepare_signals(sluice_stream *stream) {
   sluice_result_t result = find_kernel(kTrigger, stream->device, &stream->trigger);
   if (result == SLUICE_SUCCESS) result = find_kernel(kAwait, stream->device, &stream->await);
   if (result != SLUICE_SUCCESS) return result;
-  if (g_signals == Signals::kKernels) prepare(kTrigger, stream->trigger, &stream->graphs);
-  prepare(kAwait, stream->await, &stream->graphs);
+  if (g_signals == Signals::kKernels) prepare(kTrigger, stream->trigger, graphs_of(stream));
+  prepare(kAwait, stream->await, graphs_of(stream));
   return SLUICE_SUCCESS;
 }
 

@@ -102,7 +102,7 @@ class Launches {
     const uint64_t n_blocks = waits ? std::min(list_.n_tasks, kMostWaitingBlocks) : list_.n_tasks;
     return launch_kernel(
         {&kListText, stream_.messages.function, static_cast<unsigned>(n_blocks), threads_for(largest_bytes), &list_},
-        &stream_.graphs, stream_.stream);
+        graphs_of(&stream_), stream_.stream);
   }
 
   sluice_stream &stream_;
@@ -223,11 +223,11 @@ void prepare_message(sluice_stream *stream) {
   }
   kernels::MessageTask task = {};
   if (stream->message.function != nullptr) {
-    prepare_graph({&kText, stream->message.function, 1, kWarp, &task}, &stream->graphs);
+    prepare_graph({&kText, stream->message.function, 1, kWarp, &task}, graphs_of(stream));
   }
   kernels::MessageList list = {};
   if (stream->messages.function != nullptr) {
-    prepare_graph({&kListText, stream->messages.function, 1, kWarp, &list}, &stream->graphs);
+    prepare_graph({&kListText, stream->messages.function, 1, kWarp, &list}, graphs_of(stream));
   }
 }
 
@@ -240,7 +240,7 @@ sluice_result_t launch_message(sluice_stream *stream, const kernels::MessageTask
   kernels::MessageTask passed = task;
   const unsigned n_blocks = is_one_block ? 1 : blocks_for(stream->message, {1, task.copy.size_bytes});
   const unsigned n_threads = is_one_block ? threads_for(task.copy.size_bytes) : kBlockThreads;
-  return launch_kernel({&kText, stream->message.function, n_blocks, n_threads, &passed}, &stream->graphs,
+  return launch_kernel({&kText, stream->message.function, n_blocks, n_threads, &passed}, graphs_of(stream),
                        stream->stream);
 }
 

@@ -12,7 +12,8 @@ SCRIPT = pathlib.Path(__file__).resolve().parent.parent / "side_by_side.py"
 FAKE_RUN = """
 import json, sys
 median, better, status = float(sys.argv[1]), sys.argv[2], int(sys.argv[3])
-rows = [{"size_bytes": size, "series": [{"medians": {"median": median * size}}]} for size in (1, 100)]
+rows = [{"size_bytes": size, "series": [{"name": "direct", "medians": {"median": median * size}},
+                                        {"name": "queue", "medians": {"median": 7 * median * size}}]} for size in (1, 100)]
 document = {"schema": "sluice-bench", "schema_version": 1, "test": "latency", "rows": rows,
             "metric": {"unit": "us", "better": better}}
 json.dump(document, open(sys.argv[sys.argv.index("--json") + 1], "w"))
@@ -44,6 +45,15 @@ class SideBySideTest(unittest.TestCase):
         self.assertAlmostEqual(rows[1]["ratio"]["median"], 1.5)
         self.assertAlmostEqual(rows[1]["difference"], 100.0)
         self.assertIn("1.500", done.stdout)
+
+    def test_compares_the_series_of_a_name(self):
+        done = self.compare(self.fake(2.0), self.fake(3.0), "--series", "queue")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("14.000", done.stdout)
+        self.assertIn("21.000", done.stdout)
+        done = self.compare(self.fake(2.0), self.fake(3.0), "--series", "none-such")
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("no row has a series none-such", done.stderr)
 
     def test_judges_by_the_larger_limit(self):
         # 1 byte: 0.1 us extra; 100 bytes: 10 us extra, which is 5 %.
