@@ -32,9 +32,9 @@ struct KernelLaunch {
 // made while a stream of the program's waits. In the context of the kernel. `graphs` null: does nothing.
 void prepare_graph(const KernelLaunch &launch, KernelGraphs *graphs);
 
-// Enqueues a kernel as a graph, or by itself: without `graphs`, with SLUICE_CUDA_LAUNCH=kernel, where this driver has no
-// graphs, where one cannot be made, now (a stream of the program's waits) or ever (logged once), or where there are as
-// many as are kept. In the context of the kernel and of `stream`.
+// Enqueues a kernel as a graph, or by itself: without `graphs`, with SLUICE_CUDA_LAUNCH=kernel, where this driver has
+// no graphs, where one cannot be made, now (a stream of the program's waits) or ever (logged once), or where there are
+// as many as are kept. In the context of the kernel and of `stream`.
 sluice_result_t launch_kernel(const KernelLaunch &launch, KernelGraphs *graphs, CUstream stream);
 
 // Gives them back. None of them is to be launched any more; those in a stream run. In their context.

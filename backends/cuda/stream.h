@@ -18,7 +18,7 @@ struct sluice_stream {
   sluice::backends::cuda::Kernel trigger;
   sluice::backends::cuda::Kernel await;
   sluice::backends::cuda::KernelGraphs graphs;  // with SLUICE_CUDA_LAUNCH=everywhere
-  unsigned long long context_number = 0;  // 0: the driver gives contexts none
+  unsigned long long context_number = 0;        // 0: the driver gives contexts none
   // The words that were found last, and when (words_generation()); one for triggers, one for waits.
   struct FoundWord {
     const uint64_t *word = nullptr;

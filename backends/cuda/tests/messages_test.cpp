@@ -27,11 +27,11 @@ class Messages : public testing::Test {
     table = reinterpret_cast<sluice_backend_table_fn>(dlsym(library, SLUICE_BACKEND_TABLE_SYMBOL))();
     const auto find = reinterpret_cast<sluice_stream_message_fn>(dlsym(library, SLUICE_STREAM_MESSAGE_SYMBOL));
     messages = find != nullptr ? find() : nullptr;
-    static const sluice_host_services_t services = {
-        sizeof services, [](int, const char *) {},
-        [](const char *name) -> const char * {
-          return std::strcmp(name, "SLUICE_CUDA_LAUNCH") == 0 ? "everywhere" : nullptr;
-        }};
+    static const sluice_host_services_t services = {sizeof services, [](int, const char *) {},
+                                                    [](const char *name) -> const char * {
+                                                      return std::strcmp(name, "SLUICE_CUDA_LAUNCH") == 0 ? "everywhere"
+                                                                                                          : nullptr;
+                                                    }};
     ASSERT_EQ(cuInit(0), CUDA_SUCCESS);
     loopback::state().has_service = true;  // so that kernels wait whoever else is on the "device"
     ASSERT_EQ(table->init(&services), SLUICE_SUCCESS) << table->last_error();
