@@ -26,9 +26,11 @@ void HostTurns::serve(const TrackedPtr &tracked) {
 }
 
 void HostTurns::serve_host() noexcept {
-  // Any call that looks for a message makes the host MPI serve all that is under way.
+  // A call that looks for a message makes the host MPI serve all that is under way, unless it finds one: then the host
+  // MPIs answer at once. So this looks for one that nobody sends; others may lie there for long (permissions do).
+  constexpr int kTagOfNone = wire::Channel::tag(wire::PrivateKind::kAcknowledgement, 0);  // numbers begin with 1
   int is_there = 0;
-  if (wire::host().MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, wire::Channel::process().comm(), &is_there,
+  if (wire::host().MPI_Iprobe(MPI_ANY_SOURCE, kTagOfNone, wire::Channel::process().comm(), &is_there,
                               MPI_STATUS_IGNORE) != MPI_SUCCESS) {
     log::warn_once("host_turns", "progress", "the host MPI could not be served by the progress thread");
   }
