@@ -111,8 +111,6 @@ struct Call {
   NeighborhoodPtr neighbors;
   // A blocking call must not be made by its non-blocking form; all members agree on that.
   bool comes_after_barrier = false;
-  // It must not be made by its blocking one; the same.
-  bool is_made_in_turns = false;
   // The ranks of a node have found that it is too short for any of them to go together; all of them know it.
   bool is_short_for_all = false;
   // A reduction of ours, in whatever order: it may go in segments, each of which the host MPI reduces as it likes.

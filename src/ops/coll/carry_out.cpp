@@ -10,6 +10,7 @@
 #include "ops/coll/in_segments.hpp"
 #include "ops/coll/rank_order.hpp"
 #include "ops/coll/two_level.hpp"
+#include "ops/datatype/layout_of.hpp"
 #include "ops/request/collective.hpp"
 #include "progress/host_turns.hpp"
 #include "progress/tracked_requests.hpp"
@@ -55,6 +56,19 @@ bool is_between_groups(MPI_Comm comm) {
          wire::host().MPI_Comm_test_inter(comm, &is_inter) == MPI_SUCCESS && is_inter != 0;
 }
 
+// Nor are their blocking ones, everywhere. With a datatype that is not predefined: Intel MPI's MPI_Allgather receives
+// wrong bytes. MPI_Reduce in place: MPICH 4.0's reads at MPI_IN_PLACE, from 2 KiB on, where the root is not 0. What
+// means nothing at this rank counts, too: it makes the call slower, no more.
+bool trusts_blocking(const Call &call) {
+  const auto is_predefined = [](const Argument &argument) {
+    transfer::LayoutPtr layout;
+    return argument.is_in_place() ||
+           (!argument.has_types && (argument.type == MPI_DATATYPE_NULL || named_layout(argument.type, &layout)));
+  };
+  const bool is_reduced_in_place = call.pattern == Pattern::kReduce && call.send.is_in_place();
+  return !is_reduced_in_place && is_predefined(call.send) && is_predefined(call.recv);
+}
+
 // The host MPIs' non-blocking forms are not to be relied on. Between two groups: is_between_groups(). With types that
 // only a program's own operation takes: Open MPI 4's MPI_Ireduce writes beside its memory when one has a lower bound.
 // All members name the same operation.
@@ -65,7 +79,7 @@ int call_host(const Call &call, const Member *member) {
     return after_barrier(call.comm, block);
   }
   return in_turns(
-      call.comm, block, [&](MPI_Request *request) { return call.start(call, request); }, !call.is_made_in_turns);
+      call.comm, block, [&](MPI_Request *request) { return call.start(call, request); }, trusts_blocking(call));
 }
 
 int execute_blocking(const Call &call, const Member *member, const Sides &sides) {

@@ -25,7 +25,7 @@ NodeGroupPtr group_of(MPI_Comm comm, const CommState &state) {
 
 }  // namespace
 
-bool meet(MPI_Comm comm) {
+bool meet(MPI_Comm comm, bool may_block) {
   const std::uint64_t first_meeting = wire::Channel::process().terms().first_meeting;
   if (first_meeting == wire::CollectiveTerms::kNever) return false;
   const CommStatePtr state = state_of(comm);
@@ -42,9 +42,9 @@ bool meet(MPI_Comm comm) {
   }
   const std::uint64_t number = group->begin_vote();
   transfer::Board &board = group->board();
-  board.vote(number, transfer::Vote::kShort);  // whatever it is: that it is there counts
+  board.vote(number, may_block ? transfer::Vote::kShort : transfer::Vote::kLong);
   progress::turn_beside_host_until([&] { return board.have_all_voted(number); });
-  return true;
+  return board.outcome_of_vote(number) == transfer::Vote::kShort;
 }
 
 }  // namespace sluice::ops::coll

@@ -6,9 +6,6 @@ namespace sluice::ops::coll {
 
 int reduce(Call *call) {
   call->pattern = Pattern::kReduce;
-  // MPICH 4.0's blocking form reads at MPI_IN_PLACE: more than 2 KiB, at a root other than 0. Who is in place only the
-  // root knows.
-  call->is_made_in_turns = true;
   return carry_out(call, [call](const Member &member, Sides *sides) -> Status {
     const Role role = member.role(call->root);
     if (role == Role::kOther || (role == Role::kRoot && !member.is_inter)) {

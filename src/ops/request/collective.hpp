@@ -23,12 +23,12 @@ inline int reap(int result) {
   return result;
 }
 
-// `blocking` calls the host MPI's function, `start` its non-blocking form with a request. `may_meet`, the same on all
-// members: the blocking one will do. Returns an error code, raised already, as all here do.
+// `blocking` calls the host MPI's function, `start` its non-blocking form with a request. `may_block`: this rank would
+// have the blocking one called, if all would. Returns an error code, raised already, as all here do.
 template <typename Blocking, typename Start>
-int in_turns(MPI_Comm comm, Blocking blocking, Start start, bool may_meet = true) {
+int in_turns(MPI_Comm comm, Blocking blocking, Start start, bool may_block = true) {
   return guarded(comm, [&]() -> int {
-    if (!is_within_channel(comm) || (may_meet && coll::meet(comm))) return reap(blocking());
+    if (!is_within_channel(comm) || coll::meet(comm, may_block)) return reap(blocking());
     MPI_Request request = MPI_REQUEST_NULL;
     const int result = start(&request);
     return result == MPI_SUCCESS ? reap(wait_in_turns(&request, MPI_STATUS_IGNORE)) : result;
@@ -40,7 +40,7 @@ inline int barrier_in_turns(MPI_Comm comm) {
   return guarded(comm, [&]() -> int {
     const wire::Host &host = wire::host();
     if (!is_within_channel(comm)) return reap(host.MPI_Barrier(comm));
-    if (coll::meet(comm)) return reap(MPI_SUCCESS);
+    if (coll::meet(comm, true)) return reap(MPI_SUCCESS);
     MPI_Request request = MPI_REQUEST_NULL;
     const int result = host.MPI_Ibarrier(comm, &request);
     return result == MPI_SUCCESS ? reap(wait_in_turns(&request, MPI_STATUS_IGNORE)) : result;
@@ -51,7 +51,7 @@ inline int barrier_in_turns(MPI_Comm comm) {
 template <typename Blocking>
 int after_barrier(MPI_Comm comm, Blocking blocking) {
   return guarded(comm, [&]() -> int {
-    if (is_within_channel(comm) && !coll::meet(comm)) {
+    if (is_within_channel(comm) && !coll::meet(comm, true)) {
       MPI_Request request = MPI_REQUEST_NULL;
       int result = wire::host().MPI_Ibarrier(comm, &request);
       if (result == MPI_SUCCESS) result = wait_in_turns(&request, MPI_STATUS_IGNORE);
