@@ -91,16 +91,15 @@ def meetings():
 
 def launches():
     """Kernels by themselves, and as graphs."""
-    a, b = (("by itself", True, ["SLUICE_CUDA_LAUNCH=kernel"]), ("as a graph", True, ["SLUICE_CUDA_LAUNCH=graph"]))
-    ipc = ["SLUICE_COLL_IPC=always", "SLUICE_COLL_IPC_THRESHOLD=0", "SLUICE_COLL_REDUCE_THRESHOLD=0"]
-    for side in (a, b):
-        side[2].append("SLUICE_QUEUE_ENGINE=device")
-    yield pair("queue_launch", "7: messages of queues", 2, ["queue_latency", "-d", "cuda", "-i", "300", "-x", "100", "--oversubscribe", "--sizes",
-                                                            "8,1024,16384,65536"], a, b, "--series", "queue")
-    for side in (a, b):
-        side[2].extend(ipc)
-    yield pair("reduce_launch", "6: short reductions over IPC", 2, ["allreduce", "--type", "mpi_float", "-d", "cuda", "-i", "300", "-x", "100",
-                                                                    "--oversubscribe", "--sizes", "64,4096,65536,262144,1048576", "--check", "none"], a, b)
+    def compare(name, what, words, knobs, *more):
+        sides = [(label, True, (f"SLUICE_CUDA_LAUNCH={how}", *knobs)) for label, how in (("by itself", "kernel"), ("as a graph", "everywhere"))]
+        return pair(name, what, 2, [*words, "-d", "cuda", "-i", "300", "-x", "100", "--oversubscribe"], *sides, *more)
+
+    yield compare("queue_launch", "7: messages of queues", ["queue_latency", "--sizes", "8,1024,16384,65536"], ("SLUICE_QUEUE_ENGINE=device",),
+                  "--series", "queue")
+    yield compare("reduce_launch", "6: short reductions over IPC", ["allreduce", "--type", "mpi_float", "--sizes", "64,4096,65536,262144,1048576",
+                                                                    "--check", "none"],
+                  ("SLUICE_COLL_IPC=always", "SLUICE_COLL_IPC_THRESHOLD=0", "SLUICE_COLL_REDUCE_THRESHOLD=0"))
 
 
 # What is known least, and what other work waits for, comes first.

@@ -11,10 +11,6 @@ namespace {
 // Each block begins as memory of the device does, so that kernels move the longest words.
 constexpr std::uint64_t kAlignmentBytes = 256;
 
-bool has_bytes(const Region &block) noexcept {
-  return block.layout != nullptr && block.size_bytes() != 0;
-}
-
 }  // namespace
 
 Status PackedBlocks::open(const device::Place &place, std::vector<Region> blocks) {
@@ -26,7 +22,7 @@ Status PackedBlocks::open(const device::Place &place, std::vector<Region> blocks
   described_.assign(blocks_.size(), {});
   std::uint64_t end = 0;
   for (std::size_t i = 0; i < blocks_.size(); ++i) {
-    if (!has_bytes(blocks_[i])) continue;
+    if (size_of(blocks_[i]) == 0) continue;
     const std::uint64_t size_bytes = blocks_[i].size_bytes();
     described_[i] = {end, size_bytes, 0, 1};
     if (__builtin_add_overflow(end, size_bytes + (kAlignmentBytes - size_bytes % kAlignmentBytes) % kAlignmentBytes,
@@ -60,7 +56,7 @@ Status PackedBlocks::begin(bool *is_refused) {
 Status PackedBlocks::enqueue(bool *is_refused) {
   *is_refused = false;
   for (std::size_t i = 0; i < blocks_.size(); ++i) {
-    if (!has_bytes(blocks_[i])) continue;
+    if (size_of(blocks_[i]) == 0) continue;
     LaidOut from;
     if (Status status = lay_out(blocks_[i], &from); !status.is_ok()) {
       *is_refused = true;

@@ -31,6 +31,11 @@ struct Region {
   [[nodiscard]] std::uint64_t span_bytes() const noexcept;
 };
 
+// Of a block that may be none at all, without a layout.
+[[nodiscard]] inline std::uint64_t size_of(const Region &block) noexcept {
+  return block.layout == nullptr ? 0 : block.size_bytes();
+}
+
 // Calls `visit(memory, position, bytes)` for each run of the first `size_bytes` of the payload, in the order in which
 // it travels, with the run's position in it. `visit` returns whether to go on.
 template <typename Visit>

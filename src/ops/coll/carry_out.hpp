@@ -31,6 +31,10 @@ struct Sides {
 // Whether `op` is one that the program has made; MPI_OP_NULL is none. Any thread.
 [[nodiscard]] bool is_by_own_operation(MPI_Op op);
 
+// Makes a blocking call of the host MPI: its blocking function where the ranks meet and all of them trust it with what
+// they gave, else its non-blocking one in turns. Returns an error code, raised already.
+[[nodiscard]] int call_in_turns(const Call &call);
+
 // Plan, execute and complete, after `classified`, which says how classifying went. First the form that the ranks of a
 // node take together (carry_out_on_node.hpp). Else the staged form: what the host MPI may not touch is brought into its
 // reach, and the host MPI does the rest; each rank decides for itself. `member` is null where nobody has to know.

@@ -66,11 +66,7 @@ class Stay {
 
 // Short for all, or out of reach for one: each says so in a word before anything is described. All hear the same.
 bool is_voted_down(Call *call, const Member &member, const Sides &sides, const Status &classified, NodeGroup *group) {
-  const std::uint64_t number = group->begin_vote();
-  transfer::Board &board = group->board();
-  board.vote(number, vote_on(*call, member, sides, classified));
-  progress::turn_beside_host_until([&] { return board.have_all_voted(number); });
-  const transfer::Vote outcome = board.outcome_of_vote(number);
+  const transfer::Vote outcome = group->vote(vote_on(*call, member, sides, classified));
   call->is_short_for_all = outcome == transfer::Vote::kShort;
   if (outcome == transfer::Vote::kCannot) group->note_alone(call->pattern);
   if (outcome != transfer::Vote::kShort && outcome != transfer::Vote::kCannot) return false;

@@ -5,7 +5,6 @@
 #include "ops/coll/member.hpp"
 #include "ops/coll/node_group.hpp"
 #include "ops/p2p/comm_state.hpp"
-#include "progress/host_turns.hpp"
 #include "wire/channel.hpp"
 
 namespace sluice::ops::coll {
@@ -40,11 +39,8 @@ bool meet(MPI_Comm comm, bool may_block) {
     ++state->n_calls_without_meeting;
     log::debug("ops", "the ranks of a communicator meet before blocking calls");
   }
-  const std::uint64_t number = group->begin_vote();
-  transfer::Board &board = group->board();
-  board.vote(number, may_block ? transfer::Vote::kShort : transfer::Vote::kLong);
-  progress::turn_beside_host_until([&] { return board.have_all_voted(number); });
-  return board.outcome_of_vote(number) == transfer::Vote::kShort;
+  using transfer::Vote;
+  return group->vote(may_block ? Vote::kShort : Vote::kLong) == Vote::kShort;
 }
 
 }  // namespace sluice::ops::coll

@@ -26,10 +26,6 @@ struct NodeBlocks {
   std::vector<Wanted> wanted;
 };
 
-[[nodiscard]] inline std::uint64_t size_of(const transfer::Region &block) noexcept {
-  return block.layout == nullptr ? 0 : block.size_bytes();
-}
-
 // The bytes of the longest buffer of any rank, from arguments that MPI demands to mean the same on all ranks.
 // kAnyLength: no rank knows it, so all have to look. None: a rank with such arguments is for the host MPI to refuse.
 // Hot.

@@ -143,6 +143,13 @@ Status NodeGroup::of(MPI_Comm comm, const Member &member, NodeGroupPtr *group) {
   return {};
 }
 
+transfer::Vote NodeGroup::vote(transfer::Vote own) {
+  const std::uint64_t number = ++n_votes_;
+  board_.vote(number, own);
+  progress::turn_beside_host_until([&] { return board_.have_all_voted(number); });
+  return board_.outcome_of_vote(number);
+}
+
 Status NodeGroup::learn_edges(const Call &call, const Member &member) {
   // Of an allgather all blocks of a sender are one.
   if (call.pattern != Pattern::kNeighborAlltoall) return {};

@@ -83,11 +83,13 @@ class NodeGroup {
   // Collective over its communicator; blocks, in turns. Errors: those of the host MPI. Hot when it is known.
   [[nodiscard]] Status learn_edges(const Call &call, const Member &member);
 
-  // Before a blocking call of which no rank knows how long it is for the others: whether they vote on it, and the
-  // number of that vote. They do unless the last such call went together: then the next one may well do so too.
+  // Before a blocking call of which no rank knows how long it is for the others: whether they vote on it. They do
+  // unless the last such call went together: then the next one may well do so too.
   [[nodiscard]] bool is_voted_on() const noexcept { return is_voted_on_; }
   void set_voted_on(bool is_so) noexcept { is_voted_on_ = is_so; }
-  [[nodiscard]] std::uint64_t begin_vote() noexcept { return ++n_votes_; }
+  // In a blocking call that all ranks make alike: blocks, in turns beside the host MPI, until all have voted. The same
+  // outcome on all ranks.
+  [[nodiscard]] transfer::Vote vote(transfer::Vote own);
 
   // Whether the ranks look at the next blocking call together.
   [[nodiscard]] bool is_due(Pattern pattern) noexcept { return trials_of(pattern).attempts.is_due(); }

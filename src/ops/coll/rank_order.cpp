@@ -173,11 +173,6 @@ bool find_blocks(const Call &call, const Member &member, std::vector<int> *block
   return most * member.size <= INT_MAX;
 }
 
-int leave_to_host(const Call &call) {
-  return in_turns(
-      call.comm, [&] { return call.block(call); }, [&](MPI_Request *request) { return call.start(call, request); });
-}
-
 // What the host MPI is to refuse, it is given.
 bool is_good(const Call &call, const Member &member) {
   const MPI_Datatype type = call.send.is_in_place() ? call.recv.type : call.send.type;
@@ -206,7 +201,7 @@ int fold_in_rank_order(const Call &call, const Member &member) {
   MPI_Aint extent = 0;
   const MPI_Datatype type = call.send.is_in_place() ? call.recv.type : call.send.type;
   const int code = wire::host().MPI_Type_get_extent(type, &lower, &extent);
-  if (code != MPI_SUCCESS || extent <= 0) return leave_to_host(call);
+  if (code != MPI_SUCCESS || extent <= 0) return call_in_turns(call);
   if (log::level() >= log::Level::kDebug) {
     log::debug("plan", std::string(name(call.operation)) +
                            ": staged -> in the order of the ranks: SLUICE_REDUCE_ORDER is rank");
@@ -214,7 +209,7 @@ int fold_in_rank_order(const Call &call, const Member &member) {
   Fold fold(call, member, static_cast<std::uint64_t>(extent));
   if (call.pattern != Pattern::kReduceScatter) return fold.run_in_tiles();
   std::vector<int> blocks;
-  return find_blocks(call, member, &blocks) ? fold.run_blocks(blocks) : leave_to_host(call);
+  return find_blocks(call, member, &blocks) ? fold.run_blocks(blocks) : call_in_turns(call);
 }
 
 }  // namespace sluice::ops::coll

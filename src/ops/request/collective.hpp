@@ -35,29 +35,33 @@ int in_turns(MPI_Comm comm, Blocking blocking, Start start, bool may_block = tru
   });
 }
 
-// MPI_Barrier: where the ranks have met there is nothing left to do.
-inline int barrier_in_turns(MPI_Comm comm) {
-  return guarded(comm, [&]() -> int {
-    const wire::Host &host = wire::host();
-    if (!is_within_channel(comm)) return reap(host.MPI_Barrier(comm));
-    if (coll::meet(comm, true)) return reap(MPI_SUCCESS);
-    MPI_Request request = MPI_REQUEST_NULL;
-    const int result = host.MPI_Ibarrier(comm, &request);
-    return result == MPI_SUCCESS ? reap(wait_in_turns(&request, MPI_STATUS_IGNORE)) : result;
-  });
+// The members of `comm`, which are within the channel, come together: once all are in the call it depends on nobody
+// outside. Returns the host MPI's error code.
+inline int come_together(MPI_Comm comm) {
+  if (coll::meet(comm, true)) return MPI_SUCCESS;
+  MPI_Request request = MPI_REQUEST_NULL;
+  const int result = wire::host().MPI_Ibarrier(comm, &request);
+  return result == MPI_SUCCESS ? wait_in_turns(&request, MPI_STATUS_IGNORE) : result;
 }
 
-// The same for a call without a non-blocking form: once all members are in it, it depends on nobody outside.
+// The same for a call without a non-blocking form.
 template <typename Blocking>
 int after_barrier(MPI_Comm comm, Blocking blocking) {
   return guarded(comm, [&]() -> int {
-    if (is_within_channel(comm) && !coll::meet(comm, true)) {
-      MPI_Request request = MPI_REQUEST_NULL;
-      int result = wire::host().MPI_Ibarrier(comm, &request);
-      if (result == MPI_SUCCESS) result = wait_in_turns(&request, MPI_STATUS_IGNORE);
+    if (is_within_channel(comm)) {
+      const int result = come_together(comm);
       if (result != MPI_SUCCESS) return result;
     }
     return reap(blocking());
+  });
+}
+
+// MPI_Barrier: that they have come together is all there is to it.
+inline int barrier_in_turns(MPI_Comm comm) {
+  return guarded(comm, [&]() -> int {
+    if (!is_within_channel(comm)) return reap(wire::host().MPI_Barrier(comm));
+    const int result = come_together(comm);
+    return result == MPI_SUCCESS ? reap(result) : result;
   });
 }
 

@@ -143,14 +143,7 @@ class Exchange {
 
   template <class... Arguments, class... Given>
   void begin(const Forms<Arguments...> &forms, Given... given) {
-    if (form_ == Form::persistent) {
-      EXPECT_EQ(forms.init(given..., MPI_INFO_NULL, &request_), MPI_SUCCESS);
-      EXPECT_EQ(MPI_Start(&request_), MPI_SUCCESS);
-    } else if (form_ == Form::nonblocking) {
-      EXPECT_EQ(forms.start(given..., &request_), MPI_SUCCESS);
-    } else {
-      EXPECT_EQ(forms.block(given...), MPI_SUCCESS);
-    }
+    begin_form(form_, forms, &request_, given...);
   }
 
   Trial &run_;

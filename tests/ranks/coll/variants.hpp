@@ -2,6 +2,7 @@
 // What every collective operation is tried with: its forms, kinds of memory, counts, types, roots, MPI_IN_PLACE.
 #pragma once
 
+#include <gtest/gtest.h>
 #include <mpi.h>
 
 #include <functional>
@@ -69,6 +70,19 @@ struct Forms {
   Start start;
   Init init;
 };
+
+// Makes the call in a form; one with a request is under way then.
+template <class... Arguments, class... Given>
+void begin_form(Variant::Form form, const Forms<Arguments...> &forms, MPI_Request *request, Given... given) {
+  if (form == Variant::Form::persistent) {
+    EXPECT_EQ(forms.init(given..., MPI_INFO_NULL, request), MPI_SUCCESS);
+    EXPECT_EQ(MPI_Start(request), MPI_SUCCESS);
+  } else if (form == Variant::Form::nonblocking) {
+    EXPECT_EQ(forms.start(given..., request), MPI_SUCCESS);
+  } else {
+    EXPECT_EQ(forms.block(given...), MPI_SUCCESS);
+  }
+}
 
 template <class... Arguments>
 Forms<Arguments...> forms_of(const char *name, int (*block)(Arguments...), typename Forms<Arguments...>::Start start,
