@@ -58,15 +58,15 @@ SLUICE_KERNELS_FUNCTION void rearrange_units(const RearrangeTask &task, std::uin
   SLUICE_KERNELS_UNROLLED
   for (unsigned k = 0; k < kAtOnce; ++k) {
     const auto unit = static_cast<Number>(task.first + at + k * stride);
-    sources[k] = task.from.origin + find_unit<kWide>(task.from, task.unit_shift, unit);
-    targets[k] = task.to.origin + find_unit<kWide>(task.to, task.unit_shift, unit);
+    sources[k] = task.from.origin + find_unit<kWide, Layouts::kAll>(task.from, task.unit_shift, unit);
+    targets[k] = task.to.origin + find_unit<kWide, Layouts::kAll>(task.to, task.unit_shift, unit);
   }
   move_any<kAtOnce>(task.unit_shift, targets, sources);
 }
 
 template <bool kWide>
 SLUICE_KERNELS_FUNCTION void rearrange_part(const RearrangeTask &task, std::uint64_t item, std::uint64_t n_items) {
-  constexpr unsigned kAtOnce = kWide ? 1 : 4;
+  constexpr unsigned kAtOnce = kWide ? 1 : kUnitsAtOnce;
   std::uint64_t i = item;
   SLUICE_KERNELS_ROLLED
   for (; i + (kAtOnce - 1) * n_items < task.count; i += kAtOnce * n_items) {

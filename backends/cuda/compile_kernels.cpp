@@ -2,7 +2,7 @@
 // Compiles the reductions of one element type, or one of the other kernels, or those that benchmarks ask for
 // (sluice/probe.h), into the text that the driver takes, with the vendor's compiler library:
 //   compile_kernels <library> <folder kernels> <element or kernel> <file to write>
-// A kernel is COPIES, PACK, REARRANGE, MESSAGE, MESSAGES, TRIGGER, AWAIT or PROBE.
+// A kernel is COPIES, PACK, PACK_STRIDES, PACK_LIST, REARRANGE, MESSAGE, MESSAGES, TRIGGER, AWAIT or PROBE.
 // Runs while the module is built, without a device or a driver. The library is found by name only, so that the module
 // needs nothing of it.
 #include <dlfcn.h>
@@ -288,18 +288,22 @@ int main(int argc, char **argv) {
   std::ofstream out(argv[4]);
   const Filling copies = {"copy.hpp", "sluice_copies", "CopyTask", "copy_share"};
   const Filling pack = {"pack.hpp", "sluice_pack", "PackTask", "pack_share"};
+  const Filling pack_strides = {"pack.hpp", "sluice_pack_strides", "PackTask", "pack_strides_share"};
+  const Filling pack_list = {"pack.hpp", "sluice_pack_list", "PackTask", "pack_list_share"};
   const Filling rearrange = {"rearrange.hpp", "sluice_rearrange", "RearrangeTask", "rearrange_share"};
   const Filling trigger = {"signal.hpp", "sluice_trigger", "SignalTask", "trigger_share"};
   const Filling await = {"signal.hpp", "sluice_await", "SignalTask", "await_share"};
-  const bool is_written = what == "PROBE"       ? write_probe(compiler, headers, &out)
-                          : what == "COPIES"    ? write_kernel(compiler, headers, copies, &out)
-                          : what == "PACK"      ? write_kernel(compiler, headers, pack, &out)
-                          : what == "REARRANGE" ? write_kernel(compiler, headers, rearrange, &out)
-                          : what == "MESSAGE"   ? write_message(compiler, headers, "sluice_message", kOneMessage, &out)
-                          : what == "MESSAGES"  ? write_message(compiler, headers, "sluice_messages", kMessages, &out)
-                          : what == "TRIGGER"   ? write_kernel(compiler, headers, trigger, &out)
-                          : what == "AWAIT"     ? write_kernel(compiler, headers, await, &out)
-                                                : write_reductions(compiler, headers, what, &out);
+  const bool is_written = what == "PROBE"          ? write_probe(compiler, headers, &out)
+                          : what == "COPIES"       ? write_kernel(compiler, headers, copies, &out)
+                          : what == "PACK"         ? write_kernel(compiler, headers, pack, &out)
+                          : what == "PACK_STRIDES" ? write_kernel(compiler, headers, pack_strides, &out)
+                          : what == "PACK_LIST"    ? write_kernel(compiler, headers, pack_list, &out)
+                          : what == "REARRANGE"    ? write_kernel(compiler, headers, rearrange, &out)
+                          : what == "MESSAGE"  ? write_message(compiler, headers, "sluice_message", kOneMessage, &out)
+                          : what == "MESSAGES" ? write_message(compiler, headers, "sluice_messages", kMessages, &out)
+                          : what == "TRIGGER"  ? write_kernel(compiler, headers, trigger, &out)
+                          : what == "AWAIT"    ? write_kernel(compiler, headers, await, &out)
+                                               : write_reductions(compiler, headers, what, &out);
   if (!is_written) return 1;
   out.close();
   if (!out) std::fprintf(stderr, "compile_kernels: cannot write %s\n", argv[4]);

@@ -32,6 +32,8 @@ enum class Body {
   kReduction,
   kCopies,
   kPack,
+  kPackStrides,
+  kPackList,
   kRearrange,
   kMessage,
   kMessages,
@@ -62,6 +64,8 @@ bool find_function(std::string_view name, CUfunc_st *function) {
   if (name == "sluice_check") function->body = Body::kCheck;
   if (name == "sluice_work") function->body = Body::kWork;
   if (name == "sluice_pack") function->body = Body::kPack;
+  if (name == "sluice_pack_strides") function->body = Body::kPackStrides;
+  if (name == "sluice_pack_list") function->body = Body::kPackList;
   if (name == "sluice_rearrange") function->body = Body::kRearrange;
   if (name == "sluice_message") function->body = Body::kMessage;
   if (name == "sluice_messages") function->body = Body::kMessages;
@@ -254,6 +258,15 @@ loopback::Launch launch_of_messages(const kernels::MessageList &list, uint64_t n
   return {run, waits};
 }
 
+loopback::Launch launch_of_pack(const kernels::PackTask &packed,
+                                void (*share)(const kernels::PackTask &, std::uint64_t, std::uint64_t),
+                                uint64_t n_items, CUdevice device) {
+  return {[task = packed, share, n_items, device] {
+    if (!may_run([&] { return is_inside(task, device); })) return;
+    for (uint64_t item = n_items; item-- > 0;) share(task, item, n_items);
+  }};
+}
+
 }  // namespace
 
 loopback::Launch loopback::launch_of(CUfunction function, void **arguments, uint64_t n_blocks, uint64_t n_threads,
@@ -269,10 +282,13 @@ loopback::Launch loopback::launch_of(CUfunction function, void **arguments, uint
         for (uint64_t item = n_items; item-- > 0;) kernels::copy_share(task, item, n_items);
       }};
     case Body::kPack:
-      return {[task = *static_cast<const kernels::PackTask *>(argument), n_items, device] {
-        if (!may_run([&] { return is_inside(task, device); })) return;
-        for (uint64_t item = n_items; item-- > 0;) kernels::pack_share(task, item, n_items);
-      }};
+      return launch_of_pack(*static_cast<const kernels::PackTask *>(argument), kernels::pack_share, n_items, device);
+    case Body::kPackStrides:
+      return launch_of_pack(*static_cast<const kernels::PackTask *>(argument), kernels::pack_strides_share, n_items,
+                            device);
+    case Body::kPackList:
+      return launch_of_pack(*static_cast<const kernels::PackTask *>(argument), kernels::pack_list_share, n_items,
+                            device);
     case Body::kRearrange:
       return {[task = *static_cast<const kernels::RearrangeTask *>(argument), n_items, device] {
         if (!may_run([&] { return is_inside(task, device); })) return;
