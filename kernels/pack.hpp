@@ -170,9 +170,14 @@ SLUICE_KERNELS_FUNCTION Run find_run(const UnitLayout &layout, std::uint32_t uni
           core_begin + (begins_of(layout)[block.number + 1] << layout.list_unit_shift)};
 }
 
-// Of an item: their loads are under way together. With four, kernels took 48 to 56 registers on GPUs, and half as many
-// items fit on a processor, which was slower nearly everywhere (docs/adr/0036).
-inline constexpr unsigned kUnitsAtOnce = 2;
+// Units of an item whose loads are under way together. With four, kernels took 48 to 56 registers on GPUs, and half as
+// many items fit on a processor, which was slower for all but the shortest units (docs/adr/0036).
+template <bool kWide, bool kShort>
+inline constexpr unsigned kUnitsAtOnce = kWide    ? 1
+                                         : kShort ? 4
+                                                  : 2;
+// Units shorter than this are short.
+inline constexpr unsigned kLeastWordShift = 2;
 
 template <unsigned kBytes>
 struct alignas(kBytes) Unit {
@@ -246,7 +251,7 @@ SLUICE_KERNELS_FUNCTION void pack_long_blocks(const PackTask &task, std::uint64_
 
 template <unsigned kBytes, bool kWide, Layouts kLayouts>
 SLUICE_KERNELS_FUNCTION void pack_part(const PackTask &task, std::uint64_t item, std::uint64_t n_items) {
-  constexpr unsigned kAtOnce = kWide ? 1 : kUnitsAtOnce;
+  constexpr unsigned kAtOnce = kUnitsAtOnce<kWide, (kBytes < 1U << kLeastWordShift)>;
   std::uint64_t i = item;
   SLUICE_KERNELS_ROLLED
   for (; i + (kAtOnce - 1) * n_items < task.count; i += kAtOnce * n_items) {
@@ -267,13 +272,10 @@ SLUICE_KERNELS_FUNCTION void pack_any(const PackTask &task, std::uint64_t item, 
   }
 }
 
+// Units of words.
 template <Layouts kLayouts>
-SLUICE_KERNELS_FUNCTION void pack_of(const PackTask &task, std::uint64_t item, std::uint64_t n_items) {
+SLUICE_KERNELS_FUNCTION void pack_words(const PackTask &task, std::uint64_t item, std::uint64_t n_items) {
   switch (task.unit_shift) {
-    case 0:
-      return pack_any<1, kLayouts>(task, item, n_items);
-    case 1:
-      return pack_any<2, kLayouts>(task, item, n_items);
     case 2:
       return pack_any<4, kLayouts>(task, item, n_items);
     case 3:
@@ -286,14 +288,25 @@ SLUICE_KERNELS_FUNCTION void pack_of(const PackTask &task, std::uint64_t item, s
 // The share of work-item `item` of `n_items`. Neighbouring items touch neighbouring units of the payload. The items
 // need nothing of each other, so they may run in any order and number.
 SLUICE_KERNELS_FUNCTION void pack_share(const PackTask &task, std::uint64_t item, std::uint64_t n_items) {
-  pack_of<Layouts::kAll>(task, item, n_items);
+  switch (task.unit_shift) {
+    case 0:
+      return pack_any<1, Layouts::kAll>(task, item, n_items);
+    case 1:
+      return pack_any<2, Layouts::kAll>(task, item, n_items);
+    default:
+      return pack_words<Layouts::kAll>(task, item, n_items);
+  }
 }
-// The same, for backends that have a kernel for each: of tasks that are not wide, without a list and with one.
+
+// The same for backends that have kernels for the tasks that come most often: without a list, and with one.
+SLUICE_KERNELS_FUNCTION bool has_words(const PackTask &task) {
+  return task.is_wide == 0 && task.unit_shift >= kLeastWordShift;
+}
 SLUICE_KERNELS_FUNCTION void pack_strides_share(const PackTask &task, std::uint64_t item, std::uint64_t n_items) {
-  pack_of<Layouts::kStrides>(task, item, n_items);
+  pack_words<Layouts::kStrides>(task, item, n_items);
 }
 SLUICE_KERNELS_FUNCTION void pack_list_share(const PackTask &task, std::uint64_t item, std::uint64_t n_items) {
-  pack_of<Layouts::kLists>(task, item, n_items);
+  pack_words<Layouts::kLists>(task, item, n_items);
 }
 
 }  // namespace sluice::kernels

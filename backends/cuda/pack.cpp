@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Data with gaps, brought together and apart by a kernel; and memory of the device. There are kernels for strides, for
-// lists and for what has too many units for either (kernels/pack.hpp).
+// Data with gaps, brought together and apart by a kernel; and memory of the device. There are kernels for strides
+// and for lists of words, and one for all the rest (kernels/pack.hpp).
 #include <algorithm>
 
 #include "../packing.h"
@@ -23,6 +23,9 @@ constexpr KernelText kPackListText =
     ;
 constexpr KernelText kRearrangeText =
 #include "rearrange.inc"
+    ;
+constexpr KernelText kRearrangeWordsText =
+#include "rearrange_words.inc"
     ;
 
 // A kernel that touches an address that is none for it takes the context with it, so both ends of each range are asked
@@ -69,12 +72,13 @@ sluice_result_t enqueue_pack(sluice_queue_t *queue, const sluice_pack_t *pack) {
   if (has_two_layouts(pack)) {
     kernels::RearrangeTask task;
     const Outcome made = make_rearrange_task(pack, &task);
+    if (!has_words(task)) return enqueue_task(queue, pack, made, &task, kRearrangeText, Blocks::kFew);
     const bool has_list = task.from.list != nullptr || task.to.list != nullptr;
-    return enqueue_task(queue, pack, made, &task, kRearrangeText, has_list ? Blocks::kResident : Blocks::kAny);
+    return enqueue_task(queue, pack, made, &task, kRearrangeWordsText, has_list ? Blocks::kResident : Blocks::kAny);
   }
   kernels::PackTask task;
   const Outcome made = make_pack_task(pack, &task);
-  if (task.is_wide != 0) return enqueue_task(queue, pack, made, &task, kPackText, Blocks::kFew);
+  if (!has_words(task)) return enqueue_task(queue, pack, made, &task, kPackText, Blocks::kFew);
   if (task.inside.list != nullptr) return enqueue_task(queue, pack, made, &task, kPackListText, Blocks::kResident);
   return enqueue_task(queue, pack, made, &task, kPackStridesText, Blocks::kAny);
 }
