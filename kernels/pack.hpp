@@ -134,15 +134,21 @@ SLUICE_KERNELS_FUNCTION std::int64_t find_core(const UnitLayout &layout, Number 
   return offset;
 }
 
+// Which layouts a kernel takes: what it need not tell apart it has no registers for, and more of its items fit on a
+// processor.
+enum class Layouts { kAll, kStrides, kLists };
+
 // Where unit `unit` of the payload lies, in bytes from the first core's origin.
-template <bool kWide>
+template <bool kWide, Layouts kLayouts>
 SLUICE_KERNELS_FUNCTION std::int64_t find_unit(const UnitLayout &layout, std::uint32_t unit_shift,
                                                typename UnitNumber<kWide>::Type unit) {
   using Number = typename UnitNumber<kWide>::Type;
   const Number core = divide<kWide>(unit, layout.core);
   const Number in_core = unit - core * static_cast<Number>(layout.core.value);
   const std::int64_t offset = find_core<Number>(layout, core);
-  if (layout.list == nullptr) return offset + (static_cast<std::int64_t>(in_core) << unit_shift);
+  if (kLayouts == Layouts::kStrides || (kLayouts == Layouts::kAll && layout.list == nullptr)) {
+    return offset + (static_cast<std::int64_t>(in_core) << unit_shift);
+  }
   return offset + find_in_list(layout, unit_shift, static_cast<std::uint32_t>(in_core));
 }
 
@@ -164,13 +170,22 @@ SLUICE_KERNELS_FUNCTION Run find_run(const UnitLayout &layout, std::uint32_t uni
           core_begin + (begins_of(layout)[block.number + 1] << layout.list_unit_shift)};
 }
 
+// Units of an item whose loads are under way together. With four, kernels took 48 to 56 registers on GPUs, and half as
+// many items fit on a processor, which was slower for all but the shortest units (docs/adr/0036).
+template <bool kWide, bool kShort>
+inline constexpr unsigned kUnitsAtOnce = kWide    ? 1
+                                         : kShort ? 4
+                                                  : 2;
+// Units shorter than this are short.
+inline constexpr unsigned kLeastWordShift = 2;
+
 template <unsigned kBytes>
 struct alignas(kBytes) Unit {
   unsigned char bytes[kBytes];  // NOLINT(modernize-avoid-c-arrays): a register
 };
 
-// kAtOnce units, one every `stride` units from the call's unit `at` on: their loads are under way together.
-template <unsigned kBytes, bool kWide, unsigned kAtOnce>
+// kAtOnce units, one every `stride` units from the call's unit `at` on.
+template <unsigned kBytes, bool kWide, Layouts kLayouts, unsigned kAtOnce>
 SLUICE_KERNELS_FUNCTION void pack_units(const PackTask &task, std::uint64_t at, std::uint64_t stride) {
   using Memory = Access<kBytes, Unit<kBytes>>;
   // NOLINTBEGIN(modernize-avoid-c-arrays): registers
@@ -180,8 +195,8 @@ SLUICE_KERNELS_FUNCTION void pack_units(const PackTask &task, std::uint64_t at, 
   SLUICE_KERNELS_UNROLLED
   for (unsigned k = 0; k < kAtOnce; ++k) {
     const std::uint64_t number = at + k * stride;
-    const std::int64_t offset = find_unit<kWide>(task.inside, task.unit_shift,
-                                                 static_cast<typename UnitNumber<kWide>::Type>(task.first + number));
+    const std::int64_t offset = find_unit<kWide, kLayouts>(
+        task.inside, task.unit_shift, static_cast<typename UnitNumber<kWide>::Type>(task.first + number));
     unsigned char *memory = task.inside.origin + offset;
     unsigned char *beside =
         task.beside + (task.is_image != 0 ? offset : static_cast<std::int64_t>(number << task.unit_shift));
@@ -234,26 +249,39 @@ SLUICE_KERNELS_FUNCTION void pack_long_blocks(const PackTask &task, std::uint64_
   }
 }
 
-template <unsigned kBytes, bool kWide>
+template <unsigned kBytes, bool kWide, Layouts kLayouts>
 SLUICE_KERNELS_FUNCTION void pack_part(const PackTask &task, std::uint64_t item, std::uint64_t n_items) {
-  constexpr unsigned kAtOnce = kWide ? 1 : 4;
+  constexpr unsigned kAtOnce = kUnitsAtOnce<kWide, (kBytes < 1U << kLeastWordShift)>;
   std::uint64_t i = item;
   SLUICE_KERNELS_ROLLED
   for (; i + (kAtOnce - 1) * n_items < task.count; i += kAtOnce * n_items) {
-    pack_units<kBytes, kWide, kAtOnce>(task, i, n_items);
+    pack_units<kBytes, kWide, kLayouts, kAtOnce>(task, i, n_items);
   }
   SLUICE_KERNELS_ROLLED
-  for (; i < task.count; i += n_items) pack_units<kBytes, kWide, 1>(task, i, n_items);
+  for (; i < task.count; i += n_items) pack_units<kBytes, kWide, kLayouts, 1>(task, i, n_items);
 }
 
-template <unsigned kBytes>
+template <unsigned kBytes, Layouts kLayouts>
 SLUICE_KERNELS_FUNCTION void pack_any(const PackTask &task, std::uint64_t item, std::uint64_t n_items) {
-  if (task.has_long_blocks != 0) {
+  if (kLayouts != Layouts::kStrides && task.has_long_blocks != 0) {
     pack_long_blocks<kBytes>(task, item, n_items);
-  } else if (task.is_wide != 0) {
-    pack_part<kBytes, true>(task, item, n_items);
+  } else if (kLayouts == Layouts::kAll && task.is_wide != 0) {
+    pack_part<kBytes, true, kLayouts>(task, item, n_items);
   } else {
-    pack_part<kBytes, false>(task, item, n_items);
+    pack_part<kBytes, false, kLayouts>(task, item, n_items);
+  }
+}
+
+// Units of words.
+template <Layouts kLayouts>
+SLUICE_KERNELS_FUNCTION void pack_words(const PackTask &task, std::uint64_t item, std::uint64_t n_items) {
+  switch (task.unit_shift) {
+    case 2:
+      return pack_any<4, kLayouts>(task, item, n_items);
+    case 3:
+      return pack_any<8, kLayouts>(task, item, n_items);
+    default:
+      return pack_any<16, kLayouts>(task, item, n_items);
   }
 }
 
@@ -262,16 +290,23 @@ SLUICE_KERNELS_FUNCTION void pack_any(const PackTask &task, std::uint64_t item, 
 SLUICE_KERNELS_FUNCTION void pack_share(const PackTask &task, std::uint64_t item, std::uint64_t n_items) {
   switch (task.unit_shift) {
     case 0:
-      return pack_any<1>(task, item, n_items);
+      return pack_any<1, Layouts::kAll>(task, item, n_items);
     case 1:
-      return pack_any<2>(task, item, n_items);
-    case 2:
-      return pack_any<4>(task, item, n_items);
-    case 3:
-      return pack_any<8>(task, item, n_items);
+      return pack_any<2, Layouts::kAll>(task, item, n_items);
     default:
-      return pack_any<16>(task, item, n_items);
+      return pack_words<Layouts::kAll>(task, item, n_items);
   }
+}
+
+// The same for backends that have kernels for the tasks that come most often: without a list, and with one.
+SLUICE_KERNELS_FUNCTION bool has_words(const PackTask &task) {
+  return task.is_wide == 0 && task.unit_shift >= kLeastWordShift;
+}
+SLUICE_KERNELS_FUNCTION void pack_strides_share(const PackTask &task, std::uint64_t item, std::uint64_t n_items) {
+  pack_words<Layouts::kStrides>(task, item, n_items);
+}
+SLUICE_KERNELS_FUNCTION void pack_list_share(const PackTask &task, std::uint64_t item, std::uint64_t n_items) {
+  pack_words<Layouts::kLists>(task, item, n_items);
 }
 
 }  // namespace sluice::kernels

@@ -58,15 +58,15 @@ SLUICE_KERNELS_FUNCTION void rearrange_units(const RearrangeTask &task, std::uin
   SLUICE_KERNELS_UNROLLED
   for (unsigned k = 0; k < kAtOnce; ++k) {
     const auto unit = static_cast<Number>(task.first + at + k * stride);
-    sources[k] = task.from.origin + find_unit<kWide>(task.from, task.unit_shift, unit);
-    targets[k] = task.to.origin + find_unit<kWide>(task.to, task.unit_shift, unit);
+    sources[k] = task.from.origin + find_unit<kWide, Layouts::kAll>(task.from, task.unit_shift, unit);
+    targets[k] = task.to.origin + find_unit<kWide, Layouts::kAll>(task.to, task.unit_shift, unit);
   }
   move_any<kAtOnce>(task.unit_shift, targets, sources);
 }
 
-template <bool kWide>
+template <bool kWide, bool kShort>
 SLUICE_KERNELS_FUNCTION void rearrange_part(const RearrangeTask &task, std::uint64_t item, std::uint64_t n_items) {
-  constexpr unsigned kAtOnce = kWide ? 1 : 4;
+  constexpr unsigned kAtOnce = kUnitsAtOnce<kWide, kShort>;
   std::uint64_t i = item;
   SLUICE_KERNELS_ROLLED
   for (; i + (kAtOnce - 1) * n_items < task.count; i += kAtOnce * n_items) {
@@ -80,10 +80,21 @@ SLUICE_KERNELS_FUNCTION void rearrange_part(const RearrangeTask &task, std::uint
 // need nothing of each other, so they may run in any order and number.
 SLUICE_KERNELS_FUNCTION void rearrange_share(const RearrangeTask &task, std::uint64_t item, std::uint64_t n_items) {
   if (task.is_wide != 0) {
-    rearrange_part<true>(task, item, n_items);
+    rearrange_part<true, false>(task, item, n_items);
+  } else if (task.unit_shift < kLeastWordShift) {
+    rearrange_part<false, true>(task, item, n_items);
   } else {
-    rearrange_part<false>(task, item, n_items);
+    rearrange_part<false, false>(task, item, n_items);
   }
+}
+
+// The same for backends that have a kernel for the tasks that come most often.
+SLUICE_KERNELS_FUNCTION bool has_words(const RearrangeTask &task) {
+  return task.is_wide == 0 && task.unit_shift >= kLeastWordShift;
+}
+SLUICE_KERNELS_FUNCTION void rearrange_words_share(const RearrangeTask &task, std::uint64_t item,
+                                                   std::uint64_t n_items) {
+  rearrange_part<false, false>(task, item, n_items);
 }
 
 }  // namespace sluice::kernels

@@ -2,9 +2,9 @@
 // Compiles the reductions of one element type, or one of the other kernels, or those that benchmarks ask for
 // (sluice/probe.h), into the text that the driver takes, with the vendor's compiler library:
 //   compile_kernels <library> <folder kernels> <element or kernel> <file to write>
-// A kernel is COPIES, PACK, REARRANGE, MESSAGE, MESSAGES, TRIGGER, AWAIT or PROBE.
-// Runs while the module is built, without a device or a driver. The library is found by name only, so that the module
-// needs nothing of it.
+// A kernel is COPIES, PACK, PACK_STRIDES, PACK_LIST, REARRANGE, REARRANGE_WORDS, MESSAGE, MESSAGES, TRIGGER, AWAIT or
+// PROBE. Runs while the module is built, without a device or a driver. The library is found by name only, so that the
+// module needs nothing of it.
 #include <dlfcn.h>
 
 #include <cstdio>
@@ -71,7 +71,7 @@ constexpr const char *kFrame = R"(
 #define SLUICE_KERNELS_SYSTEM_FENCE() __threadfence_system()
 #define SLUICE_KERNELS_PAUSE() __nanosleep(100)
 #include "HEADER"
-extern "C" __global__ void __launch_bounds__(512) NAME(const __grid_constant__ sluice::kernels::TASK task) {
+extern "C" __global__ void __launch_bounds__(BOUNDS) NAME(const __grid_constant__ sluice::kernels::TASK task) {
   const std::uint64_t n_items = std::uint64_t{gridDim.x} * blockDim.x;
   const std::uint64_t item = std::uint64_t{blockIdx.x} * blockDim.x + threadIdx.x;
   sluice::kernels::SHARE(task, item, n_items);
@@ -199,12 +199,16 @@ struct Filling {
   std::string name;
   std::string task;
   std::string share;
+  // Threads of a block; and so many blocks on a processor, where it takes as many, for which the compiler spares
+  // registers.
+  std::string bounds = "512";
 };
 
 bool compile(const Compiler &compiler, const std::vector<std::string> &headers, const Filling &filling,
              std::string *text) {
   std::string source = kFrame;
   replace(&source, "HEADER", filling.header);
+  replace(&source, "BOUNDS", filling.bounds);
   replace(&source, "NAME", filling.name);
   replace(&source, "TASK", filling.task);
   replace(&source, "SHARE", filling.share);
@@ -288,18 +292,24 @@ int main(int argc, char **argv) {
   std::ofstream out(argv[4]);
   const Filling copies = {"copy.hpp", "sluice_copies", "CopyTask", "copy_share"};
   const Filling pack = {"pack.hpp", "sluice_pack", "PackTask", "pack_share"};
+  const Filling pack_strides = {"pack.hpp", "sluice_pack_strides", "PackTask", "pack_strides_share"};
+  const Filling pack_list = {"pack.hpp", "sluice_pack_list", "PackTask", "pack_list_share", "512, 4"};
   const Filling rearrange = {"rearrange.hpp", "sluice_rearrange", "RearrangeTask", "rearrange_share"};
+  const Filling rearrange_words = {"rearrange.hpp", "sluice_rearrange_words", "RearrangeTask", "rearrange_words_share"};
   const Filling trigger = {"signal.hpp", "sluice_trigger", "SignalTask", "trigger_share"};
   const Filling await = {"signal.hpp", "sluice_await", "SignalTask", "await_share"};
-  const bool is_written = what == "PROBE"       ? write_probe(compiler, headers, &out)
-                          : what == "COPIES"    ? write_kernel(compiler, headers, copies, &out)
-                          : what == "PACK"      ? write_kernel(compiler, headers, pack, &out)
-                          : what == "REARRANGE" ? write_kernel(compiler, headers, rearrange, &out)
-                          : what == "MESSAGE"   ? write_message(compiler, headers, "sluice_message", kOneMessage, &out)
-                          : what == "MESSAGES"  ? write_message(compiler, headers, "sluice_messages", kMessages, &out)
-                          : what == "TRIGGER"   ? write_kernel(compiler, headers, trigger, &out)
-                          : what == "AWAIT"     ? write_kernel(compiler, headers, await, &out)
-                                                : write_reductions(compiler, headers, what, &out);
+  const bool is_written = what == "PROBE"             ? write_probe(compiler, headers, &out)
+                          : what == "COPIES"          ? write_kernel(compiler, headers, copies, &out)
+                          : what == "PACK"            ? write_kernel(compiler, headers, pack, &out)
+                          : what == "PACK_STRIDES"    ? write_kernel(compiler, headers, pack_strides, &out)
+                          : what == "PACK_LIST"       ? write_kernel(compiler, headers, pack_list, &out)
+                          : what == "REARRANGE"       ? write_kernel(compiler, headers, rearrange, &out)
+                          : what == "REARRANGE_WORDS" ? write_kernel(compiler, headers, rearrange_words, &out)
+                          : what == "MESSAGE"  ? write_message(compiler, headers, "sluice_message", kOneMessage, &out)
+                          : what == "MESSAGES" ? write_message(compiler, headers, "sluice_messages", kMessages, &out)
+                          : what == "TRIGGER"  ? write_kernel(compiler, headers, trigger, &out)
+                          : what == "AWAIT"    ? write_kernel(compiler, headers, await, &out)
+                                               : write_reductions(compiler, headers, what, &out);
   if (!is_written) return 1;
   out.close();
   if (!out) std::fprintf(stderr, "compile_kernels: cannot write %s\n", argv[4]);

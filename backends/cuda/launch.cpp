@@ -11,15 +11,27 @@ namespace {
 
 // More blocks for each processor gain nothing (docs/measurements), and take room from the program's own kernels.
 constexpr unsigned kBlocksPerProcessor = 2;
+// What a launch may have.
+constexpr uint64_t kMostBlocks = (uint64_t{1} << 31U) - 1;
 // What a thread moves at once.
 constexpr uint64_t kThreadBytes = 16;
+// And how often, where there are as many blocks as there is work for: what an item has under way at a time.
+constexpr uint64_t kVectorsInFront = 2;
+
+uint64_t most_blocks(const Kernel &kernel, const Work &work) {
+  const uint64_t n_few = std::min(kernel.most_blocks, kernel.n_processors * kBlocksPerProcessor);
+  if (work.blocks == Blocks::kResident) return kernel.most_blocks;
+  if (work.blocks == Blocks::kFew) return n_few;
+  const uint64_t n_all = work.size_bytes / (kVectorsInFront * kThreadBytes * kBlockThreads) + 1;
+  return std::clamp<uint64_t>(n_all, n_few, kMostBlocks);
+}
 
 }  // namespace
 
 // One vector for each thread, until the device is full; each part gets as many blocks as the others.
 unsigned blocks_for(const Kernel &kernel, const Work &work) {
   const uint64_t n_wanted = work.size_bytes / (kThreadBytes * kBlockThreads) + 1;
-  const uint64_t n_most = std::min(kernel.most_blocks, kernel.n_processors * kBlocksPerProcessor);
+  const uint64_t n_most = most_blocks(kernel, work);
   const uint64_t n_most_each = std::max<uint64_t>(n_most / work.n_parts, 1);
   return static_cast<unsigned>(work.n_parts * std::min(n_wanted, n_most_each));
 }

@@ -13,10 +13,19 @@ sluice_result_t check_reach(const sluice_queue &queue, const void *address);
 // The same in any stream of the device whose context is current.
 sluice_result_t check_reached_by(int32_t device, const void *address);
 
+// How many blocks a launch has at most.
+enum class Blocks : uint8_t {
+  kFew,  // for each processor so many that more gain nothing for most kernels, and take room from the program's own
+  kResident,  // as many as are there at the same time: what waits for memory that is far apart gains by that
+  kAny,       // short ones, one after another, each of which makes room when it ends; for strides, which then go
+              // through memory in one front
+};
+
 // How much work there is: `n_parts` parts, each with items of its own, of at most `size_bytes` bytes.
 struct Work {
   uint64_t n_parts;
   uint64_t size_bytes;
+  Blocks blocks = Blocks::kFew;
 };
 
 // How many blocks of kBlockThreads share it.

@@ -109,8 +109,8 @@ sluice_result_t read_knobs() {
   static constexpr std::pair<std::string_view, bool> kSwitch[] = {{"off", false}, {"on", true}};
   static constexpr std::pair<std::string_view, Signals> kSignals[] = {
       {"auto", Signals::kAuto}, {"memory", Signals::kMemory}, {"kernels", Signals::kKernels}};
-  static constexpr std::pair<std::string_view, Launches> kLaunches[] = {
-      {"kernel", Launches::kKernel}, {"graph", Launches::kGraph}, {"everywhere", Launches::kEverywhere}};
+  static constexpr std::pair<std::string_view, Launches> kLaunches[] = {{"kernel", Launches::kKernel},
+                                                                        {"graph", Launches::kGraph}};
   static constexpr std::pair<std::string_view, Caution> kCares[] = {
       {"anything", Caution::kNone}, {"careful", Caution::kCareful}, {"cautious", Caution::kCautious}};
   static constexpr std::pair<std::string_view, ProgramMemory> kMemories[] = {

@@ -35,7 +35,7 @@ enum class SyncMode { kNone, kDefault, kDevice };
 extern SyncMode g_sync_mode;
 
 // How the module's own kernels are launched (the knob SLUICE_CUDA_LAUNCH).
-enum class Launches { kKernel, kGraph, kEverywhere };  // the last: in the program's streams, too
+enum class Launches { kKernel, kGraph };
 extern Launches g_launches;
 
 // Whether the program's streams are taken (the knob SLUICE_CUDA_STREAMS).

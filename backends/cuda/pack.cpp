@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Data with gaps, brought together and apart by a kernel; and memory of the device.
+// Data with gaps, brought together and apart by a kernel; and memory of the device. There are kernels for strides
+// and for lists of words, and one for all the rest (kernels/pack.hpp).
 #include <algorithm>
 
 #include "../packing.h"
@@ -14,8 +15,17 @@ namespace {
 constexpr KernelText kPackText =
 #include "pack.inc"
     ;
+constexpr KernelText kPackStridesText =
+#include "pack_strides.inc"
+    ;
+constexpr KernelText kPackListText =
+#include "pack_list.inc"
+    ;
 constexpr KernelText kRearrangeText =
 #include "rearrange.inc"
+    ;
+constexpr KernelText kRearrangeWordsText =
+#include "rearrange_words.inc"
     ;
 
 // A kernel that touches an address that is none for it takes the context with it, so both ends of each range are asked
@@ -40,7 +50,7 @@ sluice_result_t check_ranges(const sluice_queue &queue, const sluice_pack_t &pac
 
 template <typename Task>
 sluice_result_t enqueue_task(sluice_queue_t *queue, const sluice_pack_t *pack, const Outcome &made, Task *task,
-                             const KernelText &text) {
+                             const KernelText &text, Blocks blocks) {
   if (!made.is_success()) return fail(made.result, made.text);
   if (task->count == 0) return SLUICE_SUCCESS;
   const ContextScope scope(queue->context);
@@ -48,7 +58,7 @@ sluice_result_t enqueue_task(sluice_queue_t *queue, const sluice_pack_t *pack, c
   if (result == SLUICE_SUCCESS) result = check_ranges(*queue, *pack);
   if (result != SLUICE_SUCCESS) return result;
   // As many items as there would be vectors, were all of them whole.
-  return launch(queue, text, {1, task->count * kernels::kVectorBytes}, task);
+  return launch(queue, text, {1, task->count * kernels::kVectorBytes, blocks}, task);
 }
 
 }  // namespace
@@ -62,11 +72,15 @@ sluice_result_t enqueue_pack(sluice_queue_t *queue, const sluice_pack_t *pack) {
   if (has_two_layouts(pack)) {
     kernels::RearrangeTask task;
     const Outcome made = make_rearrange_task(pack, &task);
-    return enqueue_task(queue, pack, made, &task, kRearrangeText);
+    if (!has_words(task)) return enqueue_task(queue, pack, made, &task, kRearrangeText, Blocks::kFew);
+    const bool has_list = task.from.list != nullptr || task.to.list != nullptr;
+    return enqueue_task(queue, pack, made, &task, kRearrangeWordsText, has_list ? Blocks::kResident : Blocks::kAny);
   }
   kernels::PackTask task;
   const Outcome made = make_pack_task(pack, &task);
-  return enqueue_task(queue, pack, made, &task, kPackText);
+  if (!has_words(task)) return enqueue_task(queue, pack, made, &task, kPackText, Blocks::kFew);
+  if (task.inside.list != nullptr) return enqueue_task(queue, pack, made, &task, kPackListText, Blocks::kResident);
+  return enqueue_task(queue, pack, made, &task, kPackStridesText, Blocks::kAny);
 }
 
 sluice_result_t device_alloc(int32_t device, size_t size_bytes, void **memory) {

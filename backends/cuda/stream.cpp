@@ -3,10 +3,13 @@
 // stream memory operations, or kernels (stream_kernels.cpp).
 #include "stream.h"
 
+#include <atomic>
+#include <cstdlib>
 #include <memory>
 #include <new>
 #include <string>
 
+#include "presence.h"
 #include "waits.h"
 
 namespace sluice::backends::cuda {
@@ -30,6 +33,19 @@ sluice_result_t find_device(int32_t *device) {
   if (native != CUDA_SUCCESS) return translate("cuDeviceGetAttribute", native);
   if (can != 0) return SLUICE_SUCCESS;
   return fail(SLUICE_ERROR_UNSUPPORTED, "this device has no 64-bit stream memory operations; queues need a newer one");
+}
+
+// Through the vendor's multi-process service a process has few connections to the device, if it does not ask for more;
+// its streams share them, and behind one that waits the others wait too.
+void warn_of_few_connections(int32_t device) {
+  constexpr long kEnough = 8;  // what a process has without the service
+  static std::atomic<bool> is_told{false};
+  const char *setting = std::getenv("CUDA_DEVICE_MAX_CONNECTIONS");
+  const long n_connections = setting != nullptr ? std::strtol(setting, nullptr, 10) : 0;
+  if (n_connections >= kEnough || !is_shared_at_once(device) || is_told.exchange(true)) return;
+  log_line(1,
+           "queues through the multi-process service: streams share few connections to the device, and a stream that "
+           "waits for a message may hold up the program's others for good; set CUDA_DEVICE_MAX_CONNECTIONS=32");
 }
 
 }  // namespace
@@ -118,6 +134,7 @@ sluice_result_t stream_open(void *native, sluice_stream_t **stream, int32_t *dev
     result = translate("cuCtxGetId", g_driver.cuCtxGetId(made->context, &made->context_number));
     if (result != SLUICE_SUCCESS) return result;
   }
+  warn_of_few_connections(*device);
   run_releases();
 #ifdef SLUICE_CUDA_HAS_KERNELS
   if (g_signals != Signals::kMemory) result = prepare_signals(made.get());

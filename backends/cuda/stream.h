@@ -17,7 +17,7 @@ struct sluice_stream {
   // Where kernels trigger and wait: theirs; without a function: there is none.
   sluice::backends::cuda::Kernel trigger;
   sluice::backends::cuda::Kernel await;
-  sluice::backends::cuda::KernelGraphs graphs;  // with SLUICE_CUDA_LAUNCH=everywhere
+  sluice::backends::cuda::KernelGraphs graphs;  // with SLUICE_CUDA_LAUNCH=graph
   unsigned long long context_number = 0;        // 0: the driver gives contexts none
   // The words that were found last, and when (words_generation()); one for triggers, one for waits.
   struct FoundWord {
@@ -35,7 +35,7 @@ namespace sluice::backends::cuda {
 
 // Those of kernels in the program's stream; null where they are launched by themselves.
 inline KernelGraphs *graphs_of(sluice_stream *stream) {
-  return g_launches == Launches::kEverywhere ? &stream->graphs : nullptr;
+  return g_launches == Launches::kGraph ? &stream->graphs : nullptr;
 }
 
 // Where the device finds a word of memory of host_alloc or host_register; no other memory is taken.

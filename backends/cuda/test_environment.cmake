@@ -7,7 +7,7 @@ if(NOT SLUICE_CUDA_DRIVER)
   set(SLUICE_TEST_STANDS_IN ON)
 endif()
 set(SLUICE_TEST_STREAM_FORMS by_kernels:SLUICE_CUDA_STREAM_OPERATIONS=kernels
-    by_memory:SLUICE_CUDA_STREAM_OPERATIONS=memory as_graphs:SLUICE_CUDA_LAUNCH=everywhere)
+    by_memory:SLUICE_CUDA_STREAM_OPERATIONS=memory as_kernels:SLUICE_CUDA_LAUNCH=kernel)
 set(SLUICE_TEST_KERNEL_FORMS as_kernels:SLUICE_CUDA_LAUNCH=kernel)
 # The words that it answers, for the test of capabilities.
 set(SLUICE_TEST_SUPPORT_WORDS cuda)

@@ -32,7 +32,10 @@ enum class Body {
   kReduction,
   kCopies,
   kPack,
+  kPackStrides,
+  kPackList,
   kRearrange,
+  kRearrangeWords,
   kMessage,
   kMessages,
   kTrigger,
@@ -62,7 +65,10 @@ bool find_function(std::string_view name, CUfunc_st *function) {
   if (name == "sluice_check") function->body = Body::kCheck;
   if (name == "sluice_work") function->body = Body::kWork;
   if (name == "sluice_pack") function->body = Body::kPack;
+  if (name == "sluice_pack_strides") function->body = Body::kPackStrides;
+  if (name == "sluice_pack_list") function->body = Body::kPackList;
   if (name == "sluice_rearrange") function->body = Body::kRearrange;
+  if (name == "sluice_rearrange_words") function->body = Body::kRearrangeWords;
   if (name == "sluice_message") function->body = Body::kMessage;
   if (name == "sluice_messages") function->body = Body::kMessages;
   if (name == "sluice_trigger") function->body = Body::kTrigger;
@@ -145,7 +151,7 @@ Reached reached_by(const kernels::UnitLayout &layout, std::uint32_t unit_shift, 
   std::int64_t low = 0;
   std::int64_t high = 0;
   for (std::uint64_t i = 0; i < count; ++i) {
-    const std::int64_t offset = kernels::find_unit<true>(layout, unit_shift, first + i);
+    const std::int64_t offset = kernels::find_unit<true, kernels::Layouts::kAll>(layout, unit_shift, first + i);
     low = i == 0 ? offset : std::min(low, offset);
     high = i == 0 ? offset + unit_bytes : std::max(high, offset + unit_bytes);
   }
@@ -254,6 +260,15 @@ loopback::Launch launch_of_messages(const kernels::MessageList &list, uint64_t n
   return {run, waits};
 }
 
+template <typename Task>
+loopback::Launch launch_of_moves(const void *argument, void (*share)(const Task &, std::uint64_t, std::uint64_t),
+                                 uint64_t n_items, CUdevice device) {
+  return {[task = *static_cast<const Task *>(argument), share, n_items, device] {
+    if (!may_run([&] { return is_inside(task, device); })) return;
+    for (uint64_t item = n_items; item-- > 0;) share(task, item, n_items);
+  }};
+}
+
 }  // namespace
 
 loopback::Launch loopback::launch_of(CUfunction function, void **arguments, uint64_t n_blocks, uint64_t n_threads,
@@ -264,20 +279,17 @@ loopback::Launch loopback::launch_of(CUfunction function, void **arguments, uint
     case Body::kOfProgram:
       return {launch_of_program(*function->of_program, arguments)};
     case Body::kCopies:
-      return {[task = *static_cast<const kernels::CopyTask *>(argument), n_items, device] {
-        if (!may_run([&] { return is_inside(task, device); })) return;
-        for (uint64_t item = n_items; item-- > 0;) kernels::copy_share(task, item, n_items);
-      }};
+      return launch_of_moves(argument, kernels::copy_share, n_items, device);
     case Body::kPack:
-      return {[task = *static_cast<const kernels::PackTask *>(argument), n_items, device] {
-        if (!may_run([&] { return is_inside(task, device); })) return;
-        for (uint64_t item = n_items; item-- > 0;) kernels::pack_share(task, item, n_items);
-      }};
+      return launch_of_moves(argument, kernels::pack_share, n_items, device);
+    case Body::kPackStrides:
+      return launch_of_moves(argument, kernels::pack_strides_share, n_items, device);
+    case Body::kPackList:
+      return launch_of_moves(argument, kernels::pack_list_share, n_items, device);
     case Body::kRearrange:
-      return {[task = *static_cast<const kernels::RearrangeTask *>(argument), n_items, device] {
-        if (!may_run([&] { return is_inside(task, device); })) return;
-        for (uint64_t item = n_items; item-- > 0;) kernels::rearrange_share(task, item, n_items);
-      }};
+      return launch_of_moves(argument, kernels::rearrange_share, n_items, device);
+    case Body::kRearrangeWords:
+      return launch_of_moves(argument, kernels::rearrange_words_share, n_items, device);
     case Body::kMessage:
       return launch_of_message(*static_cast<const kernels::MessageTask *>(argument), n_items, device);
     case Body::kMessages:

@@ -5,6 +5,8 @@
 #include <dlfcn.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
+#include <cstdlib>
 #include <cstring>
 #include <thread>
 #include <vector>
@@ -27,11 +29,13 @@ class Messages : public testing::Test {
     table = reinterpret_cast<sluice_backend_table_fn>(dlsym(library, SLUICE_BACKEND_TABLE_SYMBOL))();
     const auto find = reinterpret_cast<sluice_stream_message_fn>(dlsym(library, SLUICE_STREAM_MESSAGE_SYMBOL));
     messages = find != nullptr ? find() : nullptr;
-    static const sluice_host_services_t services = {sizeof services, [](int, const char *) {},
-                                                    [](const char *name) -> const char * {
-                                                      return std::strcmp(name, "SLUICE_CUDA_LAUNCH") == 0 ? "everywhere"
-                                                                                                          : nullptr;
-                                                    }};
+    static const sluice_host_services_t services = {
+        sizeof services,
+        [](int, const char *text) {
+          if (std::strstr(text, "CUDA_DEVICE_MAX_CONNECTIONS=32") != nullptr) ++n_warnings;
+        },
+        [](const char *) -> const char * { return nullptr; }};
+    ASSERT_EQ(setenv("CUDA_DEVICE_MAX_CONNECTIONS", "32", 1), 0);
     ASSERT_EQ(cuInit(0), CUDA_SUCCESS);
     loopback::state().has_service = true;  // so that kernels wait whoever else is on the "device"
     ASSERT_EQ(table->init(&services), SLUICE_SUCCESS) << table->last_error();
@@ -110,6 +114,7 @@ class Messages : public testing::Test {
 
   static const sluice_backend_t *table;
   static const sluice_stream_message_t *messages;
+  static std::atomic<int> n_warnings;  // of few connections
   uint64_t *words_ = nullptr;
   unsigned char *from_ = nullptr;
   unsigned char *slots_ = nullptr;
@@ -120,6 +125,7 @@ class Messages : public testing::Test {
 
 const sluice_backend_t *Messages::table = nullptr;
 const sluice_stream_message_t *Messages::messages = nullptr;
+std::atomic<int> Messages::n_warnings{0};
 
 }  // namespace
 
@@ -198,4 +204,19 @@ TEST_F(Messages, WordsAreAskedForOnce) {
   EXPECT_EQ(table->host_free(0, words_), SLUICE_SUCCESS) << table->last_error();
   EXPECT_EQ(write(), SLUICE_ERROR_INVALID_ARGUMENT);
   words_ = nullptr;
+}
+
+// Through the service streams share few connections, and one that waits may hold up the others: said once, and not
+// where the program has asked for more.
+TEST_F(Messages, FewConnectionsAreWarnedOf) {
+  EXPECT_EQ(n_warnings, 0);  // of the streams that were opened before
+  for (int i = 0; i < 2; ++i) {
+    ASSERT_EQ(setenv("CUDA_DEVICE_MAX_CONNECTIONS", "2", 1), 0);
+    sluice_stream_t *stream = nullptr;
+    int32_t device = -1;
+    ASSERT_EQ(table->stream_open(native_[0], &stream, &device), SLUICE_SUCCESS) << table->last_error();
+    EXPECT_EQ(table->stream_close(stream), SLUICE_SUCCESS);
+    EXPECT_EQ(n_warnings, 1);
+  }
+  ASSERT_EQ(setenv("CUDA_DEVICE_MAX_CONNECTIONS", "32", 1), 0);
 }
