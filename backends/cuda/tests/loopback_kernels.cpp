@@ -249,26 +249,22 @@ loopback::Launch launch_of_messages(const kernels::MessageList &list, uint64_t n
   const bool waits = std::any_of(list.tasks, list.tasks + list.n_tasks,
                                  [](const auto &task) { return task.word != nullptr && task.least != 0; });
   const auto run = [=] {
-    struct Block {
-      uint32_t part = 0;
-      kernels::MessagePart found = {0, 0};
-    };
-    std::vector<Block> blocks(n_blocks);
-    for (uint64_t k = 0; k < n_blocks; ++k) blocks[k].part = static_cast<uint32_t>(k);
+    std::vector<uint32_t> next(n_blocks);
+    for (uint64_t block = 0; block < n_blocks; ++block) next[block] = static_cast<uint32_t>(block);
+    std::vector<kernels::MessagePart> found(n_blocks);
     const bool is_good = may_run([&] {
       return std::all_of(list.tasks, list.tasks + list.n_tasks,
                          [&](const auto &task) { return is_inside(task, device); });
     });
     uint64_t n_left = is_good ? list.n_parts : 0;
     while (n_left != 0 && !is_over()) {
-      for (uint64_t k = n_blocks; k-- > 0;) {
-        Block &block = blocks[k];
-        if (block.part >= list.n_parts) continue;
-        kernels::find_part(list, block.part, &block.found);
-        const kernels::MessageTask &task = list.tasks[block.found.task];
+      for (uint64_t block = n_blocks; block-- > 0;) {
+        if (next[block] >= list.n_parts) continue;
+        kernels::find_part(list, next[block], &found[block]);
+        const kernels::MessageTask &task = list.tasks[found[block].task];
         if (!kernels::message_has_come(task)) continue;
-        if (!carry_part(task, block.part - block.found.first, task.n_parts, 1, device)) break;
-        block.part += static_cast<uint32_t>(n_blocks);
+        if (!carry_part(task, next[block] - found[block].first, task.n_parts, 1, device)) break;
+        next[block] += static_cast<uint32_t>(n_blocks);
         --n_left;
       }
       if (n_left != 0) std::this_thread::yield();
