@@ -124,7 +124,7 @@ TEST(UnitRing, HasRoomForARunOfEachUnit) {
 // Against units that are marked one by one: runs of any length and in any number, taken in their order.
 TEST(UnitRing, GivesNothingTwice) {
   std::mt19937 random(7);
-  for (const std::uint64_t n_units : {1, 2, 7, 16, 256}) {
+  for (const std::uint64_t n_units : {1U, 2U, 7U, 16U, 256U}) {
     struct Run {
       std::uint64_t first;
       std::uint64_t length;

@@ -215,7 +215,7 @@ TEST_F(DeviceChannels, ManyInOneBatch) {
     const Bytes landed = in.read();
     for (int k = 0; k < kMessages; ++k) {
       for (int i = 0; i < kBytes; ++i) {
-        const auto index = static_cast<std::size_t>(k * kBytes + i);
+        const std::size_t index = static_cast<std::size_t>(k) * kBytes + static_cast<std::size_t>(i);
         ASSERT_EQ(landed[index], i < kBytes - 571 * k ? pattern_byte(session.partner(), index, round) : kPoison)
             << "round " << round << ", message " << k << ", byte " << i;
       }
