@@ -87,28 +87,34 @@ constexpr const char *kMessageFrame = R"(
 #define SLUICE_KERNELS_PAUSE() __nanosleep(20)
 #define SLUICE_KERNELS_LOOK(word) (*(const volatile std::uint64_t *)(word))
 #define SLUICE_KERNELS_SET(word, value) (*(volatile std::uint64_t *)(word) = (value))
+#define SLUICE_KERNELS_COUNT_UP(counter) atomicAdd(counter, 1U)
 #include "message.hpp"
-__device__ __forceinline__ void carry(const sluice::kernels::MessageTask &task, std::uint64_t item,
-                                      std::uint64_t n_items) {
-  __shared__ std::uint64_t size_bytes;
-  if (threadIdx.x == 0) size_bytes = sluice::kernels::message_begin(task);
+__device__ std::uint32_t counters[sluice::kernels::kMostCountingStreams * sluice::kernels::kMostMessages];
+__device__ __forceinline__ void carry(const sluice::kernels::MessageTask &task, std::uint64_t part,
+                                      std::uint64_t n_parts) {
+  __shared__ sluice::kernels::MessageSource source;
+  if (threadIdx.x == 0) source = sluice::kernels::message_begin(task);
   __syncthreads();
-  sluice::kernels::message_share(task, size_bytes, item, n_items);
+  sluice::kernels::message_share(task, source, part * blockDim.x + threadIdx.x, n_parts * blockDim.x);
   __syncthreads();
-  if (threadIdx.x == 0) sluice::kernels::message_end(task);
+  if (threadIdx.x == 0) sluice::kernels::message_end(task, counters);
 }
 )";
 constexpr const char *kOneMessage = R"(
 extern "C" __global__ void __launch_bounds__(1024) sluice_message(
     const __grid_constant__ sluice::kernels::MessageTask task) {
-  carry(task, std::uint64_t{blockIdx.x} * blockDim.x + threadIdx.x, std::uint64_t{gridDim.x} * blockDim.x);
+  carry(task, blockIdx.x, gridDim.x);
 }
 )";
 constexpr const char *kMessages = R"(
 extern "C" __global__ void __launch_bounds__(1024) sluice_messages(
     const __grid_constant__ sluice::kernels::MessageList list) {
+  sluice::kernels::MessagePart found = {0, 0};
   SLUICE_KERNELS_ROLLED
-  for (std::uint64_t k = blockIdx.x; k < list.n_tasks; k += gridDim.x) carry(list.tasks[k], threadIdx.x, blockDim.x);
+  for (std::uint32_t part = blockIdx.x; part < list.n_parts; part += gridDim.x) {
+    sluice::kernels::find_part(list, part, &found);
+    carry(list.tasks[found.task], part - found.first, list.tasks[found.task].n_parts);
+  }
 }
 )";
 // Of the folder kernels; the last one is the public header's, beside it.

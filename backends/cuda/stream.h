@@ -14,6 +14,7 @@ struct sluice_stream {
   // The kernels of messages in this context, of one and of several; without a function: there is none.
   sluice::backends::cuda::Kernel message;
   sluice::backends::cuda::Kernel messages;
+  uint32_t counters = 0;  // one more than where those count that have several blocks; 0: nowhere yet
   // Where kernels trigger and wait: theirs; without a function: there is none.
   sluice::backends::cuda::Kernel trigger;
   sluice::backends::cuda::Kernel await;
@@ -47,8 +48,9 @@ sluice_result_t check_not_captured(const sluice_stream &stream);
 // Finds the kernel of messages; where it has to be loaded, and a stream waits, for which the driver would wait, there
 // is none until the next call. The context of `stream` is current.
 void prepare_message(sluice_stream *stream);
-// Enqueues it, in as many blocks as its bytes want, or in one where `is_one_block`. The same.
-sluice_result_t launch_message(sluice_stream *stream, const kernels::MessageTask &task, bool is_one_block);
+// Enqueues it, a block for each of its parts; with 0 parts, and then without a mark, in as many blocks as its bytes
+// want. The same.
+sluice_result_t launch_message(sluice_stream *stream, const kernels::MessageTask &task);
 
 // stream_kernels.cpp. The first finds both kernels, in the stream's context, which is current;
 // SLUICE_ERROR_UNSUPPORTED: they cannot be had, or not while a stream waits. The others enqueue them. `address` is

@@ -19,22 +19,26 @@ std::map<const void *, size_t> &registered() {
 }
 
 // What the driver makes of an address that is none would come out when the stream is there, and take its context along.
-sluice_result_t check_ends(int32_t device, const void *memory, size_t size_bytes) {
-  const sluice_result_t result = check_reached_by(device, memory);
-  if (result != SLUICE_SUCCESS || size_bytes < 2) return result;
-  return check_reached_by(device, static_cast<const char *>(memory) + size_bytes - 1);
+struct Range {
+  const void *memory;
+  size_t size_bytes;
+};
+sluice_result_t check_ends(int32_t device, const Range &range) {
+  if (range.size_bytes == 0) return SLUICE_SUCCESS;
+  const sluice_result_t result = check_reached_by(device, range.memory);
+  if (result != SLUICE_SUCCESS || range.size_bytes == 1) return result;
+  return check_reached_by(device, static_cast<const char *>(range.memory) + range.size_bytes - 1);
 }
 
-// `enqueue` is called in the stream's context, when both addresses are memory for it.
+// `enqueue` is called in the stream's context, when both ranges are memory for it.
 template <typename Enqueue>
-sluice_result_t enqueue_copy(sluice_stream *stream, const void *dst, const void *src, size_t size_bytes,
-                             Enqueue enqueue) {
+sluice_result_t enqueue_copy(sluice_stream *stream, const Range &dst, const Range &src, Enqueue enqueue) {
   if (stream == nullptr) return fail(SLUICE_ERROR_INVALID_ARGUMENT, "the stream is null");
   const ContextScope scope(stream->context);
   sluice_result_t result = scope.result();
   if (result == SLUICE_SUCCESS) result = check_not_captured(*stream);
-  if (result == SLUICE_SUCCESS && size_bytes != 0) result = check_ends(stream->device, dst, size_bytes);
-  if (result == SLUICE_SUCCESS && size_bytes != 0) result = check_ends(stream->device, src, size_bytes);
+  if (result == SLUICE_SUCCESS) result = check_ends(stream->device, dst);
+  if (result == SLUICE_SUCCESS) result = check_ends(stream->device, src);
   return result == SLUICE_SUCCESS ? enqueue() : result;
 }
 
@@ -81,7 +85,7 @@ sluice_result_t host_unregister(int32_t device, void *memory) {
 }
 
 sluice_result_t stream_copy(sluice_stream_t *stream, void *dst, const void *src, size_t size_bytes) {
-  return enqueue_copy(stream, dst, src, size_bytes, [&] {
+  return enqueue_copy(stream, {dst, size_bytes}, {src, size_bytes}, [&] {
     if (size_bytes == 0) return SLUICE_SUCCESS;
     return translate("cuMemcpyAsync",
                      g_driver.cuMemcpyAsync(reinterpret_cast<CUdeviceptr>(dst), reinterpret_cast<CUdeviceptr>(src),
@@ -89,18 +93,22 @@ sluice_result_t stream_copy(sluice_stream_t *stream, void *dst, const void *src,
   });
 }
 
-sluice_result_t stream_take(sluice_stream_t *stream, void *dst, const void *src, size_t most_bytes,
+sluice_result_t stream_take(sluice_stream_t *stream, void *dst, const sluice_units_t *from, size_t most_bytes,
                             const uint64_t *word) {
-  return enqueue_copy(stream, dst, src, most_bytes, [&]() -> sluice_result_t {
-    CUdeviceptr address = 0;
-    const sluice_result_t result = address_of_word(word, &address);
-    if (result != SLUICE_SUCCESS || most_bytes == 0) return result;
-    if (stream->message.function == nullptr) prepare_message(stream);
-    kernels::MessageTask task = {};
-    task.copy = {static_cast<unsigned char *>(dst), static_cast<const unsigned char *>(src), most_bytes};
-    task.word = reinterpret_cast<const uint64_t *>(address);
-    return launch_message(stream, task, false);
-  });
+  if (from == nullptr) return fail(SLUICE_ERROR_INVALID_ARGUMENT, "stream_take: null pointer");
+  // Of the units whichever the word will name.
+  return enqueue_copy(
+      stream, {dst, most_bytes}, {from->base, most_bytes != 0 ? from->size_bytes : 0}, [&]() -> sluice_result_t {
+        CUdeviceptr address = 0;
+        const sluice_result_t result = address_of_word(word, &address);
+        if (result != SLUICE_SUCCESS || most_bytes == 0) return result;
+        if (stream->message.function == nullptr) prepare_message(stream);
+        kernels::MessageTask task = {};
+        task.copy = {static_cast<unsigned char *>(dst), static_cast<const unsigned char *>(from->base), most_bytes};
+        task.word = reinterpret_cast<const uint64_t *>(address);
+        task.unit_bytes = from->unit_bytes;
+        return launch_message(stream, task);
+      });
 }
 
 }  // namespace sluice::backends::cuda

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Messages of queues in few commands (sluice/stream_message.h): a kernel of one block copies a message and sets its
-// word, where a copy and the driver's writes would be three commands, the first on another engine of the device; and
-// one launch does so for several messages, because a launch is what the host pays for.
+// Messages of queues in few commands (sluice/stream_message.h): a kernel copies a message and sets its word, where a
+// copy and the driver's writes would be three commands, the first on another engine of the device; and one launch does
+// so for several messages, because a launch is what the host pays for.
 #include "sluice/stream_message.h"
 
 #include <algorithm>
+#include <atomic>
 #include <span>
 
 #include "launch.h"
@@ -24,14 +25,42 @@ constexpr KernelText kListText =
 constexpr uint64_t kMostThreads = 1024;
 constexpr uint64_t kWarp = 32;
 constexpr uint64_t kVectorBytes = 16;
-// Up to here one block copies and sets the word; above, many blocks copy, and a second kernel sets it.
+// Up to here one block copies; above, one for each so many bytes, as far as that is a gain, and the last one that is
+// done sets the word.
 constexpr uint64_t kMostOfOneBlock = uint64_t{64} << 10U;
+constexpr uint64_t kPartBytes = uint64_t{32} << 10U;
+constexpr uint64_t kMostParts = 32;
 // A block that waits keeps its place on the device from others, so there are few of them in one launch.
 constexpr uint64_t kMostWaitingBlocks = 8;
+constexpr uint64_t kMostWaitingBlocksOfLong = 16;
+
+static_assert(kernels::kLengthBits == SLUICE_LENGTH_BITS);
 
 unsigned threads_for(uint64_t size_bytes) {
   const uint64_t n_vectors = size_bytes / kVectorBytes + 1;
   return static_cast<unsigned>(std::min((n_vectors + kWarp - 1) / kWarp * kWarp, kMostThreads));
+}
+// With several parts a work-item has as many words of each as it has under way at once.
+unsigned threads_for(const kernels::MessageTask &task) {
+  return task.n_parts > 1 ? kBlockThreads : threads_for(task.copy.size_bytes);
+}
+
+// Where the kernels of `stream` count, which is never another stream's: what was enqueued may run for long after it was
+// closed. False: as many streams as there is room for have had theirs.
+bool find_counters(sluice_stream *stream) {
+  static std::atomic<uint32_t> n_given{0};
+  if (stream->counters != 0) return true;
+  uint32_t given = n_given.load(std::memory_order_relaxed);
+  while (given < kernels::kMostCountingStreams &&
+         !n_given.compare_exchange_weak(given, given + 1, std::memory_order_relaxed)) {
+  }
+  if (given < kernels::kMostCountingStreams) stream->counters = given + 1;
+  return stream->counters != 0;
+}
+
+uint32_t parts_for(sluice_stream *stream, uint64_t size_bytes) {
+  if (size_bytes <= kMostOfOneBlock || !find_counters(stream)) return 1;
+  return static_cast<uint32_t>(std::min((size_bytes + kPartBytes - 1) / kPartBytes, kMostParts));
 }
 
 // What goes into a stream: messages are gathered until there is a launch's worth of them, or one that must not run
@@ -42,33 +71,28 @@ class Launches {
 
   // A task with a word to set. It may run beside others, at least those since the last flush().
   sluice_result_t add(const kernels::MessageTask &task) {
-    if (task.copy.size_bytes > kMostOfOneBlock) return add_long(task);
     if (list_.n_tasks == most_in_list()) {
       const sluice_result_t result = flush();
       if (result != SLUICE_SUCCESS) return result;
     }
-    list_.tasks[list_.n_tasks++] = task;
+    kernels::MessageTask &added = list_.tasks[list_.n_tasks];
+    added = task;
+    added.n_parts = parts_for(&stream_, task.copy.size_bytes);
+    if (stream_.counters != 0) added.counter = (stream_.counters - 1) * kernels::kMostMessages + list_.n_tasks;
+    ++list_.n_tasks;
+    list_.n_parts += added.n_parts;
     return SLUICE_SUCCESS;
   }
   // What was gathered goes into the stream.
   sluice_result_t flush() {
     if (list_.n_tasks == 0) return SLUICE_SUCCESS;
-    const sluice_result_t result = list_.n_tasks == 1 ? launch_message(&stream_, list_.tasks[0], true) : launch_list();
-    if (result == SLUICE_SUCCESS) count(static_cast<uint32_t>(list_.n_tasks), 1);
-    list_.n_tasks = 0;
+    const sluice_result_t result = list_.n_tasks == 1 ? launch_one() : launch_list();
+    if (result == SLUICE_SUCCESS) count(list_.n_tasks, 1);
+    list_.n_tasks = list_.n_parts = 0;
     return result;
   }
   // A command of somebody else's went into the stream.
   void count_command() { ++enqueued_.n_commands; }
-  // A wait for a word, without a message.
-  sluice_result_t launch_wait(const uint64_t *word, uint64_t least) {
-    kernels::MessageTask waiting = {};
-    waiting.word = word;
-    waiting.least = least;
-    const sluice_result_t result = launch_message(&stream_, waiting, true);
-    if (result == SLUICE_SUCCESS) count_command();
-    return result;
-  }
   std::span<const kernels::MessageTask> gathered() const { return {list_.tasks, list_.n_tasks}; }
 
  private:
@@ -78,31 +102,26 @@ class Launches {
   }
   uint64_t most_in_list() const { return stream_.messages.function != nullptr ? kernels::kMostMessages : 1; }
 
-  // Many blocks copy, and a second kernel sets the word.
-  sluice_result_t add_long(const kernels::MessageTask &task) {
-    kernels::MessageTask copying = task;
-    copying.mark = nullptr;
-    kernels::MessageTask marking = task;
-    marking.copy.size_bytes = 0;
-    marking.word = nullptr;
-    sluice_result_t result = flush();
-    if (result == SLUICE_SUCCESS) result = launch_message(&stream_, copying, false);
-    if (result == SLUICE_SUCCESS) result = launch_message(&stream_, marking, true);
-    if (result == SLUICE_SUCCESS) count(1, 2);
-    return result;
+  // Each block has one part.
+  sluice_result_t launch_one() {
+    kernels::MessageTask &task = list_.tasks[0];
+    if (task.least != 0) {
+      task.n_parts = static_cast<uint32_t>(std::min<uint64_t>(task.n_parts, kMostWaitingBlocksOfLong));
+    }
+    return launch_message(&stream_, task);
   }
 
   sluice_result_t launch_list() {
-    uint64_t largest_bytes = 0;
+    unsigned n_threads = kWarp;
     bool waits = false;
     for (const kernels::MessageTask &task : gathered()) {
-      largest_bytes = std::max(largest_bytes, task.copy.size_bytes);
+      n_threads = std::max(n_threads, threads_for(task));
       waits = waits || task.least != 0;
     }
-    const uint64_t n_blocks = waits ? std::min(list_.n_tasks, kMostWaitingBlocks) : list_.n_tasks;
-    return launch_kernel(
-        {&kListText, stream_.messages.function, static_cast<unsigned>(n_blocks), threads_for(largest_bytes), &list_},
-        graphs_of(&stream_), stream_.stream);
+    const uint64_t most_waiting = list_.n_parts > list_.n_tasks ? kMostWaitingBlocksOfLong : kMostWaitingBlocks;
+    const uint64_t n_blocks = waits ? std::min<uint64_t>(list_.n_parts, most_waiting) : list_.n_parts;
+    return launch_kernel({&kListText, stream_.messages.function, static_cast<unsigned>(n_blocks), n_threads, &list_},
+                         graphs_of(&stream_), stream_.stream);
   }
 
   sluice_stream &stream_;
@@ -158,8 +177,9 @@ sluice_result_t send(sluice_stream_t *stream, const sluice_stream_send_t *sends,
 sluice_result_t add_receive(sluice_stream *stream, const sluice_stream_receive_t &receive, bool is_by_kernel,
                             Launches *launches) {
   kernels::MessageTask task = {};
-  task.copy = {static_cast<unsigned char *>(receive.dst), static_cast<const unsigned char *>(receive.src),
+  task.copy = {static_cast<unsigned char *>(receive.dst), static_cast<const unsigned char *>(receive.from.base),
                receive.most_bytes};
+  task.unit_bytes = receive.from.unit_bytes;
   task.word = receive.word;
   task.mark = receive.taken;
   task.value = receive.number;
@@ -169,22 +189,17 @@ sluice_result_t add_receive(sluice_stream *stream, const sluice_stream_receive_t
     result = launches->flush();
   }
   if (result != SLUICE_SUCCESS) return result;
-  if (is_by_kernel && receive.most_bytes <= kMostOfOneBlock) {
+  if (is_by_kernel) {
     task.least = receive.least;
     return launches->add(task);
   }
-  if (is_by_kernel) {
-    // Many blocks are not to wait side by side: they would keep others from the device.
-    result = launches->flush();
-    if (result == SLUICE_SUCCESS) result = launches->launch_wait(receive.word, receive.least);
-  } else {
-    // The stream comes to this before it does to what is gathered.
-    const auto address = reinterpret_cast<CUdeviceptr>(receive.word);
-    result = translate("cuStreamWaitValue64",
-                       g_driver.cuStreamWaitValue64(stream->stream, address, receive.least, CU_STREAM_WAIT_VALUE_GEQ));
-    if (result == SLUICE_SUCCESS) launches->count_command();
-  }
-  return result == SLUICE_SUCCESS ? launches->add(task) : result;
+  // The stream comes to this before it does to what is gathered.
+  const auto address = reinterpret_cast<CUdeviceptr>(receive.word);
+  result = translate("cuStreamWaitValue64",
+                     g_driver.cuStreamWaitValue64(stream->stream, address, receive.least, CU_STREAM_WAIT_VALUE_GEQ));
+  if (result != SLUICE_SUCCESS) return result;
+  launches->count_command();
+  return launches->add(task);
 }
 
 sluice_result_t receive(sluice_stream_t *stream, const sluice_stream_receive_t *receives, uint32_t n,
@@ -231,17 +246,16 @@ void prepare_message(sluice_stream *stream) {
   }
 }
 
-sluice_result_t launch_message(sluice_stream *stream, const kernels::MessageTask &task, bool is_one_block) {
+sluice_result_t launch_message(sluice_stream *stream, const kernels::MessageTask &task) {
   if (stream->message.function == nullptr) {
     return fail(SLUICE_ERROR_UNSUPPORTED,
                 "the kernel for this was not loaded when the stream was opened: the device takes none, or a stream "
                 "waited for a message");
   }
   kernels::MessageTask passed = task;
-  const unsigned n_blocks = is_one_block ? 1 : blocks_for(stream->message, {1, task.copy.size_bytes});
-  const unsigned n_threads = is_one_block ? threads_for(task.copy.size_bytes) : kBlockThreads;
-  return launch_kernel({&kText, stream->message.function, n_blocks, n_threads, &passed}, graphs_of(stream),
-                       stream->stream);
+  if (passed.n_parts == 0) passed.n_parts = blocks_for(stream->message, {1, task.copy.size_bytes});
+  return launch_kernel({&kText, stream->message.function, passed.n_parts, threads_for(passed), &passed},
+                       graphs_of(stream), stream->stream);
 }
 
 }  // namespace sluice::backends::cuda

@@ -84,7 +84,7 @@ sluice_result_t stream_wait(sluice_stream_t *stream, const uint64_t *word, uint6
 sluice_result_t host_register(int32_t device, void *memory, size_t size_bytes);
 sluice_result_t host_unregister(int32_t device, void *memory);
 sluice_result_t stream_copy(sluice_stream_t *stream, void *dst, const void *src, size_t size_bytes);
-sluice_result_t stream_take(sluice_stream_t *stream, void *dst, const void *src, size_t most_bytes,
+sluice_result_t stream_take(sluice_stream_t *stream, void *dst, const sluice_units_t *from, size_t most_bytes,
                             const uint64_t *word);
 sluice_result_t program_stream_create(void **native);
 sluice_result_t program_stream_destroy(void *native);

@@ -51,9 +51,11 @@ sluice_result_t stream_copy(sluice_stream_t *stream, void *dst, const void *src,
   return translate(emu_memcpy_async(native_of(stream), dst, src, size_bytes));
 }
 
-sluice_result_t stream_take(sluice_stream_t *stream, void *dst, const void *src, size_t most_bytes,
+sluice_result_t stream_take(sluice_stream_t *stream, void *dst, const sluice_units_t *from, size_t most_bytes,
                             const uint64_t *word) {
-  return translate(emu_queue_take(native_of(stream), dst, src, most_bytes, word));
+  if (from == nullptr) return fail(SLUICE_ERROR_INVALID_ARGUMENT, "stream_take: null pointer");
+  return translate(
+      emu_queue_take(native_of(stream), dst, {from->base, from->size_bytes}, from->unit_bytes, most_bytes, word));
 }
 
 sluice_result_t program_stream_create(void **native) {

@@ -29,7 +29,7 @@ extern "C" {
 
 /* Raised by one whenever the layout or the meaning of a member changes. Members are only ever appended; a module
  * whose api_version differs is refused with a message that names both numbers. */
-#define SLUICE_BACKEND_API_VERSION 9u
+#define SLUICE_BACKEND_API_VERSION 10u
 
 /* The one symbol that a module exports, of type sluice_backend_table_fn. */
 #define SLUICE_BACKEND_TABLE_SYMBOL "sluice_backend_table"
@@ -151,6 +151,16 @@ typedef struct sluice_copy {
 
 /* The most copies that one kernel makes (enqueue_kernel_copies). */
 #define SLUICE_KERNEL_MAX_COPIES 16u
+
+/* Device memory of which a word names a part (stream_take): units of the same length, numbered from 0. */
+typedef struct sluice_units {
+  const void *base;
+  size_t size_bytes; /* of all of them */
+  size_t unit_bytes;
+} sluice_units_t;
+
+/* So many of a word's lowest bits are a length, in bytes; those above, up to bit 31, the number of a unit. */
+#define SLUICE_LENGTH_BITS 24u
 
 /* What one process gives another so that it can reach an allocation of the same node's devices. Plain bytes, which may
  * be sent in a message and compared; what is in them is the backend's. Bytes that it does not use are 0. */
@@ -403,9 +413,10 @@ typedef struct sluice_backend {
    * what is written is there for everybody who sees a later stream_write. Returns before it has run. Errors as
    * stream_write. */
   sluice_result_t (*stream_copy)(sluice_stream_t *stream, void *dst, const void *src, size_t size_bytes);
-  /* The same, of as many bytes as the lower 32 bits of *word say when the stream comes to it, but at most most_bytes.
-   */
-  sluice_result_t (*stream_take)(sluice_stream_t *stream, void *dst, const void *src, size_t most_bytes,
+  /* The same, of what *word says when the stream comes to it: as many bytes as its lowest SLUICE_LENGTH_BITS, but at
+   * most most_bytes, from the beginning of a unit of `from`, whose number is the bits above these up to bit 31. They
+   * lie in `from`, which is read during the call only. */
+  sluice_result_t (*stream_take)(sluice_stream_t *stream, void *dst, const sluice_units_t *from, size_t most_bytes,
                                  const uint64_t *word);
 } sluice_backend_t;
 

@@ -18,7 +18,7 @@ extern "C" {
 #endif
 
 /* Raised by one whenever layout or meaning of a member changes. */
-#define SLUICE_STREAM_MESSAGE_API_VERSION 2u
+#define SLUICE_STREAM_MESSAGE_API_VERSION 3u
 
 /* The symbol, of type sluice_stream_message_fn. */
 #define SLUICE_STREAM_MESSAGE_SYMBOL "sluice_backend_stream_message"
@@ -34,12 +34,12 @@ typedef struct sluice_stream_send {
   uint64_t value;
 } sluice_stream_send_t;
 
-/* The stream waits until *word is at least that; then as many bytes as the lower 32 bits of *word say, but at most
- * most_bytes, are copied between memory of its device; then *taken becomes `number`. While *taken is less, the module
+/* The stream waits until *word is at least that; then what *word names, as stream_take has it, but at most most_bytes,
+ * is copied out of `from`, between memory of its device; then *taken becomes `number`. While *taken is less, the module
  * takes the stream for one that waits. */
 typedef struct sluice_stream_receive {
   void *dst;
-  const void *src;
+  sluice_units_t from;
   size_t most_bytes;
   const uint64_t *word;
   uint64_t least;

@@ -112,7 +112,7 @@ Status Stream::enqueue_alone(const sluice_stream_receive_t &receive) const {
   const sluice_backend_t &table = words_.backend->table();
   sluice_result_t result = table.stream_wait(stream_, receive.word, receive.least);
   if (result == SLUICE_SUCCESS && receive.most_bytes != 0) {
-    result = table.stream_take(stream_, receive.dst, receive.src, receive.most_bytes, receive.word);
+    result = table.stream_take(stream_, receive.dst, &receive.from, receive.most_bytes, receive.word);
   }
   if (result == SLUICE_SUCCESS) result = table.stream_write(stream_, receive.taken, receive.number);
   return words_.backend->check(result, "enqueue the end of a message into a stream");

@@ -1,12 +1,82 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The choice of the sender of a queue's message inside a node: its stream, or its progress thread (docs/adr/0033).
-// Pure. The sender's alone: the receiver does the same either way.
+// The choice of the sender of a queue's message inside a node: its stream, or its progress thread, and where in the
+// receiver's memory the stream puts it (docs/adr/0033). Pure. The sender's alone: the receiver does the same either
+// way.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <string_view>
 
 namespace sluice::plan {
+
+// A channel's memory, in units of one length: a ring of which each message has a run. Runs are given one behind the
+// other and come back in the same order; none goes on at the beginning where the end is reached, so the units that are
+// left there are passed over.
+class UnitRing {
+ public:
+  static constexpr std::uint64_t kMostUnits = 256;  // the number of one has 8 bits
+
+  constexpr UnitRing() noexcept = default;
+  // At most kMostUnits.
+  constexpr explicit UnitRing(std::uint64_t n_units) noexcept : n_units_(n_units) {}
+
+  // Where a run of that length, not 0, would begin; n_units() when there is no room for it.
+  [[nodiscard]] constexpr std::uint64_t find(std::uint64_t length) const noexcept {
+    if (n_runs_ == 0) return length <= n_units_ ? 0 : n_units_;
+    const Run &newest = runs_[(oldest_ + n_runs_ - 1) % kMostUnits];
+    const std::uint64_t used = runs_[oldest_].first;
+    const std::uint64_t next = newest.first + newest.length;
+    // What is free: one piece up to the oldest run, or one to the end and one at the beginning.
+    if (newest.first < used) return length <= used - next ? next : n_units_;
+    if (length <= n_units_ - next) return next;
+    return length <= used ? 0 : n_units_;
+  }
+  // The run that find() named is message `number`'s. One that could not be started is given another when it is started
+  // again, so numbers may come again, and after higher ones: a run only waits for those that were given before it.
+  constexpr void give(std::uint64_t number, std::uint64_t first, std::uint64_t length) noexcept {
+    runs_[(oldest_ + n_runs_) % kMostUnits] = {number, first, length};
+    ++n_runs_;
+  }
+  // Nobody needs what messages up to `number` had.
+  constexpr void take_back(std::uint64_t number) noexcept {
+    for (; n_runs_ != 0 && runs_[oldest_].number <= number; --n_runs_) oldest_ = (oldest_ + 1) % kMostUnits;
+  }
+  [[nodiscard]] constexpr std::uint64_t n_units() const noexcept { return n_units_; }
+
+ private:
+  struct Run {
+    std::uint64_t number = 0;
+    std::uint64_t first = 0;
+    std::uint64_t length = 0;
+  };
+  std::array<Run, kMostUnits> runs_{};  // a ring too: as many as there are units, each of one at least
+  std::uint64_t oldest_ = 0;
+  std::uint64_t n_runs_ = 0;
+  std::uint64_t n_units_ = 0;
+};
+
+// The length of a message has 24 bits in the word that tells of it.
+inline constexpr std::uint64_t kMostStreamBytes = (std::uint64_t{1} << 24U) - 1;
+// So many of a channel's longest messages have room side by side.
+inline constexpr std::uint64_t kLongestSideBySide = 4;
+
+// How a channel's memory is divided. Units of any length but 0 do; those for copies are aligned.
+struct UnitSizes {
+  std::uint64_t unit_bytes = 0;
+  std::uint64_t n_units = 0;
+  [[nodiscard]] constexpr std::uint64_t most_bytes() const noexcept {
+    const std::uint64_t part = n_units * unit_bytes / kLongestSideBySide;
+    return part < kMostStreamBytes ? part : kMostStreamBytes;
+  }
+};
+[[nodiscard]] constexpr UnitSizes divide(std::uint64_t size_bytes) noexcept {
+  constexpr std::uint64_t kAligned = 256;
+  const std::uint64_t whole = size_bytes / UnitRing::kMostUnits / kAligned * kAligned;
+  const std::uint64_t unit_bytes = whole < kAligned ? kAligned : whole;
+  const std::uint64_t n_units = size_bytes / unit_bytes;
+  return {unit_bytes, n_units < UnitRing::kMostUnits ? n_units : UnitRing::kMostUnits};
+}
 
 // Message `number`, counted from 1 on its channel.
 struct StreamMessage {
@@ -17,31 +87,34 @@ struct StreamMessage {
 
 // The channel as the sender sees it while it enqueues.
 struct StreamChannel {
-  bool is_mapped = false;        // the receiver's slots and words, for the stream's device
-  std::uint64_t first = 0;       // the first message that the receiver's stream looks for in a slot
-  std::uint64_t slot_bytes = 0;  // of one slot
-  std::uint64_t n_slots = 0;
+  bool is_mapped = false;   // the receiver's memory and words, for the stream's device
+  std::uint64_t first = 0;  // the first message that the receiver's stream looks for there
+  UnitSizes sizes;
   std::uint64_t n_words = 0;
-  std::uint64_t taken = 0;  // messages that are out of their slots
-  std::uint64_t seen = 0;   // messages that the receiver's progress thread knows to be complete
+  std::uint64_t seen = 0;  // messages that the receiver's progress thread knows to be complete
 };
 
 struct StreamChoice {
   bool is_by_stream = false;
   std::string_view reason;
+  std::uint64_t first_unit = 0;  // of its run; by stream
+  std::uint64_t n_units = 0;
 };
 
-// Credits are looked at, and never waited for by the stream: at the start of a batch it waits for nothing, so nothing
-// of the program's that comes behind can be held up by it.
-[[nodiscard]] constexpr StreamChoice choose_stream(const StreamMessage &message,
-                                                   const StreamChannel &channel) noexcept {
-  if (!channel.is_mapped) return {false, "the receiver's slots are not mapped"};
+// `ring` has all runs whose messages may not be out of them. Room is looked for, and never waited for by the stream: at
+// the start of a batch it waits for nothing, so nothing of the program's that comes behind can be held up by it.
+[[nodiscard]] constexpr StreamChoice choose_stream(const StreamMessage &message, const StreamChannel &channel,
+                                                   const UnitRing &ring) noexcept {
+  if (!channel.is_mapped) return {false, "the receiver's memory is not mapped"};
   if (!message.is_one_run_of_device_memory) return {false, "no run of memory of the stream's device"};
   if (message.number < channel.first) return {false, "the receiver's stream does not look for it"};
-  if (message.size_bytes > channel.slot_bytes) return {false, "longer than a slot"};
-  if (message.number > channel.taken + channel.n_slots) return {false, "its slot is not known to be empty"};
+  if (message.size_bytes > channel.sizes.most_bytes()) return {false, "longer than a quarter of the channel's memory"};
   if (message.number > channel.seen + channel.n_words) return {false, "its word is not known to be free"};
-  return {true, "a slot is there for it"};
+  if (message.size_bytes == 0) return {true, "it needs no room"};
+  const std::uint64_t n_units = (message.size_bytes - 1) / channel.sizes.unit_bytes + 1;
+  const std::uint64_t first = ring.find(n_units);
+  if (first == ring.n_units()) return {false, "no run of units for it is known to be free"};
+  return {true, "there is room for it", first, n_units};
 }
 
 }  // namespace sluice::plan

@@ -109,18 +109,50 @@ TEST(Channels, Take_GoesByTheWord) {
   const Stream stream;
   ASSERT_EQ(from.write(conformance::pattern(kMost, 5), 3), "");
   constexpr uint64_t kNumber = uint64_t{77} << 32U;
+  const sluice_units_t one = {from.data() + 3, kMost, kMost};
   for (const size_t length :
-       {size_t{0}, size_t{1}, size_t{15}, size_t{4096}, kMost - 1, kMost, kMost + 1, size_t{0xFFFFFFFF}}) {
+       {size_t{0}, size_t{1}, size_t{15}, size_t{4096}, kMost - 1, kMost, kMost + 1, size_t{0xFFFFFF}}) {
     ASSERT_EQ(poison(to), "");
     words.set(0, kNumber | length);
-    ASSERT_OK(table().stream_take(stream.get(), to.data(), from.data() + 3, kMost, words.at(0)));
+    ASSERT_OK(table().stream_take(stream.get(), to.data(), &one, kMost, words.at(0)));
     stream.synchronize();
     ASSERT_EQ(find_error(to, std::min(length, kMost), 5), "") << length << " bytes";
   }
   ASSERT_EQ(poison(to), "");
-  ASSERT_OK(table().stream_take(stream.get(), to.data(), from.data(), 0, words.at(0)));
+  ASSERT_OK(table().stream_take(stream.get(), to.data(), &one, 0, words.at(0)));
   stream.synchronize();
   ASSERT_EQ(find_error(to, 0, 5), "");
+}
+
+// And from where the word says: the units before are longer than the buffer, and what is behind is not there.
+TEST(Channels, Take_GoesToTheUnitOfTheWord) {
+  SKIP_WITHOUT_CHANNEL_GROUPS();
+  constexpr size_t kUnit = 273;
+  constexpr size_t kUnits = 256;
+  constexpr size_t kBuffer = 1000;
+  MAKE_MEMORY_OR_SKIP(from, SLUICE_MEMORY_DEVICE, 0, kUnit * kUnits);
+  MAKE_MEMORY_OR_SKIP(to, SLUICE_MEMORY_DEVICE, 0, kBuffer + 1);
+  const Words words(1);
+  const Stream stream;
+  const sluice_units_t units = {from.data(), kUnit * kUnits, kUnit};
+  for (const uint64_t unit : {uint64_t{0}, uint64_t{1}, uint64_t{127}, uint64_t{128}, uint64_t{254}, uint64_t{255}}) {
+    const size_t length = std::min((kUnits - unit) * kUnit, kBuffer + 5);
+    ASSERT_EQ(poison(from), "");
+    ASSERT_EQ(from.write(conformance::pattern(length, unit), unit * kUnit), "");
+    ASSERT_EQ(poison(to), "");
+    words.set(0, uint64_t{3} << 32U | unit << SLUICE_LENGTH_BITS | length);
+    ASSERT_OK(table().stream_take(stream.get(), to.data(), &units, kBuffer, words.at(0)));
+    stream.synchronize();
+    ASSERT_EQ(find_error(to, std::min(length, kBuffer), unit), "") << "unit " << unit;
+  }
+}
+
+TEST(Channels, Take_OfNoUnits_IsRefused) {
+  SKIP_WITHOUT_CHANNEL_GROUPS();
+  MAKE_MEMORY_OR_SKIP(to, SLUICE_MEMORY_DEVICE, 0, 8);
+  const Words words(1);
+  const Stream stream;
+  EXPECT_EQ(table().stream_take(stream.get(), to.data(), nullptr, 8, words.at(0)), SLUICE_ERROR_INVALID_ARGUMENT);
 }
 
 // The word counts that is there when the stream comes, not when the command is enqueued.
@@ -130,12 +162,13 @@ TEST(Channels, Take_LooksWhenTheStreamComesToIt) {
   MAKE_MEMORY_OR_SKIP(to, SLUICE_MEMORY_DEVICE, 0, kMost);
   const Registered words;
   const Stream stream;
+  const sluice_units_t one = {from.data(), kMost, kMost};
   for (uint64_t k = 1; k <= 20; ++k) {
     const size_t length = 911 * k;
     ASSERT_EQ(from.write(conformance::pattern(kMost, k)), "");
     ASSERT_EQ(poison(to), "");
     stream.wait(words.at(0), k << 32U);
-    ASSERT_OK(table().stream_take(stream.get(), to.data(), from.data(), kMost, words.at(0)));
+    ASSERT_OK(table().stream_take(stream.get(), to.data(), &one, kMost, words.at(0)));
     stream.write(words.at(1), k);
     words.page().set(0, k << 32U | length);
     stream.synchronize();
@@ -182,8 +215,8 @@ TEST(Channels, MemoryThatIsNotRegistered_HasNoWords) {
   EXPECT_EQ(page.get(0), 1U);
   EXPECT_OK(table().host_unregister(0, page.data()));
   EXPECT_EQ(table().stream_write(stream.get(), page.data(), 2), SLUICE_ERROR_INVALID_ARGUMENT);
-  EXPECT_EQ(table().stream_take(stream.get(), memory.data(), memory.data() + 32, 32, page.data()),
-            SLUICE_ERROR_INVALID_ARGUMENT);
+  const sluice_units_t half = {memory.data() + 32, 32, 32};
+  EXPECT_EQ(table().stream_take(stream.get(), memory.data(), &half, 32, page.data()), SLUICE_ERROR_INVALID_ARGUMENT);
   EXPECT_STRNE(table().last_error(), "");
   stream.synchronize();
   EXPECT_EQ(page.get(0), 1U);
@@ -207,11 +240,12 @@ TEST(Channels, StreamsOfTwoProcesses) {
     ASSERT_EQ(poison(message), "");
   }
   const Registered words;
+  const sluice_units_t one = {slot, kSlotBytes, kSlotBytes};
   {
     const Stream stream;
     for (uint64_t k = 1; k <= kMessages; ++k) {
       stream.wait(words.at(1), k << 32U);
-      ASSERT_OK(table().stream_take(stream.get(), messages[k - 1].data(), slot, kSlotBytes, words.at(1)));
+      ASSERT_OK(table().stream_take(stream.get(), messages[k - 1].data(), &one, kSlotBytes, words.at(1)));
       stream.write(words.at(0), k);
     }
     const conformance::Answer sent = peer.ask("send 0 " + words.page().path() + " " + conformance::to_hex(made.handle) +

@@ -80,6 +80,9 @@ class StreamMessages : public testing::Test {
   }
   static std::byte *at(const Memory &memory, size_t offset) { return static_cast<std::byte *>(memory.data()) + offset; }
 
+  // One unit: memory from there on, as far as a message may go.
+  static sluice_units_t alone(const void *base, size_t size_bytes = kMost) { return {base, size_bytes, size_bytes}; }
+
   Memory sent_;
   Memory slot_;
   Memory received_;
@@ -102,8 +105,8 @@ TEST_F(StreamMessages, EachComesWhole_HoweverLong) {
       ASSERT_EQ(sent_.write(conformance::pattern(kMost, number), shift), "");
       poison(received_);
       poison(slot_);
-      ASSERT_OK(receive(receiver.get(), {at(received_, 5 - shift), slot_.data(), kMost, word(kFilled), number << 32U,
-                                         word(kTaken), number}));
+      ASSERT_OK(receive(receiver.get(), {at(received_, 5 - shift), alone(slot_.data()), kMost, word(kFilled),
+                                         number << 32U, word(kTaken), number}));
       ASSERT_EQ(words_.get(kTaken), number - 1);
       ASSERT_OK(send(sender.get(), {slot_.data(), at(sent_, shift), size, word(kFilled), number << 32U | size}));
       sender.synchronize();
@@ -126,13 +129,45 @@ TEST_F(StreamMessages, NoMoreIsTaken_ThanWasAskedFor) {
     for (const size_t length : {size_t{0}, kMost}) {
       ++number;
       poison(received_);
-      ASSERT_OK(receive(receiver.get(),
-                        {received_.data(), slot_.data(), most, word(kFilled), number << 32U, word(kTaken), number}));
+      ASSERT_OK(receive(receiver.get(), {received_.data(), alone(slot_.data()), most, word(kFilled), number << 32U,
+                                         word(kTaken), number}));
       words_.set(kFilled, number << 32U | length);
       receiver.synchronize();
       EXPECT_EQ(words_.get(kTaken), number);
       ASSERT_EQ(find_error(received_, 0, std::min(most, length), 3), "") << most << " of " << length;
     }
+  }
+}
+
+// A message lies where its word says, up to the last unit that there may be, and is as long as that says.
+TEST_F(StreamMessages, EachLiesInTheUnit_ThatItsWordNames) {
+  constexpr size_t kUnit = 771;
+  constexpr size_t kUnits = 256;
+  const sluice_units_t units = {slot_.data(), kUnit * kUnits, kUnit};
+  ASSERT_LE(units.size_bytes, slot_.size_bytes());
+  struct Case {
+    uint64_t unit;
+    size_t size;
+  };
+  constexpr std::array<Case, 7> kCases = {
+      {{0, kUnit}, {1, 3 * kUnit - 5}, {17, 1}, {128, 70001}, {200, 0}, {254, 2 * kUnit}, {255, kUnit}}};
+  const Stream sender;
+  const Stream receiver;
+  uint64_t number = 0;
+  for (const Case &one : kCases) {
+    ++number;
+    const uint64_t mark = number << 32U | one.unit << SLUICE_LENGTH_BITS | one.size;
+    ASSERT_EQ(sent_.write(conformance::pattern(kMost, number)), "");
+    poison(received_);
+    poison(slot_);
+    ASSERT_OK(
+        receive(receiver.get(), {received_.data(), units, kMost, word(kFilled), number << 32U, word(kTaken), number}));
+    ASSERT_OK(send(sender.get(), {at(slot_, one.unit * kUnit), sent_.data(), one.size, word(kFilled), mark}));
+    sender.synchronize();
+    receiver.synchronize();
+    EXPECT_EQ(words_.get(kTaken), number);
+    ASSERT_EQ(find_error(slot_, one.unit * kUnit, one.size, number), "") << one.size << " bytes sent";
+    ASSERT_EQ(find_error(received_, 0, one.size, number), "") << one.size << " bytes from unit " << one.unit;
   }
 }
 
@@ -153,8 +188,8 @@ TEST_F(StreamMessages, KeepTheirPlaceAmongTheProgramsCommands) {
     // One slot: the sender waits until the message before is out of it.
     sender.wait(word(kTaken), k - 1);
     ASSERT_OK(send(sender.get(), {slot_.data(), sent_.data(), kBytes, word(kFilled), k << 32U | kBytes}));
-    ASSERT_OK(
-        receive(receiver.get(), {received_.data(), slot_.data(), kMost, word(kFilled), k << 32U, word(kTaken), k}));
+    ASSERT_OK(receive(receiver.get(),
+                      {received_.data(), alone(slot_.data()), kMost, word(kFilled), k << 32U, word(kTaken), k}));
     receiver.copy(to[k - 1].data(), received_.data(), kBytes);
   }
   words_.set(kGate, 1);
@@ -200,7 +235,8 @@ TEST_F(StreamMessages, ManyInOneCall_AllCome) {
     const uint64_t mark = number_of(k) << 32U;
     ASSERT_EQ(from.write(conformance::pattern(kSlot, k), begin), "");
     sends.push_back({at(slots, begin), at(from, begin), size_of(k), filled(k), mark | size_of(k)});
-    receives.push_back({at(to, begin), at(slots, begin), most_of(k), filled(k), mark, taken(k), number_of(k)});
+    receives.push_back(
+        {at(to, begin), alone(at(slots, begin), kSlot), most_of(k), filled(k), mark, taken(k), number_of(k)});
   }
   sends.push_back({nullptr, nullptr, 0, word(kFilled), 5});
   const Stream sender;
@@ -237,7 +273,7 @@ TEST_F(StreamMessages, ManyInOneCall_ComeInAnyOrder) {
   poison(received_);
   ASSERT_EQ(slot_.write(conformance::pattern(kMessages * kBytes, 9)), "");
   for (size_t k = 0; k < kMessages; ++k) {
-    receives.push_back({at(received_, k * kBytes), at(slot_, k * kBytes), kBytes, word(kFirstWord + k),
+    receives.push_back({at(received_, k * kBytes), alone(at(slot_, k * kBytes), kBytes), kBytes, word(kFirstWord + k),
                         uint64_t{1} << 32U, word(kFirstWord + kMessages + k), 1});
   }
   const Stream receiver;
@@ -253,7 +289,7 @@ TEST_F(StreamMessages, NullStreams_AreRefused) {
   EXPECT_EQ(stream_message()->can_carry(nullptr), 0);
   EXPECT_EQ(send(nullptr, {slot_.data(), sent_.data(), 8, word(kFilled), 1}), SLUICE_ERROR_INVALID_ARGUMENT);
   EXPECT_STRNE(table().last_error(), "");
-  EXPECT_EQ(receive(nullptr, {received_.data(), slot_.data(), 8, word(kFilled), 1, word(kTaken), 1}),
+  EXPECT_EQ(receive(nullptr, {received_.data(), alone(slot_.data()), 8, word(kFilled), 1, word(kTaken), 1}),
             SLUICE_ERROR_INVALID_ARGUMENT);
   EXPECT_EQ(words_.get(kFilled), 0U);
 }

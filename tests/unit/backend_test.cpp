@@ -227,7 +227,9 @@ TEST(Backend_OverTable, IsRefused_WhenAPartOfTheGroupChannelIsThere) {
   Status status;
   EXPECT_EQ(Backend::over_table(&table, &status), nullptr);
   EXPECT_THAT(status.message(), HasSubstr("`channel`"));
-  table.stream_take = [](sluice_stream_t *, void *, const void *, size_t, const uint64_t *) { return SLUICE_SUCCESS; };
+  table.stream_take = [](sluice_stream_t *, void *, const sluice_units_t *, size_t, const uint64_t *) {
+    return SLUICE_SUCCESS;
+  };
   EXPECT_NE(Backend::over_table(&table, &status), nullptr) << status.message();
 }
 

@@ -133,9 +133,7 @@ bool is_inside(const kernels::MessageTask &task, CUdevice device) {
   for (const std::uint64_t *word : {task.word, static_cast<const std::uint64_t *>(task.mark)}) {
     if (word != nullptr && !is_reachable(word, sizeof(*word), device)) return false;
   }
-  const kernels::CopyOfBytes &copy = task.copy;
-  return copy.size_bytes == 0 ||
-         (is_reachable(copy.dst, copy.size_bytes, device) && is_reachable(copy.src, copy.size_bytes, device));
+  return task.copy.size_bytes == 0 || is_reachable(task.copy.dst, task.copy.size_bytes, device);
 }
 
 // What units first to first + count of a layout reach over, by a walk through all: between the lowest and the highest
@@ -216,17 +214,37 @@ bool is_over() {
   return state().is_broken;
 }
 
-loopback::Launch launch_of_message(const kernels::MessageTask &task, uint64_t n_items, CUdevice device) {
+// What the kernels of messages count in. A stream has a place of its own.
+uint32_t *counters() {
+  static std::vector<uint32_t> made(size_t{kernels::kMostCountingStreams} * kernels::kMostMessages);
+  return made.data();
+}
+
+// Part `part` of a message that has come, by n_items work-items, the last one first. False: it would touch what the
+// device does not reach.
+bool carry_part(const kernels::MessageTask &task, uint64_t part, uint64_t n_parts, uint64_t n_items, CUdevice device) {
+  const kernels::MessageSource source = kernels::message_begin(task);
+  if (!may_run([&] { return source.size_bytes == 0 || is_reachable(source.src, source.size_bytes, device); })) {
+    return false;
+  }
+  for (uint64_t item = n_items; item-- > 0;) {
+    kernels::message_share(task, source, part * n_items + item, n_parts * n_items);
+  }
+  kernels::message_end(task, counters());
+  std::this_thread::yield();  // others may look at what is there of it
+  return true;
+}
+
+loopback::Launch launch_of_message(const kernels::MessageTask &task, uint64_t n_blocks, uint64_t n_threads,
+                                   CUdevice device) {
   const bool waits = task.word != nullptr && task.least != 0;
   const auto run = [=] {
-    if (may_run([&] { return is_inside(task, device); })) {
-      while (!kernels::message_has_come(task) && !is_over()) std::this_thread::yield();
-      if (kernels::message_has_come(task)) {
-        const uint64_t size_bytes = kernels::message_begin(task);
-        for (uint64_t item = n_items; item-- > 0;) kernels::message_share(task, size_bytes, item, n_items);
-        kernels::message_end(task);
-      }
-    }
+    bool is_good = may_run([&] { return is_inside(task, device); });
+    while (is_good && !kernels::message_has_come(task) && !is_over()) std::this_thread::yield();
+    is_good = is_good && kernels::message_has_come(task);
+    // A few work-items stand for all: as many as there are would each touch memory far apart.
+    const uint64_t n_items = std::min<uint64_t>(n_threads, 3);
+    for (uint64_t part = n_blocks; is_good && part-- > 0;) is_good = carry_part(task, part, n_blocks, n_items, device);
     if (waits) --state().n_waits;
   };
   return {run, waits};
@@ -237,20 +255,22 @@ loopback::Launch launch_of_messages(const kernels::MessageList &list, uint64_t n
   const bool waits = std::any_of(list.tasks, list.tasks + list.n_tasks,
                                  [](const auto &task) { return task.word != nullptr && task.least != 0; });
   const auto run = [=] {
-    std::vector<uint64_t> next(n_blocks);
-    for (uint64_t block = 0; block < n_blocks; ++block) next[block] = block;
+    std::vector<uint32_t> next(n_blocks);
+    for (uint64_t block = 0; block < n_blocks; ++block) next[block] = static_cast<uint32_t>(block);
+    std::vector<kernels::MessagePart> found(n_blocks);
     const bool is_good = may_run([&] {
       return std::all_of(list.tasks, list.tasks + list.n_tasks,
                          [&](const auto &task) { return is_inside(task, device); });
     });
-    uint64_t n_left = is_good ? list.n_tasks : 0;
+    uint64_t n_left = is_good ? list.n_parts : 0;
     while (n_left != 0 && !is_over()) {
       for (uint64_t block = n_blocks; block-- > 0;) {
-        if (next[block] >= list.n_tasks || !kernels::message_has_come(list.tasks[next[block]])) continue;
-        const kernels::MessageTask &task = list.tasks[next[block]];
-        kernels::message_share(task, kernels::message_begin(task), 0, 1);
-        kernels::message_end(task);
-        next[block] += n_blocks;
+        if (next[block] >= list.n_parts) continue;
+        kernels::find_part(list, next[block], &found[block]);
+        const kernels::MessageTask &task = list.tasks[found[block].task];
+        if (!kernels::message_has_come(task)) continue;
+        if (!carry_part(task, next[block] - found[block].first, task.n_parts, 1, device)) break;
+        next[block] += static_cast<uint32_t>(n_blocks);
         --n_left;
       }
       if (n_left != 0) std::this_thread::yield();
@@ -291,7 +311,7 @@ loopback::Launch loopback::launch_of(CUfunction function, void **arguments, uint
     case Body::kRearrangeWords:
       return launch_of_moves(argument, kernels::rearrange_words_share, n_items, device);
     case Body::kMessage:
-      return launch_of_message(*static_cast<const kernels::MessageTask *>(argument), n_items, device);
+      return launch_of_message(*static_cast<const kernels::MessageTask *>(argument), n_blocks, n_threads, device);
     case Body::kMessages:
       return launch_of_messages(*static_cast<const kernels::MessageList *>(argument), n_blocks, device);
     case Body::kTrigger:

@@ -19,7 +19,7 @@ namespace {
 
 constexpr size_t kNeighbours = 26;  // of a cube among cubes
 constexpr size_t kShort = 3001;
-constexpr size_t kLong = 65537;  // one block does not copy as much
+constexpr size_t kLong = 65537;  // one block does not copy as much by itself
 
 class Messages : public testing::Test {
  protected:
@@ -80,7 +80,9 @@ class Messages : public testing::Test {
     return {slots_ + k * kLong, from_ + k * kLong, size, words_ + 2 * k, number << 32U | size};
   }
   sluice_stream_receive_t receive(size_t k, size_t most, uint64_t number = 1) const {
-    return {to_ + k * kLong, slots_ + k * kLong, most, words_ + 2 * k, number << 32U, words_ + 2 * k + 1, number};
+    return {
+        to_ + k * kLong, {slots_ + k * kLong, kLong, kLong}, most, words_ + 2 * k, number << 32U, words_ + 2 * k + 1,
+        number};
   }
   void expect_sent(const std::vector<sluice_stream_send_t> &sends, int n_kernels, uint32_t n_commands) const {
     const int before = loopback::state().n_kernels;
@@ -148,11 +150,11 @@ TEST_F(Messages, ABatchForAllNeighbours_IsOneLaunchOnEachSide) {
   }
 }
 
-// Two kernels for each long one, and those between them together; a second message of a channel waits for the first.
+// Long ones go along; a second message of a channel waits for the first.
 TEST_F(Messages, OnlyWhatMustGoesByItself) {
   expect_received({receive(0, kShort), receive(1, kShort), receive(0, kShort, 2), receive(2, kShort)}, 2);
-  expect_sent({send(0, kShort), send(1, 100), send(3, kLong), send(2, 8), send(4, 8)}, 4, 4);
-  expect_received({receive(3, kLong), receive(4, kShort)}, 4);
+  expect_sent({send(0, kShort), send(1, 100), send(3, kLong), send(2, 8), send(4, 8)}, 1, 1);
+  expect_received({receive(3, kLong), receive(4, kShort)}, 1);
   while (__atomic_load_n(words_ + 1, __ATOMIC_ACQUIRE) != 1) std::this_thread::yield();
   expect_sent({send(0, 50, 2)}, 1, 1);
   synchronize();
@@ -162,6 +164,55 @@ TEST_F(Messages, OnlyWhatMustGoesByItself) {
   expect_bytes(2, 8);
   expect_bytes(3, kLong);
   expect_bytes(4, 8);
+}
+
+// Several blocks share a long message, and the last one that is done sets its word: by itself, and side by side with
+// others, more of them than blocks may wait. From another unit each time, and each time anew: what the blocks count is
+// 0 again.
+TEST_F(Messages, LongOnes_AreOneLaunchOnEachSide) {
+  constexpr size_t kMessages = 5;
+  constexpr size_t kMost = size_t{400} << 10U;
+  constexpr size_t kUnit = size_t{8} << 10U;
+  constexpr size_t kUnits = 256;
+  const auto size_of = [](size_t k, uint64_t number) { return kMost - 7001 * k - number * (k == 1 ? 60000 : 1); };
+  void *memory[3] = {};  // NOLINT(modernize-avoid-c-arrays): indexed by the loops below
+  for (void *&made : memory) {
+    ASSERT_EQ(table->program_alloc(SLUICE_MEMORY_DEVICE, kMessages * kUnit * kUnits, &made), SLUICE_SUCCESS);
+  }
+  const auto at = [](void *base, size_t k) { return static_cast<unsigned char *>(base) + k * kUnit * kUnits; };
+  for (uint64_t number = 1; number <= 6; ++number) {
+    const size_t n = number % 3 == 0 ? 1 : kMessages;
+    std::vector<sluice_stream_receive_t> receives;
+    std::vector<sluice_stream_send_t> sends;
+    for (size_t k = 0; k < n; ++k) {
+      const size_t size = size_of(k, number);
+      const uint64_t unit = 37 * number - k;
+      for (size_t i = 0; i < kMost; ++i) at(memory[0], k)[i] = static_cast<unsigned char>(i * 5 + i / 253 + number);
+      std::memset(at(memory[1], k), 0, kUnit * kUnits);
+      std::memset(at(memory[2], k), 0xEE, kMost);
+      uint64_t *words = words_ + 2 * k;
+      words[0] = 0;
+      sends.push_back({at(memory[1], k) + unit * kUnit, at(memory[0], k), size, words,
+                       number << 32U | unit << SLUICE_LENGTH_BITS | size});
+      receives.push_back({at(memory[2], k),
+                          {at(memory[1], k), kUnit * kUnits, kUnit},
+                          kMost,
+                          words,
+                          number << 32U,
+                          words + 1,
+                          number});
+    }
+    expect_received(receives, 1);
+    expect_sent(sends, 1, 1);
+    synchronize();
+    for (size_t k = 0; k < n; ++k) {
+      EXPECT_EQ(words_[2 * k + 1], number);
+      const size_t size = size_of(k, number);
+      ASSERT_EQ(std::memcmp(at(memory[2], k), at(memory[0], k), size), 0) << "message " << number << " of " << k;
+      for (size_t i = size; i < kMost; ++i) ASSERT_EQ(at(memory[2], k)[i], 0xEE) << "byte " << i << " of " << k;
+    }
+  }
+  for (void *made : memory) EXPECT_EQ(table->program_free(made), SLUICE_SUCCESS);
 }
 
 // What the driver refused in the middle: the first ones are in the stream, and nothing of the others.

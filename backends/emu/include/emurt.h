@@ -175,12 +175,13 @@ EMU_API emu_result_t emu_launch_async(emu_queue_t *queue, emu_kernel_t kernel, c
  * aligned to 8, which stay until it has run. write: stores `value`, after which whoever loads it with acquire order
  * sees what all earlier commands did. wait: later commands wait until *word >= least; they see what was done before the
  * word came to that (a store with release order). A wait ends with an error of its ticket when the word is freed, and
- * with the process. take: copies as many bytes as the lower 32 bits of *word say when the queue comes to it, but at
- * most `most_bytes`; as a kernel otherwise. */
+ * with the process. take: copies as many bytes as the lower 24 bits of *word say when the queue comes to it, but at
+ * most `most_bytes`, from the beginning of that unit of `from` whose number the next 8 bits are; as a kernel otherwise.
+ */
 EMU_API emu_result_t emu_queue_write64(emu_queue_t *queue, uint64_t *word, uint64_t value);
 EMU_API emu_result_t emu_queue_wait64(emu_queue_t *queue, const uint64_t *word, uint64_t least);
-EMU_API emu_result_t emu_queue_take(emu_queue_t *queue, void *dst, const void *src, size_t most_bytes,
-                                    const uint64_t *word);
+EMU_API emu_result_t emu_queue_take(emu_queue_t *queue, void *dst, emu_range_t from, size_t unit_bytes,
+                                    size_t most_bytes, const uint64_t *word);
 /* The device of a queue. EMU_ERROR_INVALID_VALUE for any address that is no queue, and then nothing is touched. */
 EMU_API emu_result_t emu_queue_device(const emu_queue_t *queue, int32_t *device);
 /* One copy in queue order, begun and finished. On an idle queue the calling thread does it, without a switch. */

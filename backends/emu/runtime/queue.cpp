@@ -20,12 +20,24 @@ constexpr size_t kRememberedFailures = 4096;
 // Looks at a ticket this often before the thread goes to sleep: a few microseconds, less than a wake-up costs.
 constexpr int kLooksBeforeSleep = 200;
 
-// The kernel of take(): its ranges are the destination, the source and the word.
+struct Taking {
+  size_t size_bytes;  // of all units
+  size_t unit_bytes;
+  size_t most_bytes;
+};
+
+// The kernel of take(): its ranges are the destination, the first units and the word. A word that names bytes behind
+// the last unit gets none of these.
 void take_as_told(const void *arguments, void *const *memory) {
-  size_t most_bytes = 0;
-  std::memcpy(&most_bytes, arguments, sizeof(most_bytes));
+  constexpr unsigned kLengthBits = 24;
+  Taking taking{};
+  std::memcpy(&taking, arguments, sizeof(taking));
   const uint64_t word = __atomic_load_n(static_cast<const uint64_t *>(memory[2]), __ATOMIC_ACQUIRE);
-  std::memcpy(memory[0], memory[1], std::min<size_t>(static_cast<uint32_t>(word), most_bytes));
+  const size_t length = word & ((uint64_t{1} << kLengthBits) - 1);
+  const size_t first = (static_cast<uint32_t>(word) >> kLengthBits) * taking.unit_bytes;
+  if (first >= taking.size_bytes) return;
+  std::memcpy(memory[0], static_cast<const std::byte *>(memory[1]) + first,
+              std::min({length, taking.most_bytes, taking.size_bytes - first}));
 }
 
 }  // namespace
@@ -114,13 +126,19 @@ emu_result_t Queue::await_word(const uint64_t *word, uint64_t least) {
   return enqueue_word(word, least, true);
 }
 
-emu_result_t Queue::take(void *dst, const void *src, size_t most_bytes, const uint64_t *word) {
+emu_result_t Queue::take(void *dst, const emu_range_t &from, size_t unit_bytes, size_t most_bytes,
+                         const uint64_t *word) {
   CheckedWord checked;
-  const emu_result_t result = engine_.check_word(word, &checked);
+  emu_result_t result = engine_.check_word(word, &checked);
   if (result != EMU_SUCCESS || most_bytes == 0) return result;
-  const std::array<emu_range_t, 3> ranges = {emu_range_t{dst, most_bytes}, emu_range_t{src, most_bytes},
-                                             emu_range_t{word, sizeof(*word)}};
-  return launch(take_as_told, &most_bytes, sizeof(most_bytes), ranges, 1);
+  std::array<emu_range_t, 3> ranges = {emu_range_t{dst, most_bytes}, from, emu_range_t{word, sizeof(*word)}};
+  CheckedLaunch whole;
+  result = engine_.check_launch(ranges, 1, &whole);
+  if (result != EMU_SUCCESS) return result;
+  // It takes the time of what may be copied, wherever that lies.
+  ranges[1].size_bytes = std::min(from.size_bytes, most_bytes);
+  const Taking taking = {from.size_bytes, unit_bytes, most_bytes};
+  return launch(take_as_told, &taking, sizeof(taking), ranges, 1);
 }
 
 emu_result_t Queue::enqueue_word(const uint64_t *word, uint64_t value, bool is_wait) {

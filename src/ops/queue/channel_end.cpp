@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <bit>
 
 #include "base/knobs.hpp"
 #include "base/log.hpp"
@@ -13,16 +12,9 @@
 namespace sluice::ops::queue {
 namespace {
 
-// Later messages of a channel may be longer than the first; as many slots as there may be of this length fit into 8
-// MiB.
-constexpr std::uint64_t kUsualSlotBytes = std::uint64_t{64} << 10U;
-constexpr std::uint64_t kLeastSlotBytes = 256;
-constexpr std::uint64_t kMostSlots = 128;  // no more than words, so that a slot is not filled twice unseen
 constexpr unsigned kMostTries = 64;
-static_assert(kMostSlots <= ChannelWords::kRing);
-
-// A quarter of the channel's memory at most, so that there are some.
-constexpr std::uint64_t kLeastSlots = 4;
+static_assert(plan::kMostStreamBytes >> SLUICE_LENGTH_BITS == 0);
+static_assert(ChannelWords::mark(1, plan::UnitRing::kMostUnits - 1, plan::kMostStreamBytes) < ChannelWords::mark(2));
 
 }  // namespace
 
@@ -48,15 +40,17 @@ Status ChannelEnd::number_next(const void *native, std::uint64_t *number) {
 }
 
 Status SenderEnd::take_offer(const SlotOffer &told, const wire::SegmentName &words_name) {
-  const bool makes_sense = told.first != 0 && told.first <= kMostNumbered && told.n_slots != 0 &&
-                           told.n_slots <= kMostSlots && told.slot_bytes != 0 &&
-                           told.slot_bytes <= told.allocation_bytes / told.n_slots &&
-                           told.offset_bytes <= told.allocation_bytes - told.n_slots * told.slot_bytes;
+  const plan::UnitSizes &sizes = told.sizes;
+  const bool makes_sense = told.first != 0 && told.first <= kMostNumbered && sizes.n_units != 0 &&
+                           sizes.n_units <= plan::UnitRing::kMostUnits && sizes.unit_bytes != 0 &&
+                           sizes.unit_bytes <= told.allocation_bytes / sizes.n_units &&
+                           told.offset_bytes <= told.allocation_bytes - sizes.n_units * sizes.unit_bytes;
   if (words.is_open() || !makes_sense) {
     return Status::error(ErrorKind::kInternal, "a peer's slots for messages of queues make no sense");
   }
   if (Status status = words.open(words_name, ChannelWords::kCount); !status.is_ok()) return status;
   offer_ = told;
+  ring_ = plan::UnitRing(sizes.n_units);
   return {};
 }
 
@@ -85,22 +79,25 @@ plan::StreamChoice SenderEnd::choose(const device::Stream &stream, const plan::S
   channel.is_mapped = is_mapped_for(stream);
   if (channel.is_mapped) {
     channel.first = offer_.first;
-    channel.slot_bytes = offer_.slot_bytes;
-    channel.n_slots = offer_.n_slots;
+    channel.sizes = offer_.sizes;
     channel.n_words = ChannelWords::kRing;
-    channel.taken = known_taken_;
     channel.seen = known_seen_;
   }
-  const plan::StreamChoice choice = plan::choose_stream(message, channel);
-  if (choice.is_by_stream || !channel.is_mapped) return choice;
-  channel.taken = known_taken_ = words.get(ChannelWords::kTaken);
-  channel.seen = known_seen_ = words.get(ChannelWords::kSeen);
-  return plan::choose_stream(message, channel);
+  plan::StreamChoice choice = plan::choose_stream(message, channel, ring_);
+  if (!choice.is_by_stream && channel.is_mapped) {
+    ring_.take_back(words.get(ChannelWords::kTaken));
+    channel.seen = known_seen_ = words.get(ChannelWords::kSeen);
+    choice = plan::choose_stream(message, channel, ring_);
+  }
+  if (choice.n_units != 0) ring_.give(message.number, choice.first_unit, choice.n_units);
+  return choice;
 }
 
-sluice_stream_send_t SenderEnd::command(std::uint64_t number, const void *data, std::uint64_t size_bytes) const {
-  std::byte *slot = slots_->base() + offer_.offset_bytes + number % offer_.n_slots * offer_.slot_bytes;
-  return {slot, data, size_bytes, words.at(ChannelWords::filled(number)), ChannelWords::mark(number, size_bytes)};
+sluice_stream_send_t SenderEnd::command(const plan::StreamMessage &message, const plan::StreamChoice &choice,
+                                        const void *data) const {
+  std::byte *slot = slots_->base() + offer_.offset_bytes + choice.first_unit * offer_.sizes.unit_bytes;
+  return {slot, data, message.size_bytes, words.at(ChannelWords::filled(message.number)),
+          ChannelWords::mark(message.number, choice.first_unit, message.size_bytes)};
 }
 
 void ReceiverEnd::remove_name() noexcept {
@@ -108,10 +105,10 @@ void ReceiverEnd::remove_name() noexcept {
   words_name = {};
 }
 
-void ReceiverEnd::make_slots(const device::Stream &stream, std::uint64_t number, std::uint64_t size_bytes) {
+void ReceiverEnd::make_slots(const device::Stream &stream, std::uint64_t number) {
   if (has_slots() || !stream.has_channels() || n_tries_ == kMostTries) return;
   ++n_tries_;
-  if (const Status status = try_make_slots(stream, size_bytes); !status.is_ok()) {
+  if (const Status status = try_make_slots(stream); !status.is_ok()) {
     log::debug("ops", "a stream's messages come by the progress thread for now: " + status.message());
     return;
   }
@@ -120,12 +117,9 @@ void ReceiverEnd::make_slots(const device::Stream &stream, std::uint64_t number,
   offer.first = number;
 }
 
-Status ReceiverEnd::try_make_slots(const device::Stream &stream, std::uint64_t size_bytes) {
-  const std::uint64_t most_bytes = Knobs::process().bytes("SLUICE_QUEUE_CHANNEL_BYTES");
-  const std::uint64_t wanted_bytes = std::max(std::min(size_bytes, most_bytes), kUsualSlotBytes);
-  const std::uint64_t slot_bytes =
-      std::max(std::min(std::bit_ceil(wanted_bytes), std::bit_floor(most_bytes / kLeastSlots)), kLeastSlotBytes);
-  const std::uint64_t n_slots = std::min(most_bytes / slot_bytes, kMostSlots);
+Status ReceiverEnd::try_make_slots(const device::Stream &stream) {
+  const plan::UnitSizes sizes = plan::divide(Knobs::process().bytes("SLUICE_QUEUE_CHANNEL_BYTES"));
+  const std::uint64_t size_bytes = sizes.n_units * sizes.unit_bytes;
   place_ = {MemoryKind::kDevice, &stream.backend(), stream.device(), 0};
   if (!words.is_open()) {
     if (Status status = words.create(ChannelWords::kCount, &words_name); !status.is_ok()) return status;
@@ -134,15 +128,14 @@ Status ReceiverEnd::try_make_slots(const device::Stream &stream, std::uint64_t s
     if (Status status = words.reach(place_.backend, place_.device); !status.is_ok()) return status;
   }
   if (slots_.data() == nullptr) {
-    if (Status status = slots_.acquire(place_, n_slots * slot_bytes); !status.is_ok()) return status;
+    if (Status status = slots_.acquire(place_, size_bytes); !status.is_ok()) return status;
   }
   device::Place placed;
   if (Status status = device::classify(slots_.data(), &placed); !status.is_ok()) return status;
   device::Exported exported;
-  Status status = device::IpcExports::process().find(placed, slots_.data(), n_slots * slot_bytes, &exported);
+  Status status = device::IpcExports::process().find(placed, slots_.data(), size_bytes, &exported);
   if (!status.is_ok()) return status;
-  offer.slot_bytes = slot_bytes;
-  offer.n_slots = n_slots;
+  offer.sizes = sizes;
   offer.offset_bytes = exported.offset_bytes;
   offer.allocation_bytes = exported.allocation_bytes;
   offer.base_address = reinterpret_cast<std::uintptr_t>(slots_.data()) - exported.offset_bytes;
@@ -151,9 +144,10 @@ Status ReceiverEnd::try_make_slots(const device::Stream &stream, std::uint64_t s
 }
 
 sluice_stream_receive_t ReceiverEnd::command(std::uint64_t number, void *data, std::uint64_t size_bytes) const {
+  const plan::UnitSizes &sizes = offer.sizes;
   return {data,
-          slot(number),
-          std::min(size_bytes, offer.slot_bytes),
+          {slots_.data(), sizes.n_units * sizes.unit_bytes, sizes.unit_bytes},
+          std::min(size_bytes, sizes.most_bytes()),
           words.at(ChannelWords::filled(number)),
           ChannelWords::mark(number),
           words.at(ChannelWords::kTaken),

@@ -2,10 +2,12 @@
 // The two ends of a channel of the engine `device` (docs/adr/0033): messages of one sender to one receiver with one tag
 // on one communicator, numbered from 1 by each side for itself. Both count alike, so a number names a message.
 //
-// Words that the two share: `taken`, the newest message that is out of its slot, which the receiver's side writes;
-// `seen`, the newest that the receiver's progress thread knows to be complete; and a ring of words `filled`, in which
-// message k writes number and length, k << 32 | bytes. A message that the progress threads bring says a length of 0
-// there, when its data is in the receiver's buffer: its stream goes on with a copy of nothing.
+// The receiver has device memory, the slots, of which the sender gives each message a run of units; only the sender
+// knows which are free. Words that the two share: `taken`, the newest message that is out of its slot, which the
+// receiver's side writes; `seen`, the newest that the receiver's progress thread knows to be complete; and a ring of
+// words `filled`, in which message k writes number, place and length, k << 32 | unit << 24 | bytes. A message that the
+// progress threads bring says a length of 0 there, when its data is in the receiver's buffer: its stream goes on with a
+// copy of nothing.
 #pragma once
 
 #include <cstddef>
@@ -46,16 +48,24 @@ struct ChannelWords {
   [[nodiscard]] static constexpr std::size_t filled(std::uint64_t number) noexcept {
     return kFilled + static_cast<std::size_t>(number % kRing);
   }
-  [[nodiscard]] static constexpr std::uint64_t mark(std::uint64_t number, std::uint64_t size_bytes = 0) noexcept {
-    return number << 32U | size_bytes;
+  // What the word of message `number` says, and its parts. Of any place and length it is at least mark(number), and
+  // less than that of the next message.
+  [[nodiscard]] static constexpr std::uint64_t mark(std::uint64_t number, std::uint64_t unit = 0,
+                                                    std::uint64_t size_bytes = 0) noexcept {
+    return number << 32U | unit << SLUICE_LENGTH_BITS | size_bytes;
+  }
+  [[nodiscard]] static constexpr std::uint64_t unit_of(std::uint64_t word) noexcept {
+    return (word & 0xFFFFFFFFU) >> SLUICE_LENGTH_BITS;
+  }
+  [[nodiscard]] static constexpr std::uint64_t length_of(std::uint64_t word) noexcept {
+    return word & ((std::uint64_t{1} << SLUICE_LENGTH_BITS) - 1);
   }
 };
 
 // What the receiver tells the sender of its slots.
 struct SlotOffer {
   std::uint64_t first = 0;  // the first message that its stream looks for there
-  std::uint64_t slot_bytes = 0;
-  std::uint64_t n_slots = 0;
+  plan::UnitSizes sizes;
   std::uint64_t offset_bytes = 0;  // of the slots, in their allocation
   std::uint64_t allocation_bytes = 0;
   std::uint64_t base_address = 0;  // of the allocation, in the receiver; names it for the cache of mappings
@@ -91,10 +101,12 @@ class SenderEnd : public ChannelEnd {
   [[nodiscard]] bool is_mapped_for(const device::Stream &stream) const noexcept {
     return slots_ != nullptr && backend_ == &stream.backend() && device_ == stream.device();
   }
-  // Whether the stream is to carry it, as plan::choose_stream() has it.
+  // Whether the stream is to carry it, as plan::choose_stream() has it; then it has its run of units until it is taken,
+  // whoever brings it in the end.
   [[nodiscard]] plan::StreamChoice choose(const device::Stream &stream, const plan::StreamMessage &message);
   // What the stream is to do for it then.
-  [[nodiscard]] sluice_stream_send_t command(std::uint64_t number, const void *data, std::uint64_t size_bytes) const;
+  [[nodiscard]] sluice_stream_send_t command(const plan::StreamMessage &message, const plan::StreamChoice &choice,
+                                             const void *data) const;
   // Unmaps the slots; nothing is under way.
   void let_go() noexcept { slots_.reset(); }
   // The stream has written it to its slot. Atomic.
@@ -105,9 +117,9 @@ class SenderEnd : public ChannelEnd {
  private:
   SlotOffer offer_;
   device::ImportedPtr slots_;
-  // What the words said last. They only grow, and others write them: a look costs a cache miss, so there is one only
-  // where this is not enough.
-  std::uint64_t known_taken_ = 0;
+  // What the words said last, `taken` by what of the ring is in use. They only grow, and others write them: a look
+  // costs a cache miss, so there is one only where this is not enough.
+  plan::UnitRing ring_;
   std::uint64_t known_seen_ = 0;
   const device::Backend *backend_ = nullptr;  // that they are mapped for
   std::int32_t device_ = 0;
@@ -125,16 +137,17 @@ class ReceiverEnd : public ChannelEnd {
   // Nobody else needs the name of the words; any more often than once does nothing.
   void remove_name() noexcept;
 
-  // Makes slots on `stream`'s device for messages as long as `size_bytes`, unless there are some, or it was tried too
-  // often; message `number` will be the first one there. Quietly: without, messages come by the threads.
-  void make_slots(const device::Stream &stream, std::uint64_t number, std::uint64_t size_bytes);
+  // Makes slots on `stream`'s device, unless there are some, or it was tried too often; message `number` will be the
+  // first one there. Quietly: without, messages come by the threads.
+  void make_slots(const device::Stream &stream, std::uint64_t number);
   [[nodiscard]] bool has_slots() const noexcept { return offer.first != 0; }
   // Whether the stream looks for message `number` in a slot, or may.
   [[nodiscard]] bool is_looked_for(std::uint64_t number) const noexcept { return has_slots() && number >= offer.first; }
   // What takes message `number` out of its slot.
   [[nodiscard]] sluice_stream_receive_t command(std::uint64_t number, void *data, std::uint64_t size_bytes) const;
-  [[nodiscard]] const std::byte *slot(std::uint64_t number) const noexcept {
-    return slots_.data() + static_cast<std::size_t>(number % offer.n_slots * offer.slot_bytes);
+  // Where the message lies that wrote the word.
+  [[nodiscard]] const std::byte *slot(std::uint64_t word) const noexcept {
+    return slots_.data() + static_cast<std::size_t>(ChannelWords::unit_of(word) * offer.sizes.unit_bytes);
   }
   [[nodiscard]] const device::Place &place() const noexcept { return place_; }
   [[nodiscard]] bool is_on_device_of(const device::Stream &stream) const noexcept {
@@ -150,7 +163,7 @@ class ReceiverEnd : public ChannelEnd {
       by_thread;  // that the sender has sent by its thread, and for which no receive was posted yet
 
  private:
-  [[nodiscard]] Status try_make_slots(const device::Stream &stream, std::uint64_t size_bytes);
+  [[nodiscard]] Status try_make_slots(const device::Stream &stream);
 
   device::DeviceMemory slots_;
   device::Place place_;

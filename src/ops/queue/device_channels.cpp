@@ -99,11 +99,11 @@ Status ChannelSend::prepare() {
 }
 
 bool ChannelSend::plan_start(const device::Stream &stream, sluice_stream_send_t *send) {
-  if (is_by_stream_ || !end_->choose(stream, {number_, flat_.size_bytes(), is_run_of_stream()}).is_by_stream) {
-    return false;
-  }
-  *send = end_->command(number_, flat_.origin(), flat_.size_bytes());
-  return true;
+  if (is_by_stream_) return false;
+  const plan::StreamMessage message = {number_, flat_.size_bytes(), is_run_of_stream()};
+  const plan::StreamChoice choice = end_->choose(stream, message);
+  if (choice.is_by_stream) *send = end_->command(message, choice, flat_.origin());
+  return choice.is_by_stream;
 }
 
 int ChannelSend::begin() {
@@ -166,7 +166,7 @@ class ChannelReceive final : public ChannelCarrier {
   // All with the lock of Channels.
   void receive_by_thread();
   [[nodiscard]] bool is_thread_to_take();
-  [[nodiscard]] Status take_out(std::uint64_t size_bytes);
+  [[nodiscard]] Status take_out(std::uint64_t word, std::uint64_t size_bytes);
   void finish(int *code, MPI_Status *status);
 
   const ChannelKey key_;
@@ -180,6 +180,7 @@ class ChannelReceive final : public ChannelCarrier {
   bool is_posted_ = false;    // it comes by the threads
   bool is_received_ = false;  // and has come
   int received_code_ = MPI_SUCCESS;
+  std::uint64_t word_ = 0;        // that told of it, where it came by a stream
   std::uint64_t size_bytes_ = 0;  // of what came
   Clock::time_point waits_since_;
   bool is_waiting_ = false;
@@ -197,7 +198,7 @@ Status ChannelReceive::prepare() {
   if (end_->sender_id == 0) channels.take_in_held();  // the sender may have begun
   if (Status status = end_->number_next(stream_.native(), &number_); !status.is_ok()) return status;
   if (!end_->has_slots()) {
-    end_->make_slots(stream_, number_, flat_.size_bytes());
+    end_->make_slots(stream_, number_);
     if (end_->has_slots()) channels.offer(end_.get());
   }
   is_looked_for_ = end_->is_looked_for(number_);
@@ -266,10 +267,10 @@ bool ChannelReceive::is_thread_to_take() {
 }
 
 // Blocks for the copy.
-Status ChannelReceive::take_out(std::uint64_t size_bytes) {
+Status ChannelReceive::take_out(std::uint64_t word, std::uint64_t size_bytes) {
   if (size_bytes == 0) return {};
   std::byte *to = flat_.is_run_of_device() ? flat_.origin() : flat_.data();
-  if (Status status = device::copy(end_->place(), to, end_->slot(number_), size_bytes); !status.is_ok()) return status;
+  if (Status status = device::copy(end_->place(), to, end_->slot(word), size_bytes); !status.is_ok()) return status;
   return flat_.copy_up(size_bytes);
 }
 
@@ -280,7 +281,8 @@ bool ChannelReceive::poll(int *code, MPI_Status *status) {
   if (!is_posted_) {
     const std::uint64_t filled = is_looked_for_ ? end_->words.get(ChannelWords::filled(number_)) : 0;
     if (filled < ChannelWords::mark(number_)) return false;
-    size_bytes_ = filled - ChannelWords::mark(number_);
+    size_bytes_ = ChannelWords::length_of(filled);
+    word_ = filled;
   }
   const bool is_threads = is_thread_to_take();
   // One by one, and so in their order.
@@ -301,7 +303,7 @@ void ChannelReceive::finish(int *code, MPI_Status *status) {
   } else {
     const std::uint64_t most_bytes = flat_.size_bytes();
     const bool is_threads = taker_.load(std::memory_order_relaxed) == Taker::kThread;
-    if (is_threads) taken = take_out(std::min(size_bytes_, most_bytes));
+    if (is_threads) taken = take_out(word_, std::min(size_bytes_, most_bytes));
     if (taken.is_ok() && size_bytes_ > most_bytes) {
       taken = Status::error(ErrorKind::kTruncated,
                             fmt::format("a message of {} bytes was received into a buffer of {} bytes; make the "

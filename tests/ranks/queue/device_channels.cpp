@@ -12,59 +12,16 @@
 #include <thread>
 #include <vector>
 
-#include "tests/ranks/queue/functions.hpp"
+#include "tests/ranks/queue/channel_case.hpp"
 #include "tests/support/host_mpi.hpp"
-#include "tests/support/statistics.hpp"
 
 namespace sluice::tests {
 namespace {
 
-constexpr int kTag = 71;
 constexpr int kBytes = 20011;
-constexpr int kMostWarmUps = 500;
 
 Memory make(Kind kind, std::size_t size_bytes = kBytes) {
-  return {Session::get().module(), kind, size_bytes};
-}
-
-bool is_device_engine() {
-  const char *engine = std::getenv("SLUICE_QUEUE_ENGINE");  // NOLINT(concurrency-mt-unsafe): nobody sets it
-  return engine != nullptr && std::strcmp(engine, "device") == 0 &&
-         Session::get().module()->table().stream_take != nullptr;
-}
-
-#define SKIP_WITHOUT_CHANNELS() \
-  SKIP_WITHOUT_QUEUES();        \
-  if (!is_device_engine()) GTEST_SKIP() << "missing: SLUICE_QUEUE_ENGINE=device and a backend with the group channel"
-
-long long by_stream(const char *operation) {
-  return calls_by(operation, "device");
-}
-
-// One message each way, of which the first one says how long slots are.
-void exchange(const ProgramStream &stream, TestQueue *queue, const Memory &in, const Memory &out, int tag, int bytes) {
-  const Session &session = Session::get();
-  queue->recv(in.data(), bytes, tag, session.partner());
-  queue->send(out.data(), bytes, tag, session.partner());
-  queue->start();
-  queue->wait();
-  stream.synchronize();
-  queue->complete();
-}
-
-// Messages until both sides' streams carry them: the first ones go by the threads, while the sides learn of each other.
-// The streams are idle afterwards.
-void warm_up(const ProgramStream &stream, TestQueue *queue, int tag, int bytes) {
-  const Session &session = Session::get();
-  const Memory in = make(Kind::device, static_cast<std::size_t>(bytes) + 1);
-  const Memory out = make(Kind::device, static_cast<std::size_t>(bytes) + 1);
-  bool is_cold = true;
-  for (int k = 0; is_cold && k < kMostWarmUps; ++k) {
-    const long long before = by_stream("MPIX_Enqueue_send");
-    exchange(stream, queue, in, out, tag, bytes);
-    is_cold = session.agree_any(by_stream("MPIX_Enqueue_send") == before);
-  }
-  EXPECT_FALSE(is_cold) << "the streams carry no messages";
+  return make_memory(kind, size_bytes);
 }
 
 // Segments of channels that this process has mapped.
@@ -258,7 +215,7 @@ TEST_F(DeviceChannels, ManyInOneBatch) {
     const Bytes landed = in.read();
     for (int k = 0; k < kMessages; ++k) {
       for (int i = 0; i < kBytes; ++i) {
-        const auto index = static_cast<std::size_t>(k * kBytes + i);
+        const std::size_t index = static_cast<std::size_t>(k) * kBytes + static_cast<std::size_t>(i);
         ASSERT_EQ(landed[index], i < kBytes - 571 * k ? pattern_byte(session.partner(), index, round) : kPoison)
             << "round " << round << ", message " << k << ", byte " << i;
       }

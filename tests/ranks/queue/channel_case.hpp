@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What tests of the engine device have in common: a channel whose streams carry messages.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <cstring>
+
+#include "tests/ranks/queue/functions.hpp"
+#include "tests/support/statistics.hpp"
+
+namespace sluice::tests {
+
+inline constexpr int kTag = 71;
+inline constexpr int kMostWarmUps = 500;
+
+inline Memory make_memory(Kind kind, std::size_t size_bytes) {
+  return {Session::get().module(), kind, size_bytes};
+}
+
+inline bool is_device_engine() {
+  const char *engine = std::getenv("SLUICE_QUEUE_ENGINE");  // NOLINT(concurrency-mt-unsafe): nobody sets it
+  return engine != nullptr && std::strcmp(engine, "device") == 0 &&
+         Session::get().module()->table().stream_take != nullptr;
+}
+
+#define SKIP_WITHOUT_CHANNELS() \
+  SKIP_WITHOUT_QUEUES();        \
+  if (!is_device_engine()) GTEST_SKIP() << "missing: SLUICE_QUEUE_ENGINE=device and a backend with the group channel"
+
+inline long long by_stream(const char *operation) {
+  return calls_by(operation, "device");
+}
+
+// One message each way.
+inline void exchange(const ProgramStream &stream, TestQueue *queue, const Memory &in, const Memory &out, int tag,
+                     int bytes) {
+  const Session &session = Session::get();
+  queue->recv(in.data(), bytes, tag, session.partner());
+  queue->send(out.data(), bytes, tag, session.partner());
+  queue->start();
+  queue->wait();
+  stream.synchronize();
+  queue->complete();
+}
+
+// Messages until both sides' streams carry them: the first ones go by the threads, while the sides learn of each other.
+// The streams are idle afterwards.
+inline void warm_up(const ProgramStream &stream, TestQueue *queue, int tag, int bytes) {
+  const Session &session = Session::get();
+  const Memory in = make_memory(Kind::device, static_cast<std::size_t>(bytes) + 1);
+  const Memory out = make_memory(Kind::device, static_cast<std::size_t>(bytes) + 1);
+  bool is_cold = true;
+  for (int k = 0; is_cold && k < kMostWarmUps; ++k) {
+    const long long before = by_stream("MPIX_Enqueue_send");
+    exchange(stream, queue, in, out, tag, bytes);
+    is_cold = session.agree_any(by_stream("MPIX_Enqueue_send") == before);
+  }
+  EXPECT_FALSE(is_cold) << "the streams carry no messages";
+}
+
+}  // namespace sluice::tests
