@@ -125,22 +125,24 @@ def support_queries():
 
 
 def collectives_of(functions):
-    """(name, whether it is the barrier itself) of each line, with the large-count forms."""
+    """(name, what it is) of each line, with the large-count forms."""
     for line in names_in(COLLECTIVES):
         name, form = line.split()
         for suffix in ("", "_c"):
             if name + suffix in functions:
-                yield name + suffix, form == "itself"
+                yield name + suffix, form
 
 
-def collective(name, is_barrier, functions):
+def collective(name, form, functions):
     """The definition of one blocking call that is made in turns (ops/request/collective.hpp)."""
     parameters = functions[name]["parameters"]
     arguments = ", ".join(argument(p) for p in parameters)
     communicators = [p for p in parameters if re.match(r"MPI_Comm \*?\w+$", p)]
     comm = "*" * communicators[0].count("*") + argument(communicators[0])
     blocking = f"[&] {{ return wire::host().{name}({arguments}); }}"
-    call = f"barrier_in_turns({comm})" if is_barrier else f"after_barrier({comm}, {blocking})"
+    made = argument(communicators[-1])
+    call = {"itself": f"barrier_in_turns({comm})", "barrier": f"after_barrier({comm}, {blocking})",
+            "maker": f"make_after_barrier({comm}, {made}, {blocking})"}[form]
     return f"int {operation_name(name)}({', '.join(parameters)}) {{\n  return {call};\n}}\n"
 
 
@@ -244,7 +246,7 @@ def sources(header, out, has_indirect):
         f'{functions[name]["returns"]} {operation_name(name)}({", ".join(functions[name]["parameters"])});\n'
         for name in operations) + "\n}  // namespace sluice::ops\n")
     write("collectives.cpp", HEAD + '#include "generated/operations.hpp"\n#include "ops/request/collective.hpp"\n\n'
-          "namespace sluice::ops {\n\n" + "".join(collective(name, is_barrier, functions) for name, is_barrier in collectives)
+          "namespace sluice::ops {\n\n" + "".join(collective(name, form, functions) for name, form in collectives)
           + "\n}  // namespace sluice::ops\n")
     write("collective_forms.cpp", HEAD + '#include "generated/operations.hpp"\n#include "ops/coll/call.hpp"\n'
           '#include "ops/p2p/side.hpp"\n#include "wire/host.hpp"\n\nnamespace sluice::ops {\n\n' +

@@ -165,7 +165,10 @@ int plan_and_execute(Call *call, const Member *member, Sides *sides, const Statu
   if (int result = MPI_SUCCESS; member != nullptr && carry_out_on_node(call, *member, sides, classified, &result)) {
     return result;
   }
-  if (int result = MPI_SUCCESS; member != nullptr && carry_out_in_levels(*call, *member, *sides, classified, &result)) {
+  if (int result = MPI_SUCCESS;
+      member != nullptr &&
+      (call->form == Form::kBlocking ? carry_out_in_levels(*call, *member, *sides, classified, &result)
+                                     : start_in_levels(*call, *member, sides, classified, &result))) {
     return result;
   }
   if (int result = MPI_SUCCESS;

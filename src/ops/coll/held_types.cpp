@@ -44,6 +44,8 @@ Status HeldTypes::replace_in(Argument *argument, std::vector<MPI_Datatype> *of_b
 }
 
 Status HeldTypes::replace(const Member &member, Call *call) {
+  // The operations are defined for types of MPI's own, Fortran's among them, and not for ours.
+  if (is_reduction(call->pattern)) return {};
   const bool is_root = call->root == member.rank;
   const bool sends = call->pattern == Pattern::kScatter ? is_root : call->pattern != Pattern::kBroadcast;
   const bool receives = call->pattern != Pattern::kGather || is_root;

@@ -21,8 +21,8 @@ class HeldTypes {
   HeldTypes &operator=(HeldTypes &&) = delete;
   ~HeldTypes();
 
-  // Replaces those types in the arguments of *call, one that moves data within one group, that mean something at this
-  // rank and are not MPI's own. Errors: the host MPI refuses.
+  // Replaces those types in the arguments of *call, one within one group, that mean something at this rank and are not
+  // MPI's own. A reduction by an operation of MPI's has no others. Errors: the host MPI refuses.
   [[nodiscard]] Status replace(const Member &member, Call *call);
 
  private:

@@ -13,37 +13,12 @@
 #include "ops/coll/call.hpp"
 #include "ops/coll/member.hpp"
 #include "ops/coll/neighbor_edges.hpp"
+#include "ops/coll/staging_comm.hpp"
 #include "transfer/board.hpp"
 #include "wire/mpi.hpp"
 #include "wire/shared_segment.hpp"
 
 namespace sluice::ops::coll {
-
-// A communicator of ours with the ranks of a program's one, for what non-blocking calls stage: they find out late that
-// they do, and MPI orders the calls of a communicator. Move only. Freed when destroyed, before MPI_Finalize at least.
-class StagingComm {
- public:
-  StagingComm() noexcept = default;
-  ~StagingComm();
-  StagingComm(const StagingComm &) = delete;
-  StagingComm &operator=(const StagingComm &) = delete;
-  StagingComm(StagingComm &&) = delete;
-  StagingComm &operator=(StagingComm &&) = delete;
-
-  // Collective over `comm`. Blocks, in turns until all are here. Has its topology, if any.
-  [[nodiscard]] Status make(MPI_Comm comm);
-  // The same without blocking: it is there when *request is complete, which whoever asks has to see. The host MPI
-  // copies the program's attributes, as for any duplicate: it has no other way to make a communicator that does not
-  // wait.
-  [[nodiscard]] Status start_duplicate(MPI_Comm comm, MPI_Request *request);
-  // MPI_COMM_NULL before. Returns errors.
-  [[nodiscard]] MPI_Comm get() const noexcept { return comm_; }
-
- private:
-  MPI_Comm comm_ = MPI_COMM_NULL;
-};
-
-using StagingCommPtr = std::shared_ptr<StagingComm>;
 
 class NodeQueue;
 

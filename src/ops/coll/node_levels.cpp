@@ -2,9 +2,12 @@
 #include "ops/coll/node_levels.hpp"
 
 #include <algorithm>
+#include <atomic>
+#include <exception>
 #include <string>
 #include <utility>
 
+#include "base/log.hpp"
 #include "ops/p2p/comm_state.hpp"
 #include "ops/request/collective.hpp"
 #include "wire/channel.hpp"
@@ -19,6 +22,36 @@ std::vector<std::uint64_t> nodes_of(const CommState &state) {
   nodes.reserve(state.world_ranks.size());
   for (const int rank : state.world_ranks) nodes.push_back(channel.node_of(rank));
   return nodes;
+}
+
+// How many communicators of a process have levels made before they are asked for. Each takes three of the host MPI's
+// communicators, of which MPICH has some 2000 in all, and three collective calls.
+constexpr std::uint32_t kMostMadeAhead = 64;
+constexpr std::uint32_t kShareOfNew = 8;  // a new one gets the eighth part of what is left
+
+// Whether a call of this process has ever asked for levels, so that others need not look at their communicators.
+std::atomic<bool> &has_wishes() noexcept {
+  static std::atomic<bool> one{false};
+  return one;
+}
+
+bool spans_nodes(MPI_Comm comm, const Member &member, const CommStatePtr &state) {
+  return comm != MPI_COMM_NULL && !member.is_inter && member.size >= 3 && state != nullptr && state->is_within_world &&
+         !state->is_on_one_node;
+}
+
+bool are_levels_on() noexcept {
+  const wire::Channel &channel = wire::Channel::process();
+  return channel.is_open() && channel.terms().levels_threshold_bytes != wire::CollectiveTerms::kNever;
+}
+
+// Makes those of `comm`, if it can have any.
+void make_ahead(MPI_Comm comm) {
+  Member member;
+  std::shared_ptr<NodeLevels> levels;
+  if (!Member::of(comm, &member)) return;
+  const Status status = NodeLevels::for_requests(comm, member, &levels);
+  if (!status.is_ok()) log::warn("ops", status.message());
 }
 
 }  // namespace
@@ -59,20 +92,20 @@ int NodeMap::rank_in_lane(int lane, int of_node) const noexcept {
 NodeLevels::~NodeLevels() {
   // Before MPI_Finalize has begun all ranks give the communicator back together; later on the host MPI does.
   if (!wire::Channel::process().is_open()) return;
-  for (MPI_Comm *comm : {&node_, &lane_}) {
+  for (MPI_Comm *comm : {&requests_.node, &requests_.lane, &blocking_.node, &blocking_.lane}) {
     if (*comm != MPI_COMM_NULL) [[maybe_unused]]
       const int freed = wire::host().MPI_Comm_free(comm);
   }
 }
 
-Status NodeLevels::split(MPI_Comm comm, const Member &member) {
+Status NodeLevels::split(MPI_Comm comm, const Member &member, Pair *pair) const {
   const wire::Host &host = wire::host();
   const auto rank = static_cast<std::size_t>(member.rank);
   const int result = after_barrier(comm, [&]() -> int {
-    int code = host.MPI_Comm_split(comm, map_.node[rank], member.rank, &node_);
-    if (code == MPI_SUCCESS) code = host.MPI_Comm_split(comm, map_.local[rank], member.rank, &lane_);
-    if (code == MPI_SUCCESS) code = host.MPI_Comm_set_errhandler(node_, MPI_ERRORS_RETURN);
-    return code == MPI_SUCCESS ? host.MPI_Comm_set_errhandler(lane_, MPI_ERRORS_RETURN) : code;
+    int code = host.MPI_Comm_split(comm, map_.node[rank], member.rank, &pair->node);
+    if (code == MPI_SUCCESS) code = host.MPI_Comm_split(comm, map_.local[rank], member.rank, &pair->lane);
+    if (code == MPI_SUCCESS) code = host.MPI_Comm_set_errhandler(pair->node, MPI_ERRORS_RETURN);
+    return code == MPI_SUCCESS ? host.MPI_Comm_set_errhandler(pair->lane, MPI_ERRORS_RETURN) : code;
   });
   if (result == MPI_SUCCESS) return {};
   return Status::error(ErrorKind::kBackend,
@@ -80,21 +113,77 @@ Status NodeLevels::split(MPI_Comm comm, const Member &member) {
 }
 
 Status NodeLevels::of(MPI_Comm comm, const Member &member, std::shared_ptr<NodeLevels> *levels) {
+  if (Status status = for_requests(comm, member, levels); !status.is_ok() || *levels == nullptr) return status;
+  NodeLevels &made = **levels;
+  return made.blocking_.node == MPI_COMM_NULL ? made.split(comm, member, &made.blocking_) : Status();
+}
+
+Status NodeLevels::for_requests(MPI_Comm comm, const Member &member, std::shared_ptr<NodeLevels> *levels) {
   levels->reset();
-  if (member.is_inter || member.size < 3) return {};
   const CommStatePtr state = state_of(comm);
-  if (state == nullptr || !state->is_within_world || state->is_on_one_node) return {};
+  if (!spans_nodes(comm, member, state)) return {};
   if (!state->has_sought_node_levels) {
     NodeMap map = map_nodes(nodes_of(*state));
     if (map.n_nodes > 1 && map.most_local > 1) {
       auto made = std::make_shared<NodeLevels>(std::move(map));
-      if (Status status = made->split(comm, member); !status.is_ok()) return status;
+      Status status = made->split(comm, member, &made->requests_);
+      if (status.is_ok()) status = made->whole_.make(comm);
+      if (!status.is_ok()) return status;
       state->node_levels = std::move(made);
     }
     state->has_sought_node_levels = true;
   }
   *levels = state->node_levels;
   return {};
+}
+
+std::shared_ptr<NodeLevels> NodeLevels::find(MPI_Comm comm, const Member &member) {
+  const CommStatePtr state = state_of(comm);
+  if (!spans_nodes(comm, member, state)) return nullptr;
+  if (!state->has_sought_node_levels) {
+    state->wants_node_levels = true;
+    has_wishes().store(true, std::memory_order_relaxed);
+  }
+  return state->node_levels;
+}
+
+Status NodeLevels::seek(MPI_Comm comm) {
+  if (!has_wishes().load(std::memory_order_relaxed)) return {};
+  const CommStatePtr state = state_of(comm);
+  if (state == nullptr || !state->wants_node_levels) return {};
+  state->wants_node_levels = false;  // making them is a blocking call, too
+  Member member;
+  std::shared_ptr<NodeLevels> levels;
+  return Member::of(comm, &member) ? for_requests(comm, member, &levels) : Status();
+}
+
+void NodeLevels::make_for_world() noexcept {
+  try {
+    if (!are_levels_on()) return;
+    make_ahead(MPI_COMM_WORLD);
+    const CommStatePtr world = state_of(MPI_COMM_WORLD);
+    if (world != nullptr && world->node_levels != nullptr) world->n_levels_ahead = kMostMadeAhead;
+  } catch (const std::exception &error) {
+    log::warn("ops", error.what());
+  }
+}
+
+// A communicator is given a part of what is left to the one that it is made of, which is the same on all ranks of that:
+// so all of the new one come to the same, and a process to no more than it may have.
+void NodeLevels::make_for_new(MPI_Comm parent, MPI_Comm made) noexcept {
+  try {
+    if (!are_levels_on()) return;
+    const CommStatePtr of_parent = state_of(parent);
+    if (of_parent == nullptr || of_parent->n_levels_ahead == 0) return;
+    const std::uint32_t n_given = of_parent->n_levels_ahead / kShareOfNew;
+    of_parent->n_levels_ahead -= n_given + 1;
+    const CommStatePtr of_made = state_of(made);
+    if (of_made == nullptr) return;
+    of_made->n_levels_ahead = n_given;
+    make_ahead(made);
+  } catch (const std::exception &error) {
+    log::warn("ops", error.what());
+  }
 }
 
 }  // namespace sluice::ops::coll

@@ -9,6 +9,7 @@
 #include "base/status.hpp"
 #include "ops/coll/attempts.hpp"
 #include "ops/coll/member.hpp"
+#include "ops/coll/staging_comm.hpp"
 #include "wire/mpi.hpp"
 
 namespace sluice::ops {
@@ -38,24 +39,48 @@ class NodeLevels {
   // turns. Errors: those of the host MPI. Hot.
   [[nodiscard]] static Status of(MPI_Comm comm, const Member &member, std::shared_ptr<NodeLevels> *levels);
 
+  // The same for calls with requests, which have communicators of their own: their steps are started at times that
+  // differ from rank to rank.
+  [[nodiscard]] static Status for_requests(MPI_Comm comm, const Member &member, std::shared_ptr<NodeLevels> *levels);
+  // For a non-blocking call, which may not make them: what is there already. Else null, and the next blocking
+  // collective call makes them (seek). Local.
+  [[nodiscard]] static std::shared_ptr<NodeLevels> find(MPI_Comm comm, const Member &member);
+  // In a blocking collective call on `comm`: makes them where find() did not find any. Collective where it does
+  // anything; blocks, in turns. Errors: those of the host MPI. Hot where nobody has asked.
+  [[nodiscard]] static Status seek(MPI_Comm comm);
+  // Those of MPI_COMM_WORLD, when all of its ranks have opened the channel; and of `made`, which all ranks of `parent`
+  // have just made of it, where its share allows. So a program that has nothing but calls with requests finds them.
+  // Collective; block, in turns. An error is logged: a call that needs them meets it again.
+  static void make_for_world() noexcept;
+  static void make_for_new(MPI_Comm parent, MPI_Comm made) noexcept;
+
   explicit NodeLevels(NodeMap map) : map_(std::move(map)) {}
   ~NodeLevels();
   NodeLevels(const NodeLevels &) = delete;
   NodeLevels &operator=(const NodeLevels &) = delete;
 
   [[nodiscard]] const NodeMap &map() const noexcept { return map_; }
-  // Errors in them come back as codes.
-  [[nodiscard]] MPI_Comm node() const noexcept { return node_; }
-  [[nodiscard]] MPI_Comm lane() const noexcept { return lane_; }
+  // Inside the node and across the nodes. Errors in them come back as codes.
+  struct Pair {
+    MPI_Comm node = MPI_COMM_NULL;
+    MPI_Comm lane = MPI_COMM_NULL;
+  };
+  // Of blocking calls, once of() has made them.
+  [[nodiscard]] MPI_Comm node() const noexcept { return blocking_.node; }
+  [[nodiscard]] MPI_Comm lane() const noexcept { return blocking_.lane; }
+  // Of calls with requests: level_group.hpp has them, and makes more of them.
+  [[nodiscard]] const Pair &requests() const noexcept { return requests_; }
+  [[nodiscard]] MPI_Comm whole() const noexcept { return whole_.get(); }
   // At operations that move data and at reductions, which succeed and fail for other reasons.
   [[nodiscard]] Attempts &attempts(bool is_reduction) noexcept { return is_reduction ? reductions_ : movements_; }
 
  private:
-  [[nodiscard]] Status split(MPI_Comm comm, const Member &member);
+  [[nodiscard]] Status split(MPI_Comm comm, const Member &member, Pair *pair) const;
 
   NodeMap map_;
-  MPI_Comm node_ = MPI_COMM_NULL;
-  MPI_Comm lane_ = MPI_COMM_NULL;
+  Pair requests_;
+  Pair blocking_;
+  StagingComm whole_;  // all ranks
   Attempts movements_;
   Attempts reductions_;
 };

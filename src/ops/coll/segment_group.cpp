@@ -5,6 +5,7 @@
 #include <atomic>
 
 #include "ops/p2p/comm_state.hpp"
+#include "wire/host.hpp"
 
 namespace sluice::ops::coll {
 namespace {
@@ -67,6 +68,14 @@ Status SegmentGroup::seek(MPI_Comm comm, const Member &member) {
   }
   if (is_unequal_due && state->segment_group != nullptr) state->segment_group->serves_unequal_ = is_unequal_wanted;
   return {};
+}
+
+int SegmentGroup::return_errors() const {
+  int code = MPI_SUCCESS;
+  for (const StagingComm *comm : {&questions_, &data_}) {
+    if (code == MPI_SUCCESS) code = wire::host().MPI_Comm_set_errhandler(comm->get(), MPI_ERRORS_RETURN);
+  }
+  return code;
 }
 
 void SegmentGroup::join(const void *call) {

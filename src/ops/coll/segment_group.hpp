@@ -27,6 +27,15 @@ class SegmentGroup {
   // has asked.
   [[nodiscard]] static Status seek(MPI_Comm comm, const Member &member);
 
+  // That of a communicator of ours, which may not wait: first the one, and when that is there the other. Local. Errors:
+  // those of the host MPI.
+  [[nodiscard]] Status start_questions(MPI_Comm comm, MPI_Request *request) {
+    return questions_.start_duplicate(comm, request);
+  }
+  [[nodiscard]] Status start_data(MPI_Request *request) { return data_.start_duplicate(questions_.get(), request); }
+  // When both are there. Returns the host MPI's code.
+  [[nodiscard]] int return_errors() const;
+
   // Where ranks ask each other about a call when it begins, and where its data moves, one call after the other. Errors
   // in them come back as codes.
   [[nodiscard]] MPI_Comm questions() const noexcept { return questions_.get(); }

@@ -3,17 +3,22 @@
 
 #include <algorithm>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "base/knobs.hpp"
 #include "base/log.hpp"
 #include "generated/operations.hpp"
+#include "ops/coll/level_group.hpp"
+#include "ops/coll/level_request.hpp"
+#include "ops/coll/level_slices.hpp"
 #include "ops/coll/node_blocks.hpp"
 #include "ops/coll/node_group.hpp"
 #include "ops/coll/node_levels.hpp"
 #include "ops/coll/two_level_reduction.hpp"
 #include "ops/request/collective.hpp"
 #include "plan/levels.hpp"
+#include "progress/host_turns.hpp"
 #include "wire/channel.hpp"
 
 namespace sluice::ops::coll {
@@ -222,7 +227,6 @@ int TwoLevelCall::allgatherv_in_lanes() const {
 }
 
 bool has_levels(const Call &call) noexcept {
-  if (call.form != Form::kBlocking) return false;
   const bool is_reduced = call.pattern == Pattern::kAllreduce || call.pattern == Pattern::kReduce ||
                           call.pattern == Pattern::kReduceScatter;
   if (is_reduced) return !is_by_own_operation(call.op);
@@ -251,6 +255,23 @@ void say(const Call &call, const Member &member, const LevelQuery &query, const 
   log::debug("plan", std::string(name(call.operation)) + ": " + explain(member.size, query, plan));
 }
 
+// Of a non-blocking call those that are there; a persistent one may make them.
+Status find_levels(const Call &call, const Member &member, std::shared_ptr<NodeLevels> *levels) {
+  if (call.form == Form::kPersistent) return NodeLevels::for_requests(call.comm, member, levels);
+  *levels = NodeLevels::find(call.comm, member);
+  return {};
+}
+
+// All ranks are here, and may wait for each other: for what the least able of them can do, and until they have what
+// the starts need.
+Status agree_at_once(const Call &call, LevelQuery *query, LevelGroup *group) {
+  progress::turn_beside_host_until([group] { return group->is_ready(); });
+  int least = 0;
+  Status status = find_least(call.comm, static_cast<int>(query->ability), &least);
+  query->ability = static_cast<LevelAbility>(least);
+  return status;
+}
+
 bool is_named_right(const Call &call, const Member &member) noexcept {
   const bool has_root = is_broadcast(call) || call.pattern == Pattern::kReduce;
   return !has_root || (call.root >= 0 && call.root < member.size);
@@ -260,6 +281,10 @@ bool is_named_right(const Call &call, const Member &member) noexcept {
 
 bool carry_out_in_levels(const Call &call, const Member &member, const Sides &sides, const Status &classified,
                          int *result) {
+  if (Status status = NodeLevels::seek(call.comm); !status.is_ok()) {
+    *result = raise(call.comm, status);
+    return true;
+  }
   if (!has_levels(call) || !wire::Channel::process().is_open() || !is_named_right(call, member)) return false;
   // classify
   const std::optional<std::uint64_t> bytes = common_bytes(call, member);
@@ -297,6 +322,43 @@ bool carry_out_in_levels(const Call &call, const Member &member, const Sides &si
   if (code != MPI_SUCCESS && wire::host().MPI_Comm_call_errhandler(call.comm, code) != MPI_SUCCESS) {
     log::warn("ops", "the communicator's error handler could not be called");
   }
+  return true;
+}
+
+bool start_in_levels(const Call &call, const Member &member, Sides *sides, const Status &classified, int *result) {
+  if (call.pattern != Pattern::kAllreduce || !has_levels(call) || !wire::Channel::process().is_open()) return false;
+  // classify
+  const std::optional<std::uint64_t> bytes = common_bytes(call, member);
+  if (!bytes || *bytes < wire::Channel::process().terms().levels_threshold_bytes) return false;
+  if (call.recv.count > kMostLevelElements) return false;
+  std::shared_ptr<NodeLevels> levels;
+  const Status found = find_levels(call, member, &levels);
+  if (found.is_ok() && levels == nullptr) return false;
+  LevelQuery query;
+  LevelGroupPtr group;
+  Status status = found;
+  if (status.is_ok()) {
+    query = query_of(call, *bytes, levels->map());
+    if (query.keeps_order) say(call, member, query, choose_levels(query));
+    if (!may_have_levels(query)) return false;
+    device::DeviceMemory no_scratch;
+    query.ability = ability_of(call, member, levels->map(), *sides, classified, &no_scratch);
+    status = LevelGroup::of(call.comm, levels, &group);
+  }
+  // plan: of a persistent call, once for all starts
+  if (status.is_ok() && group != nullptr && call.form == Form::kPersistent)
+    status = agree_at_once(call, &query, group.get());
+  if (!status.is_ok()) {
+    *result = raise(call.comm, status);
+    return true;
+  }
+  if (group == nullptr) return false;
+  if (call.form == Form::kPersistent) {
+    const plan::LevelPlan plan = choose_levels(query);
+    say(call, member, query, plan);
+    if (plan.levels == Levels::kFlat) return false;
+  }
+  *result = LevelRequest::make(call, member, std::move(*sides), classified, query, std::move(group));
   return true;
 }
 

@@ -14,4 +14,9 @@ namespace sluice::ops::coll {
 [[nodiscard]] bool carry_out_in_levels(const Call &call, const Member &member, const Sides &sides,
                                        const Status &classified, int *result);
 
+// The same for a non-blocking or persistent MPI_Allreduce; *sides is moved from. One that makes a persistent request
+// blocks, in turns; the other is local.
+[[nodiscard]] bool start_in_levels(const Call &call, const Member &member, Sides *sides, const Status &classified,
+                                   int *result);
+
 }  // namespace sluice::ops::coll

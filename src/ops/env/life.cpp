@@ -21,6 +21,7 @@
 #include "device/queue.hpp"
 #include "device/registry.hpp"
 #include "device/staging_pool.hpp"
+#include "ops/coll/level_group.hpp"
 #include "ops/coll/node_levels.hpp"
 #include "ops/datatype/layout_of.hpp"
 #include "ops/p2p/comm_state.hpp"
@@ -96,6 +97,7 @@ void open_channel() {
     terms.first_meeting = knobs.text("SLUICE_COLL_MEET") == "always" ? 0 : kCallsBeforeMeeting;
   const Status status = wire::Channel::process().open(has_use, device::Registry::process().may_have_devices(), terms);
   if (!status.is_ok()) log::error("ops", status.message());
+  coll::NodeLevels::make_for_world();
 }
 
 // Sees off what is under way, here and at the others: a peer may still wait for an acknowledgement.
@@ -109,7 +111,10 @@ void close_channel() {
   }
   if (!Permissions::process().drain()) log::warn("ops", "the last permissions were not received");
   // Its levels have communicators, which go together while there is a channel.
-  if (const CommStatePtr world = state_of(MPI_COMM_WORLD); world != nullptr) world->node_levels.reset();
+  if (const CommStatePtr world = state_of(MPI_COMM_WORLD); world != nullptr) {
+    world->level_group.reset();
+    world->node_levels.reset();
+  }
   release_comm_states();
   channel.close();
 }

@@ -14,6 +14,7 @@
 namespace sluice::ops {
 
 namespace coll {
+class LevelGroup;
 class NodeGroup;
 class NodeLevels;
 class RequestGroup;
@@ -41,6 +42,12 @@ struct CommState {
   // Of several nodes: the same for what lies across them (ops/coll/node_levels.hpp).
   std::shared_ptr<coll::NodeLevels> node_levels;
   bool has_sought_node_levels = false;
+  // A non-blocking call had a use for it, and may not make it.
+  bool wants_node_levels = false;
+  // For how many of the communicators that are made of this one it is made with them.
+  std::uint32_t n_levels_ahead = 0;
+  // What calls with requests share that go across them (ops/coll/level_group.hpp).
+  std::shared_ptr<coll::LevelGroup> level_group;
   // How often they ask each other whether to stage in segments (ops/coll/in_segments.hpp); belongs to the same.
   coll::Attempts segment_attempts;
   coll::Attempts unequal_segment_attempts;  // of calls of which each rank knows its own part alone

@@ -8,6 +8,7 @@
 #pragma once
 
 #include "ops/coll/meeting.hpp"
+#include "ops/coll/node_levels.hpp"
 #include "ops/env/errors.hpp"
 #include "ops/p2p/comm_state.hpp"
 #include "ops/request/turns.hpp"
@@ -56,10 +57,19 @@ int after_barrier(MPI_Comm comm, Blocking blocking) {
   });
 }
 
+// The same for one that makes a communicator, *made, of `comm`.
+template <typename Blocking>
+int make_after_barrier(MPI_Comm comm, const MPI_Comm *made, Blocking blocking) {
+  const int result = after_barrier(comm, blocking);
+  if (result == MPI_SUCCESS) coll::NodeLevels::make_for_new(comm, *made);
+  return result;
+}
+
 // MPI_Barrier: that they have come together is all there is to it.
 inline int barrier_in_turns(MPI_Comm comm) {
   return guarded(comm, [&]() -> int {
     if (!is_within_channel(comm)) return reap(wire::host().MPI_Barrier(comm));
+    if (Status status = coll::NodeLevels::seek(comm); !status.is_ok()) return raise(comm, status);
     const int result = come_together(comm);
     return result == MPI_SUCCESS ? reap(result) : result;
   });
