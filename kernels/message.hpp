@@ -33,8 +33,15 @@ struct MessageTask {
   // Null: none. Set when the last part is there.
   std::uint64_t *mark;
   std::uint64_t value;
-  std::uint32_t n_parts;  // blocks that share it
-  std::uint32_t counter;  // that these count up, where there are several and a mark: no other message's meanwhile
+  std::uint32_t n_parts;  // blocks that share it; 0: each by itself, of what has come already
+  std::uint32_t shared;   // where they tell each other, if there are several: no other message's place meanwhile
+};
+
+// What the parts of a message tell each other, in memory of their own device. All of it is 0 before the first launch,
+// and again behind each.
+struct MessageShared {
+  std::uint64_t seen;  // the word, when it had come to its value
+  std::uint32_t n_done;
 };
 
 // What of it is to be copied.
@@ -43,17 +50,36 @@ struct MessageSource {
   std::uint64_t size_bytes;
 };
 
-SLUICE_KERNELS_FUNCTION bool message_has_come(const MessageTask &task) {
-  return task.word == nullptr || SLUICE_KERNELS_LOOK(task.word) >= task.least;
+// What part `part` looks at, and the least that it waits for. Blocks that look at one word over the bus again and again
+// keep each other waiting, and whoever writes it (256 KiB by 8 blocks took 79 us, and take 28): the first part does so,
+// and tells the others.
+struct MessageSign {
+  const std::uint64_t *word;
+  std::uint64_t least;
+};
+SLUICE_KERNELS_FUNCTION MessageSign message_sign(const MessageTask &task, std::uint64_t part,
+                                                 const MessageShared *shared) {
+  if (part == 0 || task.n_parts <= 1) return {task.word, task.least};
+  return {&shared[task.shared].seen, 1};
+}
+
+SLUICE_KERNELS_FUNCTION bool message_has_come(const MessageTask &task, std::uint64_t part,
+                                              const MessageShared *shared) {
+  if (task.word == nullptr) return true;
+  const MessageSign sign = message_sign(task, part, shared);
+  return SLUICE_KERNELS_LOOK(sign.word) >= sign.least;
 }
 
 // The first step, of one work-item of each block, for the others. What was done before the word came to its value is
 // there for all steps.
-SLUICE_KERNELS_FUNCTION MessageSource message_begin(const MessageTask &task) {
+SLUICE_KERNELS_FUNCTION MessageSource message_begin(const MessageTask &task, std::uint64_t part,
+                                                    MessageShared *shared) {
   if (task.word == nullptr) return {task.copy.src, task.copy.size_bytes};
-  std::uint64_t seen = SLUICE_KERNELS_LOOK(task.word);
-  for (; seen < task.least; seen = SLUICE_KERNELS_LOOK(task.word)) SLUICE_KERNELS_PAUSE();
+  const MessageSign sign = message_sign(task, part, shared);
+  std::uint64_t seen = SLUICE_KERNELS_LOOK(sign.word);
+  for (; seen < sign.least; seen = SLUICE_KERNELS_LOOK(sign.word)) SLUICE_KERNELS_PAUSE();
   SLUICE_KERNELS_SYSTEM_FENCE();
+  if (part == 0 && task.n_parts > 1) SLUICE_KERNELS_SET(&shared[task.shared].seen, seen);
   const std::uint64_t length = seen & ((1U << kLengthBits) - 1);
   const std::uint64_t unit = (seen & 0xFFFFFFFFU) >> kLengthBits;
   return {task.copy.src + unit * task.unit_bytes, length < task.copy.size_bytes ? length : task.copy.size_bytes};
@@ -67,14 +93,14 @@ SLUICE_KERNELS_FUNCTION void message_share(const MessageTask &task, const Messag
 }
 
 // The last, of one work-item of each block. What was copied is there for whoever sees the value, and so is what the
-// stream did before. `counters` are all 0 before the first launch, and again behind each.
-SLUICE_KERNELS_FUNCTION void message_end(const MessageTask &task, std::uint32_t *counters) {
+// stream did before.
+SLUICE_KERNELS_FUNCTION void message_end(const MessageTask &task, MessageShared *shared) {
   if (task.mark == nullptr) return;
   SLUICE_KERNELS_SYSTEM_FENCE();
   if (task.n_parts > 1) {
-    std::uint32_t *const counter = counters + task.counter;
-    if (SLUICE_KERNELS_COUNT_UP(counter) + 1 != task.n_parts) return;
-    *counter = 0;
+    MessageShared *const own = shared + task.shared;
+    if (SLUICE_KERNELS_COUNT_UP(&own->n_done) + 1 != task.n_parts) return;
+    *own = {};
     // The other parts' fences came before their counts, which this one has seen.
     SLUICE_KERNELS_SYSTEM_FENCE();
   }
@@ -102,8 +128,8 @@ SLUICE_KERNELS_FUNCTION void find_part(const MessageList &list, std::uint32_t pa
   }
 }
 
-// Kernels of one device that may run at the same time, those of different streams, count in different places. There is
+// Kernels of one device that may run at the same time, those of different streams, share different places. There is
 // room for so many streams.
-inline constexpr unsigned kMostCountingStreams = 1024;
+inline constexpr unsigned kMostSharingStreams = 256;
 
 }  // namespace sluice::kernels

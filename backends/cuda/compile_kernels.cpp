@@ -89,15 +89,15 @@ constexpr const char *kMessageFrame = R"(
 #define SLUICE_KERNELS_SET(word, value) (*(volatile std::uint64_t *)(word) = (value))
 #define SLUICE_KERNELS_COUNT_UP(counter) atomicAdd(counter, 1U)
 #include "message.hpp"
-__device__ std::uint32_t counters[sluice::kernels::kMostCountingStreams * sluice::kernels::kMostMessages];
+__device__ sluice::kernels::MessageShared shared[sluice::kernels::kMostSharingStreams * sluice::kernels::kMostMessages];
 __device__ __forceinline__ void carry(const sluice::kernels::MessageTask &task, std::uint64_t part,
                                       std::uint64_t n_parts) {
   __shared__ sluice::kernels::MessageSource source;
-  if (threadIdx.x == 0) source = sluice::kernels::message_begin(task);
+  if (threadIdx.x == 0) source = sluice::kernels::message_begin(task, part, shared);
   __syncthreads();
   sluice::kernels::message_share(task, source, part * blockDim.x + threadIdx.x, n_parts * blockDim.x);
   __syncthreads();
-  if (threadIdx.x == 0) sluice::kernels::message_end(task, counters);
+  if (threadIdx.x == 0) sluice::kernels::message_end(task, shared);
 }
 )";
 constexpr const char *kOneMessage = R"(

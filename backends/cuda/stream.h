@@ -14,7 +14,7 @@ struct sluice_stream {
   // The kernels of messages in this context, of one and of several; without a function: there is none.
   sluice::backends::cuda::Kernel message;
   sluice::backends::cuda::Kernel messages;
-  uint32_t counters = 0;  // one more than where those count that have several blocks; 0: nowhere yet
+  uint32_t shared = 0;  // one more than the place of those that have several blocks; 0: none yet
   // Where kernels trigger and wait: theirs; without a function: there is none.
   sluice::backends::cuda::Kernel trigger;
   sluice::backends::cuda::Kernel await;

@@ -42,24 +42,24 @@ unsigned threads_for(uint64_t size_bytes) {
 }
 // With several parts a work-item has as many words of each as it has under way at once.
 unsigned threads_for(const kernels::MessageTask &task) {
-  return task.n_parts > 1 ? kBlockThreads : threads_for(task.copy.size_bytes);
+  return task.n_parts != 1 ? kBlockThreads : threads_for(task.copy.size_bytes);
 }
 
-// Where the kernels of `stream` count, which is never another stream's: what was enqueued may run for long after it was
+// Where the kernels of `stream` share, which is never another stream's: what was enqueued may run for long after it was
 // closed. False: as many streams as there is room for have had theirs.
-bool find_counters(sluice_stream *stream) {
+bool find_shared(sluice_stream *stream) {
   static std::atomic<uint32_t> n_given{0};
-  if (stream->counters != 0) return true;
+  if (stream->shared != 0) return true;
   uint32_t given = n_given.load(std::memory_order_relaxed);
-  while (given < kernels::kMostCountingStreams &&
+  while (given < kernels::kMostSharingStreams &&
          !n_given.compare_exchange_weak(given, given + 1, std::memory_order_relaxed)) {
   }
-  if (given < kernels::kMostCountingStreams) stream->counters = given + 1;
-  return stream->counters != 0;
+  if (given < kernels::kMostSharingStreams) stream->shared = given + 1;
+  return stream->shared != 0;
 }
 
 uint32_t parts_for(sluice_stream *stream, uint64_t size_bytes) {
-  if (size_bytes <= kMostOfOneBlock || !find_counters(stream)) return 1;
+  if (size_bytes <= kMostOfOneBlock || !find_shared(stream)) return 1;
   return static_cast<uint32_t>(std::min((size_bytes + kPartBytes - 1) / kPartBytes, kMostParts));
 }
 
@@ -78,7 +78,7 @@ class Launches {
     kernels::MessageTask &added = list_.tasks[list_.n_tasks];
     added = task;
     added.n_parts = parts_for(&stream_, task.copy.size_bytes);
-    if (stream_.counters != 0) added.counter = (stream_.counters - 1) * kernels::kMostMessages + list_.n_tasks;
+    if (stream_.shared != 0) added.shared = (stream_.shared - 1) * kernels::kMostMessages + list_.n_tasks;
     ++list_.n_tasks;
     list_.n_parts += added.n_parts;
     return SLUICE_SUCCESS;
@@ -253,9 +253,9 @@ sluice_result_t launch_message(sluice_stream *stream, const kernels::MessageTask
                 "waited for a message");
   }
   kernels::MessageTask passed = task;
-  if (passed.n_parts == 0) passed.n_parts = blocks_for(stream->message, {1, task.copy.size_bytes});
-  return launch_kernel({&kText, stream->message.function, passed.n_parts, threads_for(passed), &passed},
-                       graphs_of(stream), stream->stream);
+  const unsigned n_blocks = task.n_parts != 0 ? task.n_parts : blocks_for(stream->message, {1, task.copy.size_bytes});
+  return launch_kernel({&kText, stream->message.function, n_blocks, threads_for(passed), &passed}, graphs_of(stream),
+                       stream->stream);
 }
 
 }  // namespace sluice::backends::cuda

@@ -214,23 +214,23 @@ bool is_over() {
   return state().is_broken;
 }
 
-// What the kernels of messages count in. A stream has a place of its own.
-uint32_t *counters() {
-  static std::vector<uint32_t> made(size_t{kernels::kMostCountingStreams} * kernels::kMostMessages);
+// What the kernels of messages share. A stream has a place of its own.
+kernels::MessageShared *shared() {
+  static std::vector<kernels::MessageShared> made(size_t{kernels::kMostSharingStreams} * kernels::kMostMessages);
   return made.data();
 }
 
 // Part `part` of a message that has come, by n_items work-items, the last one first. False: it would touch what the
 // device does not reach.
 bool carry_part(const kernels::MessageTask &task, uint64_t part, uint64_t n_parts, uint64_t n_items, CUdevice device) {
-  const kernels::MessageSource source = kernels::message_begin(task);
+  const kernels::MessageSource source = kernels::message_begin(task, part, shared());
   if (!may_run([&] { return source.size_bytes == 0 || is_reachable(source.src, source.size_bytes, device); })) {
     return false;
   }
   for (uint64_t item = n_items; item-- > 0;) {
     kernels::message_share(task, source, part * n_items + item, n_parts * n_items);
   }
-  kernels::message_end(task, counters());
+  kernels::message_end(task, shared());
   std::this_thread::yield();  // others may look at what is there of it
   return true;
 }
@@ -239,12 +239,18 @@ loopback::Launch launch_of_message(const kernels::MessageTask &task, uint64_t n_
                                    CUdevice device) {
   const bool waits = task.word != nullptr && task.least != 0;
   const auto run = [=] {
-    bool is_good = may_run([&] { return is_inside(task, device); });
-    while (is_good && !kernels::message_has_come(task) && !is_over()) std::this_thread::yield();
-    is_good = is_good && kernels::message_has_come(task);
     // A few work-items stand for all: as many as there are would each touch memory far apart.
     const uint64_t n_items = std::min<uint64_t>(n_threads, 3);
-    for (uint64_t part = n_blocks; is_good && part-- > 0;) is_good = carry_part(task, part, n_blocks, n_items, device);
+    std::vector<bool> is_done(n_blocks);
+    bool is_good = may_run([&] { return is_inside(task, device); });
+    for (uint64_t n_left = n_blocks; is_good && n_left != 0 && !is_over(); std::this_thread::yield()) {
+      for (uint64_t part = n_blocks; is_good && part-- > 0;) {
+        if (is_done[part] || !kernels::message_has_come(task, part, shared())) continue;
+        is_good = carry_part(task, part, n_blocks, n_items, device);
+        is_done[part] = true;
+        --n_left;
+      }
+    }
     if (waits) --state().n_waits;
   };
   return {run, waits};
@@ -268,8 +274,9 @@ loopback::Launch launch_of_messages(const kernels::MessageList &list, uint64_t n
         if (next[block] >= list.n_parts) continue;
         kernels::find_part(list, next[block], &found[block]);
         const kernels::MessageTask &task = list.tasks[found[block].task];
-        if (!kernels::message_has_come(task)) continue;
-        if (!carry_part(task, next[block] - found[block].first, task.n_parts, 1, device)) break;
+        const uint64_t part = next[block] - found[block].first;
+        if (!kernels::message_has_come(task, part, shared())) continue;
+        if (!carry_part(task, part, task.n_parts, 1, device)) break;
         next[block] += static_cast<uint32_t>(n_blocks);
         --n_left;
       }
