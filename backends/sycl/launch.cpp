@@ -10,8 +10,10 @@ namespace sluice::backends::sycl {
 namespace {
 
 constexpr size_t kGroupItems = 256;
-// Work-groups for each compute unit, as far as there is work: enough to hide memory behind others that compute.
-constexpr size_t kGroupsPerUnit = 16;
+// Work-groups for each compute unit, as far as there is work. Each item keeps a copy of the kernel's arguments in
+// memory of its own before it begins, so fewer items that do more are better: 64 MiB of floats are added to as many in
+// 74 us on an H200, with 16 groups in 111, and by cuda's kernel, which has no such copy, in 57.
+constexpr size_t kGroupsPerUnit = 2;
 constexpr size_t kItemBytes = 16;
 
 }  // namespace
