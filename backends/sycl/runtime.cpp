@@ -9,6 +9,8 @@
 #include <mutex>
 #include <tuple>
 
+#include "device_choice.h"
+
 namespace sluice::backends::sycl {
 
 namespace {
@@ -64,13 +66,6 @@ std::string identity_of(const ::sycl::device &device) {
   return device.get_info<::sycl::info::device::vendor>() + "/" + device.get_info<::sycl::info::device::name>();
 }
 
-bool is_wanted(const ::sycl::device &device) {
-  const std::string_view devices = knob_text("SLUICE_SYCL_DEVICES");
-  if (!device.has(::sycl::aspect::usm_device_allocations)) return false;
-  if (devices == "gpu") return device.is_gpu();
-  return devices == "cpu" ? device.is_cpu() : device.is_gpu() || device.is_cpu();
-}
-
 struct Candidate {
   ::sycl::device device;
   std::string identity;
@@ -82,7 +77,7 @@ std::vector<Candidate> candidates() {
   std::ranges::stable_sort(platforms, {}, [](const ::sycl::platform &p) { return rank_of(p.get_backend()); });
   for (const ::sycl::platform &platform : platforms) {
     for (const ::sycl::device &device : platform.get_devices()) {
-      if (!is_wanted(device)) continue;
+      if (!device.has(::sycl::aspect::usm_device_allocations)) continue;
       const std::string identity = identity_of(device);
       const bool is_listed = std::ranges::any_of(found, [&](const Candidate &earlier) {
         return earlier.identity == identity && earlier.device.get_platform() != platform;
@@ -91,6 +86,10 @@ std::vector<Candidate> candidates() {
     }
   }
   std::ranges::stable_sort(found, {}, [](const Candidate &c) { return c.device.is_gpu() ? 0 : 1; });
+  const bool has_gpu = !found.empty() && found.front().device.is_gpu();
+  const std::string_view knob = knob_text("SLUICE_SYCL_DEVICES");
+  std::erase_if(found,
+                [&](const Candidate &c) { return !is_chosen(knob, {c.device.is_gpu(), c.device.is_cpu()}, has_gpu); });
   return found;
 }
 

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "../../module_table.h"
+#include "../device_choice.h"
 #include "../ipc_handle.h"
 #include "sluice/backend.h"
 
@@ -112,3 +113,19 @@ TEST_F(Mechanisms, Knob_WithAnotherWord_IsRefused) {
 }
 
 }  // namespace
+
+TEST(DeviceChoice, TakesCpusOnly_WhereThereIsNoGpu_OrWhenTheyAreAskedFor) {
+  using sluice::backends::sycl::is_chosen;
+  constexpr sluice::backends::sycl::DeviceKind kGpu = {true, false};
+  constexpr sluice::backends::sycl::DeviceKind kCpu = {false, true};
+  constexpr sluice::backends::sycl::DeviceKind kOther = {false, false};
+  EXPECT_TRUE(is_chosen("auto", kGpu, true));
+  EXPECT_FALSE(is_chosen("auto", kCpu, true));
+  EXPECT_TRUE(is_chosen("auto", kCpu, false));
+  EXPECT_TRUE(is_chosen("all", kCpu, true));
+  EXPECT_TRUE(is_chosen("all", kGpu, true));
+  EXPECT_TRUE(is_chosen("cpu", kCpu, true));
+  EXPECT_FALSE(is_chosen("cpu", kGpu, true));
+  EXPECT_FALSE(is_chosen("gpu", kCpu, false));
+  for (const char *knob : {"auto", "all", "gpu", "cpu"}) EXPECT_FALSE(is_chosen(knob, kOther, false)) << knob;
+}
