@@ -53,6 +53,11 @@ struct CUevent_st {
   uint64_t number = 0;
 };
 
+namespace sluice::kernels {
+struct MessageTask;
+struct MessageList;
+}  // namespace sluice::kernels
+
 namespace loopback {
 
 inline constexpr int kDevices = 2;
@@ -149,6 +154,17 @@ struct Launch {
   bool waits = false;  // for a word: counted in n_waits from when it is enqueued until it has run
 };
 Launch launch_of(CUfunction function, void **arguments, uint64_t n_blocks, uint64_t n_threads, CUdevice device);
+// Those of messages of queues (loopback_messages.cpp).
+Launch launch_of_message(const sluice::kernels::MessageTask &task, uint64_t n_blocks, uint64_t n_threads,
+                         CUdevice device);
+Launch launch_of_messages(const sluice::kernels::MessageList &list, uint64_t n_blocks, CUdevice device);
+
+// What a kernel on `device` may touch: as on a device, anything else is a fault that the context does not survive.
+bool is_reachable(const void *address, size_t size_bytes, CUdevice device);
+// False when the context is broken, or is now, because the kernel would touch what its device does not reach.
+bool may_run(const std::function<bool()> &is_inside);
+// As the driver's own wait, a kernel that waits is ended by a context that broke.
+bool is_over();
 // CUDA_SUCCESS, and it is counted: the driver takes it. `stream` may be the default one.
 CUresult enqueue_launch(const Launch &launch, CUstream stream);
 

@@ -98,8 +98,9 @@ const sluice_program_kernel_t *find_program_kernel(const char *name) {
   return find == nullptr ? nullptr : find(name);
 }
 
-// What a kernel on `device` may touch: as on a device, anything else is a fault that the context does not survive.
-bool is_reachable(const void *address, size_t size_bytes, CUdevice device) {
+}  // namespace
+
+bool loopback::is_reachable(const void *address, size_t size_bytes, CUdevice device) {
   CUdeviceptr begin = 0;
   const auto first = reinterpret_cast<CUdeviceptr>(address);
   const loopback::Block *block = loopback::find_block(first, &begin);
@@ -107,6 +108,24 @@ bool is_reachable(const void *address, size_t size_bytes, CUdevice device) {
   return block->type == CU_MEMORYTYPE_HOST || block->is_managed || block->is_opened || block->physical != nullptr ||
          block->context->device == device;
 }
+
+bool loopback::may_run(const std::function<bool()> &is_inside) {
+  std::unique_lock lock(state().mutex);
+  state().changed.wait(lock, [] { return !state().is_held; });
+  if (!state().is_broken && !is_inside()) state().is_broken = true;
+  return !state().is_broken;
+}
+
+bool loopback::is_over() {
+  const std::scoped_lock lock(state().mutex);
+  return state().is_broken;
+}
+
+namespace {
+
+using loopback::is_over;
+using loopback::is_reachable;
+using loopback::may_run;
 
 bool is_inside(const kernels::Task &task, unsigned element_bytes, CUdevice device) {
   const size_t size_bytes = task.count * element_bytes;
@@ -127,13 +146,6 @@ bool is_inside(const kernels::CopyTask &task, CUdevice device) {
     }
   }
   return true;
-}
-
-bool is_inside(const kernels::MessageTask &task, CUdevice device) {
-  for (const std::uint64_t *word : {task.word, static_cast<const std::uint64_t *>(task.mark)}) {
-    if (word != nullptr && !is_reachable(word, sizeof(*word), device)) return false;
-  }
-  return task.copy.size_bytes == 0 || is_reachable(task.copy.dst, task.copy.size_bytes, device);
 }
 
 // What units first to first + count of a layout reach over, by a walk through all: between the lowest and the highest
@@ -191,100 +203,12 @@ bool is_inside(const kernels::CheckTask &task, uint64_t n_items, CUdevice device
   return true;
 }
 
-// False when the context is broken, or is now, because the kernel would touch what its device does not reach.
-template <typename IsInside>
-bool may_run(IsInside is_inside) {
-  std::unique_lock lock(state().mutex);
-  state().changed.wait(lock, [] { return !state().is_held; });
-  if (!state().is_broken && !is_inside()) state().is_broken = true;
-  return !state().is_broken;
-}
-
 // The kernel of a program's takes its task as words and the number of its items.
 std::function<void()> launch_of_program(const sluice_program_kernel_t &kernel, void **arguments) {
   std::vector<std::uint64_t> words(kernel.n_words);
   std::memcpy(words.data(), arguments[0], words.size() * sizeof(std::uint64_t));
   const auto n_items = *static_cast<const std::uint64_t *>(arguments[1]);
   return [body = kernel.body, words, n_items] { body(words.data(), n_items); };
-}
-
-// As the driver's own wait, a kernel that waits is ended by a context that broke.
-bool is_over() {
-  const std::scoped_lock lock(state().mutex);
-  return state().is_broken;
-}
-
-// What the kernels of messages share. A stream has a place of its own.
-kernels::MessageShared *shared() {
-  static std::vector<kernels::MessageShared> made(size_t{kernels::kMostSharingStreams} * kernels::kMostMessages);
-  return made.data();
-}
-
-// Part `part` of a message that has come, by n_items work-items, the last one first. False: it would touch what the
-// device does not reach.
-bool carry_part(const kernels::MessageTask &task, uint64_t part, uint64_t n_parts, uint64_t n_items, CUdevice device) {
-  const kernels::MessageSource source = kernels::message_begin(task, part, shared());
-  if (!may_run([&] { return source.size_bytes == 0 || is_reachable(source.src, source.size_bytes, device); })) {
-    return false;
-  }
-  for (uint64_t item = n_items; item-- > 0;) {
-    kernels::message_share(task, source, part * n_items + item, n_parts * n_items);
-  }
-  kernels::message_end(task, shared());
-  std::this_thread::yield();  // others may look at what is there of it
-  return true;
-}
-
-loopback::Launch launch_of_message(const kernels::MessageTask &task, uint64_t n_blocks, uint64_t n_threads,
-                                   CUdevice device) {
-  const bool waits = task.word != nullptr && task.least != 0;
-  const auto run = [=] {
-    // A few work-items stand for all: as many as there are would each touch memory far apart.
-    const uint64_t n_items = std::min<uint64_t>(n_threads, 3);
-    std::vector<bool> is_done(n_blocks);
-    bool is_good = may_run([&] { return is_inside(task, device); });
-    for (uint64_t n_left = n_blocks; is_good && n_left != 0 && !is_over(); std::this_thread::yield()) {
-      for (uint64_t part = n_blocks; is_good && part-- > 0;) {
-        if (is_done[part] || !kernels::message_has_come(task, part, shared())) continue;
-        is_good = carry_part(task, part, n_blocks, n_items, device);
-        is_done[part] = true;
-        --n_left;
-      }
-    }
-    if (waits) --state().n_waits;
-  };
-  return {run, waits};
-}
-
-// The blocks of a list, of which those that need not wait go on; the last one first.
-loopback::Launch launch_of_messages(const kernels::MessageList &list, uint64_t n_blocks, CUdevice device) {
-  const bool waits = std::any_of(list.tasks, list.tasks + list.n_tasks,
-                                 [](const auto &task) { return task.word != nullptr && task.least != 0; });
-  const auto run = [=] {
-    std::vector<uint32_t> next(n_blocks);
-    for (uint64_t block = 0; block < n_blocks; ++block) next[block] = static_cast<uint32_t>(block);
-    std::vector<kernels::MessagePart> found(n_blocks);
-    const bool is_good = may_run([&] {
-      return std::all_of(list.tasks, list.tasks + list.n_tasks,
-                         [&](const auto &task) { return is_inside(task, device); });
-    });
-    uint64_t n_left = is_good ? list.n_parts : 0;
-    while (n_left != 0 && !is_over()) {
-      for (uint64_t block = n_blocks; block-- > 0;) {
-        if (next[block] >= list.n_parts) continue;
-        kernels::find_part(list, next[block], &found[block]);
-        const kernels::MessageTask &task = list.tasks[found[block].task];
-        const uint64_t part = next[block] - found[block].first;
-        if (!kernels::message_has_come(task, part, shared())) continue;
-        if (!carry_part(task, part, task.n_parts, 1, device)) break;
-        next[block] += static_cast<uint32_t>(n_blocks);
-        --n_left;
-      }
-      if (n_left != 0) std::this_thread::yield();
-    }
-    if (waits) --state().n_waits;
-  };
-  return {run, waits};
 }
 
 template <typename Task>
@@ -318,9 +242,10 @@ loopback::Launch loopback::launch_of(CUfunction function, void **arguments, uint
     case Body::kRearrangeWords:
       return launch_of_moves(argument, kernels::rearrange_words_share, n_items, device);
     case Body::kMessage:
-      return launch_of_message(*static_cast<const kernels::MessageTask *>(argument), n_blocks, n_threads, device);
+      return loopback::launch_of_message(*static_cast<const kernels::MessageTask *>(argument), n_blocks, n_threads,
+                                         device);
     case Body::kMessages:
-      return launch_of_messages(*static_cast<const kernels::MessageList *>(argument), n_blocks, device);
+      return loopback::launch_of_messages(*static_cast<const kernels::MessageList *>(argument), n_blocks, device);
     case Body::kTrigger:
       return {[task = *static_cast<const kernels::SignalTask *>(argument), n_items] {
         for (uint64_t item = n_items; item-- > 0;) kernels::trigger_share(task, item, n_items);
