@@ -123,7 +123,6 @@ bool loopback::is_over() {
 
 namespace {
 
-using loopback::is_over;
 using loopback::is_reachable;
 using loopback::may_run;
 

@@ -8,7 +8,6 @@
 #include "message.hpp"
 
 namespace kernels = sluice::kernels;
-using loopback::state;
 
 namespace {
 
