@@ -25,7 +25,11 @@ void run_pack(const void *arguments, void *const *memory) {
   auto *read = static_cast<unsigned char *>(memory[1]) - own.read_lowest_bytes;
   task.inside.origin = task.is_unpacking != 0 ? written : read;
   task.beside = task.is_unpacking != 0 ? read : written;
-  if (task.inside.list != nullptr) task.inside.list = static_cast<const int32_t *>(memory[2]);
+  if (task.inside.list != nullptr) {
+    task.inside.list = static_cast<const int32_t *>(memory[2]);
+  } else {
+    task.has_long_blocks = 0;  // a list's only
+  }
   kernels::pack_share(task, 0, 1);
 }
 
