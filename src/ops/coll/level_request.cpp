@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <exception>
 #include <memory>
 #include <string>
 #include <utility>
@@ -13,20 +12,12 @@
 #include "generated/operations.hpp"
 #include "ops/coll/general_request.hpp"
 #include "ops/env/errors.hpp"
-#include "progress/host_turns.hpp"
 #include "wire/host.hpp"
 
 namespace sluice::ops::coll {
 namespace {
 
 using plan::Levels;
-
-Status failure_of(const Call &call, const Status &own) {
-  if (!own.is_ok()) return own;
-  return Status::error(ErrorKind::kBackend, fmt::format("another rank of the communicator could not do its part of {}; "
-                                                        "its own error says why",
-                                                        name(call.operation)));
-}
 
 // The error of a step, of the host MPI's or of ours, in its own words.
 Status step_error(const Call &call, int code) {
@@ -39,12 +30,7 @@ Status step_error(const Call &call, int code) {
 
 LevelRequest::LevelRequest(const Call &call, const Member &member, Sides sides, const plan::LevelQuery &query,
                            LevelGroupPtr group)
-    : Tracked(call.comm, call.form == Form::kPersistent),
-      call_(call),
-      member_(member),
-      sides_(std::move(sides)),
-      query_(query),
-      group_(std::move(group)) {
+    : EngineRequest(call, member, std::move(sides)), query_(query), group_(std::move(group)) {
   const NodeMap &map = group_->map();
   const auto rank = static_cast<std::size_t>(member_.rank);
   local_ = map.local[rank];
@@ -53,46 +39,20 @@ LevelRequest::LevelRequest(const Call &call, const Member &member, Sides sides, 
 
 int LevelRequest::make(const Call &call, const Member &member, Sides sides, const Status &classified,
                        const plan::LevelQuery &query, LevelGroupPtr group) {
-  const auto made = std::make_shared<LevelRequest>(call, member, std::move(sides), query, std::move(group));
-  if (Status status = made->types_.replace(member, &made->call_); !status.is_ok()) return raise(call.comm, status);
-  // Hidden before anybody can find it.
-  made->is_hidden_.store(!made->is_persistent(), std::memory_order_release);
-  const int result = make_request(call, made, &made->request_);
-  if (result != MPI_SUCCESS || made->is_persistent()) return result;
-  made->begin(classified, made);
-  return MPI_SUCCESS;
+  return EngineRequest::make(std::make_shared<LevelRequest>(call, member, std::move(sides), query, std::move(group)),
+                             classified);
 }
 
-int LevelRequest::start_again(const std::shared_ptr<Tracked> &self, MPI_Request * /*request*/) {
-  is_hidden_.store(true, std::memory_order_release);
-  begin({}, std::static_pointer_cast<LevelRequest>(self));
-  return MPI_SUCCESS;
-}
-
-void LevelRequest::begin(const Status &classified, const std::shared_ptr<LevelRequest> &self) {
-  classified_ = classified;
-  result_ = {};
+void LevelRequest::begin(const std::shared_ptr<EngineRequest> &self) {
   first_error_ = {};
   phase_ = Phase::kAsking;
   if (is_persistent()) {
     group_->join(this, choose_levels(query_));
   } else {
-    group_->join(this, query_, classified.is_ok() ? static_cast<int>(query_.ability) : LevelGroup::kFailed);
+    group_->join(this, query_, classified_.is_ok() ? static_cast<int>(query_.ability) : LevelGroup::kFailed);
   }
   // So that the others hear of it, though the program may compute from here on.
   if (!advance()) progress::Engine::process().watch(self);
-}
-
-bool LevelRequest::advance() {
-  // A peer may need a message to move in the host MPI before it comes to this call.
-  constexpr unsigned kStepsBetween = 32;
-  if (++n_steps_ % kStepsBetween == 0) progress::HostTurns::serve_host();
-  try {
-    return go_on();
-  } catch (const std::exception &error) {
-    return complete(
-        Status::error(ErrorKind::kOutOfMemory, std::string("out of memory inside Sluice (") + error.what() + ")"));
-  }
 }
 
 bool LevelRequest::go_on() {
@@ -103,7 +63,7 @@ bool LevelRequest::go_on() {
     case Phase::kFlat:
       return begin_flat();
     case Phase::kInHost:
-      return go_on_in_host();
+      return go_on_staged();
     case Phase::kInLevels:
       return go_on_in_levels();
   }
@@ -115,7 +75,7 @@ bool LevelRequest::decide() {
   const LevelGroup::Answer answer = group_->hear(this);
   if (!answer.is_there) return false;
   if (const int code = group_->failure(); code != MPI_SUCCESS) return complete(host_error(call_, code));
-  if (answer.is_asked && answer.least == LevelGroup::kFailed) return complete(failure_of(call_, classified_));
+  if (answer.is_asked && answer.least == LevelGroup::kFailed) return complete(failure_of(classified_));
   if (!is_persistent() && log::level() >= log::Level::kDebug) {
     const plan::LevelQuery &query = answer.is_asked ? answer.query : query_;
     log::debug("plan", std::string(name(call_.operation)) + ": " + explain(member_.size, query, answer.plan));
@@ -142,31 +102,10 @@ void LevelRequest::divide(Levels form) {
 bool LevelRequest::begin_flat() {
   if (!group_->may_take(this, LevelStep::kNode)) return false;
   if (!classified_.is_ok()) return complete(classified_);
-  const statistics::Stopwatch watch;
-  if (!has_staging_) {
-    flat_ = call_;
-    flat_.comm = group_->flat();
-    if (Status status = sides_.open(&flat_); !status.is_ok()) return complete(std::move(status));
-    has_staging_ = true;
-  }
-  if (Status status = sides_.copy_down(); !status.is_ok()) return complete(std::move(status));
-  const int code = flat_.start(flat_, &host_request_);
-  if (code != MPI_SUCCESS) return complete(host_error(call_, code));
-  sides_.send.record(call_.operation, watch.elapsed());
+  if (Status status = stage(group_->flat()); !status.is_ok()) return complete(std::move(status));
   group_->leave(this);
   phase_ = Phase::kInHost;
   return false;
-}
-
-bool LevelRequest::go_on_in_host() {
-  int is_done = 0;
-  const int code = wire::host().MPI_Test(&host_request_, &is_done, MPI_STATUS_IGNORE);
-  if (code != MPI_SUCCESS) return complete(host_error(call_, code));
-  if (is_done == 0) return false;
-  const statistics::Stopwatch watch;
-  Status status = sides_.copy_up();
-  sides_.recv.record(call_.operation, watch.elapsed());
-  return complete(std::move(status));
 }
 
 // A step that fails here does not end the call: the others wait in the next one.
@@ -240,16 +179,6 @@ int LevelRequest::share_on_node() {
 
 void LevelRequest::note(int code) {
   if (code != MPI_SUCCESS && first_error_.is_ok()) first_error_ = step_error(call_, code);
-}
-
-bool LevelRequest::complete(Status result) {
-  group_->leave(this);
-  result_ = std::move(result);
-  if (!is_persistent() && wire::host().MPI_Grequest_complete(request_) != MPI_SUCCESS && result_.is_ok()) {
-    result_ = Status::error(ErrorKind::kBackend, "the host MPI could not complete a generalized request");
-  }
-  is_hidden_.store(false, std::memory_order_release);
-  return true;
 }
 
 }  // namespace sluice::ops::coll

@@ -1,24 +1,19 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // LevelRequest: a non-blocking or persistent MPI_Allreduce of several nodes in two levels, until it is complete
 // (docs/adr/0030). Its steps are non-blocking calls of ours on the communicators of level_group.hpp, one after the
-// other; several requests go side by side. The program's request is made as that of node_request.hpp; the engine takes
-// the steps, and hides it meanwhile.
+// other; several requests go side by side.
 #pragma once
 
-#include <atomic>
 #include <memory>
 
-#include "ops/coll/carry_out.hpp"
-#include "ops/coll/held_types.hpp"
+#include "ops/coll/engine_request.hpp"
 #include "ops/coll/level_group.hpp"
 #include "ops/coll/level_slices.hpp"
 #include "plan/levels.hpp"
-#include "progress/engine.hpp"
-#include "progress/tracked_requests.hpp"
 
 namespace sluice::ops::coll {
 
-class LevelRequest final : public progress::Tracked, public progress::Task {
+class LevelRequest final : public EngineRequest {
  public:
   LevelRequest(const Call &call, const Member &member, Sides sides, const plan::LevelQuery &query, LevelGroupPtr group);
 
@@ -28,35 +23,20 @@ class LevelRequest final : public progress::Tracked, public progress::Task {
   static int make(const Call &call, const Member &member, Sides sides, const Status &classified,
                   const plan::LevelQuery &query, LevelGroupPtr group);
 
-  // progress::Tracked
-  [[nodiscard]] Status prepare() override { return {}; }
-  [[nodiscard]] Status finish(MPI_Status * /*status*/) override { return result_; }
-  [[nodiscard]] Status recall(MPI_Status * /*status*/) override { return result_; }
-  [[nodiscard]] bool is_hidden() const noexcept override { return is_hidden_.load(std::memory_order_acquire); }
-  int start_again(const std::shared_ptr<Tracked> &self, MPI_Request *request) override;
-  [[nodiscard]] bool is_apart() const noexcept override { return is_persistent() && !is_hidden(); }
-
-  // progress::Task
-  [[nodiscard]] bool advance() override;
-
  private:
   enum class Phase : std::uint8_t { kAsking, kFlat, kInHost, kInLevels };
 
-  // Joins the calls of the group: from now on the engine looks after it. May throw before anything is done.
-  void begin(const Status &classified, const std::shared_ptr<LevelRequest> &self);
-  // True when the request is complete.
-  [[nodiscard]] bool go_on();
+  void begin(const std::shared_ptr<EngineRequest> &self) override;
+  [[nodiscard]] bool go_on() override;
+  void leave() noexcept override { group_->leave(this); }
   [[nodiscard]] bool decide();
   void divide(plan::Levels form);
   [[nodiscard]] bool begin_flat();
-  [[nodiscard]] bool go_on_in_host();
   [[nodiscard]] bool go_on_in_levels();
   void begin_step();
   [[nodiscard]] int reduce_on_node();
   [[nodiscard]] int reduce_in_lane();
   [[nodiscard]] int share_on_node();
-  // Always true.
-  bool complete(Status result);
 
   void note(int code);
   [[nodiscard]] std::size_t own() const noexcept { return static_cast<std::size_t>(local_); }
@@ -65,15 +45,9 @@ class LevelRequest final : public progress::Tracked, public progress::Task {
            static_cast<std::uint64_t>(slices_->places[own()]) * element_bytes_;
   }
 
-  Call call_;
-  const Member member_;
-  Sides sides_;
   const plan::LevelQuery query_;
   const LevelGroupPtr group_;
-  HeldTypes types_;
-  MPI_Request request_ = MPI_REQUEST_NULL;  // the program's, when this has to complete it
   Phase phase_ = Phase::kAsking;
-  Status classified_;
   // In two levels.
   int local_ = 0;
   int n_local_ = 1;
@@ -83,13 +57,6 @@ class LevelRequest final : public progress::Tracked, public progress::Task {
   bool is_begun_ = false;  // the step
   MPI_Request step_request_ = MPI_REQUEST_NULL;
   Status first_error_;  // of a step
-  // Flat.
-  Call flat_;
-  bool has_staging_ = false;
-  MPI_Request host_request_ = MPI_REQUEST_NULL;
-  unsigned n_steps_ = 0;
-  Status result_;
-  std::atomic<bool> is_hidden_{false};
 };
 
 }  // namespace sluice::ops::coll
