@@ -57,8 +57,17 @@ void RecurringTask::come() {
 }
 
 void Patience::pause() noexcept {
-  constexpr unsigned kImpatient = 2000;
-  if (++n_pauses_ < kImpatient) return;
+  // By time, not by number: a turn may take 100 ns or, with a network's software in it, 5 us, and what is waited for
+  // may need this core.
+  constexpr std::chrono::microseconds kLong{50};
+  constexpr unsigned kPausesPerLook = 8;
+  if (!is_over_) {
+    if (n_pauses_++ % kPausesPerLook != 0) return;
+    const auto now = std::chrono::steady_clock::now();
+    if (n_pauses_ == 1) begin_ = now;
+    is_over_ = now - begin_ > kLong;
+    if (!is_over_) return;
+  }
   // Ranks may outnumber the cores. The result says nothing: there is always this thread to go on with.
   [[maybe_unused]] const int yielded = sched_yield();
 }

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <cstddef>
 #include <memory>
@@ -53,13 +54,16 @@ Kind &process_task(const Arguments &...arguments) {
   return **made;
 }
 
-// Waits a moment between two turns of a loop that found nothing done: not at all at first, later by letting others run.
+// Waits a moment between two turns of a loop that found nothing done: not at all at first, later (50 us after the
+// first pause) by letting others run.
 class Patience {
  public:
   void pause() noexcept;
 
  private:
   unsigned n_pauses_ = 0;
+  bool is_over_ = false;
+  std::chrono::steady_clock::time_point begin_;
 };
 
 class Engine {

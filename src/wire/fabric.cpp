@@ -22,7 +22,8 @@ namespace {
 
 // Both major versions in use: 1.x for sockets, 2.x has cxi alone.
 constexpr const char *kLibraries[] = {"libfabric.so.1", "libfabric.so.2"};
-constexpr const char *kProviders[] = {"cxi", "sockets"};
+constexpr std::string_view kSoftware = "sockets";
+constexpr const char *kProviders[] = {"cxi", kSoftware.data()};
 // The least version that the code below is written for; a library newer than that gives what this one promises.
 constexpr std::uint32_t kVersion = FI_VERSION(1, 15);
 constexpr std::size_t kCompletions = 4096;
@@ -75,6 +76,9 @@ Status Fabric::State::ask(const char *provider) {
   // No memory has to be registered for tagged messages with these.
   hints->domain_attr->mr_mode = FI_MR_ENDPOINT | FI_MR_ALLOCATED | FI_MR_PROV_KEY | FI_MR_VIRT_ADDR;
   hints->domain_attr->threading = FI_THREAD_SAFE;
+  // `sockets` moves data in turn() then. Its own thread would watch for 10 ms after each message without a pause, on a
+  // core that the ranks may need.
+  if (provider == kSoftware) hints->domain_attr->data_progress = FI_PROGRESS_MANUAL;
   hints->tx_attr->msg_order = FI_ORDER_SAS;
   hints->rx_attr->msg_order = FI_ORDER_SAS;
   hints->fabric_attr->prov_name = strdup(provider);  // freed with the hints
@@ -89,7 +93,7 @@ Status Fabric::State::ask(const char *provider) {
 
 Status Fabric::State::open(const char *provider) {
   if (Status status = ask(provider); !status.is_ok()) return status;
-  if (info->fabric_attr->prov_name == std::string_view("sockets") && info->rx_attr->iov_limit > 1) {
+  if (info->fabric_attr->prov_name == kSoftware && info->rx_attr->iov_limit > 1) {
     if (Status status = overflow.open(); !status.is_ok()) return status;
   }
   // MPI's 31, and enough to tell communicators apart.
