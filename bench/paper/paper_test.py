@@ -11,7 +11,7 @@ import unittest
 BENCH = pathlib.Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(BENCH))
 
-from paper import claims, model, prace, runs  # noqa: E402
+from paper import claims, model, prace, report, runs  # noqa: E402
 from peers.running import Results  # noqa: E402
 
 MI = 1024 * 1024
@@ -185,6 +185,11 @@ class ScriptTest(unittest.TestCase):
         self.assertIn("it broke", next(iter(document["failures"].values())))
         self.assertEqual({row["column"] for row in document["rows"] if row["figure"] == "3"}, {"MPI"})
 
+    def test_says_each_reason_once(self):
+        failures = {"figure 3, a, round 1": "no device", "figure 4, b, round 1": "too long", "figure 3, a, round 2": "no device"}
+        self.assertEqual(list(report.failure_lines(failures)),
+                         ["Not measured: figure 3, a, round 1 and 1 more: no device", "Not measured: figure 4, b, round 1: too long"])
+
     def test_says_so_when_nothing_was_measured(self):
         _, done = self.run_script("latency", "--figures", "5")
         self.assertEqual(done.returncode, 1)
@@ -220,6 +225,11 @@ class FiguresTest(unittest.TestCase):
         self.assertEqual(done.returncode, 0)
         self.assertIn("Not measured: figure 3, nosuch", done.stdout)
         self.assertNotIn("Table 1", done.stdout)
+
+    def test_says_each_reason_once(self):
+        failures = {"figure 3, a, round 1": "no device", "figure 4, b, round 1": "too long", "figure 3, a, round 2": "no device"}
+        self.assertEqual(list(report.failure_lines(failures)),
+                         ["Not measured: figure 3, a, round 1 and 1 more: no device", "Not measured: figure 4, b, round 1: too long"])
 
     def test_says_so_when_nothing_was_measured(self):
         self.assertEqual(self.run_script("prace", "--figure", "3", "--backends", "emu", failing="sluice-bench")[0].returncode, 1)

@@ -5,6 +5,7 @@ paper says, and the page. No measuring here."""
 import dataclasses
 
 from paper.drawing import Drawing
+from paper.report import failure_lines
 from peers.targets import size_text
 
 KI, MI = 1024, 1024 * 1024
@@ -164,8 +165,7 @@ def page(results, about):
         yield from table_page(results, about["backends"])
     for number in about["figures"]:
         yield from figure_page(results, number, about["backends"], about["n_ranks"])
-    for what, why in results.failures.items():
-        yield f"Not measured: {what}: {why}"
+    yield from failure_lines(results.failures)
 
 
 def document(results, about):

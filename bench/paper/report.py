@@ -97,8 +97,16 @@ def page(results, verdicts, about):
     yield ""
     for where in results.sections():
         yield from section(results, where, about)
-    for what, why in results.failures.items():
-        yield f"Not measured: {what}: {why}"
+    yield from failure_lines(results.failures)
+
+
+def failure_lines(failures):
+    """A line for each reason: the first that it was met at, and how many others."""
+    by_reason = {}
+    for what, why in failures.items():
+        by_reason.setdefault(why, []).append(what)
+    for why, where in by_reason.items():
+        yield f"Not measured: {where[0]}{f' and {len(where) - 1} more' if len(where) > 1 else ''}: {why}"
 
 
 def document(results, verdicts, about):
