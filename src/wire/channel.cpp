@@ -71,6 +71,9 @@ Status Channel::open(bool allows, bool wants, const CollectiveTerms &terms) {
   status = check(host().MPI_Comm_dup(MPI_COMM_WORLD, &comm_), "MPI_Comm_dup");
   if (!status.is_ok()) return status;
   status = agree();
+  if (status.is_ok() && terms_.keeps_rank_order) {
+    status = check(host().MPI_Comm_dup(comm_, &rank_order_comm_), "MPI_Comm_dup");  // with its error handler
+  }
   is_open_ = status.is_ok();
   return status;
 }
@@ -98,8 +101,8 @@ Status Channel::agree() {
                    "MPI_Comm_get_attr");
   }
   constexpr int kFewest = 32767;  // MPI promises this much
-  const int largest_tag = is_set != 0 && value != nullptr ? *static_cast<int *>(value) : kFewest;
-  n_numbers_ = std::min(largest_tag / 4, 1 << 22);
+  largest_tag_ = is_set != 0 && value != nullptr ? *static_cast<int *>(value) : kFewest;
+  n_numbers_ = std::min(largest_tag_ / 4, 1 << 22);
   next_number_ = 1;
   return status;
 }
@@ -108,7 +111,8 @@ void Channel::close() noexcept {
   if (!is_open_) return;
   is_open_ = false;
   // The host MPI is about to end and reports what it minds itself.
-  [[maybe_unused]] const int freed = host().MPI_Comm_free(&comm_);
+  [[maybe_unused]] int freed = host().MPI_Comm_free(&comm_);
+  if (rank_order_comm_ != MPI_COMM_NULL) freed = host().MPI_Comm_free(&rank_order_comm_);
 }
 
 Status Channel::take_number(int *number) {

@@ -43,6 +43,9 @@ class Channel {
   // Hot; between MPI_Init and MPI_Finalize it does not change.
   [[nodiscard]] bool is_open() const noexcept { return is_open_; }
   [[nodiscard]] MPI_Comm comm() const noexcept { return comm_; }
+  // Another one, for folds in the order of the ranks (ops/coll/fold_group.hpp): MPI_COMM_NULL unless terms() has that.
+  [[nodiscard]] MPI_Comm rank_order_comm() const noexcept { return rank_order_comm_; }
+  [[nodiscard]] int largest_tag() const noexcept { return largest_tag_; }
   [[nodiscard]] int rank() const noexcept { return rank_; }
   [[nodiscard]] int size() const noexcept { return static_cast<int>(nodes_.size()); }
   // A number that only this job knows: marks its descriptors.
@@ -73,6 +76,8 @@ class Channel {
   bool has_threads_ = false;
   CollectiveTerms terms_;
   MPI_Comm comm_{};
+  MPI_Comm rank_order_comm_ = MPI_COMM_NULL;
+  int largest_tag_ = 0;
   int rank_ = 0;
   std::uint64_t nonce_ = 0;
   std::vector<std::uint64_t> nodes_;  // by rank, equal on one node

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "ops/coll/carry_out_on_node.hpp"
+#include "ops/coll/fold_request.hpp"
 #include "ops/coll/in_segments.hpp"
 #include "ops/coll/rank_order.hpp"
 #include "ops/coll/two_level.hpp"
@@ -178,6 +179,10 @@ int plan_and_execute(Call *call, const Member *member, Sides *sides, const Statu
     return result;
   }
   if (!classified.is_ok()) return raise(call->comm, classified);
+  if (int result = MPI_SUCCESS;
+      member != nullptr && call->form != Form::kBlocking && start_folded(*call, *member, sides, &result)) {
+    return result;
+  }
   if (Status opened = sides->open(call); !opened.is_ok()) return raise(call->comm, opened);
   return call->form == Form::kBlocking ? execute_blocking(*call, member, *sides)
                                        : execute_with_request(*call, std::move(*sides));

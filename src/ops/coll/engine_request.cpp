@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "ops/coll/general_request.hpp"
+#include "ops/coll/rank_order.hpp"
 #include "ops/env/errors.hpp"
 #include "progress/host_turns.hpp"
 #include "wire/host.hpp"
@@ -21,11 +22,16 @@ int EngineRequest::make(const std::shared_ptr<EngineRequest> &made, const Status
   if (Status status = made->types_.replace(made->member_, &made->call_); !status.is_ok()) {
     return raise(made->communicator(), status);
   }
+  if (is_folded_in_rank_order(made->call_, made->member_)) {
+    const Status found = FoldGroup::of(made->communicator(), &made->fold_group_);
+    if (!found.is_ok()) return raise(made->communicator(), found);
+  }
   // Hidden before anybody can find it.
   made->is_hidden_.store(!made->is_persistent(), std::memory_order_release);
   const int result = make_request(made->call_, made, &made->request_);
   if (result != MPI_SUCCESS || made->is_persistent()) return result;
   made->classified_ = classified;
+  if (made->fold_group_ != nullptr) made->fold_group_->join(made.get());
   made->begin(made);
   return MPI_SUCCESS;
 }
@@ -34,6 +40,7 @@ int EngineRequest::start_again(const std::shared_ptr<Tracked> &self, MPI_Request
   is_hidden_.store(true, std::memory_order_release);
   classified_ = {};
   result_ = {};
+  if (fold_group_ != nullptr) fold_group_->join(this);
   begin(std::static_pointer_cast<EngineRequest>(self));
   return MPI_SUCCESS;
 }
@@ -52,6 +59,8 @@ bool EngineRequest::advance() {
 
 bool EngineRequest::complete(Status result) {
   leave();
+  if (fold_group_ != nullptr) fold_group_->leave(this);
+  fold_.reset();
   result_ = std::move(result);
   if (!is_persistent() && wire::host().MPI_Grequest_complete(request_) != MPI_SUCCESS && result_.is_ok()) {
     result_ = Status::error(ErrorKind::kBackend, "the host MPI could not complete a generalized request");
@@ -76,6 +85,12 @@ Status EngineRequest::stage(MPI_Comm comm) {
     has_staging_ = true;
   }
   if (Status status = sides_.copy_down(); !status.is_ok()) return status;
+  if (fold_group_ != nullptr) {
+    say_fold(staged_);
+    fold_ = std::make_unique<PendingFold>(fold_group_, this, staged_, member_);
+    sides_.send.record(call_.operation, watch.elapsed());
+    return {};
+  }
   const auto start = is_persistent() ? staged_.start_once : staged_.start;
   const int code = start(staged_, &host_request_);
   if (code != MPI_SUCCESS) return host_error(call_, code);
@@ -85,7 +100,12 @@ Status EngineRequest::stage(MPI_Comm comm) {
 
 bool EngineRequest::has_come(Status *failure) {
   int is_done = 0;
-  const int code = wire::host().MPI_Test(&host_request_, &is_done, MPI_STATUS_IGNORE);
+  int code = MPI_SUCCESS;
+  if (fold_ != nullptr) {
+    is_done = fold_->advance(&code) ? 1 : 0;
+  } else {
+    code = wire::host().MPI_Test(&host_request_, &is_done, MPI_STATUS_IGNORE);
+  }
   if (code == MPI_SUCCESS) return is_done != 0;
   *failure = host_error(call_, code);
   return true;

@@ -8,6 +8,7 @@
 #include <memory>
 
 #include "ops/coll/carry_out.hpp"
+#include "ops/coll/fold_group.hpp"
 #include "ops/coll/held_types.hpp"
 #include "progress/engine.hpp"
 #include "progress/tracked_requests.hpp"
@@ -46,7 +47,8 @@ class EngineRequest : public progress::Tracked, public progress::Task {
   // What this rank returns when some rank has failed: `own`, if it is that one.
   [[nodiscard]] Status failure_of(const Status &own) const;
 
-  // The call as it is staged by this rank alone, on `comm`: the host MPI's request is under way, or there is an error.
+  // The call as it is staged by this rank alone, on `comm`, or folded in the order of the ranks where that is wanted:
+  // the host MPI's request is under way, or there is an error.
   [[nodiscard]] Status stage(MPI_Comm comm);
   // Whether host_request_ is complete; sets *failure on an error of the host MPI's.
   [[nodiscard]] bool has_come(Status *failure);
@@ -60,6 +62,9 @@ class EngineRequest : public progress::Tracked, public progress::Task {
   MPI_Request host_request_ = MPI_REQUEST_NULL;
 
  private:
+  // Of a reduction that is folded if it is staged: it has its place among the others from the start on.
+  FoldGroupPtr fold_group_;
+  std::unique_ptr<PendingFold> fold_;
   HeldTypes types_;
   MPI_Request request_ = MPI_REQUEST_NULL;  // the program's, when this has to complete it
   Call staged_;

@@ -14,6 +14,7 @@
 namespace sluice::ops {
 
 namespace coll {
+class FoldGroup;
 class LevelGroup;
 class NodeGroup;
 class NodeLevels;
@@ -48,6 +49,8 @@ struct CommState {
   std::uint32_t n_levels_ahead = 0;
   // What calls with requests share that go across them (ops/coll/level_group.hpp).
   std::shared_ptr<coll::LevelGroup> level_group;
+  // What reductions with requests share that are folded in the order of the ranks (ops/coll/fold_group.hpp).
+  std::shared_ptr<coll::FoldGroup> fold_group;
   // How often they ask each other whether to stage in segments (ops/coll/in_segments.hpp); belongs to the same.
   coll::Attempts segment_attempts;
   coll::Attempts unequal_segment_attempts;  // of calls of which each rank knows its own part alone

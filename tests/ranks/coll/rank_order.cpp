@@ -3,10 +3,14 @@
 // other from the left, in every bit, whoever computes them. Started with that.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <array>
 #include <cstdlib>
 #include <cstring>
+#include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "tests/ranks/coll/reduction_types.hpp"
@@ -26,13 +30,14 @@ class RankOrder : public testing::Test {
     if (!is_kept && std::getenv("TEST_RANK_ORDER") == nullptr) GTEST_SKIP() << "missing: SLUICE_REDUCE_ORDER=rank";
   }
 
-  // This rank's input, and what the inputs of the first `n_ranks` ranks come to, from the left.
-  std::vector<float> input(std::size_t count) const { return folded(count, session_.rank(), 1); }
-  static std::vector<float> folded(std::size_t count, int first_rank, int n_ranks) {
+  // This rank's input, and what the inputs of the first `n_ranks` ranks come to, from the left. Other calls of a test
+  // have another `salt`.
+  std::vector<float> input(std::size_t count, int salt = 0) const { return folded(count, session_.rank(), 1, salt); }
+  static std::vector<float> folded(std::size_t count, int first_rank, int n_ranks, int salt = 0) {
     std::vector<float> result(count);
     for (int rank = first_rank; rank < first_rank + n_ranks; ++rank) {
       for (std::size_t i = 0; i < count; ++i) {
-        const auto number = rounded_number<float>(static_cast<int>(i), rank);
+        const auto number = rounded_number<float>(static_cast<int>(i) + 5 * salt, rank);
         result[i] = rank == first_rank ? number : result[i] + number;
       }
     }
@@ -114,6 +119,158 @@ TEST_F(RankOrder, IsKeptByBlocks) {
     }
   }
 }
+
+// A call under way, and what has to come of it at this rank.
+struct UnderWay {
+  Memory in;
+  Memory out;
+  std::vector<float> wanted;
+  std::string what;
+  MPI_Request request = MPI_REQUEST_NULL;
+};
+
+class RankOrderRequests : public RankOrder {
+ protected:
+  void SetUp() override {
+    RankOrder::SetUp();
+    for (int i = 0; i < n_; ++i) counts_.push_back(i == 1 ? 0 : 1000 + n_ - i);
+  }
+
+  // Where a call's memory lies: everywhere on the device, everywhere in the host's, or there at the last rank alone.
+  enum class Where { kDevice, kHost, kMixed };
+
+  UnderWay &prepare(Where where, int salt, std::size_t count, std::vector<float> wanted, std::string what) {
+    const bool is_host = where == Where::kHost || (where == Where::kMixed && session_.rank() == n_ - 1);
+    const Kind kind = is_host ? Kind::host : Kind::device;
+    const std::vector<float> mine = input(count, salt);
+    const std::vector<float> poison(std::max<std::size_t>(wanted.size(), 1), -1.0F);
+    calls_.push_back(std::make_unique<UnderWay>(
+        UnderWay{buffer(mine, kind), buffer(poison, kind), std::move(wanted), std::move(what)}));
+    return *calls_.back();
+  }
+  void start_all(Where where, int salt, MPI_Comm comm);
+  // The last first.
+  void complete_all() {
+    for (; !calls_.empty(); calls_.pop_back()) {
+      UnderWay &one = *calls_.back();
+      ASSERT_EQ(MPI_Wait(&one.request, MPI_STATUS_IGNORE), MPI_SUCCESS) << one.what;
+      expect(one.wanted, one.out, 0, one.wanted.size(), one.what);
+    }
+  }
+
+  std::vector<int> counts_;  // of the blocks that are not all as long
+  std::vector<std::unique_ptr<UnderWay>> calls_;
+};
+
+void RankOrderRequests::start_all(Where where, int salt, MPI_Comm comm) {
+  const int rank = session_.rank();
+  const auto n = static_cast<std::size_t>(n_);
+  const auto own = static_cast<std::size_t>(rank);
+  const std::vector<float> all = folded(kCount, 0, n_, salt);
+  UnderWay &everywhere = prepare(where, salt, kCount, all, "MPI_Iallreduce");
+  ASSERT_EQ(MPI_Iallreduce(everywhere.in.data(), everywhere.out.data(), kCount, MPI_FLOAT, MPI_SUM, comm,
+                           &everywhere.request),
+            MPI_SUCCESS);
+  for (const int root : {0, n_ - 1}) {
+    UnderWay &one = prepare(where, salt, kCount, rank == root ? all : std::vector<float>(), "MPI_Ireduce");
+    ASSERT_EQ(MPI_Ireduce(one.in.data(), rank == root ? one.out.data() : nullptr, kCount, MPI_FLOAT, MPI_SUM, root,
+                          comm, &one.request),
+              MPI_SUCCESS);
+  }
+  UnderWay &scan = prepare(where, salt, kCount, folded(kCount, 0, rank + 1, salt), "MPI_Iscan");
+  ASSERT_EQ(MPI_Iscan(scan.in.data(), scan.out.data(), kCount, MPI_FLOAT, MPI_SUM, comm, &scan.request), MPI_SUCCESS);
+  UnderWay &before =
+      prepare(where, salt, kCount, rank == 0 ? std::vector<float>(kCount, -1.0F) : folded(kCount, 0, rank, salt),
+              "MPI_Iexscan");
+  ASSERT_EQ(MPI_Iexscan(before.in.data(), before.out.data(), kCount, MPI_FLOAT, MPI_SUM, comm, &before.request),
+            MPI_SUCCESS);
+  const std::vector<float> blocks = folded(kCount * n, 0, n_, salt);
+  const auto part_of = [&](std::size_t place, std::size_t count) {
+    const auto first = blocks.begin() + static_cast<std::ptrdiff_t>(place);
+    return std::vector<float>(first, first + static_cast<std::ptrdiff_t>(count));
+  };
+  UnderWay &block = prepare(where, salt, kCount * n, part_of(own * kCount, kCount), "MPI_Ireduce_scatter_block");
+  ASSERT_EQ(
+      MPI_Ireduce_scatter_block(block.in.data(), block.out.data(), kCount, MPI_FLOAT, MPI_SUM, comm, &block.request),
+      MPI_SUCCESS);
+  std::size_t place = 0;
+  for (std::size_t i = 0; i < own; ++i) place += static_cast<std::size_t>(counts_[i]);
+  UnderWay &uneven =
+      prepare(where, salt, kCount * n, part_of(place, static_cast<std::size_t>(counts_[own])), "MPI_Ireduce_scatter");
+  ASSERT_EQ(MPI_Ireduce_scatter(uneven.in.data(), uneven.out.data(), counts_.data(), MPI_FLOAT, MPI_SUM, comm,
+                                &uneven.request),
+            MPI_SUCCESS);
+}
+
+// Many under way on one communicator, beside a blocking one; several rounds, with other data each.
+TEST_F(RankOrderRequests, KeepItWhereverTheMemoryLies) {
+  int salt = 0;
+  for (const Where where : {Where::kDevice, Where::kHost, Where::kMixed, Where::kDevice}) {
+    ASSERT_NO_FATAL_FAILURE(start_all(where, ++salt, session_.comm()));
+    ASSERT_NO_FATAL_FAILURE(start_all(Where::kMixed, ++salt, session_.comm()));
+    const Memory in = buffer(input(kCount), Kind::device);
+    const Memory out = buffer(input(kCount, 1), Kind::device);
+    ASSERT_EQ(MPI_Allreduce(in.data(), out.data(), kCount, MPI_FLOAT, MPI_SUM, session_.comm()), MPI_SUCCESS);
+    expect(folded(kCount, 0, n_), out, 0, kCount, "MPI_Allreduce beside them");
+    ASSERT_NO_FATAL_FAILURE(complete_all());
+  }
+}
+
+// More elements than are folded at a time, in place.
+TEST_F(RankOrderRequests, KeepItInALongCall) {
+  constexpr int kLong = (1 << 21) + 77;
+  UnderWay &one = prepare(Where::kMixed, 3, kLong, folded(kLong, 0, n_, 3), "MPI_Iallreduce of two parts");
+  one.out = buffer(input(kLong, 3), session_.rank() == n_ - 1 ? Kind::host : Kind::device);
+  ASSERT_EQ(MPI_Iallreduce(MPI_IN_PLACE, one.out.data(), kLong, MPI_FLOAT, MPI_SUM, session_.comm(), &one.request),
+            MPI_SUCCESS);
+  ASSERT_NO_FATAL_FAILURE(complete_all());
+}
+
+// Not all ranks come to the communicators in the same order.
+TEST_F(RankOrderRequests, OfTwoCommunicatorsAreApart) {
+  MPI_Comm other = MPI_COMM_NULL;
+  ASSERT_EQ(MPI_Comm_dup(session_.comm(), &other), MPI_SUCCESS);
+  for (int round = 0; round < 3; ++round) {
+    const bool is_other_first = (session_.rank() + round) % 2 == 0;
+    for (const bool is_other : {is_other_first, !is_other_first}) {
+      ASSERT_NO_FATAL_FAILURE(start_all(Where::kMixed, is_other ? 20 : 30 + round, is_other ? other : session_.comm()));
+    }
+    ASSERT_NO_FATAL_FAILURE(complete_all());
+  }
+  ASSERT_EQ(MPI_Comm_free(&other), MPI_SUCCESS);
+}
+
+TEST_F(RankOrderRequests, OutliveTheirCommunicator) {
+  MPI_Comm comm = MPI_COMM_NULL;
+  ASSERT_EQ(MPI_Comm_dup(session_.comm(), &comm), MPI_SUCCESS);
+  ASSERT_NO_FATAL_FAILURE(start_all(Where::kMixed, 9, comm));
+  ASSERT_EQ(MPI_Comm_free(&comm), MPI_SUCCESS);
+  ASSERT_NO_FATAL_FAILURE(complete_all());
+}
+
+#if MPI_VERSION >= 4
+TEST_F(RankOrderRequests, KeepItAtEachStart) {
+  for (const Where where : {Where::kDevice, Where::kHost, Where::kMixed}) {
+    UnderWay &sum = prepare(where, 0, kCount, std::vector<float>(kCount), "MPI_Allreduce_init");
+    UnderWay &scan = prepare(where, 0, kCount, std::vector<float>(kCount), "MPI_Scan_init");
+    ASSERT_EQ(MPI_Allreduce_init(sum.in.data(), sum.out.data(), kCount, MPI_FLOAT, MPI_SUM, session_.comm(),
+                                 MPI_INFO_NULL, &sum.request),
+              MPI_SUCCESS);
+    ASSERT_EQ(MPI_Scan_init(scan.in.data(), scan.out.data(), kCount, MPI_FLOAT, MPI_SUM, session_.comm(), MPI_INFO_NULL,
+                            &scan.request),
+              MPI_SUCCESS);
+    for (int start = 0; start < 3; ++start) {
+      for (UnderWay *one : {&sum, &scan}) one->in.write(0, input(kCount, start).data(), kCount * sizeof(float));
+      std::array requests = {sum.request, scan.request};
+      ASSERT_EQ(MPI_Startall(2, requests.data()), MPI_SUCCESS);
+      ASSERT_EQ(MPI_Waitall(2, requests.data(), MPI_STATUSES_IGNORE), MPI_SUCCESS);
+      expect(folded(kCount, 0, n_, start), sum.out, 0, kCount, sum.what);
+      expect(folded(kCount, 0, session_.rank() + 1, start), scan.out, 0, kCount, scan.what);
+    }
+    for (UnderWay *one : {&sum, &scan}) ASSERT_EQ(MPI_Request_free(&one->request), MPI_SUCCESS);
+  }
+}
+#endif
 
 }  // namespace
 }  // namespace sluice::tests
