@@ -61,6 +61,8 @@ class DeviceScope {
 // Where a kernel or stream of the current device finds `address`: itself for device and managed memory, the device's
 // address for host memory that the runtime knows. SLUICE_ERROR_UNSUPPORTED for any other memory.
 sluice_result_t device_address(int32_t device, const void *address, void **found);
+// The same for memory of that length, whose two ends are asked for.
+sluice_result_t device_range(int32_t device, const void *memory, size_t size_bytes, void **found);
 
 // ---- ipc.cpp ----
 
@@ -125,6 +127,13 @@ sluice_result_t program_stream_create(void **native);
 sluice_result_t program_stream_destroy(void *native);
 sluice_result_t program_stream_copy(void *native, void *dst, const void *src, size_t size_bytes);
 sluice_result_t program_stream_synchronize(void *native);
+
+// stream_channel.cpp
+sluice_result_t host_register(int32_t device, void *memory, size_t size_bytes);
+sluice_result_t host_unregister(int32_t device, void *memory);
+sluice_result_t stream_copy(sluice_stream_t *stream, void *dst, const void *src, size_t size_bytes);
+sluice_result_t stream_take(sluice_stream_t *stream, void *dst, const sluice_units_t *from, size_t most_bytes,
+                            const uint64_t *word);
 
 // words.cpp
 const char *const *support_words();

@@ -10,24 +10,11 @@ namespace sluice::backends::hip {
 
 namespace {
 
-// How far the device's address of a range lies from the program's, which is not 0 for some host memory. Both ends are
-// asked for: a kernel that touches an address that is none for it takes the device's work with it.
-sluice_result_t find_distance(int32_t device, const PackRange &range, ptrdiff_t *distance) {
-  void *found = nullptr;
-  sluice_result_t result = device_address(device, range.address, &found);
-  if (result != SLUICE_SUCCESS) return result;
-  *distance = static_cast<char *>(found) - static_cast<char *>(range.address);
-  if (range.size_bytes <= 1) return SLUICE_SUCCESS;
-  char *const last = static_cast<char *>(range.address) + range.size_bytes - 1;
-  result = device_address(device, last, &found);
-  if (result != SLUICE_SUCCESS || found == last + *distance) return result;
-  return fail(SLUICE_ERROR_UNSUPPORTED, "the memory is not of one piece for this device");
-}
-
+// What lies at `*address` is found through the range, which need not begin there.
 sluice_result_t translate_range(int32_t device, const PackRange &range, unsigned char **address) {
-  ptrdiff_t distance = 0;
-  const sluice_result_t result = find_distance(device, range, &distance);
-  *address += distance;
+  void *found = nullptr;
+  const sluice_result_t result = device_range(device, range.address, range.size_bytes, &found);
+  if (result == SLUICE_SUCCESS) *address += static_cast<char *>(found) - static_cast<char *>(range.address);
   return result;
 }
 

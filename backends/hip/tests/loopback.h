@@ -58,6 +58,10 @@ struct Block {
   int device;
   uint32_t id;
   int file = -1;  // behind device memory, which other processes may open
+  // Of registered memory, which a device has under an address of its own, a block too: how far the device's address
+  // lies from this block's, and the program's.
+  ptrdiff_t to_device = 0;
+  ptrdiff_t to_host = 0;
 };
 
 // All that the "runtime" knows. One lock for all of it.
@@ -68,13 +72,17 @@ struct State {
   uint32_t last_id = 0;
 };
 
+// What HIP_LOOPBACK_REFUSES names in the environment does not work: "mapping" registered memory for a device, or
+// "compiling" kernels.
+bool refuses(const char *what);
+
 State &state();
 // The thread's current device.
 int &current();
 // The block that holds an address, or null; the lock is held.
 const Block *find_block(const void *address, char **begin = nullptr);
 hipError_t add_block(size_t size_bytes, Kind kind, void **memory);
-// Forgets the block that begins at `address` and is of that kind, and unmaps what is not the program's own.
+// Forgets the block that begins at `address` and is of that kind, which is not kRegistered, and unmaps it.
 hipError_t drop_block(void *address, Kind kind);
 // Whether `size_bytes` from `address` on are in one block, or in memory that the runtime does not know.
 bool is_inside(const void *address, size_t size_bytes);
