@@ -30,6 +30,10 @@ extern Choices g_choices;
 sluice_result_t fail(sluice_result_t result, std::string_view text);
 // What an answer of the runtime means to Sluice; keeps "call: native text" for last_error() when it is an error.
 sluice_result_t translate(const char *call, hipError_t native);
+// This thread's last text.
+const char *error_text();
+// Tells the user that text, as a warning: of what fails when nobody is there to be answered.
+void log_error();
 
 // ---- devices.cpp ----
 

@@ -5,6 +5,7 @@
 #include "../packing.h"
 #include "../reduction.h"
 #include "launch.h"
+#include "waits.h"
 
 namespace sluice::backends::hip {
 
@@ -81,6 +82,7 @@ sluice_result_t device_alloc(int32_t device, size_t size_bytes, void **memory) {
   *memory = nullptr;
   const sluice_result_t known = check_device(device);
   if (known != SLUICE_SUCCESS) return known;
+  run_releases();
   const DeviceScope scope(device);
   if (scope.result() != SLUICE_SUCCESS) return scope.result();
   return translate("hipMalloc", g_runtime.hipMalloc(memory, std::max<size_t>(size_bytes, 1)));
@@ -89,11 +91,13 @@ sluice_result_t device_alloc(int32_t device, size_t size_bytes, void **memory) {
 // A device that was reset and a runtime that is shut down have let go of the memory themselves.
 sluice_result_t device_free(int32_t device, void *memory) {
   if (memory == nullptr) return SLUICE_SUCCESS;
-  const DeviceScope scope(device);
-  const hipError_t native = scope.result() == SLUICE_SUCCESS ? g_runtime.hipFree(memory) : hipErrorDeinitialized;
-  const bool is_gone = native == hipErrorDeinitialized || native == hipErrorContextIsDestroyed ||
-                       native == hipErrorInvalidValue || native == hipErrorInvalidDevicePointer;
-  return is_gone ? SLUICE_SUCCESS : translate("hipFree", native);
+  return give_back([device, memory] {
+    const DeviceScope scope(device);
+    const hipError_t native = scope.result() == SLUICE_SUCCESS ? g_runtime.hipFree(memory) : hipErrorDeinitialized;
+    const bool is_gone = native == hipErrorDeinitialized || native == hipErrorContextIsDestroyed ||
+                         native == hipErrorInvalidValue || native == hipErrorInvalidDevicePointer;
+    return is_gone ? SLUICE_SUCCESS : translate("hipFree", native);
+  });
 }
 
 }  // namespace sluice::backends::hip

@@ -6,6 +6,8 @@
 #include <memory>
 #include <new>
 
+#include "waits.h"
+
 namespace sluice::backends::hip {
 
 namespace {
@@ -67,6 +69,7 @@ sluice_result_t stream_open(void *native, sluice_stream_t **stream, int32_t *dev
   sluice_result_t result = check_device(found);
   if (result == SLUICE_SUCCESS) result = check_device_waits(found);
   if (result != SLUICE_SUCCESS) return result;
+  run_releases();
   *stream = new (std::nothrow) sluice_stream{static_cast<hipStream_t>(native), found, {}};
   if (*stream == nullptr) return fail(SLUICE_ERROR_OUT_OF_MEMORY, "no memory for a stream");
   *device = found;
@@ -86,6 +89,7 @@ sluice_result_t stream_write(sluice_stream_t *stream, uint64_t *word, uint64_t v
 
 sluice_result_t stream_wait(sluice_stream_t *stream, const uint64_t *word, uint64_t least) {
   return enqueue_on(stream, word, "hipStreamWaitValue64", [&](uint64_t *found) {
+    note_wait(found, least);
     return g_runtime.hipStreamWaitValue64(stream->stream, found, least, hipStreamWaitValueGte, UINT64_MAX);
   });
 }

@@ -12,7 +12,9 @@
 #include <string>
 
 #include "message.hpp"
+#include "pages.h"
 #include "stream.h"
+#include "waits.h"
 
 namespace sluice::backends::hip {
 
@@ -20,61 +22,32 @@ static_assert(kernels::kLengthBits == SLUICE_LENGTH_BITS);
 
 namespace {
 
-// Memory of the caller's, by its address.
-struct Registered {
-  char *own;  // where this module has mapped it
-  size_t size_bytes;
-};
-
 std::mutex g_mutex;
-std::map<const char *, Registered> &registered() {
+// What the module has mapped, by the caller's address of the same memory.
+std::map<const char *, Pages> &registered() {
   // Never destroyed: memory may be given back while the process exits.
-  static auto *const made = new std::map<const char *, Registered>();
+  static auto *const made = new std::map<const char *, Pages>();
   return *made;
 }
 
-sluice_result_t map_again(void *memory, size_t size_bytes, char **own) {
+sluice_result_t map_again(void *memory, size_t size_bytes, Pages *pages) {
   void *const made = mremap(memory, 0, size_bytes, MREMAP_MAYMOVE);
   if (made == MAP_FAILED) {
     const int code = errno;
     return fail(SLUICE_ERROR_UNSUPPORTED,
                 std::string("host_register: this memory cannot be mapped again: ") + strerror(code));
   }
-  *own = static_cast<char *>(made);
+  *pages = {made, size_bytes};
   return SLUICE_SUCCESS;
 }
 
-sluice_result_t unmap(const Registered &one) {
-  if (munmap(one.own, one.size_bytes) == 0) return SLUICE_SUCCESS;
-  const int code = errno;
-  return fail(SLUICE_ERROR_NATIVE, std::string("munmap: ") + strerror(code));
-}
-
-// With its device current. The device may have an address of its own for the memory, which only kernels need to know.
-sluice_result_t pin(const Registered &one) {
-  sluice_result_t result =
-      translate("hipHostRegister",
-                g_runtime.hipHostRegister(one.own, one.size_bytes, hipHostRegisterPortable | hipHostRegisterMapped));
-  if (result != SLUICE_SUCCESS) return result;
+// Only kernels need the address that it has for them.
+sluice_result_t check_reached_by_device(const Pages &pages) {
   void *address = nullptr;
-  const hipError_t native = g_runtime.hipHostGetDevicePointer(&address, one.own, 0);
+  const hipError_t native = g_runtime.hipHostGetDevicePointer(&address, pages.base, 0);
   if (native == hipSuccess && address != nullptr) return SLUICE_SUCCESS;
-  result =
-      fail(SLUICE_ERROR_UNSUPPORTED, native != hipSuccess ? native_text(g_runtime, "hipHostGetDevicePointer", native)
-                                                          : "this device does not reach the host's memory");
-  static_cast<void>(g_runtime.hipHostUnregister(one.own));  // the first error is the one to tell
-  return result;
-}
-
-sluice_result_t unpin(int32_t device, const Registered &one) {
-  const DeviceScope scope(device);
-  const hipError_t native =
-      scope.result() == SLUICE_SUCCESS ? g_runtime.hipHostUnregister(one.own) : hipErrorDeinitialized;
-  // A device that was reset and a runtime that is shut down have let go of the pages themselves.
-  const bool is_gone = native == hipErrorDeinitialized || native == hipErrorContextIsDestroyed ||
-                       native == hipErrorHostMemoryNotRegistered;
-  const sluice_result_t result = is_gone ? SLUICE_SUCCESS : translate("hipHostUnregister", native);
-  return result == SLUICE_SUCCESS ? unmap(one) : result;  // pages that the device may still write to are kept
+  return fail(SLUICE_ERROR_UNSUPPORTED, native != hipSuccess ? native_text(g_runtime, "hipHostGetDevicePointer", native)
+                                                             : "this device does not reach the host's memory");
 }
 
 // Null: nothing that was registered.
@@ -85,8 +58,8 @@ uint64_t *find_registered(const uint64_t *word) {
   if (found == registered().begin()) return nullptr;
   --found;
   const auto offset = static_cast<size_t>(wanted - found->first);
-  const bool is_inside = offset < found->second.size_bytes;
-  return is_inside ? reinterpret_cast<uint64_t *>(found->second.own + offset) : nullptr;
+  const Pages &pages = found->second;
+  return offset < pages.size_bytes ? reinterpret_cast<uint64_t *>(static_cast<char *>(pages.base) + offset) : nullptr;
 }
 
 sluice_result_t find_take(int32_t device, Kernel *kernel) {
@@ -149,40 +122,44 @@ sluice_result_t find_word(const uint64_t *word, uint64_t **found) {
 sluice_result_t host_register(int32_t device, void *memory, size_t size_bytes) {
   sluice_result_t result = check_device(device);
   if (result != SLUICE_SUCCESS) return result;
+  run_releases();
   if (!g_choices.streams) return fail(SLUICE_ERROR_UNSUPPORTED, "no words for streams: SLUICE_HIP_STREAMS is off");
   const DeviceScope scope(device);
   result = scope.result();
   Kernel take;
   if (result == SLUICE_SUCCESS) result = find_take(device, &take);
   if (result != SLUICE_SUCCESS) return result;
-  Registered one = {nullptr, size_bytes};
-  result = map_again(memory, size_bytes, &one.own);
+  Pages pages = {};
+  result = map_again(memory, size_bytes, &pages);
   if (result != SLUICE_SUCCESS) return result;
-  result = pin(one);
+  result = pin_pages(pages);
   if (result != SLUICE_SUCCESS) {
-    munmap(one.own, size_bytes);  // the first error is the one to tell; pages just mapped can be unmapped
+    munmap(pages.base, size_bytes);  // the first error is the one to tell; pages just mapped can be unmapped
     return result;
   }
-  {
+  result = check_reached_by_device(pages);
+  if (result == SLUICE_SUCCESS) {
     const std::scoped_lock lock(g_mutex);
-    if (registered().try_emplace(static_cast<char *>(memory), one).second) return SLUICE_SUCCESS;
+    if (registered().try_emplace(static_cast<char *>(memory), pages).second) return SLUICE_SUCCESS;
+    result = fail(SLUICE_ERROR_INVALID_ARGUMENT, "host_register: this memory is registered already");
   }
-  static_cast<void>(unpin(device, one));  // the error below is the one to tell
-  return fail(SLUICE_ERROR_INVALID_ARGUMENT, "host_register: this memory is registered already");
+  const std::string text = error_text();
+  static_cast<void>(give_back_pages(device, pages));
+  return fail(result, text);  // the first error is the one to tell
 }
 
 sluice_result_t host_unregister(int32_t device, void *memory) {
-  Registered one = {};
+  Pages pages = {};
   {
     const std::scoped_lock lock(g_mutex);
     const auto found = registered().find(static_cast<char *>(memory));
     if (found == registered().end()) {
       return fail(SLUICE_ERROR_INVALID_ARGUMENT, "host_unregister: this memory was not registered here");
     }
-    one = found->second;
+    pages = found->second;
     registered().erase(found);
   }
-  return unpin(device, one);
+  return give_back_pages(device, pages);
 }
 
 // The runtime finds the way by the two addresses; one that it does not know would be memory of the host's to it.

@@ -5,6 +5,7 @@
 
 #include <hip/hip_runtime_api.h>
 
+#include <atomic>
 #include <condition_variable>
 #include <cstdint>
 #include <deque>
@@ -70,6 +71,8 @@ struct State {
   bool is_broken = false;  // a kernel touched what is not there: nothing works any more
   std::map<char *, Block> blocks;
   uint32_t last_id = 0;
+  std::atomic<int> n_waits{0};    // for words, that streams were given and have not passed
+  std::atomic<int> n_held_up{0};  // threads of the host that stand in hold_up()
 };
 
 // What HIP_LOOPBACK_REFUSES names in the environment does not work: "mapping" registered memory for a device, or
@@ -87,5 +90,10 @@ hipError_t drop_block(void *address, Kind kind);
 // Whether `size_bytes` from `address` on are in one block, or in memory that the runtime does not know.
 bool is_inside(const void *address, size_t size_bytes);
 bool is_broken();
+// Where the vendor's runtime waits for all streams of a device: until none of them waits for a word.
+void hold_up();
 
 }  // namespace loopback
+
+// For tests that find this library in the process: how many threads of the host it holds up.
+extern "C" int loopback_held_up();

@@ -63,6 +63,8 @@ hipError_t hipIpcOpenMemHandle(void **address, hipIpcMemHandle_t handle, unsigne
   return hipSuccess;
 }
 
+// Older releases wait for all streams, later ones for the default one.
 hipError_t hipIpcCloseMemHandle(void *address) {
+  loopback::hold_up();
   return loopback::drop_block(address, Kind::kOpened);
 }

@@ -119,6 +119,7 @@ hipError_t hipMalloc(void **memory, size_t size_bytes) {
 }
 hipError_t hipFree(void *memory) {
   if (memory == nullptr) return hipSuccess;
+  loopback::hold_up();
   if (loopback::drop_block(memory, Kind::kDevice) == hipSuccess) return hipSuccess;
   return loopback::drop_block(memory, Kind::kManaged);
 }
@@ -129,6 +130,7 @@ hipError_t hipHostMalloc(void **memory, size_t size_bytes, unsigned /*flags*/) {
   return loopback::add_block(size_bytes, Kind::kHost, memory);
 }
 hipError_t hipHostFree(void *memory) {
+  loopback::hold_up();
   return loopback::drop_block(memory, Kind::kHost);
 }
 // Pages that processes may share are mapped once more, for the device; private ones cannot be, and stay where they are.
@@ -147,6 +149,7 @@ hipError_t hipHostRegister(void *memory, size_t size_bytes, unsigned /*flags*/) 
   return hipSuccess;
 }
 hipError_t hipHostUnregister(void *memory) {
+  loopback::hold_up();
   const std::scoped_lock lock(state().mutex);
   const auto found = state().blocks.find(static_cast<char *>(memory));
   if (found == state().blocks.end() || found->second.kind != Kind::kRegistered || found->second.to_host != 0) {
