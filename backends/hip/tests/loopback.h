@@ -75,8 +75,8 @@ struct State {
   std::atomic<int> n_held_up{0};  // threads of the host that stand in hold_up()
 };
 
-// What HIP_LOOPBACK_REFUSES names in the environment does not work: "mapping" registered memory for a device, or
-// "compiling" kernels.
+// What HIP_LOOPBACK_REFUSES names in the environment does not work: "registering" memory, "mapping" what is registered
+// for a device, or "compiling" kernels.
 bool refuses(const char *what);
 
 State &state();

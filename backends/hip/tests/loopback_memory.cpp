@@ -69,7 +69,7 @@ bool is_inside(const void *address, size_t size_bytes) {
 }
 
 bool refuses(const char *what) {
-  const char *refused = std::getenv("HIP_LOOPBACK_REFUSES");  // NOLINT(concurrency-mt-unsafe): nobody sets it
+  const char *refused = std::getenv("HIP_LOOPBACK_REFUSES");  // NOLINT(concurrency-mt-unsafe): set before
   return refused != nullptr && std::strcmp(refused, what) == 0;
 }
 
@@ -135,6 +135,7 @@ hipError_t hipHostFree(void *memory) {
 }
 // Pages that processes may share are mapped once more, for the device; private ones cannot be, and stay where they are.
 hipError_t hipHostRegister(void *memory, size_t size_bytes, unsigned /*flags*/) {
+  if (loopback::refuses("registering")) return hipErrorOutOfMemory;
   const std::scoped_lock lock(state().mutex);
   if (loopback::find_block(memory) != nullptr) return hipErrorHostMemoryAlreadyRegistered;
   loopback::Block block = {size_bytes, Kind::kRegistered, loopback::current(), ++state().last_id};
