@@ -109,12 +109,13 @@ class Waits : public testing::Test {
     __atomic_store_n(word, 0, __ATOMIC_RELEASE);
     ASSERT_EQ(table->stream_wait(stream_, word, 1), SLUICE_SUCCESS) << table->last_error();
   }
-  void release() {
-    __atomic_store_n(word, 1, __ATOMIC_RELEASE);
+  void release(uint64_t *awaited = word) {
+    __atomic_store_n(awaited, 1, __ATOMIC_RELEASE);
     EXPECT_EQ(table->program_stream_synchronize(native_), SLUICE_SUCCESS);
   }
-  // Runs `call` in a thread of its own, until it is done or held up: whether it was held up. Then the stream goes on.
-  bool is_held_up(const std::function<void()> &call) {
+  // Runs `call` in a thread of its own, until it is done or held up: whether it was held up. Then the stream goes on,
+  // which waits for `awaited`.
+  bool is_held_up(const std::function<void()> &call, uint64_t *awaited = word) {
     std::atomic<bool> has_returned = false;
     std::thread thread([&] {
       call();
@@ -122,7 +123,7 @@ class Waits : public testing::Test {
     });
     while (loopback_held_up() == 0 && !has_returned) std::this_thread::yield();
     const bool is_held = !has_returned;
-    if (is_held) release();
+    if (is_held) release(awaited);
     thread.join();
     return is_held;
   }
@@ -201,10 +202,10 @@ TEST_F(Waits, AWaitGoesWithItsWord) {
   const size_t n_made = n_blocks();
   void *device = nullptr;
   ASSERT_EQ(table->device_alloc(0, kBytes, &device), SLUICE_SUCCESS) << table->last_error();
-  EXPECT_EQ(table->device_free(0, device), SLUICE_SUCCESS) << table->last_error();
+  EXPECT_FALSE(
+      is_held_up([&] { EXPECT_EQ(table->device_free(0, device), SLUICE_SUCCESS) << table->last_error(); }, page_));
   EXPECT_EQ(n_blocks(), n_made + 1);
-  __atomic_store_n(page_, 1, __ATOMIC_RELEASE);
-  EXPECT_EQ(table->program_stream_synchronize(native_), SLUICE_SUCCESS);
+  release(page_);
   // As if it were to be used anew: a word below the value that was waited for.
   __atomic_store_n(page_, 0, __ATOMIC_RELEASE);
   EXPECT_EQ(table->host_unregister(0, page_), SLUICE_SUCCESS) << table->last_error();
