@@ -17,7 +17,7 @@ namespace {
 // What the source calls last on its task: "copy_share", or "reduce_share<...Rule_SUM, ...Element_INT8>" as "INT8_SUM".
 std::string function_of(const std::string &source) {
   const size_t end = source.rfind("(task, ");
-  const size_t begin = source.rfind("\n", end);
+  const size_t begin = source.rfind('\n', end);
   const std::string call = source.substr(begin, end - begin);
   const auto word_after = [&call](const std::string &prefix) {
     const size_t from = call.find(prefix) + prefix.size();
