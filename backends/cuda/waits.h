@@ -1,54 +1,22 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the module keeps to while a stream of the program's waits, or is going to wait, for a word that the host will
-// write: then the driver holds up whoever frees or unmaps memory or loads a kernel until the device is idle, and the
-// message that would make it so never comes (docs/adr/0032). So memory is given back later, and a kernel that is not
-// there yet is refused with a text, so that the caller takes another way.
+// What the module keeps to while a stream of the program's waits (../stream_waits.h): the driver holds up whoever frees
+// or unmaps memory or loads a kernel until the device is idle. So memory is given back later, and a kernel that is not
+// there yet is refused with a text, so that the caller takes another way. With SLUICE_CUDA_WHILE_WAITING=anything no
+// wait is noted.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <span>
 
+#include "../stream_waits.h"
 #include "module.h"
-#include "sluice/stream_message.h"
 
 namespace sluice::backends::cuda {
 
-// A stream is being given a wait. `word` is memory of host_alloc. Told before the driver is: from its call on others
-// may be held up.
+// Told before the driver is: from its call on others may be held up.
 void wait_enqueued(const uint64_t *word, uint64_t least);
-// The same for several messages, each until its `taken` says its number.
 void waits_enqueued(std::span<const sluice_stream_receive_t> receives);
-// Whether a stream waits, or may be going to: a word that a wait was enqueued for is not there yet. Any thread. Always
-// false with SLUICE_CUDA_WHILE_WAITING=anything.
-bool is_waiting();
-// As long as one of these lives, no stream is given a wait by another thread: what is done meanwhile, and waits for the
-// device, comes to an end. Never held for longer than such a call takes. A thread may nest them.
-class Quiet {
- public:
-  Quiet();
-  ~Quiet();
-  Quiet(const Quiet &) = delete;
-  Quiet &operator=(const Quiet &) = delete;
-
-  // False: a stream was given a wait before, so nothing that waits for the device is to be done.
-  bool is_kept() const { return is_kept_; }
-
- private:
-  bool is_kept_;
-};
-
-// The words between these addresses are given back: nothing waits for them any more.
-void words_gone(const void *begin, size_t size_bytes);
-// Another number whenever words were given back: what was found out about a word holds as long as this stays.
-uint64_t words_generation();
-
-// Runs `release`, which gives something back to the driver: when no stream waits, that is at once or within a later
-// call of run_releases(). It reports its own failures. Any thread.
-void release_later(std::function<void()> release);
-// Any thread, holding nothing that a release may want.
-void run_releases();
 // Runs `call`, named `name` in texts, in the context of `device`: at once, or when no stream waits any more; then its
 // failure is logged. A device that was reset and a driver that is shut down have let go of memory themselves: no
 // context, an answer of that sort and `when_gone` are successes.

@@ -4,6 +4,7 @@
 #include <new>
 
 #include "queue.h"
+#include "waits.h"
 
 namespace sluice::backends::hip {
 
@@ -77,6 +78,7 @@ sluice_result_t queue_create(int32_t device, sluice_queue_t **queue) {
   *queue = nullptr;
   sluice_result_t result = check_device(device);
   if (result != SLUICE_SUCCESS) return result;
+  run_releases();
   std::unique_ptr<sluice_queue> made(new (std::nothrow) sluice_queue);
   if (made == nullptr) return fail(SLUICE_ERROR_OUT_OF_MEMORY, "no memory for a queue");
   made->device = device;

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "ipc_handle.h"
-#include "module.h"
+#include "waits.h"
 
 namespace sluice::backends::hip {
 
@@ -19,7 +19,7 @@ struct Mapping {
   sluice_ipc_handle_t handle;
   void *base;
   uint64_t size_bytes;
-  unsigned n_opened;
+  unsigned n_opened;  // 0: it is to be closed
 };
 
 std::mutex g_mutex;
@@ -74,9 +74,25 @@ sluice_result_t translate_open(hipError_t native, int32_t owner) {
   return fail(SLUICE_ERROR_NATIVE, text + "; the exporter may have freed the memory or ended");
 }
 
+// The lock is held.
 auto find_mapping(int32_t device, const void *base) {
   return std::find_if(mappings().begin(), mappings().end(),
                       [&](const Mapping &one) { return one.device == device && one.base == base; });
+}
+
+// Unless it was opened again meanwhile.
+sluice_result_t close_unused(int32_t device, void *base) {
+  const std::scoped_lock lock(g_mutex);
+  const auto found = find_mapping(device, base);
+  if (found == mappings().end() || found->n_opened != 0) return SLUICE_SUCCESS;
+  const DeviceScope scope(device);
+  const hipError_t native =
+      scope.result() == SLUICE_SUCCESS ? g_runtime.hipIpcCloseMemHandle(base) : hipErrorDeinitialized;
+  // A runtime that is shut down has let go of the mapping itself.
+  const sluice_result_t result =
+      native == hipErrorDeinitialized ? SLUICE_SUCCESS : translate("hipIpcCloseMemHandle", native);
+  if (result == SLUICE_SUCCESS) mappings().erase(found);
+  return result;
 }
 
 }  // namespace
@@ -118,6 +134,7 @@ sluice_result_t ipc_export(const void *address, sluice_ipc_handle_t *handle, uin
 // The lock is held over the runtime's call, so that an address that is closed and given again at once is not mistaken.
 sluice_result_t ipc_open(int32_t device, const sluice_ipc_handle_t *handle, void **base) {
   if (handle == nullptr || base == nullptr) return fail(SLUICE_ERROR_INVALID_ARGUMENT, "ipc_open: null pointer");
+  run_releases();
   HandleLayout layout = {};
   sluice_result_t result = read_handle(*handle, &layout);
   if (result == SLUICE_SUCCESS) result = check_calls();
@@ -143,29 +160,21 @@ bool is_opened(int32_t device, const void *address) {
   const std::scoped_lock lock(g_mutex);
   return std::any_of(mappings().begin(), mappings().end(), [&](const Mapping &one) {
     const auto *const begin = static_cast<const char *>(one.base);
-    return one.device == device && address >= begin && address < begin + one.size_bytes;
+    return one.n_opened != 0 && one.device == device && address >= begin && address < begin + one.size_bytes;
   });
 }
 
 sluice_result_t ipc_close(int32_t device, void *base) {
-  const std::scoped_lock lock(g_mutex);
-  const auto found = find_mapping(device, base);
-  if (found == mappings().end()) {
-    return fail(SLUICE_ERROR_INVALID_ARGUMENT,
-                "this address was not opened by ipc_open for device " + std::to_string(device) + ", or is closed");
+  {
+    const std::scoped_lock lock(g_mutex);
+    const auto found = find_mapping(device, base);
+    if (found == mappings().end() || found->n_opened == 0) {
+      return fail(SLUICE_ERROR_INVALID_ARGUMENT,
+                  "this address was not opened by ipc_open for device " + std::to_string(device) + ", or is closed");
+    }
+    if (--found->n_opened > 0) return SLUICE_SUCCESS;
   }
-  if (found->n_opened > 1) {
-    --found->n_opened;
-    return SLUICE_SUCCESS;
-  }
-  const DeviceScope scope(device);
-  const hipError_t native =
-      scope.result() == SLUICE_SUCCESS ? g_runtime.hipIpcCloseMemHandle(base) : hipErrorDeinitialized;
-  // A runtime that is shut down has let go of the mapping itself.
-  const sluice_result_t result =
-      native == hipErrorDeinitialized ? SLUICE_SUCCESS : translate("hipIpcCloseMemHandle", native);
-  if (result == SLUICE_SUCCESS) mappings().erase(found);
-  return result;
+  return give_back([device, base] { return close_unused(device, base); });
 }
 
 }  // namespace sluice::backends::hip

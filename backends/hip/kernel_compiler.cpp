@@ -86,21 +86,35 @@ using ::sluice_uint32_t;
 using ::sluice_uint64_t;
 }
 )"};
-constexpr const char *kFrame = R"(
+constexpr const char *kPreamble = R"(
 #define std sluice_std
 #define SLUICE_KERNELS_FUNCTION __device__ inline __attribute__((always_inline))
 #define SLUICE_KERNELS_UNROLLED _Pragma("unroll")
 #define SLUICE_KERNELS_ROLLED _Pragma("unroll 1")
 #include "HEADER"
+)";
+constexpr const char *kEntry = R"(
 extern "C" __global__ void __launch_bounds__(512) sluice_kernel(const sluice::kernels::TASK task) {
   const std::uint64_t n_items = std::uint64_t{gridDim.x} * blockDim.x;
   const std::uint64_t item = std::uint64_t{blockIdx.x} * blockDim.x + threadIdx.x;
   sluice::kernels::SHARE(task, item, n_items);
 }
 )";
+// One work-item of a block reads the word, which lies in the host's memory. The compiler's own atomic load and fence
+// are for the whole system.
+constexpr const char *kEntryThatBeginsTogether = R"(
+extern "C" __global__ void __launch_bounds__(512) sluice_kernel(const sluice::kernels::TASK task) {
+  __shared__ sluice::kernels::MessageSource source;
+  if (threadIdx.x == 0) source = sluice::kernels::message_begin(task, blockIdx.x, nullptr);
+  __syncthreads();
+  const std::uint64_t n_items = std::uint64_t{gridDim.x} * blockDim.x;
+  const std::uint64_t item = std::uint64_t{blockIdx.x} * blockDim.x + threadIdx.x;
+  sluice::kernels::SHARE(task, source, item, n_items);
+}
+)";
 
 std::string source_of(const KernelBody &body) {
-  std::string source = kFrame;
+  std::string source = std::string(kPreamble) + (body.begins_together ? kEntryThatBeginsTogether : kEntry);
   const auto replace = [&source](std::string_view word, std::string_view by) {
     source.replace(source.find(word), word.size(), by);
   };
@@ -188,6 +202,10 @@ KernelBody check_body() {
 
 KernelBody work_body() {
   return {"work.hpp", "WorkTask", "work_share"};
+}
+
+KernelBody message_body() {
+  return {"message.hpp", "MessageTask", "message_share", true};
 }
 
 // Sums are computed as they are written: no product is fused with a sum.

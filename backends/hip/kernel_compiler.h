@@ -14,6 +14,8 @@ struct KernelBody {
   std::string header;  // that has both
   std::string task;
   std::string share;
+  // The work-items of a block begin together: the first of them calls message_begin for all (kernels/message.hpp).
+  bool begins_together = false;
 };
 KernelBody reduction_body(sluice_element_t element, sluice_operation_t operation);
 KernelBody copies_body();
@@ -21,6 +23,8 @@ KernelBody pack_body();
 KernelBody rearrange_body();
 KernelBody check_body();
 KernelBody work_body();
+// A part of one message; the task has no word to set (kernels/message.hpp).
+KernelBody message_body();
 
 // Name of the entry of the code that compile_kernel() makes.
 inline constexpr const char *kKernelEntry = "sluice_kernel";

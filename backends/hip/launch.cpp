@@ -89,11 +89,15 @@ sluice_result_t launch_in(hipStream_t stream, const Kernel &kernel, unsigned n_b
                                                                             1, 1, 0, stream, arguments, nullptr));
 }
 
+sluice_result_t launch_in(hipStream_t stream, const Kernel &kernel, const Work &work, void *task) {
+  return launch_in(stream, kernel, blocks_for(kernel, work), kBlockThreads, task);
+}
+
 sluice_result_t launch(sluice_queue_t *queue, const KernelBody &body, const Work &work, void *task) {
   Kernel kernel;
   const sluice_result_t result = find_kernel(queue->device, body, &kernel);
   if (result != SLUICE_SUCCESS) return result;
-  return launch_in(queue->stream, kernel, blocks_for(kernel, work), kBlockThreads, task);
+  return launch_in(queue->stream, kernel, work, task);
 }
 
 }  // namespace sluice::backends::hip

@@ -30,6 +30,9 @@ struct Work {
   uint64_t size_bytes;
 };
 
+// The same, with as many blocks as the work needs.
+sluice_result_t launch_in(hipStream_t stream, const Kernel &kernel, const Work &work, void *task);
+
 // Both, behind what is in the queue, with as many blocks as the work needs. After an error nothing was enqueued.
 sluice_result_t launch(sluice_queue_t *queue, const KernelBody &body, const Work &work, void *task);
 

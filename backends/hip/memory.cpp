@@ -11,18 +11,14 @@
 #include <string>
 #include <unordered_map>
 
-#include "module.h"
+#include "pages.h"
+#include "waits.h"
 
 namespace sluice::backends::hip {
 
 namespace {
 
 constexpr size_t kPageBytes = 4096;
-
-struct Pages {
-  void *base;
-  size_t size_bytes;
-};
 
 std::mutex g_mutex;
 
@@ -48,7 +44,28 @@ sluice_result_t unmap_pages(const Pages &pages) {
   return fail(SLUICE_ERROR_NATIVE, std::string("munmap: ") + strerror(code));
 }
 
+sluice_result_t unpin(int32_t device, const Pages &pages) {
+  const DeviceScope scope(device);
+  const hipError_t native = g_runtime.hipHostUnregister(pages.base);
+  // A device that was reset and a runtime that is shut down have let go of the pages themselves.
+  const bool is_gone = native == hipErrorDeinitialized || native == hipErrorContextIsDestroyed ||
+                       native == hipErrorHostMemoryNotRegistered;
+  const sluice_result_t result = is_gone ? SLUICE_SUCCESS : translate("hipHostUnregister", native);
+  if (result != SLUICE_SUCCESS) return result;  // pages that the device may still write to are kept
+  return unmap_pages(pages);
+}
+
 }  // namespace
+
+sluice_result_t pin_pages(const Pages &pages) {
+  return translate("hipHostRegister", g_runtime.hipHostRegister(pages.base, pages.size_bytes,
+                                                                hipHostRegisterPortable | hipHostRegisterMapped));
+}
+
+sluice_result_t give_back_pages(int32_t device, const Pages &pages) {
+  words_gone(pages.base, pages.size_bytes);
+  return give_back([device, pages] { return unpin(device, pages); });
+}
 
 sluice_result_t host_alloc(int32_t device, size_t size_bytes, size_t alignment, void **memory) {
   *memory = nullptr;
@@ -61,6 +78,7 @@ sluice_result_t host_alloc(int32_t device, size_t size_bytes, size_t alignment, 
   }
   sluice_result_t result = check_device(device);
   if (result != SLUICE_SUCCESS) return result;
+  run_releases();
   const size_t whole = (size_bytes + extra + kPageBytes - 1) / kPageBytes * kPageBytes;
   Pages pages = {};
   result = map_pages(whole == 0 ? kPageBytes : whole, &pages);
@@ -68,10 +86,7 @@ sluice_result_t host_alloc(int32_t device, size_t size_bytes, size_t alignment, 
   {
     const DeviceScope scope(device);
     result = scope.result();
-    if (result == SLUICE_SUCCESS) {
-      result = translate("hipHostRegister", g_runtime.hipHostRegister(pages.base, pages.size_bytes,
-                                                                      hipHostRegisterPortable | hipHostRegisterMapped));
-    }
+    if (result == SLUICE_SUCCESS) result = pin_pages(pages);
   }
   if (result != SLUICE_SUCCESS) {
     // The first error is the one to tell; pages just mapped can be unmapped.
@@ -97,14 +112,7 @@ sluice_result_t host_free(int32_t device, void *memory) {
     pages = found->second;
     pages_by_address().erase(found);
   }
-  const DeviceScope scope(device);
-  const hipError_t native = g_runtime.hipHostUnregister(pages.base);
-  // A device that was reset and a runtime that is shut down have let go of the pages themselves.
-  const bool is_gone = native == hipErrorDeinitialized || native == hipErrorContextIsDestroyed ||
-                       native == hipErrorHostMemoryNotRegistered;
-  const sluice_result_t result = is_gone ? SLUICE_SUCCESS : translate("hipHostUnregister", native);
-  if (result != SLUICE_SUCCESS) return result;  // pages that the device may still write to are kept
-  return unmap_pages(pages);
+  return give_back_pages(device, pages);
 }
 
 // Not measured: no GPU of this vendor was at hand. The other driver's kind, on which its copies were fastest.

@@ -60,7 +60,7 @@ sluice_result_t init(const sluice_host_services_t *services) {
   return device_count() > 0 ? SLUICE_SUCCESS : SLUICE_ERROR_NO_DEVICE;
 }
 
-// Queues and memory belong to their users.
+// Queues and memory belong to their users. What was to be given back later stays: the runtime may be gone by now.
 void fini() {
   g_services = nullptr;
 }
@@ -119,10 +119,10 @@ constexpr sluice_backend_t kTable = {
     .enqueue_pack = enqueue_pack,
     .device_alloc = device_alloc,
     .device_free = device_free,
-    .host_register = nullptr,
-    .host_unregister = nullptr,
-    .stream_copy = nullptr,
-    .stream_take = nullptr,
+    .host_register = host_register,
+    .host_unregister = host_unregister,
+    .stream_copy = stream_copy,
+    .stream_take = stream_take,
 };
 
 }  // namespace
@@ -130,6 +130,14 @@ constexpr sluice_backend_t kTable = {
 sluice_result_t fail(sluice_result_t result, std::string_view text) {
   t_last_error[text.copy(t_last_error, kMaxText)] = '\0';
   return result;
+}
+
+const char *error_text() {
+  return t_last_error;
+}
+
+void log_error() {
+  if (g_services != nullptr && g_services->log != nullptr) g_services->log(1, t_last_error);
 }
 
 sluice_result_t translate(const char *call, hipError_t native) {

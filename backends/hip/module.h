@@ -30,6 +30,10 @@ extern Choices g_choices;
 sluice_result_t fail(sluice_result_t result, std::string_view text);
 // What an answer of the runtime means to Sluice; keeps "call: native text" for last_error() when it is an error.
 sluice_result_t translate(const char *call, hipError_t native);
+// This thread's last text.
+const char *error_text();
+// Tells the user that text, as a warning: of what fails when nobody is there to be answered.
+void log_error();
 
 // ---- devices.cpp ----
 
@@ -61,6 +65,8 @@ class DeviceScope {
 // Where a kernel or stream of the current device finds `address`: itself for device and managed memory, the device's
 // address for host memory that the runtime knows. SLUICE_ERROR_UNSUPPORTED for any other memory.
 sluice_result_t device_address(int32_t device, const void *address, void **found);
+// The same for memory of that length, whose two ends are asked for.
+sluice_result_t device_range(int32_t device, const void *memory, size_t size_bytes, void **found);
 
 // ---- ipc.cpp ----
 
@@ -125,6 +131,13 @@ sluice_result_t program_stream_create(void **native);
 sluice_result_t program_stream_destroy(void *native);
 sluice_result_t program_stream_copy(void *native, void *dst, const void *src, size_t size_bytes);
 sluice_result_t program_stream_synchronize(void *native);
+
+// stream_channel.cpp
+sluice_result_t host_register(int32_t device, void *memory, size_t size_bytes);
+sluice_result_t host_unregister(int32_t device, void *memory);
+sluice_result_t stream_copy(sluice_stream_t *stream, void *dst, const void *src, size_t size_bytes);
+sluice_result_t stream_take(sluice_stream_t *stream, void *dst, const sluice_units_t *from, size_t most_bytes,
+                            const uint64_t *word);
 
 // words.cpp
 const char *const *support_words();

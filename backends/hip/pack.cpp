@@ -5,29 +5,17 @@
 #include "../packing.h"
 #include "../reduction.h"
 #include "launch.h"
+#include "waits.h"
 
 namespace sluice::backends::hip {
 
 namespace {
 
-// How far the device's address of a range lies from the program's, which is not 0 for some host memory. Both ends are
-// asked for: a kernel that touches an address that is none for it takes the device's work with it.
-sluice_result_t find_distance(int32_t device, const PackRange &range, ptrdiff_t *distance) {
-  void *found = nullptr;
-  sluice_result_t result = device_address(device, range.address, &found);
-  if (result != SLUICE_SUCCESS) return result;
-  *distance = static_cast<char *>(found) - static_cast<char *>(range.address);
-  if (range.size_bytes <= 1) return SLUICE_SUCCESS;
-  char *const last = static_cast<char *>(range.address) + range.size_bytes - 1;
-  result = device_address(device, last, &found);
-  if (result != SLUICE_SUCCESS || found == last + *distance) return result;
-  return fail(SLUICE_ERROR_UNSUPPORTED, "the memory is not of one piece for this device");
-}
-
+// What lies at `*address` is found through the range, which need not begin there.
 sluice_result_t translate_range(int32_t device, const PackRange &range, unsigned char **address) {
-  ptrdiff_t distance = 0;
-  const sluice_result_t result = find_distance(device, range, &distance);
-  *address += distance;
+  void *found = nullptr;
+  const sluice_result_t result = device_range(device, range.address, range.size_bytes, &found);
+  if (result == SLUICE_SUCCESS) *address += static_cast<char *>(found) - static_cast<char *>(range.address);
   return result;
 }
 
@@ -94,6 +82,7 @@ sluice_result_t device_alloc(int32_t device, size_t size_bytes, void **memory) {
   *memory = nullptr;
   const sluice_result_t known = check_device(device);
   if (known != SLUICE_SUCCESS) return known;
+  run_releases();
   const DeviceScope scope(device);
   if (scope.result() != SLUICE_SUCCESS) return scope.result();
   return translate("hipMalloc", g_runtime.hipMalloc(memory, std::max<size_t>(size_bytes, 1)));
@@ -102,11 +91,13 @@ sluice_result_t device_alloc(int32_t device, size_t size_bytes, void **memory) {
 // A device that was reset and a runtime that is shut down have let go of the memory themselves.
 sluice_result_t device_free(int32_t device, void *memory) {
   if (memory == nullptr) return SLUICE_SUCCESS;
-  const DeviceScope scope(device);
-  const hipError_t native = scope.result() == SLUICE_SUCCESS ? g_runtime.hipFree(memory) : hipErrorDeinitialized;
-  const bool is_gone = native == hipErrorDeinitialized || native == hipErrorContextIsDestroyed ||
-                       native == hipErrorInvalidValue || native == hipErrorInvalidDevicePointer;
-  return is_gone ? SLUICE_SUCCESS : translate("hipFree", native);
+  return give_back([device, memory] {
+    const DeviceScope scope(device);
+    const hipError_t native = scope.result() == SLUICE_SUCCESS ? g_runtime.hipFree(memory) : hipErrorDeinitialized;
+    const bool is_gone = native == hipErrorDeinitialized || native == hipErrorContextIsDestroyed ||
+                         native == hipErrorInvalidValue || native == hipErrorInvalidDevicePointer;
+    return is_gone ? SLUICE_SUCCESS : translate("hipFree", native);
+  });
 }
 
 }  // namespace sluice::backends::hip

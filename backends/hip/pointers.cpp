@@ -91,6 +91,16 @@ sluice_result_t device_address(int32_t device, const void *address, void **found
   return SLUICE_SUCCESS;
 }
 
+// A command that touches an address that is none for it takes the device's work with it.
+sluice_result_t device_range(int32_t device, const void *memory, size_t size_bytes, void **found) {
+  sluice_result_t result = device_address(device, memory, found);
+  if (result != SLUICE_SUCCESS || size_bytes <= 1) return result;
+  void *last = nullptr;
+  result = device_address(device, static_cast<const char *>(memory) + size_bytes - 1, &last);
+  if (result != SLUICE_SUCCESS || last == static_cast<char *>(*found) + size_bytes - 1) return result;
+  return fail(SLUICE_ERROR_UNSUPPORTED, "the memory is not of one piece for this device");
+}
+
 // The runtime knows the memory of all devices.
 sluice_result_t register_context(void * /*context*/) {
   return SLUICE_SUCCESS;

@@ -14,7 +14,7 @@
   X(hipGetDeviceCount) X(hipGetDevice) X(hipSetDevice) X(hipDeviceGet) X(hipDeviceGetName) X(hipDeviceTotalMem) \
   X(hipDeviceGetPCIBusId) X(hipDeviceGetAttribute) X(hipDeviceSynchronize) X(hipMemGetInfo) \
   X(hipThreadExchangeStreamCaptureMode) X(hipDrvPointerGetAttributes) X(hipMemGetAddressRange) \
-  X(hipFree) X(hipHostFree) X(hipHostRegister) X(hipHostUnregister) \
+  X(hipFree) X(hipHostFree) X(hipHostRegister) X(hipHostUnregister) X(hipHostGetDevicePointer) \
   X(hipMemcpy) X(hipMemcpyAsync) X(hipStreamCreateWithFlags) X(hipStreamDestroy) X(hipStreamSynchronize) \
   X(hipEventCreateWithFlags) X(hipEventDestroy) X(hipEventRecord) X(hipEventQuery) X(hipEventSynchronize)
 // Absent ones are null, and what needs them is not offered.

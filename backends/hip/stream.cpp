@@ -1,15 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The program's streams: a hipStream_t. Triggers and waits are the runtime's stream memory operations, which it carries
 // out by small kernels or by the device's command processor.
+#include "stream.h"
+
 #include <memory>
 #include <new>
 
-#include "module.h"
-
-struct sluice_stream {
-  hipStream_t stream;
-  int32_t device;
-};
+#include "waits.h"
 
 namespace sluice::backends::hip {
 
@@ -28,30 +25,29 @@ sluice_result_t check_device_waits(int32_t device) {
   return fail(SLUICE_ERROR_UNSUPPORTED, "this device has no stream memory operations; queues need a newer one");
 }
 
-// `enqueue` is called with the stream's device current.
+// `enqueue` is given the word as the runtime knows it, with the stream's device current.
 template <typename Enqueue>
 sluice_result_t enqueue_on(sluice_stream *stream, const uint64_t *word, const char *call, Enqueue enqueue) {
   if (stream == nullptr) return fail(SLUICE_ERROR_INVALID_ARGUMENT, "the stream is null");
   const DeviceScope scope(stream->device);
-  if (scope.result() != SLUICE_SUCCESS) return scope.result();
-  hipStreamCaptureStatus capture = hipStreamCaptureStatusNone;
-  sluice_result_t result = translate("hipStreamIsCapturing", g_runtime.hipStreamIsCapturing(stream->stream, &capture));
-  if (result != SLUICE_SUCCESS) return result;
-  if (capture != hipStreamCaptureStatusNone) {
-    return fail(SLUICE_ERROR_UNSUPPORTED,
-                "the stream is being captured into a graph, which would trigger the same messages at each launch; end "
-                "the capture first");
-  }
-  sluice_pointer_info_t info = {};
-  result = query_pointer(word, &info);
-  if (result != SLUICE_SUCCESS) return result;
-  if (info.kind != SLUICE_MEMORY_PINNED || reinterpret_cast<uintptr_t>(word) % sizeof(*word) != 0) {
-    return fail(SLUICE_ERROR_INVALID_ARGUMENT, "a word must be aligned to 8 bytes, in memory of host_alloc");
-  }
-  return translate(call, enqueue());
+  sluice_result_t result = scope.result();
+  if (result == SLUICE_SUCCESS) result = check_not_captured(*stream);
+  uint64_t *found = nullptr;
+  if (result == SLUICE_SUCCESS) result = find_word(word, &found);
+  return result == SLUICE_SUCCESS ? translate(call, enqueue(found)) : result;
 }
 
 }  // namespace
+
+sluice_result_t check_not_captured(const sluice_stream &stream) {
+  hipStreamCaptureStatus capture = hipStreamCaptureStatusNone;
+  const sluice_result_t result =
+      translate("hipStreamIsCapturing", g_runtime.hipStreamIsCapturing(stream.stream, &capture));
+  if (result != SLUICE_SUCCESS || capture == hipStreamCaptureStatusNone) return result;
+  return fail(SLUICE_ERROR_UNSUPPORTED,
+              "the stream is being captured into a graph, which would trigger the same messages at each launch; end "
+              "the capture first");
+}
 
 // The runtime follows whatever address it is given.
 int32_t stream_query(const void *native) {
@@ -73,7 +69,8 @@ sluice_result_t stream_open(void *native, sluice_stream_t **stream, int32_t *dev
   sluice_result_t result = check_device(found);
   if (result == SLUICE_SUCCESS) result = check_device_waits(found);
   if (result != SLUICE_SUCCESS) return result;
-  *stream = new (std::nothrow) sluice_stream{static_cast<hipStream_t>(native), found};
+  run_releases();
+  *stream = new (std::nothrow) sluice_stream{static_cast<hipStream_t>(native), found, {}};
   if (*stream == nullptr) return fail(SLUICE_ERROR_OUT_OF_MEMORY, "no memory for a stream");
   *device = found;
   return SLUICE_SUCCESS;
@@ -87,13 +84,13 @@ sluice_result_t stream_close(sluice_stream_t *stream) {
 
 sluice_result_t stream_write(sluice_stream_t *stream, uint64_t *word, uint64_t value) {
   return enqueue_on(stream, word, "hipStreamWriteValue64",
-                    [&] { return g_runtime.hipStreamWriteValue64(stream->stream, word, value, 0); });
+                    [&](uint64_t *found) { return g_runtime.hipStreamWriteValue64(stream->stream, found, value, 0); });
 }
 
 sluice_result_t stream_wait(sluice_stream_t *stream, const uint64_t *word, uint64_t least) {
-  return enqueue_on(stream, word, "hipStreamWaitValue64", [&] {
-    return g_runtime.hipStreamWaitValue64(stream->stream, const_cast<uint64_t *>(word), least, hipStreamWaitValueGte,
-                                          UINT64_MAX);
+  return enqueue_on(stream, word, "hipStreamWaitValue64", [&](uint64_t *found) {
+    note_wait(found, least);
+    return g_runtime.hipStreamWaitValue64(stream->stream, found, least, hipStreamWaitValueGte, UINT64_MAX);
   });
 }
 

@@ -6,6 +6,7 @@ if(NOT EXISTS /dev/kfd)
   set(SLUICE_TEST_STANDS_IN ON)
   # The loop-back of another vendor has shown the same of the library; here it is the module that is examined.
   set(SLUICE_TEST_FEW ON)
+  set(SLUICE_TEST_REFUSED_CHANNELS "unmapped:HIP_LOOPBACK_REFUSES=mapping" "uncompiled:HIP_LOOPBACK_REFUSES=compiling")
 endif()
 # Queues on its streams, which are off by default.
 list(APPEND SLUICE_TEST_ENVIRONMENT SLUICE_HIP_STREAMS=on)

@@ -5,6 +5,7 @@
 
 #include <hip/hip_runtime_api.h>
 
+#include <atomic>
 #include <condition_variable>
 #include <cstdint>
 #include <deque>
@@ -58,6 +59,10 @@ struct Block {
   int device;
   uint32_t id;
   int file = -1;  // behind device memory, which other processes may open
+  // Of registered memory, which a device has under an address of its own, a block too: how far the device's address
+  // lies from this block's, and the program's.
+  ptrdiff_t to_device = 0;
+  ptrdiff_t to_host = 0;
 };
 
 // All that the "runtime" knows. One lock for all of it.
@@ -66,7 +71,13 @@ struct State {
   bool is_broken = false;  // a kernel touched what is not there: nothing works any more
   std::map<char *, Block> blocks;
   uint32_t last_id = 0;
+  std::atomic<int> n_waits{0};    // for words, that streams were given and have not passed
+  std::atomic<int> n_held_up{0};  // threads of the host that stand in hold_up()
 };
+
+// What HIP_LOOPBACK_REFUSES names in the environment does not work: "registering" memory, "mapping" what is registered
+// for a device, or "compiling" kernels.
+bool refuses(const char *what);
 
 State &state();
 // The thread's current device.
@@ -74,10 +85,15 @@ int &current();
 // The block that holds an address, or null; the lock is held.
 const Block *find_block(const void *address, char **begin = nullptr);
 hipError_t add_block(size_t size_bytes, Kind kind, void **memory);
-// Forgets the block that begins at `address` and is of that kind, and unmaps what is not the program's own.
+// Forgets the block that begins at `address` and is of that kind, which is not kRegistered, and unmaps it.
 hipError_t drop_block(void *address, Kind kind);
 // Whether `size_bytes` from `address` on are in one block, or in memory that the runtime does not know.
 bool is_inside(const void *address, size_t size_bytes);
 bool is_broken();
+// Where the vendor's runtime waits for all streams of a device: until none of them waits for a word.
+void hold_up();
 
 }  // namespace loopback
+
+// For tests that find this library in the process: how many threads of the host it holds up.
+extern "C" int loopback_held_up();

@@ -63,6 +63,8 @@ hipError_t hipIpcOpenMemHandle(void **address, hipIpcMemHandle_t handle, unsigne
   return hipSuccess;
 }
 
+// The vendor's waits for the default stream, and with it for those that do not go by themselves.
 hipError_t hipIpcCloseMemHandle(void *address) {
+  loopback::hold_up();
   return loopback::drop_block(address, Kind::kOpened);
 }

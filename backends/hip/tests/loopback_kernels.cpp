@@ -11,6 +11,7 @@
 #include "copy.hpp"
 #include "functions.hpp"
 #include "loopback.h"
+#include "message.hpp"
 #include "rearrange.hpp"
 #include "work.hpp"
 
@@ -18,7 +19,7 @@ namespace kernels = sluice::kernels;
 using loopback::Kind;
 using loopback::state;
 
-enum class Body { kReduction, kCopies, kPack, kRearrange, kCheck, kWork };
+enum class Body { kReduction, kCopies, kPack, kRearrange, kCheck, kWork, kMessage };
 struct ihipModuleSymbol_t {
   Body body;
   kernels::Function run;  // of a reduction
@@ -31,11 +32,9 @@ struct ihipModule_t {
 namespace {
 
 bool find_function(std::string_view name, ihipModuleSymbol_t *function) {
-  static constexpr std::pair<std::string_view, Body> kBodies[] = {{"copy_share", Body::kCopies},
-                                                                  {"pack_share", Body::kPack},
-                                                                  {"rearrange_share", Body::kRearrange},
-                                                                  {"check_share", Body::kCheck},
-                                                                  {"work_share", Body::kWork}};
+  static constexpr std::pair<std::string_view, Body> kBodies[] = {
+      {"copy_share", Body::kCopies}, {"pack_share", Body::kPack}, {"rearrange_share", Body::kRearrange},
+      {"check_share", Body::kCheck}, {"work_share", Body::kWork}, {"message_share", Body::kMessage}};
   for (const auto &[known, body] : kBodies) {
     *function = {body, nullptr, 0};
     if (name == known) return true;
@@ -58,7 +57,7 @@ bool is_reachable(const void *address, size_t size_bytes, int device) {
   char *begin = nullptr;
   const loopback::Block *block = loopback::find_block(address, &begin);
   if (block == nullptr || static_cast<const char *>(address) + size_bytes > begin + block->size_bytes) return false;
-  return block->kind != Kind::kDevice || block->device == device;
+  return block->to_device == 0 && (block->kind != Kind::kDevice || block->device == device);
 }
 
 bool is_reachable(const kernels::Task &task, unsigned element_bytes, int device) {
@@ -132,6 +131,27 @@ void run(const kernels::CheckTask &task, uint64_t n_items, int device) {
   for (uint64_t item = 0; item < n_items; ++item) kernels::check_share(task, item, n_items);
 }
 
+bool is_reachable_now(const void *address, size_t size_bytes, int device) {
+  const std::scoped_lock lock(state().mutex);
+  return is_reachable(address, size_bytes, device);
+}
+
+// Block by block. What a message has to touch it knows when it has seen the word.
+void run(const kernels::MessageTask &task, unsigned n_blocks, unsigned n_threads, int device) {
+  if (loopback::is_broken()) return;
+  if (!is_reachable_now(task.word, sizeof(*task.word), device)) return break_all();
+  for (uint64_t block = 0; block < n_blocks; ++block) {
+    const kernels::MessageSource source = kernels::message_begin(task, block, nullptr);
+    if (source.size_bytes == 0) continue;
+    const bool is_safe = is_reachable_now(source.src, source.size_bytes, device) &&
+                         is_reachable_now(task.copy.dst, source.size_bytes, device);
+    if (!is_safe) return break_all();
+    for (uint64_t thread = 0; thread < n_threads; ++thread) {
+      kernels::message_share(task, source, block * n_threads + thread, uint64_t{n_blocks} * n_threads);
+    }
+  }
+}
+
 // All items do the same: the first is computed.
 void run(const kernels::WorkTask &task, uint64_t n_items) {
   if (loopback::is_broken()) return;
@@ -181,6 +201,9 @@ hipError_t hipModuleLaunchKernel(hipFunction_t function, unsigned blocks_x, unsi
   } else if (function->body == Body::kWork) {
     const auto task = *static_cast<const kernels::WorkTask *>(arguments[0]);
     stream->enqueue([=] { run(task, n_items); });
+  } else if (function->body == Body::kMessage) {
+    const auto task = *static_cast<const kernels::MessageTask *>(arguments[0]);
+    stream->enqueue([=] { run(task, blocks_x, threads_x, device); });
   } else {
     const auto task = *static_cast<const kernels::Task *>(arguments[0]);
     stream->enqueue([=] { run(*function, task, device); });

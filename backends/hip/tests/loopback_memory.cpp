@@ -3,6 +3,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <cstdlib>
 #include <cstring>
 
 #include "loopback.h"
@@ -54,7 +55,7 @@ hipError_t drop_block(void *address, Kind kind) {
   const std::scoped_lock lock(state().mutex);
   const auto found = state().blocks.find(static_cast<char *>(address));
   if (found == state().blocks.end() || found->second.kind != kind) return hipErrorInvalidValue;
-  if (kind != Kind::kRegistered) munmap(found->first, found->second.size_bytes);
+  munmap(found->first, found->second.size_bytes);
   if (found->second.file >= 0) close(found->second.file);
   state().blocks.erase(found);
   return hipSuccess;
@@ -65,6 +66,11 @@ bool is_inside(const void *address, size_t size_bytes) {
   char *begin = nullptr;
   const Block *block = find_block(address, &begin);
   return block == nullptr || static_cast<const char *>(address) + size_bytes <= begin + block->size_bytes;
+}
+
+bool refuses(const char *what) {
+  const char *refused = std::getenv("HIP_LOOPBACK_REFUSES");  // NOLINT(concurrency-mt-unsafe): set before
+  return refused != nullptr && std::strcmp(refused, what) == 0;
 }
 
 bool is_broken() {
@@ -88,10 +94,10 @@ void store(void *data, hipPointer_attribute attribute, char *begin, const Block 
       *static_cast<uint32_t *>(data) = block != nullptr ? block->id : 0;
       return;
     case HIP_POINTER_ATTRIBUTE_HOST_POINTER:
-      *static_cast<void **>(data) = is_host ? address : nullptr;
+      *static_cast<void **>(data) = is_host ? static_cast<char *>(address) + block->to_host : nullptr;
       return;
     case HIP_POINTER_ATTRIBUTE_DEVICE_POINTER:
-      *static_cast<void **>(data) = block != nullptr ? address : nullptr;
+      *static_cast<void **>(data) = block != nullptr ? static_cast<char *>(address) + block->to_device : nullptr;
       return;
     case HIP_POINTER_ATTRIBUTE_RANGE_START_ADDR:
       *static_cast<void **>(data) = begin;
@@ -113,6 +119,7 @@ hipError_t hipMalloc(void **memory, size_t size_bytes) {
 }
 hipError_t hipFree(void *memory) {
   if (memory == nullptr) return hipSuccess;
+  loopback::hold_up();
   if (loopback::drop_block(memory, Kind::kDevice) == hipSuccess) return hipSuccess;
   return loopback::drop_block(memory, Kind::kManaged);
 }
@@ -123,17 +130,46 @@ hipError_t hipHostMalloc(void **memory, size_t size_bytes, unsigned /*flags*/) {
   return loopback::add_block(size_bytes, Kind::kHost, memory);
 }
 hipError_t hipHostFree(void *memory) {
+  loopback::hold_up();
   return loopback::drop_block(memory, Kind::kHost);
 }
+// Pages that processes may share are mapped once more, for the device; private ones cannot be, and stay where they are.
 hipError_t hipHostRegister(void *memory, size_t size_bytes, unsigned /*flags*/) {
+  if (loopback::refuses("registering")) return hipErrorOutOfMemory;
   const std::scoped_lock lock(state().mutex);
   if (loopback::find_block(memory) != nullptr) return hipErrorHostMemoryAlreadyRegistered;
-  state().blocks[static_cast<char *>(memory)] = {size_bytes, Kind::kRegistered, loopback::current(), ++state().last_id};
+  loopback::Block block = {size_bytes, Kind::kRegistered, loopback::current(), ++state().last_id};
+  void *mapped = mremap(memory, 0, size_bytes, MREMAP_MAYMOVE);
+  if (mapped != MAP_FAILED) {
+    block.to_host = static_cast<char *>(memory) - static_cast<char *>(mapped);
+    state().blocks[static_cast<char *>(mapped)] = block;
+    block.to_device = -block.to_host;
+    block.to_host = 0;
+  }
+  state().blocks[static_cast<char *>(memory)] = block;
   return hipSuccess;
 }
 hipError_t hipHostUnregister(void *memory) {
-  const hipError_t dropped = loopback::drop_block(memory, Kind::kRegistered);
-  return dropped == hipSuccess ? hipSuccess : hipErrorHostMemoryNotRegistered;
+  loopback::hold_up();
+  const std::scoped_lock lock(state().mutex);
+  const auto found = state().blocks.find(static_cast<char *>(memory));
+  if (found == state().blocks.end() || found->second.kind != Kind::kRegistered || found->second.to_host != 0) {
+    return hipErrorHostMemoryNotRegistered;
+  }
+  if (found->second.to_device != 0) {
+    char *const mapped = found->first + found->second.to_device;
+    munmap(mapped, found->second.size_bytes);
+    state().blocks.erase(mapped);
+  }
+  state().blocks.erase(found);
+  return hipSuccess;
+}
+hipError_t hipHostGetDevicePointer(void **address, void *memory, unsigned flags) {
+  const std::scoped_lock lock(state().mutex);
+  const loopback::Block *block = loopback::find_block(memory);
+  if (block == nullptr || flags != 0 || loopback::refuses("mapping")) return hipErrorInvalidValue;
+  *address = static_cast<char *>(memory) + block->to_device;
+  return hipSuccess;
 }
 hipError_t hipMemGetInfo(size_t *free_bytes, size_t *all_bytes) {
   const std::scoped_lock lock(state().mutex);

@@ -9,6 +9,7 @@
 
 using loopback::current;
 using loopback::is_broken;
+using loopback::state;
 
 ihipStream_t::ihipStream_t(int device) : device_(device), worker_([this] { run(); }) {}
 
@@ -56,6 +57,17 @@ void ihipStream_t::run() {
     ++n_done_;
     changed_.notify_all();
   }
+}
+
+void loopback::hold_up() {
+  if (state().n_waits == 0) return;
+  ++state().n_held_up;
+  while (state().n_waits != 0) std::this_thread::yield();
+  --state().n_held_up;
+}
+
+int loopback_held_up() {
+  return state().n_held_up;
 }
 
 namespace {
@@ -126,9 +138,11 @@ hipError_t hipStreamWriteValue64(hipStream_t stream, void *address, uint64_t val
 }
 hipError_t hipStreamWaitValue64(hipStream_t stream, void *address, uint64_t value, unsigned flags, uint64_t mask) {
   if (flags != hipStreamWaitValueGte) return hipErrorNotSupported;
+  ++state().n_waits;
   stream->enqueue([=] {
     const std::atomic_ref<uint64_t> word(*static_cast<uint64_t *>(address));
     while ((word.load() & mask) < value && !is_broken()) std::this_thread::yield();
+    --state().n_waits;
   });
   return hipSuccess;
 }

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Pages that this module has mapped, for the runtime to pin.
+#pragma once
+
+#include <cstddef>
+
+#include "module.h"
+
+namespace sluice::backends::hip {
+
+struct Pages {
+  void *base;
+  size_t size_bytes;
+};
+
+// Lets all devices reach them; a device may have an address of its own for them. The device is current.
+sluice_result_t pin_pages(const Pages &pages);
+// Undoes the pinning, for `device`, and the mapping: at once, or later while a stream waits. No word of theirs is in
+// use any more.
+sluice_result_t give_back_pages(int32_t device, const Pages &pages);
+
+}  // namespace sluice::backends::hip
