@@ -113,7 +113,9 @@ set_target_properties(fft3d_host_threads_test PROPERTIES RUNTIME_OUTPUT_DIRECTOR
 sluice_sanitized_targets(fft3d_host_threads_test)
 gtest_discover_tests(fft3d_host_threads_test TEST_PREFIX app. DISCOVERY_MODE PRE_TEST PROPERTIES LABELS "unit;apps" TIMEOUT 60)
 
-# The papers' figures, in short.
+# The papers' figures, in short; and who is measured there.
+add_test(NAME app.figures_sides COMMAND ${Python3_EXECUTABLE} -B ${CMAKE_CURRENT_SOURCE_DIR}/figures_test.py)
+set_tests_properties(app.figures_sides PROPERTIES LABELS apps TIMEOUT 60)
 if(faulty_backends AND TARGET sluice_mpich)
   list(GET faulty_backends 0 backend)
   foreach(what faces stencil3d fft3d)
