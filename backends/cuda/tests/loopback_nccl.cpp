@@ -231,8 +231,10 @@ int ncclCommInitRank(void **communicator, int n_ranks, Id id, int rank) {
   return result;
 }
 
+// As NCCL's may, it waits until the others have come, or are gone.
 int ncclCommDestroy(void *communicator) {
-  delete static_cast<Shared *>(communicator);
+  const std::unique_ptr<Shared> ended(static_cast<Shared *>(communicator));
+  meet_at_end(**ended);
   return kSuccess;
 }
 
@@ -243,7 +245,8 @@ int ncclCommAbort(void *communicator) {
   for (const int socket : aborted.sockets) {
     if (socket >= 0) shutdown(socket, SHUT_RDWR);
   }
-  return ncclCommDestroy(communicator);
+  delete static_cast<Shared *>(communicator);
+  return kSuccess;
 }
 
 int ncclGroupStart() {

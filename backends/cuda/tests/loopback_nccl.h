@@ -43,5 +43,7 @@ int fail(int result, const std::string &text);
 int make_id(Id *id);
 // Fills in the sockets of a communicator that has its rank and device. Blocks until all ranks have come.
 int join(const Id &id, int n_ranks, Communicator *made);
+// Blocks until all ranks have called it, or one is gone.
+void meet_at_end(const Communicator &communicator);
 
 }  // namespace loopback::nccl

@@ -213,6 +213,17 @@ int make_id(Id *id) {
   return kSuccess;
 }
 
+void meet_at_end(const Communicator &communicator) {
+  const char word = 0;
+  for (const int socket : communicator.sockets) {
+    if (socket >= 0 && !send_all(socket, &word, sizeof word)) return;
+  }
+  for (const int socket : communicator.sockets) {
+    char other = 0;
+    if (socket >= 0 && !receive_all(socket, &other, sizeof other)) return;
+  }
+}
+
 int join(const Id &id, int n_ranks, Communicator *made) {
   return made->rank == 0 ? join_as_first(id, n_ranks, made) : join_as_other(id, n_ranks, made);
 }
