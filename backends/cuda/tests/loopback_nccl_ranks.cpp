@@ -213,14 +213,14 @@ int make_id(Id *id) {
   return kSuccess;
 }
 
+// What another rank has sent and this one never took comes before its end.
 void meet_at_end(const Communicator &communicator) {
-  const char word = 0;
   for (const int socket : communicator.sockets) {
-    if (socket >= 0 && !send_all(socket, &word, sizeof word)) return;
+    if (socket >= 0) shutdown(socket, SHUT_WR);
   }
   for (const int socket : communicator.sockets) {
-    char other = 0;
-    if (socket >= 0 && !receive_all(socket, &other, sizeof other)) return;
+    char byte = 0;
+    while (socket >= 0 && receive_all(socket, &byte, sizeof byte)) continue;
   }
 }
 
