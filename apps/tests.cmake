@@ -95,6 +95,13 @@ endforeach()
 foreach(backend IN LISTS real_backends)
   _app_compiled(fft3d fft3d ${backend} --variant alltoallv,alltoallw,staged ${transform_short})
 endforeach()
+# A device without a vendor; backends that have a library of messages test it in their own folder.
+foreach(backend IN LISTS faulty_backends)
+  sluice_add_rank_test(fft3d NAME app.fft3d_tells_no_messages MPIS ${first_mpi} BACKENDS ${backend} NO_BACKEND_ARGUMENT NO_SANITIZER LABELS apps
+                       LAUNCH --expect-exit 1 --expect-lines 1 "fft3d: rank 0: " --expect-output "has no message library of its vendor's: take another"
+                              --reject-output MPI_Abort
+                       ARGS -d ${backend} --oversubscribe --variant alltoallv,vendor ${transform_short})
+endforeach()
 
 # The threads of its checks, without MPI.
 find_package(GTest REQUIRED)
@@ -106,7 +113,9 @@ set_target_properties(fft3d_host_threads_test PROPERTIES RUNTIME_OUTPUT_DIRECTOR
 sluice_sanitized_targets(fft3d_host_threads_test)
 gtest_discover_tests(fft3d_host_threads_test TEST_PREFIX app. DISCOVERY_MODE PRE_TEST PROPERTIES LABELS "unit;apps" TIMEOUT 60)
 
-# The papers' figures, in short.
+# The papers' figures, in short; and who is measured there.
+add_test(NAME app.figures_sides COMMAND ${Python3_EXECUTABLE} -B ${CMAKE_CURRENT_SOURCE_DIR}/figures_test.py)
+set_tests_properties(app.figures_sides PROPERTIES LABELS apps TIMEOUT 60)
 if(faulty_backends AND TARGET sluice_mpich)
   list(GET faulty_backends 0 backend)
   foreach(what faces stencil3d fft3d)

@@ -27,13 +27,15 @@ Points::Points(Device &device, std::uint64_t n_words) {
   for (auto &array : arrays_) array = std::make_unique<DeviceArray<std::uint64_t>>(device, n_words);
 }
 
-Exchange::Exchange(Device &device, Stream &stream, MPI_Comm communicator, const Element &element, Variant variant,
+Exchange::Exchange(Device &device, Stream &stream, MPI_Comm communicator, const Element &element, const Way &way,
                    const Box &before, unsigned split_before, const Box &after, unsigned split_after)
-    : device_(device), stream_(stream), communicator_(communicator), element_(element), variant_(variant) {
+    : device_(device), stream_(stream), communicator_(communicator), element_(element), variant_(way.variant) {
   check_mpi(MPI_Comm_size(communicator, &n_ranks_), "MPI_Comm_size");
   before_ = make_side(before, split_before);
   after_ = make_side(after, split_after);
-  if (variant != Variant::staged || n_ranks_ == 1) return;
+  if (n_ranks_ == 1) return;
+  if (variant_ == Variant::vendor) group_ = std::make_unique<MessageGroup>(*way.messages, stream, communicator);
+  if (variant_ != Variant::staged) return;
   const std::uint64_t size_bytes = std::max(n_points(before), n_points(after)) * element.size_bytes();
   host_sent_ = std::make_unique<HostBuffer>(device, size_bytes);
   host_received_ = std::make_unique<HostBuffer>(device, size_bytes);
@@ -48,13 +50,15 @@ Exchange::~Exchange() {
 }
 
 Exchange::Side Exchange::make_side(const Box &box, unsigned dimension) const {
-  Side side{box, {dimension, static_cast<std::uint64_t>(n_ranks_)}, {}, {}, {}};
+  Side side{box, {dimension, static_cast<std::uint64_t>(n_ranks_)}, {}, {}, {}, {}, {}};
   const std::uint64_t along = dimension == 0 ? box.n_x : dimension == 1 ? box.n_y : box.n_z;
   const std::uint64_t across = n_points(box) / along;
   for (int rank = 0; rank < n_ranks_; ++rank) {
     const Range part = part_of(along, side.split.n_parts, static_cast<std::uint64_t>(rank));
     side.counts.push_back(static_cast<int>(part.length * across));
     side.displacements.push_back(static_cast<int>(part.begin * across));
+    side.size_bytes.push_back(part.length * across * element_.size_bytes());
+    side.displacement_bytes.push_back(part.begin * across * element_.size_bytes());
     if (variant_ == Variant::alltoallw) side.types.push_back(make_type(side, part));
   }
   return side;
@@ -108,28 +112,37 @@ void Exchange::run(Points &points, bool is_back) {
 void Exchange::run_packed(Points &points, const Side &from, const Side &to) {
   DeviceArray<std::uint64_t> &sent = points.spare(0);
   DeviceArray<std::uint64_t> &received = points.spare(1);
-  const std::uint64_t n_sent = element_.n_words(n_points(from.box));
-  const std::uint64_t n_received = element_.n_words(n_points(to.box));
   const std::uint64_t reach_bytes = sent.size_bytes();
-  stream_.launch(pack_kernel, n_sent,
+  stream_.launch(pack_kernel, element_.n_words(n_points(from.box)),
                  PackTask{sent.data(), points.now().data(), from.box, from.split, element_.log2_words},
                  {reach_bytes, reach_bytes});
+  if (group_) {
+    group_->enqueue({sent.data(), from.size_bytes.data(), from.displacement_bytes.data(), received.data(),
+                     to.size_bytes.data(), to.displacement_bytes.data()});
+  } else {
+    stream_.synchronize();
+    carry_by_mpi(points, from, to);
+  }
+  stream_.launch(unpack_kernel, element_.n_words(n_points(to.box)),
+                 UnpackTask{points.now().data(), received.data(), to.box, to.split, element_.log2_words},
+                 {reach_bytes, reach_bytes});
   stream_.synchronize();
+}
+
+void Exchange::carry_by_mpi(Points &points, const Side &from, const Side &to) {
+  DeviceArray<std::uint64_t> &sent = points.spare(0);
+  DeviceArray<std::uint64_t> &received = points.spare(1);
   const void *source = sent.data();
   void *target = received.data();
   if (host_sent_) {
-    device_.module().copy(host_sent_->data(), sent.data(), n_sent * sizeof(std::uint64_t));
+    device_.module().copy(host_sent_->data(), sent.data(), n_points(from.box) * element_.size_bytes());
     source = host_sent_->data();
     target = host_received_->data();
   }
   check_mpi(MPI_Alltoallv(source, from.counts.data(), from.displacements.data(), element_.type, target,
                           to.counts.data(), to.displacements.data(), element_.type, communicator_),
             "MPI_Alltoallv");
-  if (host_sent_) device_.module().copy(received.data(), target, n_received * sizeof(std::uint64_t));
-  stream_.launch(unpack_kernel, n_received,
-                 UnpackTask{points.now().data(), received.data(), to.box, to.split, element_.log2_words},
-                 {reach_bytes, reach_bytes});
-  stream_.synchronize();
+  if (host_sent_) device_.module().copy(received.data(), target, n_points(to.box) * element_.size_bytes());
 }
 
 void Exchange::run_in_place(Points &points, const Side &from, const Side &to) {

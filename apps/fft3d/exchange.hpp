@@ -11,13 +11,15 @@
 #include "apps/fft3d/kernel_list.hpp"
 #include "apps/fft3d/pencils.hpp"
 #include "apps/support/device.hpp"
+#include "apps/support/message_library.hpp"
 
 namespace sluice::apps::fft3d {
 
 enum class Variant {
   alltoallv,  // kernels pack and unpack, MPI_Alltoallv of device memory
   alltoallw,  // MPI takes the points from where they lie to where they belong, by datatypes
-  staged      // as alltoallv, but the program copies the messages to host memory and back
+  staged,     // as alltoallv, but the program copies the messages to host memory and back
+  vendor      // as alltoallv, but the library of the device's vendor carries the messages, in the stream of the kernels
 };
 
 // Complex numbers, as words of 8 bytes: two of double, one of float.
@@ -59,11 +61,18 @@ class Points {
   std::array<std::unique_ptr<DeviceArray<std::uint64_t>>, 3> arrays_;
 };
 
+// How points are exchanged. messages: for Variant::vendor; else it may be null.
+struct Way {
+  Variant variant;
+  MessageLibrary *messages;
+};
+
 // Between two pencils, in both directions. What it is given outlives it. Throws DeviceError and MpiError.
 class Exchange {
  public:
   // The points of `before` are dealt out along dimension `split_before`, those of `after` along `split_after`.
-  Exchange(Device &device, Stream &stream, MPI_Comm communicator, const Element &element, Variant variant,
+  // Collective.
+  Exchange(Device &device, Stream &stream, MPI_Comm communicator, const Element &element, const Way &way,
            const Box &before, unsigned split_before, const Box &after, unsigned split_after);
   ~Exchange();
   Exchange(const Exchange &) = delete;
@@ -79,12 +88,15 @@ class Exchange {
     Split split;
     std::vector<int> counts;  // of elements, for each rank
     std::vector<int> displacements;
-    std::vector<MPI_Datatype> types;  // alltoallw only
+    std::vector<MPI_Datatype> types;                // alltoallw only
+    std::vector<std::uint64_t> size_bytes;          // the counts
+    std::vector<std::uint64_t> displacement_bytes;  // and displacements, for vendor
   };
 
   Side make_side(const Box &box, unsigned dimension) const;
   MPI_Datatype make_type(const Side &side, const Range &part) const;
   void run_packed(Points &points, const Side &from, const Side &to);
+  void carry_by_mpi(Points &points, const Side &from, const Side &to);
   void run_in_place(Points &points, const Side &from, const Side &to);
   void reorder(Points &points, const Side &to);
 
@@ -98,6 +110,7 @@ class Exchange {
   Side after_;
   std::unique_ptr<HostBuffer> host_sent_;
   std::unique_ptr<HostBuffer> host_received_;
+  std::unique_ptr<MessageGroup> group_;  // vendor only
 };
 
 }  // namespace sluice::apps::fft3d

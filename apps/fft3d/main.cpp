@@ -3,6 +3,8 @@
 // transpositions of libraries such as heFFTe: all-to-all exchanges of device memory.
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "apps/fft3d/check_threads.hpp"
 #include "apps/fft3d/reference.hpp"
 #include "apps/support/program.hpp"
@@ -21,7 +23,8 @@ struct Options {
 
 Variant variant_of(const std::string &name) {
   if (name == "alltoallv") return Variant::alltoallv;
-  return name == "alltoallw" ? Variant::alltoallw : Variant::staged;
+  if (name == "alltoallw") return Variant::alltoallw;
+  return name == "vendor" ? Variant::vendor : Variant::staged;
 }
 
 // What transforms there and back took, run by run.
@@ -79,11 +82,16 @@ void run(const World &world, Device &device, Report &report, const Options &opti
   world.agree(why_not(grid));
   std::unique_ptr<FftLibrary> library;
   world.agree(bench::error_of([&] { library = std::make_unique<FftLibrary>(device); }));
+  std::unique_ptr<MessageLibrary> messages;
+  if (std::find(options.variants.begin(), options.variants.end(), "vendor") != options.variants.end()) {
+    world.agree(bench::error_of([&] { messages = std::make_unique<MessageLibrary>(device); }));
+  }
   const Decomposition decomposition(world, grid);
   report.add_parameter("size", fmt::format("{}x{}x{}", grid.n[0], grid.n[1], grid.n[2]));
   report.add_parameter("precision", options.precision);
   report.add_parameter("ranks", fmt::format("{}x{}", grid.ranks[0], grid.ranks[1]));
   report.add_parameter("library", library->name());
+  if (messages) report.add_parameter("messages of vendor", messages->name());
   report.add_parameter("bytes", "of the whole grid");
   report.add_parameter("check", is_small(grid) ? "every frequency" : "some frequencies");
   const HostThreads threads(options.n_check_threads != 0 ? options.n_check_threads : fair_threads(world));
@@ -92,7 +100,8 @@ void run(const World &world, Device &device, Report &report, const Options &opti
   const Reference reference(world, grid, decomposition.pencils(), is_double, threads);
   const std::uint64_t size_bytes = grid.n_points() * 2 * (is_double ? sizeof(double) : sizeof(float));
   for (const std::string &name : options.variants) {
-    Transform transform(*library, decomposition.pencils(), is_double, variant_of(name), threads);
+    const Way way{variant_of(name), messages.get()};
+    Transform transform(*library, decomposition.pencils(), is_double, way, threads);
     const Series series = time_transforms(world, reference, options.n_repeats, transform);
     report.add(name + " forward", size_bytes, series.forward_us);
     report.add(name + " inverse", size_bytes, series.inverse_us);
@@ -107,8 +116,11 @@ int main(int argc, char **argv) {
   using namespace sluice::apps;
   fft3d::Options options;
   CLI::App parser{"A Fourier transform in three dimensions, checked against the definition on the host", "fft3d"};
-  parser.add_option("--variant", options.variants, "alltoallv, alltoallw, staged; several are run one after the other")
-      ->check(CLI::IsMember({"alltoallv", "alltoallw", "staged"}))
+  parser
+      .add_option("--variant", options.variants,
+                  "alltoallv, alltoallw, staged, vendor (the vendor's message library in MPI's place); several are run "
+                  "one after the other")
+      ->check(CLI::IsMember({"alltoallv", "alltoallw", "staged", "vendor"}))
       ->delimiter(',');
   parser.add_option("--size", options.size, "points along x, y, z")->check(CLI::Range(1, 1 << 14))->delimiter('x');
   parser.add_option("--precision", options.precision, "of the complex numbers: double, float")

@@ -31,21 +31,21 @@ Element element_of(bool is_double) {
 
 }  // namespace
 
-Transform::Transform(FftLibrary &library, const Pencils &pencils, bool is_double, Variant variant,
+Transform::Transform(FftLibrary &library, const Pencils &pencils, bool is_double, const Way &way,
                      const HostThreads &threads)
     : device_(library.device()),
       threads_(threads),
       pencils_(pencils),
       is_double_(is_double),
       element_(element_of(is_double)),
-      stream_(library.device()),
-      points_(library.device(), element_.n_words(pencils.most_points)) {
+      points_(library.device(), element_.n_words(pencils.most_points)),
+      stream_(library.device()) {
   for (unsigned d = 0; d < 3; ++d) {
     plans_[d] = std::make_unique<FftPlan>(library, stream_, batch_of(pencils.along[d].box, d, is_double));
   }
-  exchanges_[0] = std::make_unique<Exchange>(library.device(), stream_, pencils.row, element_, variant,
+  exchanges_[0] = std::make_unique<Exchange>(library.device(), stream_, pencils.row, element_, way,
                                              pencils.along[0].box, 0, pencils.along[1].box, 1);
-  exchanges_[1] = std::make_unique<Exchange>(library.device(), stream_, pencils.column, element_, variant,
+  exchanges_[1] = std::make_unique<Exchange>(library.device(), stream_, pencils.column, element_, way,
                                              pencils.along[1].box, 1, pencils.along[2].box, 2);
 }
 

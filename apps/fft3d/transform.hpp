@@ -21,7 +21,8 @@ struct Times {
 class Transform {
  public:
   // threads: fill and read host memory.
-  Transform(FftLibrary &library, const Pencils &pencils, bool is_double, Variant variant, const HostThreads &threads);
+  // Collective.
+  Transform(FftLibrary &library, const Pencils &pencils, bool is_double, const Way &way, const HostThreads &threads);
   Transform(const Transform &) = delete;
   Transform &operator=(const Transform &) = delete;
 
@@ -48,8 +49,8 @@ class Transform {
   Pencils pencils_;
   bool is_double_;
   Element element_;
-  Stream stream_;
   mutable Points points_;
+  Stream stream_;  // ends before the memory of the points: an error may leave kernels in it
   std::array<std::unique_ptr<FftPlan>, 3> plans_;
   std::array<std::unique_ptr<Exchange>, 2> exchanges_;
 };

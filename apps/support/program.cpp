@@ -4,8 +4,12 @@
 
 #include <fmt/format.h>
 #include <mpi.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <cstdio>
+#include <thread>
 #include <vector>
 
 namespace sluice::apps {
@@ -13,6 +17,17 @@ namespace {
 
 constexpr int kFailed = 1;
 constexpr int kWrongCommandLine = 2;
+
+// Launchers that are told to end all ranks may drop what they have not read of their output by then: waits until they
+// have read a pipe's, a second at most.
+void wait_until_read(int file) {
+  struct stat status = {};
+  if (::fstat(file, &status) != 0 || !S_ISFIFO(status.st_mode)) return;
+  const StopWatch waited;
+  for (int n_bytes = 0; ::ioctl(file, FIONREAD, &n_bytes) == 0 && n_bytes > 0 && waited.elapsed_us() < 1e6;) {
+    std::this_thread::yield();
+  }
+}
 
 // Collective.
 int run_body(const World &world, const std::string &name, const DeviceOptions &device_options,
@@ -68,6 +83,7 @@ int run_program(int argc, char **argv, CLI::App &parser,
     } catch (const std::exception &own) {
       // Only this rank knows, and others may be waiting for its message: nobody could end in order.
       fmt::print(stderr, "{}: rank {}: {}\n", name, world.rank(), own.what());
+      wait_until_read(STDERR_FILENO);
       return MPI_Abort(MPI_COMM_WORLD, kFailed);
     }
   } catch (const std::exception &own) {

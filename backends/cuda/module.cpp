@@ -24,6 +24,7 @@ Launches g_launches = Launches::kGraph;
 Signals g_signals = Signals::kAuto;
 Caution g_caution = Caution::kCareful;
 ProgramMemory g_program_memory = ProgramMemory::kPlain;
+std::string g_nccl;
 
 namespace {
 
@@ -127,6 +128,7 @@ sluice_result_t read_knobs() {
   if (result == SLUICE_SUCCESS) result = read_word("SLUICE_CUDA_WHILE_WAITING", kCares, &g_caution);
   if (result == SLUICE_SUCCESS) result = read_word("SLUICE_CUDA_PROGRAM_MEMORY", kMemories, &g_program_memory);
   if (result == SLUICE_SUCCESS) result = read_batch_from();
+  g_nccl = knob_text("SLUICE_CUDA_NCCL");
   return result == SLUICE_SUCCESS ? read_ipc_choice() : result;
 }
 

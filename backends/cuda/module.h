@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string>
 #include <string_view>
 
 #include "driver.h"
@@ -52,6 +53,9 @@ extern Caution g_caution;
 // What program_alloc makes device memory of (the knob SLUICE_CUDA_PROGRAM_MEMORY).
 enum class ProgramMemory { kPlain, kPieces, kFabricPieces, kPrivatePieces, kPool };
 extern ProgramMemory g_program_memory;
+
+// The library that carries messages for programs (the knob SLUICE_CUDA_NCCL).
+extern std::string g_nccl;
 
 // ---- module.cpp: errors ----
 

@@ -132,8 +132,15 @@ def nccl_command(site, run):
     return ["env", "NCCL_NVLS_ENABLE=0", own_program(site, NCCL_SOURCE), "--library", nccl_library(), *run.words]
 
 
+def messages_command(site, run):
+    """An application whose messages the vendor's library carries (apps/README.md), on the host MPI alone, which is given
+    host memory only."""
+    settings = [f"SLUICE_CUDA_NCCL={nccl_library()}", "NCCL_NVLS_ENABLE=0"]
+    return [*site.host_launch(run.side.backend, settings), site.bench(site.flavour), *run.words, "-d", run.side.backend, "--force"]
+
+
 COMMANDS = {"sluice": sluice_command, "naive": naive_command, "host": host_command, "ucx": ucx_command,
-            "raw": raw_command, "nccl": nccl_command}
+            "raw": raw_command, "nccl": nccl_command, "messages": messages_command}
 
 
 def command_of(site, run):

@@ -13,6 +13,7 @@ import tempfile
 import time
 import types
 import unittest
+import unittest.mock
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 
@@ -260,6 +261,16 @@ class CommandsTest(unittest.TestCase):
             words = commands.command_of(self.site, plan.Run(plan.Side(program, program, "cuda"), ("latency",)))
             self.assertFalse([word for word in words if "libsluice" in word or word.startswith("SLUICE_")], program)
             self.assertEqual(words[-1], last)
+
+    def test_an_application_is_told_of_nccl_and_runs_without_sluice(self):
+        library = self.root / "libnccl.so.2"
+        library.touch()
+        with unittest.mock.patch.dict(os.environ, {"COMPARE_PEERS_NCCL": str(library)}):
+            words = commands.command_of(self.site, plan.Run(plan.Side("NCCL", "messages", "cuda"), ("--variant", "vendor")))
+        self.assertIn(f"SLUICE_CUDA_NCCL={library}", words)
+        self.assertFalse([word for word in words if "libsluice" in word])
+        self.assertLess(words.index(f"SLUICE_CUDA_NCCL={library}"), words.index(f"{self.root}/ours/bin/sluice-bench.mpich"))
+        self.assertEqual(words[-5:], ["--variant", "vendor", "-d", "cuda", "--force"])
 
     def test_what_is_missing_is_named(self):
         with self.assertRaisesRegex(commands.Unavailable, "oneapi/lib is not in the bundle"):

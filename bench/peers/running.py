@@ -104,7 +104,7 @@ def run_limited(words, limit_s, log):
     return text
 
 
-TELLING = ("sluice-bench:", "raw_copies:", "nccl_send_recv:", "segmentation fault", "not available", "error", "cannot", "unable", "signal")
+TELLING = ("sluice-bench:", "raw_copies:", "nccl_send_recv:", "fft3d: rank", "segmentation fault", "not available", "error", "cannot", "unable", "signal")
 
 
 def reason_in(output):

@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Which sides apps/figures runs, and how the table sets them side by side: made-up bundles and figures, no MPI."""
+
+import importlib.machinery
+import importlib.util
+import pathlib
+import sys
+import types
+import unittest
+
+sys.dont_write_bytecode = True
+LOADER = importlib.machinery.SourceFileLoader("figures", str(pathlib.Path(__file__).resolve().parent / "figures"))
+figures = importlib.util.module_from_spec(importlib.util.spec_from_loader("figures", LOADER))
+sys.modules["figures"] = figures
+LOADER.exec_module(figures)
+
+
+def asked(n_ranks=2, env=()):
+    return types.SimpleNamespace(what="fft3d", backend="some", ranks=n_ranks, env=list(env), grid="8x8x8", precision="double", rounds=1, repeat=1)
+
+
+def named(sides):
+    return {side.label: side.variants for side in sides}
+
+
+class SidesTest(unittest.TestCase):
+    def bundle(self, n_devices, variants, n_ranks=2):
+        for room, name, stand_in in ((figures.measuring, "unpack", lambda folder, unpacked: types.SimpleNamespace(root=folder, flavour="mpich")),
+                                     (figures.measuring, "machine", lambda: {"devices": ["one"] * n_devices})):
+            self.addCleanup(setattr, room, name, getattr(room, name))
+            setattr(room, name, stand_in)
+        return figures.Bundle(pathlib.Path("."), "", asked(n_ranks), variants)
+
+    def test_the_vendors_library_is_a_side_of_its_own(self):
+        place = self.bundle(2, ("alltoallv", "alltoallw", "staged", "vendor"))
+        self.assertEqual(named(place.sides), {"Open MPI + UCX": ("alltoallv",), "Sluice": ("alltoallv", "alltoallw", "staged"), "NCCL": ("vendor",)})
+        self.assertEqual(place.left_out, [])
+
+    def test_it_is_left_out_where_ranks_share_a_device(self):
+        place = self.bundle(1, ("alltoallv", "vendor"))
+        self.assertEqual(named(place.sides), {"Open MPI + UCX": ("alltoallv",), "Sluice": ("alltoallv",)})
+        self.assertEqual(place.left_out, ["NCCL, vendor: it wants a device for each of the 2 ranks, and there are 1"])
+
+    def test_it_may_be_asked_for_alone_or_not_at_all(self):
+        self.assertEqual(named(self.bundle(4, ("vendor",), 4).sides), {"NCCL": ("vendor",)})
+        self.assertEqual(named(self.bundle(1, ("plain", "st")).sides), {"Open MPI + UCX": ("plain",), "Sluice": ("plain", "st")})
+
+    def test_knobs_are_for_sluice_only(self):
+        sides = figures.sides_of([], asked(env=["SLUICE_P2P_IPC=off"]), ("alltoallv", "vendor"))
+        self.assertEqual({side.label: [tuple(knob) for knob in side.knobs] for side in sides}, {"Sluice": [("SLUICE_P2P_IPC", "off")], "NCCL": []})
+
+    def test_the_table_sets_all_beside_staging(self):
+        rows = {}
+        for side, variant, us in (("Open MPI + UCX", "alltoallv", 2000), ("Sluice", "staged", 8000), ("NCCL", "vendor", 1000)):
+            for part, value in (("forward", us), ("inverse", us), ("exchanges", us)):
+                rows[("8x8x8", side, f"{variant} {part}")] = {8192: [value]}
+        page = figures.fft_page(rows, asked())
+        self.assertIn("| NCCL | vendor | 1.000 | 1.000 | 1.000 | 50 % | 8.00 |", page)
+        self.assertIn("| Open MPI + UCX | alltoallv | 2.000 | 2.000 | 2.000 | 50 % | 4.00 |", page)
+        self.assertIn(figures.FFT_VENDOR, page)
+        del rows[("8x8x8", "NCCL", "vendor forward")], rows[("8x8x8", "NCCL", "vendor inverse")], rows[("8x8x8", "NCCL", "vendor exchanges")]
+        self.assertNotIn(figures.FFT_VENDOR, figures.fft_page(rows, asked()))
+
+
+if __name__ == "__main__":
+    unittest.main()
