@@ -153,10 +153,10 @@ constexpr sluice_backend_t kTable = {
     .enqueue_pack = enqueue_pack,
     .device_alloc = device_alloc,
     .device_free = device_free,
-    .host_register = nullptr,
-    .host_unregister = nullptr,
-    .stream_copy = nullptr,
-    .stream_take = nullptr,
+    .host_register = host_register,
+    .host_unregister = host_unregister,
+    .stream_copy = stream_copy,
+    .stream_take = stream_take,
 };
 
 }  // namespace

@@ -99,6 +99,13 @@ sluice_result_t stream_close(sluice_stream_t *stream);
 sluice_result_t stream_write(sluice_stream_t *stream, uint64_t *word, uint64_t value);
 sluice_result_t stream_wait(sluice_stream_t *stream, const uint64_t *word, uint64_t least);
 
+// stream_channel.cpp
+sluice_result_t host_register(int32_t device, void *memory, size_t size_bytes);
+sluice_result_t host_unregister(int32_t device, void *memory);
+sluice_result_t stream_copy(sluice_stream_t *stream, void *dst, const void *src, size_t size_bytes);
+sluice_result_t stream_take(sluice_stream_t *stream, void *dst, const sluice_units_t *from, size_t most_bytes,
+                            const uint64_t *word);
+
 // program_stream.cpp
 sluice_result_t program_stream_create(void **native);
 sluice_result_t program_stream_destroy(void *native);

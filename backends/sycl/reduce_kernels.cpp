@@ -34,6 +34,8 @@ static_assert(sizeof(kernels::Task) % sizeof(Word) == 0);
 static_assert(sizeof(kernels::CopyTask) % sizeof(Word) == 0);
 static_assert(sizeof(kernels::PackTask) % sizeof(Word) == 0);
 static_assert(sizeof(kernels::RearrangeTask) % sizeof(Word) == 0);
+static_assert(sizeof(kernels::MessageTask) % sizeof(Word) == 0);
+static_assert(kernels::kLengthBits == SLUICE_LENGTH_BITS);
 
 constexpr const char *kFrame = R"(
 #include <sycl/sycl.hpp>
@@ -184,6 +186,10 @@ void set_task(::sycl::handler *handler, const kernels::RearrangeTask &task) {
   set_words(handler, task);
 }
 
+void set_task(::sycl::handler *handler, const kernels::MessageTask &task) {
+  set_words(handler, task);
+}
+
 bool can_compile(const ::sycl::device &device) {
   static std::mutex mutex;
   static auto *const known = new std::vector<std::pair<::sycl::device, bool>>();
@@ -227,6 +233,15 @@ sluice_result_t find_rearrange_kernel(const ::sycl::context &context, const ::sy
   const auto filling = [] {
     return Filling{"that rearranges", "rearrange.hpp", "RearrangeTask", kTaskWords<kernels::RearrangeTask>,
                    "rearrange_share"};
+  };
+  return find({context, device, kNumber, std::nullopt, ""}, filling, kernel);
+}
+
+sluice_result_t find_message_kernel(const ::sycl::context &context, const ::sycl::device &device,
+                                    std::optional<::sycl::kernel> *kernel) {
+  constexpr unsigned kNumber = ~0U - 3;
+  const auto filling = [] {
+    return Filling{"that takes messages", "take.hpp", "MessageTask", kTaskWords<kernels::MessageTask>, "take_share"};
   };
   return find({context, device, kNumber, std::nullopt, ""}, filling, kernel);
 }

@@ -7,6 +7,7 @@
 #include "../kernel_copies.h"
 #include "../packing.h"
 #include "../reduction.h"
+#include "message.hpp"
 #include "module.h"
 
 namespace sluice::backends::sycl {
@@ -31,10 +32,15 @@ sluice_result_t find_pack_kernel(const ::sycl::context &context, const ::sycl::d
 sluice_result_t find_rearrange_kernel(const ::sycl::context &context, const ::sycl::device &device,
                                       std::optional<::sycl::kernel> *kernel);
 
-// Sets the arguments of a kernel of those four, in a command group that launches it.
+// And for the one that takes a queue's message out of its slot.
+sluice_result_t find_message_kernel(const ::sycl::context &context, const ::sycl::device &device,
+                                    std::optional<::sycl::kernel> *kernel);
+
+// Sets the arguments of a kernel of those five, in a command group that launches it.
 void set_task(::sycl::handler *handler, const kernels::Task &task);
 void set_task(::sycl::handler *handler, const kernels::CopyTask &task);
 void set_task(::sycl::handler *handler, const kernels::PackTask &task);
 void set_task(::sycl::handler *handler, const kernels::RearrangeTask &task);
+void set_task(::sycl::handler *handler, const kernels::MessageTask &task);
 
 }  // namespace sluice::backends::sycl

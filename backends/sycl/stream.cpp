@@ -1,24 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The program's streams: a sycl::queue * that was registered (register_context). What is done is done on a copy of that
 // queue, which stands for the same one.
+#include "stream.h"
+
 #include <string>
 
+#include "registered_memory.h"
 #include "registered_queues.h"
 #include "runtime.h"
-#include "stream_way.h"
-
-struct sluice_stream {
-  ::sycl::queue queue;
-  std::unique_ptr<sluice::backends::sycl::StreamWay> way;
-};
 
 namespace sluice::backends::sycl {
 
 namespace {
-
-sluice_result_t to_result(const Outcome &outcome) {
-  return outcome.is_success() ? SLUICE_SUCCESS : fail(outcome.result, outcome.text);
-}
 
 // What has not been run on such a runtime is not chosen by itself (docs/adr/0040).
 Outcome open_way(const ::sycl::queue &queue, std::unique_ptr<StreamWay> *way) {
@@ -49,29 +42,37 @@ Outcome check_queue(const ::sycl::queue &queue, int32_t *device) {
           "platform's default context"};
 }
 
-// Before anything is enqueued.
-Outcome check_word(const sluice_stream *stream, const uint64_t *word) {
-  if (stream == nullptr) return {SLUICE_ERROR_INVALID_ARGUMENT, "the stream is null"};
-  if (stream->queue.ext_oneapi_get_state() == ::sycl::ext::oneapi::experimental::queue_state::recording) {
-    return {SLUICE_ERROR_UNSUPPORTED,
-            "the queue is being recorded into a graph, which would trigger the same messages at each launch; end the "
-            "recording first"};
-  }
-  const bool is_aligned = reinterpret_cast<uintptr_t>(word) % sizeof(*word) == 0;
-  if (word != nullptr && is_aligned && find_allocation(Runtime::start(), word).kind == ::sycl::usm::alloc::host)
-    return {};
-  return {SLUICE_ERROR_INVALID_ARGUMENT, "a word must be aligned to 8 bytes, in memory of host_alloc"};
-}
-
 template <typename Enqueue>
 sluice_result_t enqueue_on(const char *call, sluice_stream *stream, const uint64_t *word, const Enqueue &enqueue) {
   return guarded(call, [&] {
-    const Outcome outcome = check_word(stream, word);
+    Outcome outcome = check_stream(stream);
+    if (outcome.is_success()) outcome = check_word(*stream, word);
     return to_result(outcome.is_success() ? enqueue(*stream->way) : outcome);
   });
 }
 
 }  // namespace
+
+sluice_result_t to_result(const Outcome &outcome) {
+  return outcome.is_success() ? SLUICE_SUCCESS : fail(outcome.result, outcome.text);
+}
+
+// Before anything is enqueued.
+Outcome check_stream(const sluice_stream *stream) {
+  if (stream == nullptr) return {SLUICE_ERROR_INVALID_ARGUMENT, "the stream is null"};
+  if (stream->queue.ext_oneapi_get_state() != ::sycl::ext::oneapi::experimental::queue_state::recording) return {};
+  return {SLUICE_ERROR_UNSUPPORTED,
+          "the queue is being recorded into a graph, which would trigger the same messages at each launch; end the "
+          "recording first"};
+}
+
+Outcome check_word(const sluice_stream &stream, const uint64_t *word) {
+  if (word != nullptr && reinterpret_cast<uintptr_t>(word) % sizeof(*word) == 0) {
+    if (is_registered(stream.device, word, sizeof(*word))) return {};
+    if (find_allocation(Runtime::start(), word).kind == ::sycl::usm::alloc::host) return {};
+  }
+  return {SLUICE_ERROR_INVALID_ARGUMENT, "a word must be aligned to 8 bytes, in memory of host_alloc or host_register"};
+}
 
 int32_t stream_query(const void *native) {
   if (native == nullptr || is_exiting()) return -1;
@@ -92,7 +93,7 @@ sluice_result_t stream_open(void *native, sluice_stream_t **stream, int32_t *dev
     Outcome outcome = check_queue(*queue, device);
     std::unique_ptr<StreamWay> way;
     if (outcome.is_success()) outcome = open_way(*queue, &way);
-    if (outcome.is_success()) *stream = new sluice_stream{*queue, std::move(way)};
+    if (outcome.is_success()) *stream = new sluice_stream{*queue, *device, std::move(way)};
     return to_result(outcome);
   });
 }

@@ -9,8 +9,8 @@
 
 namespace sluice::backends::sycl {
 
-// One thread at a time. Words are memory of host_alloc. Functions may throw what the runtime throws; on any error
-// nothing was enqueued.
+// One thread at a time. Words are memory of host_alloc, or of host_register. Functions may throw what the runtime
+// throws; on any error nothing was enqueued.
 class StreamWay {
  public:
   virtual ~StreamWay() = default;

@@ -29,7 +29,7 @@ extern "C" {
 
 /* Raised by one whenever the layout or the meaning of a member changes. Members are only ever appended; a module
  * whose api_version differs is refused with a message that names both numbers. */
-#define SLUICE_BACKEND_API_VERSION 10u
+#define SLUICE_BACKEND_API_VERSION 11u
 
 /* The one symbol that a module exports, of type sluice_backend_table_fn. */
 #define SLUICE_BACKEND_TABLE_SYMBOL "sluice_backend_table"
@@ -152,7 +152,7 @@ typedef struct sluice_copy {
 /* The most copies that one kernel makes (enqueue_kernel_copies). */
 #define SLUICE_KERNEL_MAX_COPIES 16u
 
-/* Device memory of which a word names a part (stream_take): units of the same length, numbered from 0. */
+/* Memory of which a word names a part (stream_take): units of the same length, numbered from 0. */
 typedef struct sluice_units {
   const void *base;
   size_t size_bytes; /* of all of them */
@@ -404,14 +404,16 @@ typedef struct sluice_backend {
   /* What a stream needs to send and receive by itself inside a node (docs/adr/0033). */
 
   /* Makes memory of the CPU's that other processes may have mapped too (MAP_SHARED) good for words of streams of
-   * `device`, under the same address: words that streams of several processes and devices write and wait for. Both on
-   * whole pages. SLUICE_ERROR_UNSUPPORTED: this device reaches no such memory. SLUICE_NOT_READY: not now. */
+   * `device`, under the same address: words that streams of several processes and devices write and wait for; and for
+   * what these streams copy (stream_copy, stream_take), where memory of the device cannot be exported. Both on whole
+   * pages. SLUICE_ERROR_UNSUPPORTED: this device reaches no such memory. SLUICE_NOT_READY: not now. Setup cost: up to
+   * milliseconds for each MiB; where kernels are compiled at run time the first call takes seconds, and blocks. */
   sluice_result_t (*host_register)(int32_t device, void *memory, size_t size_bytes);
-  /* No command on words in it is pending. */
+  /* No command on anything in it is pending. */
   sluice_result_t (*host_unregister)(int32_t device, void *memory);
-  /* Enqueues a copy between memory of the stream's device and memory that ipc_open mapped for it, or within either;
-   * what is written is there for everybody who sees a later stream_write. Returns before it has run. Errors as
-   * stream_write. */
+  /* Enqueues a copy between memory of the stream's device and memory that ipc_open mapped for it, or that host_register
+   * was given for it, or within any of these; what is written is there for everybody who sees a later stream_write.
+   * Returns before it has run. Errors as stream_write. */
   sluice_result_t (*stream_copy)(sluice_stream_t *stream, void *dst, const void *src, size_t size_bytes);
   /* The same, of what *word says when the stream comes to it: as many bytes as its lowest SLUICE_LENGTH_BITS, but at
    * most most_bytes, from the beginning of a unit of `from`, whose number is the bits above these up to bit 31. They

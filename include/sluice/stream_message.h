@@ -23,9 +23,9 @@ extern "C" {
 /* The symbol, of type sluice_stream_message_fn. */
 #define SLUICE_STREAM_MESSAGE_SYMBOL "sluice_backend_stream_message"
 
-/* size_bytes are copied from memory of the stream's device to memory that ipc_open mapped for it, or within either;
- * then *word becomes `value`. Whoever sees that finds the bytes, and whatever the stream did before. With 0 bytes it is
- * the word alone. */
+/* size_bytes are copied from memory of the stream's device to memory that ipc_open mapped for it, or that host_register
+ * was given, or within any of these; then *word becomes `value`. Whoever sees that finds the bytes, and whatever the
+ * stream did before. With 0 bytes it is the word alone. */
 typedef struct sluice_stream_send {
   void *dst;
   const void *src;
@@ -35,8 +35,8 @@ typedef struct sluice_stream_send {
 } sluice_stream_send_t;
 
 /* The stream waits until *word is at least that; then what *word names, as stream_take has it, but at most most_bytes,
- * is copied out of `from`, between memory of its device; then *taken becomes `number`. While *taken is less, the module
- * takes the stream for one that waits. */
+ * is copied out of `from`, memory of its device or of host_register, into memory of its device; then *taken becomes
+ * `number`. While *taken is less, the module takes the stream for one that waits. */
 typedef struct sluice_stream_receive {
   void *dst;
   sluice_units_t from;

@@ -78,6 +78,29 @@ struct UnitSizes {
   return {unit_bytes, n_units < UnitRing::kMostUnits ? n_units : UnitRing::kMostUnits};
 }
 
+// Where a channel's memory lies: on the receiver's device, exported; or behind its words, in memory of the host that
+// both processes have mapped. The receiver's choice alone, which the sender is told.
+enum class SlotMemory : std::uint8_t { kDevice, kHost };
+
+// The receiver's device, and what it said of the memory for a channel.
+struct SlotFacts {
+  bool has_ipc = false;            // its backend has the group `ipc`
+  bool is_never_exported = false;  // none of its memory can be exported
+  bool is_refused = false;         // this memory could not be
+};
+
+struct SlotChoice {
+  SlotMemory memory = SlotMemory::kDevice;
+  std::string_view reason;
+};
+
+[[nodiscard]] constexpr SlotChoice choose_slots(const SlotFacts &facts) noexcept {
+  if (!facts.has_ipc) return {SlotMemory::kHost, "the backend shares no device memory between processes"};
+  if (facts.is_never_exported) return {SlotMemory::kHost, "none of the device's memory can be exported"};
+  if (facts.is_refused) return {SlotMemory::kHost, "the device's memory could not be exported"};
+  return {SlotMemory::kDevice, "the device's memory can be exported"};
+}
+
 // Message `number`, counted from 1 on its channel.
 struct StreamMessage {
   std::uint64_t number = 0;

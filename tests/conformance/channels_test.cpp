@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <span>
+#include <string>
+#include <thread>
 #include <vector>
 
 #include "ipc_case.h"
@@ -31,6 +33,16 @@ bool has_channel_groups() {
   return conformance::has_stream_groups() && table().stream_take != nullptr;
 }
 
+// "" where streams of device 0 reach memory that processes share; else what the backend says.
+std::string why_out_of_reach() {
+  const SharedPage page;
+  const sluice_result_t result = table().host_register(0, page.data(), page.size_bytes());
+  if (result == SLUICE_ERROR_UNSUPPORTED) return table().last_error();
+  EXPECT_OK(result);
+  EXPECT_OK(table().host_unregister(0, page.data()));
+  return "";
+}
+
 // All poisoned but the first `size` bytes, which are the pattern's.
 std::string find_error(const Memory &memory, size_t size, uint64_t iteration) {
   std::vector<std::byte> bytes;
@@ -46,10 +58,12 @@ std::string poison(const Memory &memory) {
   return memory.write(std::vector<std::byte>(memory.size_bytes(), kPoison));
 }
 
-// A page that is registered for device 0.
+// Pages that are registered for device 0.
 class Registered {
  public:
-  Registered() { EXPECT_OK(table().host_register(0, page_.data(), SharedPage::kBytes)); }
+  explicit Registered(size_t n_pages = 1) : page_(n_pages) {
+    EXPECT_OK(table().host_register(0, page_.data(), page_.size_bytes()));
+  }
   ~Registered() { EXPECT_OK(table().host_unregister(0, page_.data())); }
   Registered(const Registered &) = delete;
   Registered &operator=(const Registered &) = delete;
@@ -62,9 +76,11 @@ class Registered {
 
 }  // namespace
 
-#define SKIP_WITHOUT_CHANNEL_GROUPS() \
-  if (!has_channel_groups())          \
-  GTEST_SKIP() << "missing: the groups channel and stream, for streams that send by themselves"
+#define SKIP_WITHOUT_CHANNEL_GROUPS()                                                              \
+  if (!has_channel_groups())                                                                       \
+    GTEST_SKIP() << "missing: the groups channel and stream, for streams that send by themselves"; \
+  if (const std::string why_not = why_out_of_reach(); !why_not.empty())                            \
+  GTEST_SKIP() << "missing: a device that reaches memory that processes share: " << why_not
 
 TEST(Channels, Group_IsWholeOrAbsent) {
   const int n_there = (table().host_register != nullptr ? 1 : 0) + (table().host_unregister != nullptr ? 1 : 0) +
@@ -222,24 +238,56 @@ TEST(Channels, MemoryThatIsNotRegistered_HasNoWords) {
   EXPECT_EQ(page.get(0), 1U);
 }
 
-// The whole: another process's stream sends into a slot here, and this one's takes each message out of it.
-TEST(Channels, StreamsOfTwoProcesses) {
+// The word that a stream writes behind a copy into memory that processes share comes behind its bytes for whoever looks
+// through another mapping, and a stream takes them out of it.
+TEST(Channels, RegisteredMemory_HoldsWhatStreamsCopy) {
   SKIP_WITHOUT_CHANNEL_GROUPS();
-  SKIP_WITHOUT_IPC();
-  constexpr size_t kSlotBytes = 5003;
-  constexpr uint64_t kMessages = 40;
+  constexpr size_t kUnit = 70144;  // longer than kMost
+  constexpr size_t kUnits = 3;
+  constexpr uint64_t kMessages = 60;
+  MAKE_MEMORY_OR_SKIP(from, SLUICE_MEMORY_DEVICE, 0, kMost);
+  MAKE_MEMORY_OR_SKIP(to, SLUICE_MEMORY_DEVICE, 0, kMost + 1);
+  const Registered words(2 + kUnit * kUnits / SharedPage::kBytes);
+  const SharedPage other(words.page().path(), 2 + kUnit * kUnits / SharedPage::kBytes);
+  ASSERT_NE(other.data(), nullptr);
+  std::byte *slots = words.page().behind();
+  const sluice_units_t units = {slots, kUnit * kUnits, kUnit};
+  const Stream first;
+  const Stream second;
+  for (uint64_t k = 1; k <= kMessages; ++k) {
+    const size_t size = 1201 * k % kMost;
+    const uint64_t unit = k % kUnits;
+    ASSERT_EQ(from.write(conformance::pattern(kMost, k)), "");
+    ASSERT_EQ(poison(to), "");
+    second.wait(words.at(0), k << 32U);
+    ASSERT_OK(table().stream_take(second.get(), to.data(), &units, kMost, words.at(0)));
+    second.write(words.at(8), k);
+    ASSERT_OK(table().stream_copy(first.get(), slots + unit * kUnit, from.data(), size));
+    first.write(words.at(0), k << 32U | unit << SLUICE_LENGTH_BITS | size);
+    while (other.get(0) < k << 32U) std::this_thread::yield();
+    ASSERT_EQ(conformance::pattern_mismatch(std::span(other.behind() + unit * kUnit, size), k), "") << "message " << k;
+    second.synchronize();
+    ASSERT_EQ(words.page().get(8), k);
+    ASSERT_EQ(find_error(to, size, k), "") << "message " << k;
+  }
+  first.synchronize();
+}
+
+namespace {
+
+constexpr size_t kSlotBytes = 5003;
+constexpr uint64_t kMessages = 40;
+
+// Another process's stream sends into a slot that this one's takes each message out of. `handle_and_offset` is what
+// the peer is told of the slot.
+void receive_from_another_process(const void *slot, const Registered &words, const std::string &handle_and_offset) {
   const Peer peer;
   ASSERT_EQ(peer.problem(), "");
-  void *slot = nullptr;
-  ASSERT_OK(table().device_alloc(0, kSlotBytes, &slot));
-  Export made;
-  ASSERT_ANSWER(export_here(slot, &made));
   std::vector<Memory> messages(kMessages);
   for (Memory &message : messages) {
     ASSERT_EQ(Memory::make(SLUICE_MEMORY_DEVICE, 0, kSlotBytes, &message), "");
     ASSERT_EQ(poison(message), "");
   }
-  const Registered words;
   const sluice_units_t one = {slot, kSlotBytes, kSlotBytes};
   {
     const Stream stream;
@@ -248,8 +296,8 @@ TEST(Channels, StreamsOfTwoProcesses) {
       ASSERT_OK(table().stream_take(stream.get(), messages[k - 1].data(), &one, kSlotBytes, words.at(1)));
       stream.write(words.at(0), k);
     }
-    const conformance::Answer sent = peer.ask("send 0 " + words.page().path() + " " + conformance::to_hex(made.handle) +
-                                              text_of(made.base_offset) + text_of(kSlotBytes) + text_of(kMessages));
+    const conformance::Answer sent =
+        peer.ask("send 0 " + words.page().path() + " " + handle_and_offset + text_of(kSlotBytes) + text_of(kMessages));
     // A stream that waits for ever would hold up the end of this process.
     if (!sent.is_ok()) words.page().set(1, ~uint64_t{0} >> 1U);
     EXPECT_TRUE(sent.is_ok()) << sent.text;
@@ -258,5 +306,26 @@ TEST(Channels, StreamsOfTwoProcesses) {
   for (uint64_t k = 1; k <= kMessages && !testing::Test::HasFailure(); ++k) {
     EXPECT_EQ(find_error(messages[k - 1], 97 * k % (kSlotBytes + 1), k), "") << "message " << k;
   }
+}
+
+}  // namespace
+
+// The whole, with a slot in device memory.
+TEST(Channels, StreamsOfTwoProcesses) {
+  SKIP_WITHOUT_CHANNEL_GROUPS();
+  SKIP_WITHOUT_IPC();
+  void *slot = nullptr;
+  ASSERT_OK(table().device_alloc(0, kSlotBytes, &slot));
+  Export made;
+  ASSERT_ANSWER(export_here(slot, &made));
+  const Registered words;
+  receive_from_another_process(slot, words, conformance::to_hex(made.handle) + text_of(made.base_offset));
   EXPECT_OK(table().device_free(0, slot));
+}
+
+// And behind the words, in memory of the host.
+TEST(Channels, StreamsOfTwoProcesses_ByTheHostsMemory) {
+  SKIP_WITHOUT_CHANNEL_GROUPS();
+  const Registered words(kSlotBytes / SharedPage::kBytes + 2);
+  receive_from_another_process(words.page().behind(), words, "- 0");
 }

@@ -233,7 +233,7 @@ class PeerProcess {
 
   // send <device> <file of the words> <handle> <offset> <slot bytes> <messages>: as the sender's stream of a channel
   // with one slot, word 0 saying what was taken and word 1 what was filled; message k has (97 * k) % (slot bytes + 1)
-  // bytes
+  // bytes. With - for the handle the slot lies behind the words' page, in the same file.
   std::string send(std::istringstream &words) {
     int32_t device = 0;
     std::string path;
@@ -242,14 +242,15 @@ class PeerProcess {
     size_t slot_bytes = 0;
     uint64_t n_messages = 0;
     words >> device >> path >> hex >> offset >> slot_bytes >> n_messages;
+    const bool is_beside = hex == "-";
     sluice_ipc_handle_t handle{};
-    if (!from_hex(hex, &handle)) return refused("no handle");
-    const SharedPage page(path);
+    if (!is_beside && !from_hex(hex, &handle)) return refused("no handle");
+    const SharedPage page(path, is_beside ? slot_bytes / SharedPage::kBytes + 2 : 1);
     if (page.data() == nullptr) return refused("the words cannot be mapped");
-    sluice_result_t result = table().host_register(device, page.data(), SharedPage::kBytes);
+    sluice_result_t result = table().host_register(device, page.data(), page.size_bytes());
     if (result != SLUICE_SUCCESS) return answer_of(result);
-    void *base = nullptr;
-    result = table().ipc_open(device, &handle, &base);
+    void *base = page.behind();
+    if (!is_beside) result = table().ipc_open(device, &handle, &base);
     if (result != SLUICE_SUCCESS) return answer_of(result);
     {
       std::vector<Memory> messages(n_messages);
@@ -271,7 +272,7 @@ class PeerProcess {
       }
       stream.synchronize();
     }
-    result = table().ipc_close(device, base);
+    if (!is_beside) result = table().ipc_close(device, base);
     if (result == SLUICE_SUCCESS) result = table().host_unregister(device, page.data());
     return answer_of(result);
   }

@@ -12,9 +12,11 @@
 
 namespace {
 
+using sluice::plan::choose_slots;
 using sluice::plan::choose_stream;
 using sluice::plan::divide;
 using sluice::plan::kMostStreamBytes;
+using sluice::plan::SlotMemory;
 using sluice::plan::StreamChannel;
 using sluice::plan::StreamMessage;
 using sluice::plan::UnitRing;
@@ -159,6 +161,20 @@ TEST(UnitRing, GivesNothingTwice) {
       ring.take_back(taken);
     }
     EXPECT_GT(n_given, 5000U);
+  }
+}
+
+// Wherever the device's memory can be exported, channels have that.
+TEST(ChooseSlots, HostMemoryOnlyWithoutExport) {
+  for (const bool has_ipc : {false, true}) {
+    for (const bool is_never_exported : {false, true}) {
+      for (const bool is_refused : {false, true}) {
+        const auto choice = choose_slots({has_ipc, is_never_exported, is_refused});
+        const bool can_be_exported = has_ipc && !is_never_exported && !is_refused;
+        EXPECT_EQ(choice.memory == SlotMemory::kDevice, can_be_exported) << choice.reason;
+        EXPECT_FALSE(choice.reason.empty());
+      }
+    }
   }
 }
 

@@ -119,9 +119,9 @@ EMU_API emu_result_t emu_malloc_host(size_t size_bytes, size_t alignment, void *
  * copy still queued will fail. The memory goes back to the system at once. The address range stays out of use for a
  * while (SLUICE_EMU_QUARANTINE_*), answered as EMU_MEMORY_FREED and faulting when touched. */
 EMU_API emu_result_t emu_free(void *memory);
-/* Makes host memory that the program has from elsewhere (a MAP_SHARED mapping, say) good for words of queues, until
- * emu_host_unregister is given its first address again; no command on its words is pending then. It stays memory of
- * kind HOST. EMU_ERROR_INVALID_VALUE: overlaps what is registered already, or was not registered. */
+/* Makes host memory that the program has from elsewhere (a MAP_SHARED mapping, say) good for words of queues, and for
+ * emu_queue_take, until emu_host_unregister is given its first address again; no command on it is pending then. It
+ * stays memory of kind HOST. EMU_ERROR_INVALID_VALUE: overlaps what is registered already, or was not registered. */
 EMU_API emu_result_t emu_host_register(void *memory, size_t size_bytes);
 EMU_API emu_result_t emu_host_unregister(void *memory);
 /* What an address is at this moment. Lock-free; tens of nanoseconds. Any address, also one never allocated. */
@@ -176,7 +176,8 @@ EMU_API emu_result_t emu_launch_async(emu_queue_t *queue, emu_kernel_t kernel, c
  * sees what all earlier commands did. wait: later commands wait until *word >= least; they see what was done before the
  * word came to that (a store with release order). A wait ends with an error of its ticket when the word is freed, and
  * with the process. take: copies as many bytes as the lower 24 bits of *word say when the queue comes to it, but at
- * most `most_bytes`, from the beginning of that unit of `from` whose number the next 8 bits are; as a kernel otherwise.
+ * most `most_bytes`, from the beginning of that unit of `from` whose number the next 8 bits are; as a kernel otherwise,
+ * but that of host memory `from` must be the runtime's own, or registered.
  */
 EMU_API emu_result_t emu_queue_write64(emu_queue_t *queue, uint64_t *word, uint64_t value);
 EMU_API emu_result_t emu_queue_wait64(emu_queue_t *queue, const uint64_t *word, uint64_t least);

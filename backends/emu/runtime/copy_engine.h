@@ -63,6 +63,8 @@ class CopyEngine {
   // word_commands.cpp. The same for a command on a word, of which the memory is checked; a wait ends when `is_stopping`
   // is set, too.
   emu_result_t check_word(const uint64_t *word, CheckedWord *checked);
+  // What take() may copy out of: host memory must be the runtime's own, or registered.
+  emu_result_t check_units(const CheckedLaunch::Range &units);
   emu_result_t run_word(const CheckedWord &word, const std::atomic<bool> &is_stopping);
 
   Machine &machine() { return machine_; }

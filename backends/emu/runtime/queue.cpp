@@ -135,6 +135,8 @@ emu_result_t Queue::take(void *dst, const emu_range_t &from, size_t unit_bytes, 
   CheckedLaunch whole;
   result = engine_.check_launch(ranges, 1, &whole);
   if (result != EMU_SUCCESS) return result;
+  result = engine_.check_units(whole.ranges[1]);
+  if (result != EMU_SUCCESS) return result;
   // It takes the time of what may be copied, wherever that lies.
   ranges[1].size_bytes = std::min(from.size_bytes, most_bytes);
   const Taking taking = {from.size_bytes, unit_bytes, most_bytes};

@@ -36,6 +36,15 @@ emu_result_t CopyEngine::check_word(const uint64_t *word, CheckedWord *checked) 
               static_cast<const void *>(word));
 }
 
+emu_result_t CopyEngine::check_units(const CheckedLaunch::Range &units) {
+  if (units.memory.kind() != EMU_MEMORY_HOST || registered_.has(units.memory.address, units.size_bytes)) {
+    return EMU_SUCCESS;
+  }
+  return fail(EMU_ERROR_INVALID_POINTER,
+              "a kernel was to take {} bytes at {:#x}, host memory that emu_host_register was not given",
+              units.size_bytes, units.memory.address);
+}
+
 emu_result_t CopyEngine::run_word(const CheckedWord &word, const std::atomic<bool> &is_stopping) {
   uint64_t event = 0;
   if (faults_.strikes(FaultPoint::kWord, &event)) {

@@ -4,6 +4,7 @@
 // suite's.
 #include <dlfcn.h>
 #include <gtest/gtest.h>
+#include <sys/mman.h>
 
 #include <atomic>
 #include <cstdlib>
@@ -12,6 +13,7 @@
 #include <string>
 #include <sycl/sycl.hpp>
 #include <thread>
+#include <vector>
 
 #include "sluice/backend.h"
 
@@ -71,6 +73,8 @@ class Opened {
   void free_words() { EXPECT_EQ(table().host_free(device_, std::exchange(words_, nullptr)), SLUICE_SUCCESS); }
   sluice_result_t write(uint64_t value) { return table().stream_write(stream_, words_, value); }
   sluice_result_t wait(uint64_t least) { return table().stream_wait(stream_, words_ + 1, least); }
+  sluice_stream_t *get() const { return stream_; }
+  int32_t device() const { return device_; }
   uint64_t written() const { return __atomic_load_n(words_, __ATOMIC_ACQUIRE); }
   void release(uint64_t value) { __atomic_store_n(words_ + 1, value, __ATOMIC_RELEASE); }
   void await_written(uint64_t value) const {
@@ -213,6 +217,100 @@ TEST(ProgramQueues, OneThatWaits_IsLetGo_WhenItsWordsAreGivenBack) {
   ASSERT_EQ(opened.wait(1), SLUICE_SUCCESS) << table().last_error();
   opened.free_words();
   queue.wait();
+}
+
+namespace {
+
+constexpr size_t kPageBytes = 4096;
+
+// Three pages that processes might share; null: there is no memory.
+uint64_t *map_pages() {
+  void *made = mmap(nullptr, 3 * kPageBytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  return made != MAP_FAILED ? static_cast<uint64_t *>(made) : nullptr;
+}
+
+}  // namespace
+
+#define SKIP_WITHOUT_CPU_DEVICE()                                                                         \
+  SKIP_WITHOUT_EVENTS();                                                                                  \
+  if (in_order_queue().get_backend() != sycl::backend::opencl || !in_order_queue().get_device().is_cpu()) \
+  GTEST_SKIP() << "missing: OpenCL's CPU device"
+
+// By then the pages may be unmapped: nobody looks at them any more.
+TEST(ProgramQueues, OneThatWaits_IsLetGo_WhenItsWordsAreUnregistered) {
+  SKIP_WITHOUT_CPU_DEVICE();
+  sycl::queue queue = in_order_queue();
+  const Opened opened(&queue);
+  uint64_t *pages = map_pages();
+  ASSERT_NE(pages, nullptr);
+  ASSERT_EQ(table().host_register(opened.device(), pages, kPageBytes), SLUICE_SUCCESS) << table().last_error();
+  ASSERT_EQ(table().stream_wait(opened.get(), pages + 9, 1), SLUICE_SUCCESS) << table().last_error();
+  EXPECT_EQ(table().host_unregister(opened.device(), pages), SLUICE_SUCCESS) << table().last_error();
+  ASSERT_EQ(munmap(pages, 3 * kPageBytes), 0);
+  queue.wait();
+}
+
+// A range begins and ends where it was said to, and is there once.
+TEST(ProgramQueues, RegisteredMemory_HasItsEnds) {
+  SKIP_WITHOUT_CPU_DEVICE();
+  sycl::queue queue = in_order_queue();
+  const Opened opened(&queue);
+  uint64_t *pages = map_pages();
+  ASSERT_NE(pages, nullptr);
+  const auto page = [&](size_t number) { return pages + number * kPageBytes / sizeof(uint64_t); };
+  ASSERT_EQ(table().host_register(opened.device(), page(1), kPageBytes), SLUICE_SUCCESS) << table().last_error();
+  EXPECT_EQ(table().stream_write(opened.get(), page(1) - 1, 5), SLUICE_ERROR_INVALID_ARGUMENT);
+  EXPECT_EQ(table().stream_write(opened.get(), page(2), 5), SLUICE_ERROR_INVALID_ARGUMENT);
+  EXPECT_EQ(table().stream_write(opened.get(), page(2) - 1, 5), SLUICE_SUCCESS) << table().last_error();
+  EXPECT_EQ(table().stream_copy(opened.get(), page(1), page(2) - 2, 17), SLUICE_ERROR_INVALID_ARGUMENT);
+  EXPECT_EQ(table().stream_copy(opened.get(), page(1), page(2) - 2, 16), SLUICE_SUCCESS) << table().last_error();
+  // What the queue would come to there would end the program.
+  const sluice_units_t beyond = {page(2), kPageBytes, kPageBytes};
+  EXPECT_EQ(table().stream_take(opened.get(), page(1) + 8, &beyond, 16, page(1)), SLUICE_ERROR_INVALID_ARGUMENT);
+  EXPECT_NE(std::string(table().last_error()).find("host_register"), std::string::npos);
+  queue.wait();
+  EXPECT_EQ(page(1)[1], 5U);
+  EXPECT_EQ(table().host_register(opened.device(), page(0), 2 * kPageBytes), SLUICE_ERROR_INVALID_ARGUMENT);
+  EXPECT_EQ(table().host_register(opened.device(), page(1), kPageBytes), SLUICE_ERROR_INVALID_ARGUMENT);
+  EXPECT_EQ(table().host_register(opened.device(), nullptr, kPageBytes), SLUICE_ERROR_INVALID_ARGUMENT);
+  EXPECT_EQ(table().host_register(opened.device(), page(0), kPageBytes), SLUICE_SUCCESS) << table().last_error();
+  EXPECT_EQ(table().host_register(opened.device(), page(2), kPageBytes), SLUICE_SUCCESS) << table().last_error();
+  EXPECT_EQ(table().host_unregister(opened.device(), page(1) + 1), SLUICE_ERROR_INVALID_ARGUMENT);
+  for (size_t number = 0; number < 3; ++number) {
+    EXPECT_EQ(table().host_unregister(opened.device(), page(number)), SLUICE_SUCCESS) << table().last_error();
+  }
+  EXPECT_EQ(table().stream_write(opened.get(), page(1), 5), SLUICE_ERROR_INVALID_ARGUMENT);
+  EXPECT_EQ(munmap(pages, 3 * kPageBytes), 0);
+}
+
+// The kernel is another one for each context.
+TEST(ProgramQueues, OneOfAContextOfItsOwn_TakesMessages) {
+  SKIP_WITHOUT_CPU_DEVICE();
+  const sycl::device device = in_order_queue().get_device();
+  sycl::queue queue(sycl::context(device), device, sycl::property::queue::in_order());
+  const Opened opened(&queue);
+  uint64_t *pages = map_pages();
+  ASSERT_NE(pages, nullptr);
+  ASSERT_EQ(table().host_register(opened.device(), pages, 3 * kPageBytes), SLUICE_SUCCESS) << table().last_error();
+  auto *slots = reinterpret_cast<unsigned char *>(pages) + kPageBytes;
+  auto *taken = sycl::malloc_device<unsigned char>(kPageBytes, queue);
+  std::vector<unsigned char> seen(kPageBytes, 0);
+  for (size_t i = 0; i < 2 * kPageBytes; ++i) slots[i] = static_cast<unsigned char>(i % 251);
+  const sluice_units_t units = {slots, 2 * kPageBytes, 100};
+  constexpr uint64_t kLength = 1501;
+  constexpr uint64_t kUnit = 7;
+  queue.memset(taken, 0xA5, kPageBytes);
+  ASSERT_EQ(table().stream_wait(opened.get(), pages, uint64_t{1} << 32U), SLUICE_SUCCESS) << table().last_error();
+  ASSERT_EQ(table().stream_take(opened.get(), taken, &units, kPageBytes, pages), SLUICE_SUCCESS)
+      << table().last_error();
+  __atomic_store_n(pages, uint64_t{1} << 32U | kUnit << SLUICE_LENGTH_BITS | kLength, __ATOMIC_RELEASE);
+  queue.memcpy(seen.data(), taken, kPageBytes).wait();
+  for (size_t i = 0; i < kPageBytes; ++i) {
+    ASSERT_EQ(seen[i], i < kLength ? static_cast<unsigned char>((i + kUnit * 100) % 251) : 0xA5) << "byte " << i;
+  }
+  EXPECT_EQ(table().host_unregister(opened.device(), pages), SLUICE_SUCCESS) << table().last_error();
+  sycl::free(taken, queue);
+  EXPECT_EQ(munmap(pages, 3 * kPageBytes), 0);
 }
 
 TEST(ProgramQueues, OneThatWaits_IsLetGo_WhenTheModuleEnds) {

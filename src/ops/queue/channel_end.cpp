@@ -41,14 +41,19 @@ Status ChannelEnd::number_next(const void *native, std::uint64_t *number) {
 
 Status SenderEnd::take_offer(const SlotOffer &told, const wire::SegmentName &words_name) {
   const plan::UnitSizes &sizes = told.sizes;
-  const bool makes_sense = told.first != 0 && told.first <= kMostNumbered && sizes.n_units != 0 &&
-                           sizes.n_units <= plan::UnitRing::kMostUnits && sizes.unit_bytes != 0 &&
-                           sizes.unit_bytes <= told.allocation_bytes / sizes.n_units &&
-                           told.offset_bytes <= told.allocation_bytes - sizes.n_units * sizes.unit_bytes;
+  bool makes_sense = told.first != 0 && told.first <= kMostNumbered && sizes.n_units != 0 &&
+                     sizes.n_units <= plan::UnitRing::kMostUnits && sizes.unit_bytes != 0 &&
+                     sizes.unit_bytes <= told.allocation_bytes / sizes.n_units &&
+                     told.offset_bytes <= told.allocation_bytes - sizes.n_units * sizes.unit_bytes;
+  // Behind the words there is nothing else.
+  if (told.is_in_host != 0) {
+    makes_sense &= told.offset_bytes == 0 && told.allocation_bytes == sizes.n_units * sizes.unit_bytes;
+  }
   if (words.is_open() || !makes_sense) {
     return Status::error(ErrorKind::kInternal, "a peer's slots for messages of queues make no sense");
   }
-  if (Status status = words.open(words_name, ChannelWords::kCount); !status.is_ok()) return status;
+  const std::uint64_t n_bytes_behind = told.is_in_host != 0 ? told.allocation_bytes : 0;
+  if (Status status = words.open(words_name, ChannelWords::kCount, n_bytes_behind); !status.is_ok()) return status;
   offer_ = told;
   ring_ = plan::UnitRing(sizes.n_units);
   return {};
@@ -56,22 +61,29 @@ Status SenderEnd::take_offer(const SlotOffer &told, const wire::SegmentName &wor
 
 void SenderEnd::map_for(const device::Stream &stream) {
   if (!words.is_open() || !stream.has_channels()) return;
-  const device::Backend *backend = &stream.backend();
   // Slots that were mapped for another stream's device stay so.
-  if (slots_ != nullptr) return;
-  Status status;
-  if (!words.is_reached()) status = words.reach(backend, stream.device());
-  if (status.is_ok()) {
+  if (slots_begin_ != nullptr) return;
+  if (const Status status = try_map(&stream.backend(), stream.device()); !status.is_ok()) {
+    log::debug("ops", "a stream's messages go by the progress thread for now: " + status.message());
+  }
+}
+
+Status SenderEnd::try_map(const device::Backend *backend, std::int32_t device) {
+  if (!words.is_reached()) {
+    if (Status status = words.reach(backend, device); !status.is_ok()) return status;
+  }
+  std::byte *begin = words.behind();
+  if (offer_.is_in_host == 0) {
     const device::ExportOrigin origin{static_cast<std::uint64_t>(key.peer), offer_.base_address,
                                       offer_.allocation_bytes};
-    status = device::IpcImports::process().open(backend, stream.device(), offer_.handle, origin, &slots_);
+    Status status = device::IpcImports::process().open(backend, device, offer_.handle, origin, &slots_);
+    if (!status.is_ok()) return status;
+    begin = slots_->base() + offer_.offset_bytes;
   }
-  if (!status.is_ok()) {
-    log::debug("ops", "a stream's messages go by the progress thread for now: " + status.message());
-    return;
-  }
+  slots_begin_ = begin;
   backend_ = backend;
-  device_ = stream.device();
+  device_ = device;
+  return {};
 }
 
 plan::StreamChoice SenderEnd::choose(const device::Stream &stream, const plan::StreamMessage &message) {
@@ -95,7 +107,7 @@ plan::StreamChoice SenderEnd::choose(const device::Stream &stream, const plan::S
 
 sluice_stream_send_t SenderEnd::command(const plan::StreamMessage &message, const plan::StreamChoice &choice,
                                         const void *data) const {
-  std::byte *slot = slots_->base() + offer_.offset_bytes + choice.first_unit * offer_.sizes.unit_bytes;
+  std::byte *slot = slots_begin_ + choice.first_unit * offer_.sizes.unit_bytes;
   return {slot, data, message.size_bytes, words.at(ChannelWords::filled(message.number)),
           ChannelWords::mark(message.number, choice.first_unit, message.size_bytes)};
 }
@@ -118,15 +130,42 @@ void ReceiverEnd::make_slots(const device::Stream &stream, std::uint64_t number)
 }
 
 Status ReceiverEnd::try_make_slots(const device::Stream &stream) {
-  const plan::UnitSizes sizes = plan::divide(Knobs::process().bytes("SLUICE_QUEUE_CHANNEL_BYTES"));
-  const std::uint64_t size_bytes = sizes.n_units * sizes.unit_bytes;
   place_ = {MemoryKind::kDevice, &stream.backend(), stream.device(), 0};
+  offer.sizes = plan::divide(Knobs::process().bytes("SLUICE_QUEUE_CHANNEL_BYTES"));
+  const std::uint64_t size_bytes = offer.sizes.n_units * offer.sizes.unit_bytes;
+  plan::SlotChoice choice = choose_slots();
+  if (choice.memory == plan::SlotMemory::kDevice) {
+    Status status = make_device_slots(size_bytes);
+    if (!is_export_refused_) return status;
+    choice = choose_slots();
+  }
+  if (Status status = make_host_slots(size_bytes); !status.is_ok()) return status;
+  log::debug("ops",
+             fmt::format("the slots for messages of queues from rank {} with tag {} lie in the host's memory: {}",
+                         key.peer, key.tag, choice.reason));
+  return {};
+}
+
+plan::SlotChoice ReceiverEnd::choose_slots() const noexcept {
+  const sluice_backend_t &table = place_.backend->table();
+  const std::uint32_t traits = table.device_traits != nullptr ? table.device_traits(place_.device) : 0;
+  return plan::choose_slots({table.ipc_export != nullptr, (traits & SLUICE_DEVICE_NO_EXPORT) != 0, is_export_refused_});
+}
+
+// Nobody else knows of them yet, so what an earlier try has left may be too short.
+Status ReceiverEnd::make_words(std::uint64_t n_bytes_behind) {
+  if (words.is_open() && words.n_bytes_behind() != n_bytes_behind) {
+    remove_name();
+    words.close();
+  }
   if (!words.is_open()) {
-    if (Status status = words.create(ChannelWords::kCount, &words_name); !status.is_ok()) return status;
+    if (Status status = words.create(ChannelWords::kCount, n_bytes_behind, &words_name); !status.is_ok()) return status;
   }
-  if (!words.is_reached()) {
-    if (Status status = words.reach(place_.backend, place_.device); !status.is_ok()) return status;
-  }
+  return words.is_reached() ? Status() : words.reach(place_.backend, place_.device);
+}
+
+Status ReceiverEnd::make_device_slots(std::uint64_t size_bytes) {
+  if (Status status = make_words(0); !status.is_ok()) return status;
   if (slots_.data() == nullptr) {
     if (Status status = slots_.acquire(place_, size_bytes); !status.is_ok()) return status;
   }
@@ -134,8 +173,9 @@ Status ReceiverEnd::try_make_slots(const device::Stream &stream) {
   if (Status status = device::classify(slots_.data(), &placed); !status.is_ok()) return status;
   device::Exported exported;
   Status status = device::IpcExports::process().find(placed, slots_.data(), size_bytes, &exported);
+  is_export_refused_ = !status.is_ok();
+  if (is_export_refused_) slots_.reset();
   if (!status.is_ok()) return status;
-  offer.sizes = sizes;
   offer.offset_bytes = exported.offset_bytes;
   offer.allocation_bytes = exported.allocation_bytes;
   offer.base_address = reinterpret_cast<std::uintptr_t>(slots_.data()) - exported.offset_bytes;
@@ -143,10 +183,17 @@ Status ReceiverEnd::try_make_slots(const device::Stream &stream) {
   return {};
 }
 
+Status ReceiverEnd::make_host_slots(std::uint64_t size_bytes) {
+  if (Status status = make_words(size_bytes); !status.is_ok()) return status;
+  offer.is_in_host = 1;
+  offer.allocation_bytes = size_bytes;
+  return {};
+}
+
 sluice_stream_receive_t ReceiverEnd::command(std::uint64_t number, void *data, std::uint64_t size_bytes) const {
   const plan::UnitSizes &sizes = offer.sizes;
   return {data,
-          {slots_.data(), sizes.n_units * sizes.unit_bytes, sizes.unit_bytes},
+          {slots_begin(), sizes.n_units * sizes.unit_bytes, sizes.unit_bytes},
           std::min(size_bytes, sizes.most_bytes()),
           words.at(ChannelWords::filled(number)),
           ChannelWords::mark(number),

@@ -2,8 +2,9 @@
 // The two ends of a channel of the engine `device` (docs/adr/0033): messages of one sender to one receiver with one tag
 // on one communicator, numbered from 1 by each side for itself. Both count alike, so a number names a message.
 //
-// The receiver has device memory, the slots, of which the sender gives each message a run of units; only the sender
-// knows which are free. Words that the two share: `taken`, the newest message that is out of its slot, which the
+// The receiver has memory, the slots, of which the sender gives each message a run of units; only the sender knows
+// which are free. They are its device's, exported; where that cannot be, they lie behind the words, in memory of the
+// host (plan::choose_slots). Words that the two share: `taken`, the newest message that is out of its slot, which the
 // receiver's side writes; `seen`, the newest that the receiver's progress thread knows to be complete; and a ring of
 // words `filled`, in which message k writes number, place and length, k << 32 | unit << 24 | bytes. A message that the
 // progress threads bring says a length of 0 there, when its data is in the receiver's buffer: its stream goes on with a
@@ -66,6 +67,7 @@ struct ChannelWords {
 struct SlotOffer {
   std::uint64_t first = 0;  // the first message that its stream looks for there
   plan::UnitSizes sizes;
+  std::uint64_t is_in_host = 0;    // 1: they lie behind the words, and what follows but their length means nothing
   std::uint64_t offset_bytes = 0;  // of the slots, in their allocation
   std::uint64_t allocation_bytes = 0;
   std::uint64_t base_address = 0;  // of the allocation, in the receiver; names it for the cache of mappings
@@ -99,7 +101,7 @@ class SenderEnd : public ChannelEnd {
   // Maps the slots for `stream`'s device, if they are not and can be; quietly.
   void map_for(const device::Stream &stream);
   [[nodiscard]] bool is_mapped_for(const device::Stream &stream) const noexcept {
-    return slots_ != nullptr && backend_ == &stream.backend() && device_ == stream.device();
+    return slots_begin_ != nullptr && backend_ == &stream.backend() && device_ == stream.device();
   }
   // Whether the stream is to carry it, as plan::choose_stream() has it; then it has its run of units until it is taken,
   // whoever brings it in the end.
@@ -108,15 +110,22 @@ class SenderEnd : public ChannelEnd {
   [[nodiscard]] sluice_stream_send_t command(const plan::StreamMessage &message, const plan::StreamChoice &choice,
                                              const void *data) const;
   // Unmaps the slots; nothing is under way.
-  void let_go() noexcept { slots_.reset(); }
+  void let_go() noexcept {
+    slots_begin_ = nullptr;
+    slots_.reset();
+  }
   // The stream has written it to its slot. Atomic.
   [[nodiscard]] bool is_gone(std::uint64_t number) const noexcept {
     return words.get(ChannelWords::filled(number)) >= ChannelWords::mark(number);
   }
 
  private:
+  // What cannot be reached now may be later.
+  [[nodiscard]] Status try_map(const device::Backend *backend, std::int32_t device);
+
   SlotOffer offer_;
-  device::ImportedPtr slots_;
+  device::ImportedPtr slots_;         // none where they lie in the host's memory
+  std::byte *slots_begin_ = nullptr;  // null: not mapped
   // What the words said last, `taken` by what of the ring is in use. They only grow, and others write them: a look
   // costs a cache miss, so there is one only where this is not enough.
   plan::UnitRing ring_;
@@ -137,7 +146,7 @@ class ReceiverEnd : public ChannelEnd {
   // Nobody else needs the name of the words; any more often than once does nothing.
   void remove_name() noexcept;
 
-  // Makes slots on `stream`'s device, unless there are some, or it was tried too often; message `number` will be the
+  // Makes slots for `stream`'s device, unless there are some, or it was tried too often; message `number` will be the
   // first one there. Quietly: without, messages come by the threads.
   void make_slots(const device::Stream &stream, std::uint64_t number);
   [[nodiscard]] bool has_slots() const noexcept { return offer.first != 0; }
@@ -147,7 +156,7 @@ class ReceiverEnd : public ChannelEnd {
   [[nodiscard]] sluice_stream_receive_t command(std::uint64_t number, void *data, std::uint64_t size_bytes) const;
   // Where the message lies that wrote the word.
   [[nodiscard]] const std::byte *slot(std::uint64_t word) const noexcept {
-    return slots_.data() + static_cast<std::size_t>(ChannelWords::unit_of(word) * offer.sizes.unit_bytes);
+    return slots_begin() + static_cast<std::size_t>(ChannelWords::unit_of(word) * offer.sizes.unit_bytes);
   }
   [[nodiscard]] const device::Place &place() const noexcept { return place_; }
   [[nodiscard]] bool is_on_device_of(const device::Stream &stream) const noexcept {
@@ -164,10 +173,18 @@ class ReceiverEnd : public ChannelEnd {
 
  private:
   [[nodiscard]] Status try_make_slots(const device::Stream &stream);
+  [[nodiscard]] plan::SlotChoice choose_slots() const noexcept;
+  [[nodiscard]] Status make_words(std::uint64_t n_bytes_behind);
+  [[nodiscard]] Status make_device_slots(std::uint64_t size_bytes);
+  [[nodiscard]] Status make_host_slots(std::uint64_t size_bytes);
+  [[nodiscard]] std::byte *slots_begin() const noexcept {
+    return offer.is_in_host != 0 ? words.behind() : slots_.data();
+  }
 
-  device::DeviceMemory slots_;
+  device::DeviceMemory slots_;  // none where they lie in the host's memory
   device::Place place_;
   unsigned n_tries_ = 0;
+  bool is_export_refused_ = false;
 };
 
 using SenderEndPtr = std::shared_ptr<SenderEnd>;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The engine `device` (docs/adr/0033): inside a node the sender's stream copies a message into a slot in the receiver's
-// device memory, and the receiver's stream takes it out; no CPU is on the path. What cannot go so goes by the progress
-// threads, over a communicator of Sluice's, in its place of the same sequence of numbers. The sender alone decides.
+// device memory (or the host's, where that cannot be exported), and the receiver's stream takes it out; no CPU is on
+// the path. What cannot go so goes by the progress threads, over a communicator of Sluice's, in its place of the same
+// sequence of numbers. The sender alone decides.
 //
 // The receiver's stream waits for a message where the program has it wait (MPIX_Enqueue_wait), and nowhere else; a
 // message that no wait was enqueued for is taken out of its slot by the progress thread.
