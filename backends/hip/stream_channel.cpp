@@ -50,16 +50,23 @@ sluice_result_t check_reached_by_device(const Pages &pages) {
                                                              : "this device does not reach the host's memory");
 }
 
-// Null: nothing that was registered.
-uint64_t *find_registered(const uint64_t *word) {
-  const auto *const wanted = reinterpret_cast<const char *>(word);
+// The same byte in the mapping that the runtime knows. Null: nothing that was registered.
+char *find_registered(const void *memory) {
+  const auto *const wanted = static_cast<const char *>(memory);
   const std::scoped_lock lock(g_mutex);
   auto found = registered().upper_bound(wanted);
   if (found == registered().begin()) return nullptr;
   --found;
   const auto offset = static_cast<size_t>(wanted - found->first);
   const Pages &pages = found->second;
-  return offset < pages.size_bytes ? reinterpret_cast<uint64_t *>(static_cast<char *>(pages.base) + offset) : nullptr;
+  return offset < pages.size_bytes ? static_cast<char *>(pages.base) + offset : nullptr;
+}
+
+// What the runtime knows the memory by. A range that goes on behind what was registered is refused by device_range().
+template <typename Byte>
+Byte *as_known(Byte *memory) {
+  char *const found = find_registered(memory);
+  return found != nullptr ? static_cast<Byte *>(static_cast<void *>(found)) : memory;
 }
 
 sluice_result_t find_take(int32_t device, Kernel *kernel) {
@@ -83,11 +90,11 @@ sluice_result_t enqueue_in(sluice_stream *stream, Enqueue enqueue) {
 sluice_result_t enqueue_take(sluice_stream *stream, const sluice_units_t &from, uint64_t *word,
                              kernels::MessageTask task) {
   void *found = nullptr;
-  sluice_result_t result = device_range(stream->device, task.copy.dst, task.copy.size_bytes, &found);
+  sluice_result_t result = device_range(stream->device, as_known(task.copy.dst), task.copy.size_bytes, &found);
   if (result != SLUICE_SUCCESS) return result;
   task.copy.dst = static_cast<unsigned char *>(found);
   // Of the units whichever the word will name.
-  result = device_range(stream->device, from.base, from.size_bytes, &found);
+  result = device_range(stream->device, as_known(from.base), from.size_bytes, &found);
   if (result != SLUICE_SUCCESS) return result;
   task.copy.src = static_cast<const unsigned char *>(found);
   task.unit_bytes = from.unit_bytes;
@@ -104,7 +111,7 @@ sluice_result_t enqueue_take(sluice_stream *stream, const sluice_units_t &from, 
 sluice_result_t find_word(const uint64_t *word, uint64_t **found) {
   *found = nullptr;
   const bool is_aligned = reinterpret_cast<uintptr_t>(word) % sizeof(*word) == 0;
-  if (is_aligned) *found = find_registered(word);
+  if (is_aligned) *found = reinterpret_cast<uint64_t *>(find_registered(word));
   if (*found != nullptr) return SLUICE_SUCCESS;
   sluice_pointer_info_t info = {};
   const sluice_result_t result = query_pointer(word, &info);
@@ -166,12 +173,14 @@ sluice_result_t host_unregister(int32_t device, void *memory) {
 sluice_result_t stream_copy(sluice_stream_t *stream, void *dst, const void *src, size_t size_bytes) {
   return enqueue_in(stream, [&]() -> sluice_result_t {
     if (size_bytes == 0) return SLUICE_SUCCESS;
+    void *const to = as_known(dst);
+    const void *const from = as_known(src);
     void *found = nullptr;
-    sluice_result_t result = device_range(stream->device, dst, size_bytes, &found);
-    if (result == SLUICE_SUCCESS) result = device_range(stream->device, src, size_bytes, &found);
+    sluice_result_t result = device_range(stream->device, to, size_bytes, &found);
+    if (result == SLUICE_SUCCESS) result = device_range(stream->device, from, size_bytes, &found);
     if (result != SLUICE_SUCCESS) return result;
     return translate("hipMemcpyAsync",
-                     g_runtime.hipMemcpyAsync(dst, src, size_bytes, hipMemcpyDefault, stream->stream));
+                     g_runtime.hipMemcpyAsync(to, from, size_bytes, hipMemcpyDefault, stream->stream));
   });
 }
 
