@@ -17,7 +17,7 @@ if "ibcast" in words:
 is_b = any(word in ("SLUICE_QUEUE_ENGINE=dwq", "SLUICE_PROGRESS_THREAD=1") for word in words)
 rows = [{{"size_bytes": 8, "series": [{{"name": "queue", "medians": {{"median": 30 if is_b else 20}}}}],
          "extras": {{"overlap_percent": 90 if is_b else 10}}}}]
-document = {{"schema": "sluice-bench", "schema_version": 2, "mpi": "an MPI", "commit": "abc", "version": "1", "rows": rows}}
+document = {{"schema": "sluice-bench", "schema_version": 2, "mpi": {{"library": "an MPI\\nof many lines"}}, "commit": "abc", "version": "1", "rows": rows}}
 json.dump(document, open(words[words.index("--json") + 1], "w"))
 """
 
@@ -38,6 +38,7 @@ class MeasureHostTest(unittest.TestCase):
     def test_prints_times_and_their_ratio(self):
         done = self.measure("--only", "dwq")
         self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("; an MPI; commit abc; medians of 3 runs", done.stdout)
         self.assertIn("EMULATED", done.stdout)
         self.assertIn("| queue_latency | 8 | 20 [20..20] | 30 [30..30] | 1.50 [1.50..1.50] |", done.stdout)
         document = json.loads((self.folder / "out/measure_host.json").read_text(encoding="utf-8"))
