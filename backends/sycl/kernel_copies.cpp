@@ -27,7 +27,7 @@ sluice_result_t enqueue_kernel_copies(sluice_queue_t *queue, const sluice_copy_t
     if (reached != SLUICE_SUCCESS) return reached;
     if (!can_compile(device_of(queue)))
       return fail(SLUICE_ERROR_UNSUPPORTED, "no kernels can be compiled for the device");
-    return find_copies_kernel(context_for(queue, addresses), device_of(queue), &kernel);
+    return find_copies_kernel(context_for(queue, addresses), device_of(queue), task, &kernel);
   });
   if (ready != SLUICE_SUCCESS) return ready;
   return enqueue_command(queue, addresses, [&](::sycl::queue *native) {

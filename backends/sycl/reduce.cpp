@@ -42,7 +42,7 @@ sluice_result_t enqueue_reduction(sluice_queue_t *queue, const sluice_reduction_
   const sluice_result_t ready = guarded("kernel", [&] {
     const sluice_result_t reached = check_reach(device_of(queue), addresses);
     if (reached != SLUICE_SUCCESS) return reached;
-    return find_kernel(context_for(queue, addresses), device_of(queue), reduction->element, reduction->operation,
+    return find_kernel(context_for(queue, addresses), device_of(queue), reduction->element, reduction->operation, task,
                        &kernel);
   });
   if (ready != SLUICE_SUCCESS) return ready;

@@ -3,10 +3,13 @@
 #include "reduce_kernels.h"
 
 #include <algorithm>
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -26,10 +29,28 @@ constexpr Text kTexts[] = {
 };
 
 // A task travels as words: the compiler for NVIDIA's devices in oneAPI 2026.2 ends the program over a structure that a
-// kernel takes by value.
+// kernel takes by value. Each item writes them into a task of its own before it begins, in memory, so a kernel for few
+// addresses takes their words only: a sum of two arrays 10 of 34.
 using Word = std::uint64_t;
 template <typename Task>
 constexpr size_t kTaskWords = sizeof(Task) / sizeof(Word);
+
+// Places in a task of the words that its kernel takes.
+template <typename Task>
+constexpr std::array<unsigned, kTaskWords<Task>> all_words() {
+  std::array<unsigned, kTaskWords<Task>> places{};
+  for (unsigned i = 0; i < places.size(); ++i) places[i] = i;
+  return places;
+}
+template <typename Task>
+constexpr auto kAllWords = all_words<Task>();
+
+constexpr unsigned kFew = 4;  // sources and destinations of a reduction, or copies
+constexpr std::array<unsigned, 10> kFewAddresses = {0, 1, 2, 3, 16, 17, 18, 19, 32, 33};
+static_assert(kernels::kMaxDsts == 16 && offsetof(kernels::Task, sources) == 16 * sizeof(Word));
+static_assert(offsetof(kernels::Task, count) == 32 * sizeof(Word) && kTaskWords<kernels::Task> == 34);
+constexpr std::array<unsigned, 13> kFewCopies = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 48};
+static_assert(offsetof(kernels::CopyTask, n_copies) == 48 * sizeof(Word));
 static_assert(sizeof(kernels::Task) % sizeof(Word) == 0);
 static_assert(sizeof(kernels::CopyTask) % sizeof(Word) == 0);
 static_assert(sizeof(kernels::PackTask) % sizeof(Word) == 0);
@@ -44,19 +65,25 @@ constexpr const char *kFrame = R"(
 #include "HEADER"
 extern "C" SYCL_EXT_ONEAPI_FUNCTION_PROPERTY((sycl::ext::oneapi::experimental::nd_range_kernel<1>))
 void sluice_kernel(WORD_PARAMETERS) {
-  const std::uint64_t words[] = {WORD_NAMES};
   sluice::kernels::TASK task;
-  static_assert(sizeof(task) == sizeof(words));
-  __builtin_memcpy(&task, words, sizeof(task));
+  auto *const bytes = reinterpret_cast<unsigned char *>(&task);
+  WORD_COPIES
   const sycl::nd_item<1> item = sycl::ext::oneapi::this_work_item::get_nd_item<1>();
   sluice::kernels::SHARE(task, item.get_global_linear_id(), item.get_global_range(0));
 }
 )";
 
+// A kernel's number: which it is, how many words it takes, and, of a reduction, the pair.
+constexpr unsigned kReductions = 0U;
+constexpr unsigned kCopies = 1U << 28U;
+constexpr unsigned kPack = 2U << 28U;
+constexpr unsigned kRearrange = 3U << 28U;
+constexpr unsigned kMessage = 4U << 28U;
+
 struct Compiled {
   ::sycl::context context;
   ::sycl::device device;
-  unsigned number;                       // of the kernel
+  unsigned number;
   std::optional<::sycl::kernel> kernel;  // none: it could not be compiled
   std::string why;
 };
@@ -78,32 +105,32 @@ struct Filling {
   std::string name;  // for people
   std::string header;
   std::string task;
-  size_t n_words;
+  std::span<const unsigned> words;
   std::string share;
 };
 
-Filling filling_of(sluice_element_t element, sluice_operation_t operation) {
+Filling filling_of(sluice_element_t element, sluice_operation_t operation, std::span<const unsigned> words) {
   std::string share = "reduce_share<sluice::kernels::Rule_";
   share.append(kernels::name_of(static_cast<kernels::Operation>(operation))).append(", sluice::kernels::Element_");
   share.append(kernels::name_of(static_cast<kernels::Element>(element))).append(">");
-  return {"of " + pair_name(element, operation), "reduce.hpp", "Task", kTaskWords<kernels::Task>, share};
+  return {"of " + pair_name(element, operation), "reduce.hpp", "Task", words, share};
 }
 
 std::string source_of(const Filling &filling) {
   std::string source = kFrame;
   std::string parameters;
-  std::string names;
-  for (size_t i = 0; i < filling.n_words; ++i) {
-    const std::string name = "w" + std::to_string(i);
-    parameters += (i == 0 ? "std::uint64_t " : ", std::uint64_t ") + name;
-    names += name + ", ";
+  std::string copies;
+  for (const unsigned place : filling.words) {
+    const std::string name = "w" + std::to_string(place);
+    parameters += (parameters.empty() ? "std::uint64_t " : ", std::uint64_t ") + name;
+    copies += "__builtin_memcpy(bytes + " + std::to_string(place * sizeof(Word)) + ", &" + name + ", 8);\n  ";
   }
   const auto replace = [&source](std::string_view word, std::string_view by) {
     source.replace(source.find(word), word.size(), by);
   };
   replace("HEADER", filling.header);
   replace("WORD_PARAMETERS", parameters);
-  replace("WORD_NAMES", names);
+  replace("WORD_COPIES", copies);
   replace("TASK", filling.task);
   replace("SHARE", filling.share);
   return source;
@@ -162,20 +189,34 @@ sluice_result_t find(Compiled entry, const MakeFilling &make_filling, std::optio
 }
 
 template <typename Task>
-void set_words(::sycl::handler *handler, const Task &task) {
-  Word words[kTaskWords<Task>];
-  std::memcpy(words, &task, sizeof(task));
-  for (size_t i = 0; i < kTaskWords<Task>; ++i) handler->set_arg(static_cast<int>(i), words[i]);
+void set_words(::sycl::handler *handler, const Task &task, std::span<const unsigned> places = kAllWords<Task>) {
+  const auto *const bytes = reinterpret_cast<const unsigned char *>(&task);
+  int i = 0;
+  for (const unsigned place : places) {
+    Word word = 0;
+    std::memcpy(&word, bytes + place * sizeof(Word), sizeof(Word));
+    handler->set_arg(i++, word);
+  }
+}
+
+std::span<const unsigned> words_of(const kernels::Task &task) {
+  if (task.n_sources <= kFew && task.n_dsts <= kFew) return kFewAddresses;
+  return kAllWords<kernels::Task>;
+}
+
+std::span<const unsigned> words_of(const kernels::CopyTask &task) {
+  if (task.n_copies <= kFew) return kFewCopies;
+  return kAllWords<kernels::CopyTask>;
 }
 
 }  // namespace
 
 void set_task(::sycl::handler *handler, const kernels::Task &task) {
-  set_words(handler, task);
+  set_words(handler, task, words_of(task));
 }
 
 void set_task(::sycl::handler *handler, const kernels::CopyTask &task) {
-  set_words(handler, task);
+  set_words(handler, task, words_of(task));
 }
 
 void set_task(::sycl::handler *handler, const kernels::PackTask &task) {
@@ -203,47 +244,46 @@ bool can_compile(const ::sycl::device &device) {
 }
 
 sluice_result_t find_kernel(const ::sycl::context &context, const ::sycl::device &device, sluice_element_t element,
-                            sluice_operation_t operation, std::optional<::sycl::kernel> *kernel) {
-  const unsigned number = static_cast<unsigned>(element) << 8U | static_cast<unsigned>(operation);
-  const auto filling = [&] { return filling_of(element, operation); };
+                            sluice_operation_t operation, const kernels::Task &task,
+                            std::optional<::sycl::kernel> *kernel) {
+  const std::span<const unsigned> words = words_of(task);
+  const unsigned pair = static_cast<unsigned>(element) << 8U | static_cast<unsigned>(operation);
+  const unsigned number = kReductions | static_cast<unsigned>(words.size()) << 16U | pair;
+  const auto filling = [&] { return filling_of(element, operation, words); };
   return find({context, device, number, std::nullopt, ""}, filling, kernel);
 }
 
 sluice_result_t find_copies_kernel(const ::sycl::context &context, const ::sycl::device &device,
-                                   std::optional<::sycl::kernel> *kernel) {
-  constexpr unsigned kNumber = ~0U;
-  const auto filling = [] {
-    return Filling{"that copies", "copy.hpp", "CopyTask", kTaskWords<kernels::CopyTask>, "copy_share"};
-  };
-  return find({context, device, kNumber, std::nullopt, ""}, filling, kernel);
+                                   const kernels::CopyTask &task, std::optional<::sycl::kernel> *kernel) {
+  const std::span<const unsigned> words = words_of(task);
+  const unsigned number = kCopies | static_cast<unsigned>(words.size()) << 16U;
+  const auto filling = [&] { return Filling{"that copies", "copy.hpp", "CopyTask", words, "copy_share"}; };
+  return find({context, device, number, std::nullopt, ""}, filling, kernel);
 }
 
 sluice_result_t find_pack_kernel(const ::sycl::context &context, const ::sycl::device &device,
                                  std::optional<::sycl::kernel> *kernel) {
-  constexpr unsigned kNumber = ~0U - 1;
   const auto filling = [] {
-    return Filling{"that packs", "pack.hpp", "PackTask", kTaskWords<kernels::PackTask>, "pack_share"};
+    return Filling{"that packs", "pack.hpp", "PackTask", kAllWords<kernels::PackTask>, "pack_share"};
   };
-  return find({context, device, kNumber, std::nullopt, ""}, filling, kernel);
+  return find({context, device, kPack, std::nullopt, ""}, filling, kernel);
 }
 
 sluice_result_t find_rearrange_kernel(const ::sycl::context &context, const ::sycl::device &device,
                                       std::optional<::sycl::kernel> *kernel) {
-  constexpr unsigned kNumber = ~0U - 2;
   const auto filling = [] {
-    return Filling{"that rearranges", "rearrange.hpp", "RearrangeTask", kTaskWords<kernels::RearrangeTask>,
+    return Filling{"that rearranges", "rearrange.hpp", "RearrangeTask", kAllWords<kernels::RearrangeTask>,
                    "rearrange_share"};
   };
-  return find({context, device, kNumber, std::nullopt, ""}, filling, kernel);
+  return find({context, device, kRearrange, std::nullopt, ""}, filling, kernel);
 }
 
 sluice_result_t find_message_kernel(const ::sycl::context &context, const ::sycl::device &device,
                                     std::optional<::sycl::kernel> *kernel) {
-  constexpr unsigned kNumber = ~0U - 3;
   const auto filling = [] {
-    return Filling{"that takes messages", "take.hpp", "MessageTask", kTaskWords<kernels::MessageTask>, "take_share"};
+    return Filling{"that takes messages", "take.hpp", "MessageTask", kAllWords<kernels::MessageTask>, "take_share"};
   };
-  return find({context, device, kNumber, std::nullopt, ""}, filling, kernel);
+  return find({context, device, kMessage, std::nullopt, ""}, filling, kernel);
 }
 
 }  // namespace sluice::backends::sycl

@@ -16,15 +16,17 @@ namespace sluice::backends::sycl {
 bool can_compile(const ::sycl::device &device);
 
 // Finds the kernel of a legal pair for a device and a context, or compiles it, which takes seconds and blocks (only
-// others that compile). Its arguments are set by set_task; it runs in a one-dimensional nd-range of any size.
+// others that compile). There are two: one for tasks of few addresses, and one for all. Its arguments are set by
+// set_task, from a task for which it was found; it runs in a one-dimensional nd-range of any size.
 // SLUICE_ERROR_UNSUPPORTED with the compiler's words when it cannot be compiled, each time; it is tried once.
 // Throws what the runtime throws.
 sluice_result_t find_kernel(const ::sycl::context &context, const ::sycl::device &device, sluice_element_t element,
-                            sluice_operation_t operation, std::optional<::sycl::kernel> *kernel);
+                            sluice_operation_t operation, const kernels::Task &task,
+                            std::optional<::sycl::kernel> *kernel);
 
 // The same for the kernel that copies.
 sluice_result_t find_copies_kernel(const ::sycl::context &context, const ::sycl::device &device,
-                                   std::optional<::sycl::kernel> *kernel);
+                                   const kernels::CopyTask &task, std::optional<::sycl::kernel> *kernel);
 
 // And for those that pack, and that move data from one layout to another.
 sluice_result_t find_pack_kernel(const ::sycl::context &context, const ::sycl::device &device,
