@@ -130,4 +130,15 @@ void run_releases() {
   for (const auto &release : due) release();
 }
 
+sluice_result_t give_back(std::function<sluice_result_t()> release, void (*log_failure)()) {
+  {
+    const Quiet quiet;
+    if (quiet.is_kept()) return release();
+  }
+  release_later([release = std::move(release), log_failure] {
+    if (release() != SLUICE_SUCCESS) log_failure();
+  });
+  return SLUICE_SUCCESS;
+}
+
 }  // namespace sluice::backends

@@ -46,5 +46,8 @@ uint64_t words_generation();
 void release_later(std::function<void()> release);
 // Any thread, holding nothing that a release may want.
 void run_releases();
+// Runs `release`, which gives something back to the runtime, and answers as it does; or success, where a stream waits:
+// then it runs when none does any more, and `log_failure` tells if it fails. The caller holds nothing that it wants.
+sluice_result_t give_back(std::function<sluice_result_t()> release, void (*log_failure)());
 
 }  // namespace sluice::backends

@@ -5,14 +5,16 @@
 #pragma once
 
 #include <functional>
+#include <utility>
 
 #include "../stream_waits.h"
 #include "module.h"
 
 namespace sluice::backends::hip {
 
-// Runs `release`, which gives something back to the runtime, and answers as it does; or success, where a stream waits:
-// then it runs when none does any more, and its failure is logged. The caller holds nothing that it wants.
-sluice_result_t give_back(std::function<sluice_result_t()> release);
+// The shared give_back(); a failure of what runs later is logged.
+inline sluice_result_t give_back(std::function<sluice_result_t()> release) {
+  return backends::give_back(std::move(release), log_error);
+}
 
 }  // namespace sluice::backends::hip

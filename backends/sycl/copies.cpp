@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Owns the queues and the copies on them. One queue of Sluice is an in-order queue of the runtime for each context
 // whose memory it has met: a runtime's queue copies memory of its own context only.
+#include <algorithm>
 #include <array>
 #include <memory>
 #include <mutex>
@@ -10,6 +11,7 @@
 
 #include "queue.h"
 #include "runtime.h"
+#include "waits.h"
 
 namespace sluice::backends::sycl {
 
@@ -137,17 +139,66 @@ sluice_result_t guarded_queue(sluice_queue *queue, const char *call, const Body 
   });
 }
 
+// Queues that were made, and used once, before a stream waited. Never destroyed.
+struct Spares {
+  std::mutex mutex;
+  std::vector<std::unique_ptr<sluice_queue>> list;
+};
+Spares &spares() {
+  static auto *made = new Spares();
+  return *made;
+}
+// A message that is staged has one under way at a time.
+constexpr size_t kMostSpares = 8;
+
+std::unique_ptr<sluice_queue> take_spare(const ::sycl::device &device) {
+  const std::scoped_lock lock(spares().mutex);
+  const auto found = std::ranges::find(spares().list, device, [](const auto &spare) { return spare->device; });
+  if (found == spares().list.end()) return nullptr;
+  std::unique_ptr<sluice_queue> taken = std::move(*found);
+  spares().list.erase(found);
+  return taken;
+}
+
+std::unique_ptr<sluice_queue> make_queue(int32_t device) {
+  Runtime &runtime = Runtime::start();
+  auto made = std::make_unique<sluice_queue>(runtime.devices()[static_cast<size_t>(device)]);
+  lane_for(made.get(), &runtime.default_context(device));
+  return made;
+}
+
 }  // namespace
 
+sluice_result_t prepare_queues(int32_t device) {
+  const ::sycl::device &of = Runtime::start().devices()[static_cast<size_t>(device)];
+  const std::scoped_lock lock(spares().mutex);
+  const Quiet quiet;
+  if (!quiet.is_kept()) return SLUICE_SUCCESS;
+  auto n_there =
+      static_cast<size_t>(std::ranges::count(spares().list, of, [](const auto &spare) { return spare->device; }));
+  for (; n_there < kMostSpares; ++n_there) {
+    std::unique_ptr<sluice_queue> made = make_queue(device);
+    ::sycl::queue &native = made->lanes.front().queue;
+    auto *const words = ::sycl::malloc_host<uint64_t>(2, native);
+    if (words == nullptr) return fail(SLUICE_ERROR_OUT_OF_MEMORY, "malloc_host gave no 16 bytes");
+    words[0] = 0;
+    native.memcpy(words + 1, words, sizeof(*words)).wait();
+    ::sycl::free(words, native);
+    spares().list.push_back(std::move(made));
+  }
+  return SLUICE_SUCCESS;
+}
+
+// While a stream waits one that is there already: the runtime makes the driver's stream with the first command, and for
+// that the CUDA adapter's driver was seen to wait for the stream (H200).
 sluice_result_t queue_create(int32_t device, sluice_queue_t **queue) {
   *queue = nullptr;
   const sluice_result_t known = check_device(device);
   if (known != SLUICE_SUCCESS) return known;
   return guarded("queue", [&] {
-    Runtime &runtime = Runtime::start();
-    auto made = std::make_unique<sluice_queue>(runtime.devices()[static_cast<size_t>(device)]);
-    lane_for(made.get(), &runtime.default_context(device));
-    *queue = made.release();
+    std::unique_ptr<sluice_queue> made;
+    if (is_waiting()) made = take_spare(Runtime::start().devices()[static_cast<size_t>(device)]);
+    *queue = made != nullptr ? made.release() : make_queue(device).release();
     return SLUICE_SUCCESS;
   });
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // StreamWay by the stream memory operations of NVIDIA's driver, on the one stream that an in-order queue has there. The
-// runtime keeps the driver loaded; no header of it is needed. Not run on a device yet (docs/adr/0040).
+// runtime keeps the driver loaded; no header of it is needed (docs/adr/0040).
 #include <dlfcn.h>
 
 #include <string>

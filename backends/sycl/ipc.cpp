@@ -12,6 +12,7 @@
 #include "level_zero_ipc.h"
 #include "native_range.h"
 #include "runtime.h"
+#include "waits.h"
 
 namespace sluice::backends::sycl {
 
@@ -237,6 +238,7 @@ sluice_result_t ipc_export(const void *address, sluice_ipc_handle_t *handle, uin
 
 sluice_result_t ipc_open(int32_t device, const sluice_ipc_handle_t *handle, void **base) {
   if (handle == nullptr || base == nullptr) return fail(SLUICE_ERROR_INVALID_ARGUMENT, "ipc_open: null pointer");
+  run_releases();
   HandleLayout layout{};
   sluice_result_t result = check_device(device);
   if (result == SLUICE_SUCCESS) result = pass_on(read_handle(*handle, &layout));
@@ -247,6 +249,13 @@ sluice_result_t ipc_open(int32_t device, const sluice_ipc_handle_t *handle, void
     const ::sycl::context &context = runtime.default_context(device).context;
     sluice_result_t opened = check_mechanism(user, layout.mechanism);
     if (opened != SLUICE_SUCCESS) return opened;
+    // Under the CUDA adapter the runtime keeps mappings that were closed, and ends one for good when it opens another:
+    // for that the driver waits until the device is idle (docs/adr/0032).
+    std::optional<Quiet> quiet;
+    if (context.get_backend() == ::sycl::backend::ext_oneapi_cuda) quiet.emplace();
+    if (quiet.has_value() && !quiet->is_kept()) {
+      return fail(SLUICE_NOT_READY, "no memory is mapped while a stream of the program's waits for a message");
+    }
     void *native = nullptr;
     opened = layout.mechanism == Mechanism::kExtension ? open_by_extension(layout, context, user, &native)
                                                        : open_by_level_zero(layout, context, user, &native);
@@ -263,20 +272,21 @@ sluice_result_t ipc_close(int32_t device, void *base) {
   if (is_exiting()) return SLUICE_SUCCESS;
   const sluice_result_t known = check_device(device);
   if (known != SLUICE_SUCCESS) return known;
-  return guarded("ipc::memory::close", [&] {
-    Mapping mapping{};
-    {
-      const std::scoped_lock lock(g_mappings_mutex);
-      const auto [first, last] = mappings().equal_range(base);
-      const auto found = std::find_if(first, last, [&](const auto &entry) { return entry.second.device == device; });
-      if (found == last) {
-        return fail(SLUICE_ERROR_INVALID_ARGUMENT,
-                    "this address was not opened by ipc_open for device " + std::to_string(device) + ", or is closed");
-      }
-      mapping = found->second;
-      mappings().erase(found);
+  Mapping mapping{};
+  {
+    const std::scoped_lock lock(g_mappings_mutex);
+    const auto [first, last] = mappings().equal_range(base);
+    const auto found = std::find_if(first, last, [&](const auto &entry) { return entry.second.device == device; });
+    if (found == last) {
+      return fail(SLUICE_ERROR_INVALID_ARGUMENT,
+                  "this address was not opened by ipc_open for device " + std::to_string(device) + ", or is closed");
     }
-    return close_native(mapping, Runtime::start().default_context(device).context);
+    mapping = found->second;
+    mappings().erase(found);
+  }
+  return give_back([device, mapping] {
+    return guarded("ipc::memory::close",
+                   [&] { return close_native(mapping, Runtime::start().default_context(device).context); });
   });
 }
 

@@ -5,6 +5,7 @@
 #include <mutex>
 
 #include "runtime.h"
+#include "waits.h"
 #include "watcher.h"
 
 namespace sluice::backends::sycl {
@@ -34,6 +35,7 @@ size_t forget_size(void *memory) {
 
 sluice_result_t host_alloc(int32_t device, size_t size_bytes, size_t alignment, void **memory) {
   *memory = nullptr;
+  run_releases();
   const sluice_result_t known = check_device(device);
   if (known != SLUICE_SUCCESS) return known;
   if (alignment != 0 && !std::has_single_bit(alignment)) {
@@ -60,11 +62,12 @@ sluice_result_t host_free(int32_t device, void *memory) {
   if (memory == nullptr || is_exiting()) return SLUICE_SUCCESS;
   const sluice_result_t known = check_device(device);
   if (known != SLUICE_SUCCESS) return known;
-  return guarded("free", [&] {
-    const ::sycl::context &context = Runtime::start().default_context(device).context;
-    words_gone(memory, forget_size(memory));
-    ::sycl::free(memory, context);
-    return SLUICE_SUCCESS;
+  words_gone(memory, forget_size(memory));
+  return give_back([device, memory] {
+    return guarded("free", [&] {
+      ::sycl::free(memory, Runtime::start().default_context(device).context);
+      return SLUICE_SUCCESS;
+    });
   });
 }
 

@@ -11,6 +11,7 @@
 #include <set>
 #include <string>
 
+#include "../stream_waits.h"
 #include "runtime.h"
 #include "watcher.h"
 
@@ -34,9 +35,9 @@ constexpr sluice_backend_knob_t kKnobs[] = {
 
 sluice_result_t check_knobs() {
   const std::string_view devices = knob_text("SLUICE_SYCL_DEVICES");
-  if (devices != "auto" && devices != "gpu" && devices != "cpu") {
+  if (devices != "auto" && devices != "gpu" && devices != "cpu" && devices != "all") {
     return fail(SLUICE_ERROR_INVALID_ARGUMENT,
-                "SLUICE_SYCL_DEVICES is \"" + std::string(devices) + "\"; it may be auto, gpu or cpu");
+                "SLUICE_SYCL_DEVICES is \"" + std::string(devices) + "\"; it may be auto, gpu, cpu or all");
   }
   const std::string_view ipc = knob_text("SLUICE_SYCL_IPC");
   if (ipc != "auto" && ipc != "extension" && ipc != "level_zero" && ipc != "off") {
@@ -95,6 +96,7 @@ void fini() {
   if (--g_n_users <= 0) {
     stop_exports();
     stop_watching();
+    run_releases();
   }
   g_services = nullptr;
 }
@@ -177,6 +179,11 @@ std::string_view knob_text(const char *name) {
 sluice_result_t fail(sluice_result_t result, std::string_view text) {
   t_last_error[text.copy(t_last_error, kMaxText)] = '\0';
   return result;
+}
+
+void log_error() {
+  const sluice_host_services_t *services = g_services;
+  if (services != nullptr && services->log != nullptr) services->log(1, t_last_error);
 }
 
 sluice_result_t translate(const char *call, const ::sycl::exception &error) {

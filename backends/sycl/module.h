@@ -18,6 +18,8 @@ namespace sluice::backends::sycl {
 sluice_result_t fail(sluice_result_t result, std::string_view text);
 // What an exception of the runtime means to Sluice; keeps "call: native text" for last_error().
 sluice_result_t translate(const char *call, const ::sycl::exception &error);
+// Tells the user what last_error() of this thread would.
+void log_error();
 // The text of a knob of knobs.def.
 std::string_view knob_text(const char *name);
 // True once the process exits: the runtime may be gone, so nothing of it is called any more and its objects are left to

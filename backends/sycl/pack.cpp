@@ -9,6 +9,7 @@
 #include "queue.h"
 #include "reduce_kernels.h"
 #include "runtime.h"
+#include "waits.h"
 
 namespace sluice::backends::sycl {
 namespace {
@@ -66,6 +67,7 @@ sluice_result_t enqueue_pack(sluice_queue_t *queue, const sluice_pack_t *pack) {
 
 sluice_result_t device_alloc(int32_t device, size_t size_bytes, void **memory) {
   *memory = nullptr;
+  run_releases();
   const sluice_result_t known = check_device(device);
   if (known != SLUICE_SUCCESS) return known;
   return guarded("aligned_alloc_device", [&] {
@@ -83,9 +85,11 @@ sluice_result_t device_free(int32_t device, void *memory) {
   if (memory == nullptr || is_exiting()) return SLUICE_SUCCESS;
   const sluice_result_t known = check_device(device);
   if (known != SLUICE_SUCCESS) return known;
-  return guarded("free", [&] {
-    ::sycl::free(memory, Runtime::start().default_context(device).context);
-    return SLUICE_SUCCESS;
+  return give_back([device, memory] {
+    return guarded("free", [&] {
+      ::sycl::free(memory, Runtime::start().default_context(device).context);
+      return SLUICE_SUCCESS;
+    });
   });
 }
 

@@ -9,6 +9,10 @@
 
 namespace sluice::backends::sycl {
 
+// Has some queues of `device` ready for when a stream waits; does nothing while one does. Throws what the runtime
+// throws.
+sluice_result_t prepare_queues(int32_t device);
+
 const ::sycl::device &device_of(const sluice_queue_t *queue);
 
 // The context of the lane that a command on these addresses takes. Throws what the runtime throws.

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "../reduction.h"
+#include "waits.h"
 
 namespace sluice::backends::sycl {
 namespace {
@@ -171,6 +172,12 @@ sluice_result_t find(Compiled entry, const MakeFilling &make_filling, std::optio
   if (!find_compiled(entry, &entry)) {
     const std::scoped_lock lock(cache().compiling);
     if (!find_compiled(entry, &entry)) {
+      std::optional<Quiet> quiet;  // as long as it is loaded
+      if (entry.context.get_backend() == ::sycl::backend::ext_oneapi_cuda) quiet.emplace();
+      if (quiet.has_value() && !quiet->is_kept()) {
+        return fail(SLUICE_ERROR_UNSUPPORTED,
+                    "the kernel is not loaded yet, and the driver loads none while a stream waits for a message");
+      }
       const Filling filling = make_filling();
       std::string log;
       try {

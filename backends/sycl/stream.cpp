@@ -5,9 +5,11 @@
 
 #include <string>
 
+#include "queue.h"
 #include "registered_memory.h"
 #include "registered_queues.h"
 #include "runtime.h"
+#include "waits.h"
 
 namespace sluice::backends::sycl {
 
@@ -82,6 +84,7 @@ int32_t stream_query(const void *native) {
 sluice_result_t stream_open(void *native, sluice_stream_t **stream, int32_t *device) {
   if (native == nullptr || stream == nullptr || device == nullptr)
     return fail(SLUICE_ERROR_INVALID_ARGUMENT, "stream_open: null pointer");
+  run_releases();
   return guarded("stream_open", [&] {
     const std::optional<::sycl::queue> queue = registered_queue(native);
     if (!queue.has_value()) {
@@ -93,8 +96,10 @@ sluice_result_t stream_open(void *native, sluice_stream_t **stream, int32_t *dev
     Outcome outcome = check_queue(*queue, device);
     std::unique_ptr<StreamWay> way;
     if (outcome.is_success()) outcome = open_way(*queue, &way);
-    if (outcome.is_success()) *stream = new sluice_stream{*queue, *device, std::move(way)};
-    return to_result(outcome);
+    if (!outcome.is_success()) return to_result(outcome);
+    const sluice_result_t prepared = prepare_queues(*device);
+    if (prepared == SLUICE_SUCCESS) *stream = new sluice_stream{*queue, *device, std::move(way)};
+    return prepared;
   });
 }
 
@@ -113,7 +118,10 @@ sluice_result_t stream_write(sluice_stream_t *stream, uint64_t *word, uint64_t v
 }
 
 sluice_result_t stream_wait(sluice_stream_t *stream, const uint64_t *word, uint64_t least) {
-  return enqueue_on("stream_wait", stream, word, [&](StreamWay &way) { return way.wait(word, least); });
+  return enqueue_on("stream_wait", stream, word, [&](StreamWay &way) {
+    note_wait(word, least);
+    return way.wait(word, least);
+  });
 }
 
 }  // namespace sluice::backends::sycl

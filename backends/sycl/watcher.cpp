@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "../signals_blocked.h"
+#include "../stream_waits.h"
 
 namespace sluice::backends::sycl {
 
@@ -144,6 +145,7 @@ Outcome watch(const uint64_t *word, uint64_t least, std::shared_ptr<HostEvent> e
 }
 
 void words_gone(const void *begin, size_t size_bytes) {
+  backends::words_gone(begin, size_bytes);
   watcher().words_gone(begin, size_bytes);
 }
 

@@ -21,12 +21,18 @@ std::string &ipc_knob() {
   return text;
 }
 
-constexpr sluice_host_services_t kServices = {sizeof(sluice_host_services_t), [](int, const char *) {},
-                                              [](const char *name) -> const char * {
-                                                const bool is_set =
-                                                    std::strcmp(name, "SLUICE_SYCL_IPC") == 0 && !ipc_knob().empty();
-                                                return is_set ? ipc_knob().c_str() : nullptr;
-                                              }};
+std::string &devices_knob() {
+  static std::string text;
+  return text;
+}
+
+const char *knob(const char *name) {
+  if (std::strcmp(name, "SLUICE_SYCL_IPC") == 0 && !ipc_knob().empty()) return ipc_knob().c_str();
+  if (std::strcmp(name, "SLUICE_SYCL_DEVICES") == 0 && !devices_knob().empty()) return devices_knob().c_str();
+  return nullptr;
+}
+
+constexpr sluice_host_services_t kServices = {sizeof(sluice_host_services_t), [](int, const char *) {}, knob};
 
 const sluice_backend_t &table() {
   return sluice::backends::module_table();
@@ -113,6 +119,20 @@ TEST_F(Mechanisms, Knob_WithAnotherWord_IsRefused) {
 }
 
 }  // namespace
+
+// Those that knobs.def names, and no others.
+TEST(DeviceChoice, Knob_TakesItsWords) {
+  ipc_knob().clear();
+  for (const char *word : {"auto", "gpu", "cpu", "all"}) {
+    devices_knob() = word;
+    EXPECT_EQ(table().init(&kServices), SLUICE_SUCCESS) << word << ": " << table().last_error();
+    table().fini();
+  }
+  devices_knob() = "none";
+  EXPECT_EQ(table().init(&kServices), SLUICE_ERROR_INVALID_ARGUMENT);
+  expect_text("none");
+  devices_knob().clear();
+}
 
 TEST(DeviceChoice, TakesCpusOnly_WhereThereIsNoGpu_OrWhenTheyAreAskedFor) {
   using sluice::backends::sycl::is_chosen;

@@ -219,6 +219,34 @@ TEST(ProgramQueues, OneThatWaits_IsLetGo_WhenItsWordsAreGivenBack) {
   queue.wait();
 }
 
+// Some runtimes would wait for the stream (docs/adr/0032).
+TEST(ProgramQueues, MemoryThatIsGivenBackWhileOneWaits_IsFreedLater) {
+  SKIP_WITHOUT_EVENTS();
+  sycl::queue queue = in_order_queue();
+  Opened opened(&queue);
+  const auto is_there = [](const void *memory) {
+    sluice_pointer_info_t info = {};
+    EXPECT_EQ(table().query_pointer(memory, &info), SLUICE_SUCCESS) << table().last_error();
+    return info.kind != SLUICE_MEMORY_HOST;
+  };
+  void *pinned = nullptr;
+  void *scratch = nullptr;
+  ASSERT_EQ(table().host_alloc(opened.device(), 64, 0, &pinned), SLUICE_SUCCESS) << table().last_error();
+  ASSERT_EQ(table().device_alloc(opened.device(), 64, &scratch), SLUICE_SUCCESS) << table().last_error();
+  ASSERT_EQ(opened.wait(1), SLUICE_SUCCESS) << table().last_error();
+  EXPECT_EQ(table().host_free(opened.device(), pinned), SLUICE_SUCCESS) << table().last_error();
+  EXPECT_EQ(table().device_free(opened.device(), scratch), SLUICE_SUCCESS) << table().last_error();
+  EXPECT_TRUE(is_there(pinned));
+  EXPECT_TRUE(is_there(scratch));
+  opened.release(1);
+  queue.wait();
+  const Opened next(&queue);  // takes nothing of that size before it frees
+  EXPECT_FALSE(is_there(scratch));
+  ASSERT_EQ(table().host_alloc(opened.device(), 64, 0, &pinned), SLUICE_SUCCESS) << table().last_error();
+  EXPECT_EQ(table().host_free(opened.device(), pinned), SLUICE_SUCCESS) << table().last_error();
+  EXPECT_FALSE(is_there(pinned));
+}
+
 namespace {
 
 constexpr size_t kPageBytes = 4096;
