@@ -97,8 +97,8 @@ void fini() {
     stop_exports();
     stop_watching();
     run_releases();
+    g_services = nullptr;
   }
-  g_services = nullptr;
 }
 
 const char *last_error() {

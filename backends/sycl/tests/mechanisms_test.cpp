@@ -112,6 +112,17 @@ TEST_F(Mechanisms, Knob_IsObeyedByExports) {
   EXPECT_EQ(table().program_free(memory), SLUICE_SUCCESS);
 }
 
+// A program and the library may both use the module.
+TEST_F(Mechanisms, Knobs_Stay_WhenAnotherUserLeaves) {
+  ASSERT_EQ(table().init(&kServices), SLUICE_SUCCESS) << table().last_error();
+  table().fini();
+  ipc_knob() = "off";
+  void *base = nullptr;
+  const sluice_ipc_handle_t handle = make_in_child(Mechanism::kExtension);
+  EXPECT_EQ(table().ipc_open(0, &handle, &base), SLUICE_ERROR_UNSUPPORTED);
+  expect_text("SLUICE_SYCL_IPC is off");
+}
+
 TEST_F(Mechanisms, Knob_WithAnotherWord_IsRefused) {
   ipc_knob() = "pigeon";
   EXPECT_EQ(table().init(&kServices), SLUICE_ERROR_INVALID_ARGUMENT);
