@@ -21,9 +21,10 @@ Outcome open_way(const ::sycl::queue &queue, std::unique_ptr<StreamWay> *way) {
   if (knob == "off") return {SLUICE_ERROR_UNSUPPORTED, "queues on streams are switched off (SLUICE_SYCL_STREAMS=off)"};
   if (knob == "driver") return open_driver_way(queue, way);
   if (knob == "events" || queue.get_backend() == ::sycl::backend::opencl) return open_event_way(queue, way);
-  return {SLUICE_ERROR_UNSUPPORTED,
-          "queues on streams of this runtime are for those who ask for them (docs/queue.md): SLUICE_SYCL_STREAMS=driver on "
-          "NVIDIA's driver; SLUICE_SYCL_STREAMS=events on Level Zero, where they have run on no device yet"};
+  return {
+      SLUICE_ERROR_UNSUPPORTED,
+      "queues on streams of this runtime are for those who ask for them (docs/queue.md): SLUICE_SYCL_STREAMS=driver on "
+      "NVIDIA's driver; SLUICE_SYCL_STREAMS=events on Level Zero, where they have run on no device yet"};
 }
 
 Outcome check_queue(const ::sycl::queue &queue, int32_t *device) {
