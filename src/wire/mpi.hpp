@@ -18,6 +18,18 @@ using MPI_T_event_free_cb_function = void(MPI_T_event_registration, MPI_T_cb_saf
 using MPI_T_event_dropped_cb_function = void(MPI_Count, MPI_T_event_registration, int, MPI_T_cb_safety, void *);
 #endif
 
+namespace sluice::wire {
+
+// Whether MPI_Comm_idup goes on with collective calls of its own on the communicator that it duplicates, each rank when
+// it comes to that: they meet those that the program has started there meanwhile (Open MPI 4.1.4: wrong data, hangs).
+#ifdef OMPI_MAJOR_VERSION
+inline constexpr bool kIdupMeetsOthers = true;
+#else
+inline constexpr bool kIdupMeetsOthers = false;
+#endif
+
+}  // namespace sluice::wire
+
 #include "generated/mpi_supplement.hpp"
 
 #ifdef OMPI_PREDEFINED_GLOBAL

@@ -126,10 +126,17 @@ Status find_meeting(const Call &call, const Member &member, bool has_device, Nod
   const CommStatePtr state = state_of(call.comm);
   if (state == nullptr || !state->is_on_one_node) return {};
   if (state->has_sought_node_group && state->node_group == nullptr) return {};
+  if (!RequestGroup::can_begin(*state)) {
+    // What blocking calls have made, and as they came out. They have not asked for all edges of a topology.
+    const NodeGroupPtr &group = state->node_group;
+    if (group == nullptr || is_of_neighbors(call.pattern)) return {};
+    if (!leaves_out() || group->is_good(call.pattern)) meeting->group = group;
+    return {};
+  }
   meeting->has_device = has_device || !leaves_out();
   if (state->request_group == nullptr) {
     const auto made = std::make_shared<RequestGroup>(member, state->world_ranks, state->node_group);
-    if (Status status = made->begin(call.comm); !status.is_ok()) return status;
+    if (Status status = made->begin(call.comm, *state); !status.is_ok()) return status;
     state->request_group = made;
   }
   meeting->requests = state->request_group;

@@ -42,6 +42,13 @@ Status set_up(MPI_Comm comm, const Member &member, wire::SharedSegment *segment,
   return agreed;
 }
 
+Status make_staging_comm(MPI_Comm comm, NodeGroup *group) {
+  const auto made = std::make_shared<StagingComm>();
+  Status status = made->make(comm);
+  if (status.is_ok()) group->take_staging_comm(made);
+  return status;
+}
+
 }  // namespace
 
 void make_board(const Member &member, wire::SharedSegment *segment, wire::SegmentName *name) {
@@ -137,6 +144,9 @@ Status NodeGroup::of(MPI_Comm comm, const Member &member, NodeGroupPtr *group) {
     if (Status status = set_up(comm, member, &segment, &is_shared); !status.is_ok()) return status;
     state->has_sought_node_group = true;
     if (is_shared) state->node_group = std::make_shared<NodeGroup>(std::move(segment), member, state->world_ranks);
+    if (is_shared && !RequestGroup::can_begin(*state)) {
+      if (Status status = make_staging_comm(comm, state->node_group.get()); !status.is_ok()) return status;
+    }
     if (state->request_group != nullptr) state->request_group->take_group(state->node_group);
   }
   *group = state->node_group;
@@ -169,10 +179,7 @@ Status NodeGroup::learn_edges(const Call &call, const Member &member) {
 Status NodeGroup::for_persistent(MPI_Comm comm, const Member &member, NodeGroupPtr *group) {
   if (Status status = of(comm, member, group); !status.is_ok()) return status;
   if (*group == nullptr || (*group)->staging_comm() != MPI_COMM_NULL) return {};
-  const auto made = std::make_shared<StagingComm>();
-  Status status = made->make(comm);
-  if (status.is_ok()) (*group)->take_staging_comm(made);
-  return status;
+  return make_staging_comm(comm, group->get());
 }
 
 }  // namespace sluice::ops::coll

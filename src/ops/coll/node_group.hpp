@@ -42,7 +42,8 @@ class NodeGroup {
   [[nodiscard]] transfer::Board &board() noexcept { return board_; }
   [[nodiscard]] NodeQueue &queue() noexcept { return *queue_; }
   [[nodiscard]] int world_rank(int rank) const noexcept { return world_ranks_[static_cast<std::size_t>(rank)]; }
-  // For non-blocking and persistent calls; MPI_COMM_NULL until there are any.
+  // For non-blocking and persistent calls; MPI_COMM_NULL until there are any. Where a RequestGroup cannot begin, there
+  // is one as soon as there is the group.
   [[nodiscard]] MPI_Comm staging_comm() const noexcept {
     return staging_comm_ == nullptr ? MPI_COMM_NULL : staging_comm_->get();
   }

@@ -129,6 +129,7 @@ Status NodeLevels::for_requests(MPI_Comm comm, const Member &member, std::shared
       Status status = made->split(comm, member, &made->requests_);
       if (status.is_ok()) status = made->whole_.make(comm);
       if (!status.is_ok()) return status;
+      if (const CommStatePtr node = state_of(made->requests_.node); node != nullptr) node->is_ours = true;
       state->node_levels = std::move(made);
     }
     state->has_sought_node_levels = true;

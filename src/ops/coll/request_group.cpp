@@ -2,9 +2,11 @@
 #include "ops/coll/request_group.hpp"
 
 #include <atomic>
+#include <exception>
 #include <utility>
 
 #include "base/log.hpp"
+#include "wire/channel.hpp"
 #include "wire/host.hpp"
 
 namespace sluice::ops::coll {
@@ -30,11 +32,37 @@ RequestGroup::~RequestGroup() {
   forget_board_name(member_, name_);
 }
 
-Status RequestGroup::begin(MPI_Comm comm) {
+void RequestGroup::make_ahead(MPI_Comm comm) noexcept {
+  if (!wire::kIdupMeetsOthers) return;
+  const wire::Channel &channel = wire::Channel::process();
+  if (!channel.is_open() || channel.terms().threshold_bytes == wire::CollectiveTerms::kNever) return;
+  try {
+    Member member;
+    const CommStatePtr state = state_of(comm);
+    if (state == nullptr || !state->is_on_one_node || !Member::of(comm, &member)) return;
+    if (member.is_inter || member.size < 2 || member.size > transfer::Board::kMostRanks) return;
+    const auto made = std::make_shared<StagingComm>();
+    const Status status = made->make(comm);
+    if (status.is_ok()) state->request_comm = made;
+    if (!status.is_ok()) log::warn("ops", status.message());
+  } catch (const std::exception &error) {
+    log::warn("ops", error.what());
+  }
+}
+
+bool RequestGroup::can_begin(const CommState &state) noexcept {
+  return !wire::kIdupMeetsOthers || state.is_ours || state.request_comm != nullptr;
+}
+
+Status RequestGroup::begin(MPI_Comm comm, const CommState &state) {
   const std::scoped_lock lock(mutex_);
+  neighbors_ = Neighborhood::of(comm);
+  if (state.request_comm != nullptr) {
+    comm_ = state.request_comm;
+    return {};
+  }
   Status status = comm_->start_duplicate(comm, &request_);
   if (!status.is_ok()) return status;
-  neighbors_ = Neighborhood::of(comm);
   step_ = Step::kDuplicate;
   count_of_duplicating().fetch_add(1, std::memory_order_relaxed);
   return status;

@@ -15,6 +15,7 @@
 
 #include "base/status.hpp"
 #include "ops/coll/node_group.hpp"
+#include "ops/p2p/comm_state.hpp"
 
 namespace sluice::ops::coll {
 
@@ -35,9 +36,15 @@ class RequestGroup {
   RequestGroup(RequestGroup &&) = delete;
   RequestGroup &operator=(RequestGroup &&) = delete;
 
-  // Starts the duplicate of `comm`. To be called once, by all ranks at the same one of their collective calls. Local.
-  // Errors: those of the host MPI.
-  [[nodiscard]] Status begin(MPI_Comm comm);
+  // In a call that has just made `comm`, on all of its ranks, or in MPI_Init: where a duplicate may meet the program's
+  // calls (wire::kIdupMeetsOthers), has another communicator with the same ranks ready, if they are on one node.
+  // Collective over `comm`; blocks, in turns. Nothing elsewhere. What fails is logged.
+  static void make_ahead(MPI_Comm comm) noexcept;
+  // Whether there is what begin() needs. The same on all ranks.
+  [[nodiscard]] static bool can_begin(const CommState &state) noexcept;
+  // Starts the duplicate of `comm`, or takes what is there already. To be called once, by all ranks at the same one of
+  // their collective calls, where can_begin(). Local. Errors: those of the host MPI.
+  [[nodiscard]] Status begin(MPI_Comm comm, const CommState &state);
 
   // Whether the duplicate is there; takes steps towards it. Any thread.
   [[nodiscard]] bool is_duplicated();

@@ -23,6 +23,7 @@
 #include "device/staging_pool.hpp"
 #include "ops/coll/level_group.hpp"
 #include "ops/coll/node_levels.hpp"
+#include "ops/coll/request_group.hpp"
 #include "ops/datatype/layout_of.hpp"
 #include "ops/p2p/comm_state.hpp"
 #include "ops/p2p/permissions.hpp"
@@ -98,6 +99,7 @@ void open_channel() {
   const Status status = wire::Channel::process().open(has_use, device::Registry::process().may_have_devices(), terms);
   if (!status.is_ok()) log::error("ops", status.message());
   coll::NodeLevels::make_for_world();
+  coll::RequestGroup::make_ahead(MPI_COMM_WORLD);
 }
 
 // Sees off what is under way, here and at the others: a peer may still wait for an acknowledgement.

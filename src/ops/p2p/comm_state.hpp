@@ -19,6 +19,7 @@ class LevelGroup;
 class NodeGroup;
 class NodeLevels;
 class RequestGroup;
+class StagingComm;
 class SegmentGroup;
 struct Neighborhood;
 }  // namespace coll
@@ -40,6 +41,10 @@ struct CommState {
   std::uint64_t n_calls_without_meeting = 0;  // blocking ones (ops/coll/meeting.hpp)
   // How non-blocking ones come to it (ops/coll/request_group.hpp).
   std::shared_ptr<coll::RequestGroup> request_group;
+  // What that goes on with where a duplicate of the communicator may not be begun (RequestGroup::make_ahead).
+  std::shared_ptr<coll::StagingComm> request_comm;
+  // We made the communicator, and nobody else makes calls on it.
+  bool is_ours = false;
   // Of several nodes: the same for what lies across them (ops/coll/node_levels.hpp).
   std::shared_ptr<coll::NodeLevels> node_levels;
   bool has_sought_node_levels = false;

@@ -9,6 +9,7 @@
 
 #include "ops/coll/meeting.hpp"
 #include "ops/coll/node_levels.hpp"
+#include "ops/coll/request_group.hpp"
 #include "ops/env/errors.hpp"
 #include "ops/p2p/comm_state.hpp"
 #include "ops/request/turns.hpp"
@@ -62,6 +63,7 @@ template <typename Blocking>
 int make_after_barrier(MPI_Comm comm, const MPI_Comm *made, Blocking blocking) {
   const int result = after_barrier(comm, blocking);
   if (result == MPI_SUCCESS) coll::NodeLevels::make_for_new(comm, *made);
+  if (result == MPI_SUCCESS) coll::RequestGroup::make_ahead(*made);
   return result;
 }
 
