@@ -112,10 +112,15 @@ void close_channel() {
     if (wait_in_turns(&request, MPI_STATUS_IGNORE) != MPI_SUCCESS) log::warn("ops", "the last barrier failed");
   }
   if (!Permissions::process().drain()) log::warn("ops", "the last permissions were not received");
-  // Its levels have communicators, which go together while there is a channel.
+  // What the ranks share on it has communicators, which go together while there is a channel; MPI_Finalize comes to the
+  // attributes when there is none.
   if (const CommStatePtr world = state_of(MPI_COMM_WORLD); world != nullptr) {
     world->level_group.reset();
     world->node_levels.reset();
+    world->segment_group.reset();
+    world->request_group.reset();
+    world->request_comm.reset();
+    world->node_group.reset();
   }
   release_comm_states();
   channel.close();
