@@ -47,7 +47,7 @@ Status await_room(const device::Stream &stream, std::uint64_t n_triggers, std::u
 namespace {
 
 // Both sides of a message find the same: what lies where is known to all members.
-plan::QueueComm kind_of(MPI_Comm comm) {
+plan::QueueComm reach_of(MPI_Comm comm) {
   if (comm == MPI_COMM_NULL) return plan::QueueComm::kOfMessages;
   int is_inter = 0;
   int size = 0;
@@ -76,7 +76,7 @@ bool is_begun(plan::QueueEngine engine) noexcept {
 
 Status make_engine(MPI_Comm comm, std::unique_ptr<device::Stream> stream, std::shared_ptr<Engine> *engine) {
   const plan::QueueEngine wanted = plan::queue_engine_of(Knobs::process().text("SLUICE_QUEUE_ENGINE"));
-  const plan::QueueEngineQuery query{wanted, is_begun(wanted), stream->has_channels(), kind_of(comm)};
+  const plan::QueueEngineQuery query{wanted, is_begun(wanted), stream->has_channels(), reach_of(comm)};
   const plan::QueueEnginePlan plan = choose_queue_engine(query);
   if (log::level() >= log::Level::kDebug) log::debug("plan", explain(query, plan));
   if (plan.reason == plan::QueueEngineReason::kMissing) {
