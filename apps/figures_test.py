@@ -62,5 +62,46 @@ class SidesTest(unittest.TestCase):
         self.assertNotIn(figures.FFT_VENDOR, figures.fft_page(rows, asked()))
 
 
+class FacesTest(unittest.TestCase):
+    ROWS = {("2x1x1", "Sluice", "plain"): {0: [2.0, 4.0]}, ("2x1x1", "Sluice", "st"): {0: [1.5, 3.0]}, ("2x1x1", "Sluice", "st-kernels"): {0: [1.2, 1.8]},
+            ("2x2x2", "Sluice", "plain"): {0: [1.0]}, ("2x2x2", "Sluice", "st-send"): {0: [0.9]}, ("2x2x2", "Open MPI + UCX", "st"): {0: [7.0]}}
+
+    def test_the_variant_with_kernels_wants_its_knob(self):
+        arguments = types.SimpleNamespace(backend="some", env=["A=b"])
+        self.assertEqual(figures.env_of(arguments, "st-kernels"), ["A=b", "SLUICE_SOME_STREAM_OPERATIONS=kernels"])
+        self.assertEqual(figures.env_of(arguments, "st"), ["A=b"])
+
+    def measured(self, variants, reason):
+        def fail(*_):
+            raise figures.running.RunError(reason)
+        arguments = types.SimpleNamespace(what="faces", ranks=2, rounds=2, loops="1x1x1", elements=1, variants=variants, limit_s=1)
+        place = types.SimpleNamespace(sides=[figures.Side("Sluice", "sluice", "some", ("st-kernels",))], left_out=[], command=fail)
+        return figures.measure(place, arguments, None)[1], place.left_out
+
+    def test_it_is_left_out_where_the_backend_has_no_such_kernels(self):
+        reason = "ended with 1: faces: st-kernels is not available with backend some, whose streams trigger in one way only"
+        failed, left_out = self.measured(None, reason)
+        self.assertEqual((failed, len(left_out)), ({}, 1))
+        self.assertEqual(self.measured("st-kernels", reason), ({("2x1x1", "Sluice", "st-kernels"): reason}, []))
+        self.assertEqual(self.measured(None, "another"), ({("2x1x1", "Sluice", "st-kernels"): "another"}, []))
+
+    def test_the_table_has_a_line_for_it(self):
+        self.assertIn("| 2x1x1 | Sluice | st-kernels | 1.500 (1.200 to 1.800) | 0.50 |", figures.faces_page(self.ROWS, None))
+
+    def test_rows_are_drawn_with_rows_and_cubes_with_cubes(self):
+        from paper import drawing  # pylint: disable=import-outside-toplevel
+        drawn = {one.heading.split(":")[0]: one for one in figures.faces_drawings(self.ROWS, drawing)}
+        self.assertEqual(list(drawn), ["Figure 8", "Figure 9", "Figure 10", "Figure 11", "Figure 12"])
+        for name in ("Figure 8", "Figure 9", "Figure 10"):
+            self.assertEqual(drawn[name].curves, {"Sluice, 2x1x1": {0: 1.0, 2: 0.75, 3: 0.5}})
+            self.assertEqual(drawn[name].spans["Sluice, 2x1x1"][2], (0.5, 1.0))
+        for name in ("Figure 11", "Figure 12"):
+            self.assertEqual(drawn[name].curves, {"Sluice, 2x2x2": {0: 1.0, 1: 0.9}})
+        self.assertEqual(drawn["Figure 12"].published, {"figure 12": {0: 1, 1: 0.96, 3: 0.92}})
+        sent = drawing.json.loads(drawing.json.dumps(drawing.dataclasses.asdict(drawn["Figure 9"])))
+        again = drawing.loaded(sent)
+        self.assertEqual((again.curves, again.names, again.is_linear), (drawn["Figure 9"].curves, figures.FACES_VARIANTS, True))
+
+
 if __name__ == "__main__":
     unittest.main()

@@ -46,6 +46,31 @@ endforeach()
 foreach(backend IN LISTS real_backends)
   _app(faces faces 2 ${backend} --variant plain,st-send,st --grid 2x1x1 ${faces_short})
 endforeach()
+# Kernels as triggers, where a backend has them besides another way; and not without its knob.
+foreach(backend IN LISTS faulty_backends real_backends)
+  set(SLUICE_TEST_STREAM_FORMS "")
+  include(${CMAKE_SOURCE_DIR}/backends/${backend}/test_environment.cmake OPTIONAL)
+  foreach(form IN LISTS SLUICE_TEST_STREAM_FORMS)
+    string(REPLACE ":" ";" words ${form})
+    list(POP_FRONT words name)
+    if(name STREQUAL by_kernels)
+      sluice_add_rank_test(faces NAME app.faces_${name} MPIS ${first_mpi} RANKS 2 BACKENDS ${backend} ${app} ENV ${words}
+                           ARGS -d ${backend} --oversubscribe --variant plain,st-kernels --grid 2x1x1 ${faces_short})
+      sluice_add_rank_test(faces NAME app.faces_${name}_without_knob MPIS ${first_mpi} RANKS 2 BACKENDS ${backend} ${app}
+                           LAUNCH --expect-exit 1 --expect-output "_STREAM_OPERATIONS=kernels"
+                           ARGS -d ${backend} --oversubscribe --variant st-kernels ${faces_short})
+    endif()
+  endforeach()
+endforeach()
+# The rank in the middle of 27 has 26 neighbours.
+set(full_app ${app})
+list(APPEND full_app full)
+foreach(backend IN LISTS faulty_backends)
+  sluice_add_rank_test(faces NAME app.faces_26 MPIS ${first_mpi} RANKS 27 BACKENDS ${backend} ${full_app} TIMEOUT 600
+                       LAUNCH --expect-output "neighbours up to 26"
+                       ARGS -d ${backend} --oversubscribe --variant plain,st-send,st --grid 3x3x3
+                            --outer 1 --middle 1 --inner 3 --elements 1 --points 3)
+endforeach()
 
 set(stencil_short --steps 3 --repeat 1 --local 6)
 set(sweep_short --sizes 1,16,4096 --steps 3 --repeat 1)

@@ -87,6 +87,7 @@ void Exchange::run(int n_steps) {
         step_triggered_sends(step);
         break;
       case Variant::st:
+      case Variant::st_kernels:
         step_triggered();
         break;
     }

@@ -13,9 +13,10 @@
 namespace sluice::apps::faces {
 
 enum class Variant {
-  plain,    // the host synchronises with the stream, then sends
-  st_send,  // the stream starts and awaits the sends, receives are MPI_Irecv: the paper's form
-  st        // the stream starts and awaits sends and receives: the host waits once, at the end of the loop
+  plain,      // the host synchronises with the stream, then sends
+  st_send,    // the stream starts and awaits the sends, receives are MPI_Irecv: the paper's form
+  st,         // the stream starts and awaits sends and receives: the host waits once, at the end of the loop
+  st_kernels  // the same, where Sluice's streams trigger and wait by kernels (section V.F): a knob of the backend's
 };
 
 // The ranks around this one, in a grid that does not wrap around.

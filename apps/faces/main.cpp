@@ -3,7 +3,13 @@
 // they share with up to 26 neighbours, again and again; the variants differ in who waits for whom.
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <bit>
+#include <cctype>
+#include <cstdlib>
 #include <map>
+#include <span>
+#include <string_view>
 
 #include "apps/faces/reference.hpp"
 #include "apps/support/program.hpp"
@@ -23,7 +29,27 @@ struct Options {
 };
 
 const std::map<std::string, Variant> variants_by_name = {
-    {"plain", Variant::plain}, {"st-send", Variant::st_send}, {"st", Variant::st}};
+    {"plain", Variant::plain}, {"st-send", Variant::st_send}, {"st", Variant::st}, {"st-kernels", Variant::st_kernels}};
+
+// What streams trigger by is a knob of the backend's, which is read once for the whole process.
+void check_triggers(Device &device, const std::vector<std::string> &variants) {
+  if (std::ranges::find(variants, "st-kernels") == variants.end()) return;
+  std::string wanted = "SLUICE_" + device.module_name() + "_STREAM_OPERATIONS";
+  std::ranges::transform(wanted, wanted.begin(), [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
+  const sluice_backend_t &table = device.module().table();
+  const std::span<const sluice_backend_knob_t> knobs(table.knobs, table.n_knobs);
+  if (std::ranges::none_of(knobs, [&](const sluice_backend_knob_t &knob) { return knob.name == wanted; })) {
+    throw AgreedError("st-kernels is not available with backend " + device.module_name() +
+                      ", whose streams trigger in one way only");
+  }
+  const char *set = std::getenv(wanted.c_str());
+  if (set == nullptr || std::string_view(set) != "kernels") {
+    throw AgreedError("st-kernels is st by Sluice's own kernels: start the program with " + wanted + "=kernels");
+  }
+  if (std::ranges::any_of(variants, [](const std::string &name) { return name == "st" || name == "st-send"; })) {
+    throw AgreedError("with " + wanted + "=kernels st and st-send are by kernels, too: give them a run of their own");
+  }
+}
 
 // The three nested loops. Returns what the inner loop took each time, in µs. Collective.
 std::vector<double> run_loops(const World &world, Device &device, const Options &options, const Block &block,
@@ -46,12 +72,16 @@ std::vector<double> run_loops(const World &world, Device &device, const Options 
 }
 
 void run(const World &world, Device &device, Report &report, const Options &options) {
+  check_triggers(device, options.variants);
   const std::array<int, 3> grid = grid_of(world, options.grid);
   const Neighbours neighbours = find_neighbours(world, grid);
   Block block{options.n_points, {options.n_elements, options.n_elements, options.n_elements}, 0};
   for (unsigned direction = 0; direction < kDirections; ++direction) {
     if (neighbours.rank[direction] != MPI_PROC_NULL) block.neighbour_mask |= std::uint64_t{1} << direction;
   }
+  int most_neighbours = std::popcount(block.neighbour_mask);
+  check_mpi(MPI_Allreduce(MPI_IN_PLACE, &most_neighbours, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD), "MPI_Allreduce");
+  report.add_parameter("neighbours", fmt::format("up to {}", most_neighbours));
   report.add_parameter("grid", fmt::format("{}x{}x{}", grid[0], grid[1], grid[2]));
   report.add_parameter("loops", fmt::format("{}x{}x{}", options.n_outer, options.n_middle, options.n_inner));
   report.add_parameter("elements", fmt::format("{} a side", options.n_elements));
@@ -78,8 +108,9 @@ int main(int argc, char **argv) {
   using namespace sluice::apps;
   faces::Options options;
   CLI::App parser{"Faces: nearest neighbours of spectral elements, checked against a reference on the host", "faces"};
-  parser.add_option("--variant", options.variants, "plain, st-send, st; several are run one after the other")
-      ->check(CLI::IsMember({"plain", "st-send", "st"}))
+  parser
+      .add_option("--variant", options.variants, "plain, st-send, st, st-kernels; several are run one after the other")
+      ->check(CLI::IsMember({"plain", "st-send", "st", "st-kernels"}))
       ->delimiter(',');
   parser.add_option("--grid", options.grid, "ranks along x, y, z; 0: MPI chooses")->delimiter('x');
   parser.add_option("--outer", options.n_outer, "runs of the outer loop")->check(CLI::Range(1, 1000000));

@@ -21,11 +21,12 @@ constexpr sluice_backend_knob_t kKnobs[] = {
 
 std::atomic<const sluice_host_services_t *> g_services{nullptr};
 
-// The runtime reads its knobs itself, because programs use it without Sluice too; the services are needed for the one
+// The runtime reads its knobs itself, because programs use it without Sluice too; the services are needed for those
 // that only the module acts on.
 sluice_result_t init(const sluice_host_services_t *services) {
   g_services.store(services);
   if (const sluice_result_t words = check_words(); words != SLUICE_SUCCESS) return words;
+  if (const sluice_result_t known = check_stream_operations(); known != SLUICE_SUCCESS) return known;
   int32_t count = 0;
   const sluice_result_t result = translate(emu_device_count(&count));
   if (result != SLUICE_SUCCESS) return result;

@@ -91,6 +91,9 @@ sluice_result_t program_stream_destroy(void *native);
 sluice_result_t program_stream_copy(void *native, void *dst, const void *src, size_t size_bytes);
 sluice_result_t program_stream_synchronize(void *native);
 
+// stream.cpp. Whether the knob of their operations can be understood; they are by what it says from then on.
+sluice_result_t check_stream_operations();
+
 // words.cpp. check_words: whether the knob of the words can be understood.
 sluice_result_t check_words();
 const char *const *support_words();

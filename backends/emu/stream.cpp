@@ -1,5 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The program's streams, which are queues of the runtime: an emu_queue_t *. A sluice_stream_t is that queue itself.
+#include <atomic>
+#include <cstring>
+#include <string>
+#include <string_view>
+
 #include "module.h"
 
 namespace sluice::backends::emu {
@@ -9,7 +14,45 @@ emu_queue_t *native_of(sluice_stream_t *stream) {
   return reinterpret_cast<emu_queue_t *>(stream);
 }
 
+// SLUICE_EMU_STREAM_OPERATIONS is kernels.
+std::atomic<bool> g_is_by_kernels{false};
+
+// The argument is the value.
+void write_kernel(const void *arguments, void *const *memory) {
+  uint64_t value = 0;
+  std::memcpy(&value, arguments, sizeof(value));
+  __atomic_store_n(static_cast<uint64_t *>(memory[0]), value, __ATOMIC_RELEASE);
+}
+
+// The argument is the least value.
+void wait_kernel(const void *arguments, void *const *memory) {
+  uint64_t least = 0;
+  std::memcpy(&least, arguments, sizeof(least));
+  const auto *word = static_cast<const uint64_t *>(memory[0]);
+  while (__atomic_load_n(word, __ATOMIC_ACQUIRE) < least && emu_kernel_pause() == EMU_SUCCESS) {
+  }
+}
+
+// By a kernel on that one word. The runtime takes any memory for a kernel's; words are what its own commands take.
+sluice_result_t launch_on_word(sluice_stream_t *stream, emu_kernel_t kernel, const uint64_t *word, uint64_t value) {
+  if (const sluice_result_t known = translate(emu_queue_check_word(native_of(stream), word)); known != SLUICE_SUCCESS) {
+    return known;
+  }
+  const emu_range_t range = {word, sizeof(*word)};
+  return translate(emu_launch_async(native_of(stream), kernel, &value, sizeof(value), &range, 1, 1));
+}
+
 }  // namespace
+
+sluice_result_t check_stream_operations() {
+  const std::string_view operations = knob_text("SLUICE_EMU_STREAM_OPERATIONS");
+  if (operations != "memory" && operations != "kernels") {
+    return fail(SLUICE_ERROR_INVALID_ARGUMENT,
+                "SLUICE_EMU_STREAM_OPERATIONS is \"" + std::string(operations) + "\"; it may be memory or kernels");
+  }
+  g_is_by_kernels.store(operations == "kernels", std::memory_order_relaxed);
+  return SLUICE_SUCCESS;
+}
 
 int32_t stream_query(const void *native) {
   int32_t device = 0;
@@ -29,10 +72,12 @@ sluice_result_t stream_close(sluice_stream_t *stream) {
 }
 
 sluice_result_t stream_write(sluice_stream_t *stream, uint64_t *word, uint64_t value) {
+  if (g_is_by_kernels.load(std::memory_order_relaxed)) return launch_on_word(stream, write_kernel, word, value);
   return translate(emu_queue_write64(native_of(stream), word, value));
 }
 
 sluice_result_t stream_wait(sluice_stream_t *stream, const uint64_t *word, uint64_t least) {
+  if (g_is_by_kernels.load(std::memory_order_relaxed)) return launch_on_word(stream, wait_kernel, word, least);
   return translate(emu_queue_wait64(native_of(stream), word, least));
 }
 

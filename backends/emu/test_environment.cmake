@@ -7,3 +7,5 @@ set(SLUICE_TEST_SUPPORT_WORDS cuda hip rocm)
 set(SLUICE_TEST_MEMORY_KIND_WORDS emu emu:device cuda cuda:host cuda:device cuda:managed rocm rocm:device)
 # What shows a rank one device less.
 set(SLUICE_TEST_FEWER_DEVICES SLUICE_EMU_DEVICES=1)
+# How its streams trigger and wait, besides the usual way.
+set(SLUICE_TEST_STREAM_FORMS by_kernels:SLUICE_EMU_STREAM_OPERATIONS=kernels)

@@ -29,12 +29,15 @@ MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
 @dataclasses.dataclass
 class Drawing:
     """The figure under one heading. curves: name -> {x: y}, ours, as lines; published: name -> {x: y}, the paper's, as marks
-    alone; a name that is in both has one colour. x are sizes in bytes, or, where `names` says so, rows by number."""
+    alone; a name that is in both has one colour. x are sizes in bytes, or, where `names` says so, rows by number. spans: name -> {x: (least, most)}
+    of ours. The scale of y is logarithmic, unless is_linear."""
     heading: str
     unit: str
     curves: dict
     published: dict
     names: tuple = ()
+    spans: dict = dataclasses.field(default_factory=dict)
+    is_linear: bool = False
 
 
 def axis_text(value, _position=None):
@@ -57,6 +60,8 @@ def svg_of(drawing, pyplot, ticker):
         if ours:
             axes.plot(sorted(ours), [ours[x] for x in sorted(ours)], linestyle="" if drawing.names else "-", markersize=4, linewidth=1.4,
                       label=name, **look)
+        for x, (least, most) in drawing.spans.get(name, {}).items():
+            axes.vlines(x, least, most, color=look["color"], linewidth=1.4)
         if theirs:
             axes.plot(sorted(theirs), [theirs[x] for x in sorted(theirs)], linestyle="", markersize=10, markerfacecolor="none",
                       markeredgewidth=1.8, label=f"{name}, the paper", **look)
@@ -68,8 +73,9 @@ def svg_of(drawing, pyplot, ticker):
         axes.set_xticks(xs[::max(1, len(xs) // 8)], [size_text(x) for x in xs[::max(1, len(xs) // 8)]])
         axes.set_xlabel("message size, bytes")
     axes.xaxis.set_minor_locator(ticker.NullLocator())
-    axes.set_yscale("log")
-    axes.yaxis.set_major_locator(ticker.LogLocator(subs=(1, 2, 5)))
+    if not drawing.is_linear:
+        axes.set_yscale("log")
+        axes.yaxis.set_major_locator(ticker.LogLocator(subs=(1, 2, 5)))
     axes.yaxis.set_major_formatter(axis_text)
     axes.yaxis.set_minor_locator(ticker.NullLocator())
     axes.set_ylabel(drawing.unit)
@@ -142,4 +148,5 @@ def loaded(values):
     """A Drawing that was sent as JSON, whose keys are texts."""
     def points(curves):
         return {name: {int(x): y for x, y in curve.items()} for name, curve in curves.items()}
-    return Drawing(values["heading"], values["unit"], points(values["curves"]), points(values["published"]), tuple(values["names"]))
+    return Drawing(values["heading"], values["unit"], points(values["curves"]), points(values["published"]), tuple(values["names"]),
+                   points(values["spans"]), values["is_linear"])

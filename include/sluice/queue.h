@@ -103,6 +103,7 @@ int MPIX_Enqueue_wait(MPIX_Queue queue);
 /* The vendor's form of the interface, where the communicator comes with each message and a queue has none: with
  * SLUICE_QUEUE_VENDOR_FORM defined before this header, MPIX_Create_queue(stream, &queue) and
  * MPIX_Enqueue_send(buf, count, datatype, dest, tag, comm, queue, &request) are these functions. All else is the same.
+ * On a queue that was made with a communicator a message of this form has to name that one (else MPI_ERR_ARG).
  * Programs that were compiled for the vendor's library are compiled again: the names are the same and the arguments are
  * not. */
 int sluice_queue_create(void *stream, MPIX_Queue *queue);

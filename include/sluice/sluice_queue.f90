@@ -2,6 +2,9 @@
 ! The functions of sluice/queue.h for Fortran, which says what each does; docs/queue.md has the rules that Fortran adds.
 ! Compile this file with the program: each compiler has modules of its own. It needs no module of MPI.
 !
+! Two modules: sluice_queue, and sluice_queue_vendor_form, where each message brings its communicator, as in C with
+! SLUICE_QUEUE_VENDOR_FORM. Use one of them in a scope.
+!
 ! Handles are integers, as in mpif.h and `use mpi`; with `use mpi_f08` give comm%MPI_VAL, MPI_BYTE%MPI_VAL and
 ! request%MPI_VAL. A queue and a stream are type(c_ptr). Buffers are contiguous arrays of any type, host or device
 ! memory; not a scalar, not an array section with a stride (the compiler would pass a copy), and not MPI_BOTTOM or
@@ -14,6 +17,8 @@ module sluice_queue
   public :: mpix_create_queue, mpix_free_queue, mpix_enqueue_start, mpix_enqueue_wait
   public :: mpix_enqueue_send, mpix_enqueue_recv
   public :: mpix_enqueue_allreduce, mpix_enqueue_bcast, mpix_enqueue_allgather, mpix_enqueue_barrier
+  public :: sluice_enqueue_persistent
+  public :: sluice_queue_create, sluice_queue_send, sluice_queue_recv
 
   type(c_ptr), parameter :: mpix_queue_null = c_null_ptr
 
@@ -82,6 +87,35 @@ module sluice_queue
       type(c_ptr), value :: queue
       integer(c_int), intent(inout) :: request
       integer(c_int) :: c_allgather
+    end function
+    function c_create_alone(stream, queue) bind(c, name='sluice_queue_create')
+      import
+      type(c_ptr), value :: stream
+      type(c_ptr), intent(out) :: queue
+      integer(c_int) :: c_create_alone
+    end function
+    function c_send_on(buf, count, datatype, dest, tag, comm, queue, request) bind(c, name='sluice_queue_send_on_f')
+      import
+      type(*), intent(in), asynchronous :: buf(*)
+      integer(c_int), value :: count, datatype, dest, tag, comm
+      type(c_ptr), value :: queue
+      integer(c_int), intent(inout) :: request
+      integer(c_int) :: c_send_on
+    end function
+    function c_recv_on(buf, count, datatype, source, tag, comm, queue, request) bind(c, name='sluice_queue_recv_on_f')
+      import
+      type(*), asynchronous :: buf(*)
+      integer(c_int), value :: count, datatype, source, tag, comm
+      type(c_ptr), value :: queue
+      integer(c_int), intent(inout) :: request
+      integer(c_int) :: c_recv_on
+    end function
+    function c_persistent(persistent, queue, request) bind(c, name='sluice_queue_persistent_f')
+      import
+      integer(c_int), value :: persistent
+      type(c_ptr), value :: queue
+      integer(c_int), intent(inout) :: request
+      integer(c_int) :: c_persistent
     end function
     function c_barrier(queue, request) bind(c, name='sluice_queue_barrier_f')
       import
@@ -173,4 +207,49 @@ contains
     ierror = c_barrier(queue, request)
   end subroutine
 
+  subroutine sluice_enqueue_persistent(persistent, queue, request, ierror)
+    integer, intent(in) :: persistent
+    type(c_ptr), intent(in) :: queue
+    integer, intent(inout) :: request
+    integer, intent(out) :: ierror
+    ierror = c_persistent(persistent, queue, request)
+  end subroutine
+
+  ! The vendor's form.
+
+  subroutine sluice_queue_create(stream, queue, ierror)
+    type(c_ptr), intent(in) :: stream
+    type(c_ptr), intent(out) :: queue
+    integer, intent(out) :: ierror
+    ierror = c_create_alone(stream, queue)
+  end subroutine
+
+  subroutine sluice_queue_send(buf, count, datatype, dest, tag, comm, queue, request, ierror)
+    type(*), intent(in), asynchronous :: buf(*)
+    integer, intent(in) :: count, datatype, dest, tag, comm
+    type(c_ptr), intent(in) :: queue
+    integer, intent(inout) :: request
+    integer, intent(out) :: ierror
+    ierror = c_send_on(buf, count, datatype, dest, tag, comm, queue, request)
+  end subroutine
+
+  subroutine sluice_queue_recv(buf, count, datatype, source, tag, comm, queue, request, ierror)
+    type(*), asynchronous :: buf(*)
+    integer, intent(in) :: count, datatype, source, tag, comm
+    type(c_ptr), intent(in) :: queue
+    integer, intent(inout) :: request
+    integer, intent(out) :: ierror
+    ierror = c_recv_on(buf, count, datatype, source, tag, comm, queue, request)
+  end subroutine
+
+end module
+
+! mpix_create_queue(stream, queue, ierror) and mpix_enqueue_send(buf, count, datatype, dest, tag, comm, queue, request,
+! ierror), and the same for a receive. Its queues have no communicator, and so no collective operations.
+module sluice_queue_vendor_form
+  use sluice_queue, only: mpix_queue_null, mpix_free_queue, mpix_enqueue_start, mpix_enqueue_wait, &
+                          sluice_enqueue_persistent, mpix_create_queue => sluice_queue_create, &
+                          mpix_enqueue_send => sluice_queue_send, mpix_enqueue_recv => sluice_queue_recv
+  implicit none
+  public
 end module

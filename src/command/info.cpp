@@ -12,6 +12,7 @@
 #include "device/backend.hpp"
 #include "plan/plan.hpp"
 #include "plan/policy.hpp"
+#include "plan/queue_engine.hpp"
 #include "sluice/sluice.h"
 
 namespace sluice::command {
@@ -79,12 +80,18 @@ std::vector<std::string> unknown_names(const std::vector<device::Module> &module
   return unknown_knobs(environment, prefixes);
 }
 
-// Taken for the first backend that has a device, as the route of a message depends on no more than that.
-RouteAnswer answer(const RouteQuestion &question, const OpenBackends &open) {
-  const auto first = std::find_if(open.begin(), open.end(), [](const std::unique_ptr<device::Backend> &backend) {
-    return backend != nullptr && backend->table().device_count() > 0;
+// The first backend that has a device, and `suits`; null: none.
+template <typename Suits>
+const device::Backend *find_backend(const OpenBackends &open, Suits suits) {
+  const auto first = std::find_if(open.begin(), open.end(), [&](const std::unique_ptr<device::Backend> &backend) {
+    return backend != nullptr && backend->table().device_count() > 0 && suits(backend->table());
   });
-  const device::Backend *backend = first != open.end() ? first->get() : nullptr;
+  return first != open.end() ? first->get() : nullptr;
+}
+
+// The route of a message depends on no more of a backend than that it has a device.
+RouteAnswer answer(const RouteQuestion &question, const OpenBackends &open) {
+  const device::Backend *backend = find_backend(open, [](const sluice_backend_t &) { return true; });
   RouteAnswer result{question, backend != nullptr ? backend->name() : "", "", ""};
   const plan::Policy policy = plan::policy_of(backend, 0);
   const auto explain = [&](MemoryKind kind) {
@@ -96,13 +103,29 @@ RouteAnswer answer(const RouteQuestion &question, const OpenBackends &open) {
   return result;
 }
 
+QueueAnswer answer_queue(const OpenBackends &open) {
+  const device::Backend *backend =
+      find_backend(open, [](const sluice_backend_t &table) { return table.stream_open != nullptr; });
+  if (backend == nullptr) return {};
+  QueueAnswer result{backend->name(), {}};
+  plan::QueueEngineQuery query;
+  query.wanted = plan::queue_engine_of(Knobs::process().text("SLUICE_QUEUE_ENGINE"));
+  query.is_agreed = true;
+  query.has_channels = backend->table().stream_take != nullptr;
+  for (const plan::QueueComm comm : {plan::QueueComm::kOneNode, plan::QueueComm::kSomeHere}) {
+    query.comm = comm;
+    result.sentences.push_back(plan::explain(query, choose_queue_engine(query)));
+  }
+  return result;
+}
+
 }  // namespace
 
 std::string version() {
   return fmt::format("{}.{}.{}", SLUICE_VERSION_MAJOR, SLUICE_VERSION_MINOR, SLUICE_VERSION_PATCH);
 }
 
-Info collect_info(const std::string &library_folder, const std::optional<RouteQuestion> &question) {
+Info collect_info(const std::string &library_folder, const InfoQuestions &questions) {
   Info info;
   // First of all: it forks, and a backend's runtime starts threads.
   info.host_mpis = find_host_mpis();
@@ -122,7 +145,8 @@ Info collect_info(const std::string &library_folder, const std::optional<RouteQu
     add_knobs_of(open.back().get(), &info.knobs);
   }
   for (std::string &text : unknown_names(info.installation.modules)) info.problems.push_back(std::move(text));
-  if (question) info.route = answer(*question, open);
+  if (questions.route) info.route = answer(*questions.route, open);
+  if (questions.asks_queue) info.queue = answer_queue(open);
   return info;
 }
 

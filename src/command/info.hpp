@@ -48,6 +48,18 @@ struct RouteAnswer {
   std::string receive;
 };
 
+// What would carry the messages of a queue, where all ranks have the same knobs.
+struct QueueAnswer {
+  std::string backend;                 // of the stream; empty when no loaded one takes streams of programs
+  std::vector<std::string> sentences;  // plan::explain for ranks of one node, and of several
+};
+
+// What collect_info() is to find out besides.
+struct InfoQuestions {
+  std::optional<RouteQuestion> route;
+  bool asks_queue = false;
+};
+
 struct Info {
   std::vector<HostMpi> host_mpis;
   std::vector<FoundLauncher> launchers;
@@ -57,10 +69,11 @@ struct Info {
   std::vector<plan::TuningTable> tuning;  // found, whether a device here fits or not
   std::vector<std::string> problems;      // unknown knobs, unreadable modules
   std::optional<RouteAnswer> route;
+  std::optional<QueueAnswer> queue;
 };
 
 // Looks at the machine. Loads every module to ask it for its devices. `library_folder` as in find_installation.
-[[nodiscard]] Info collect_info(const std::string &library_folder, const std::optional<RouteQuestion> &question);
+[[nodiscard]] Info collect_info(const std::string &library_folder, const InfoQuestions &questions);
 
 [[nodiscard]] std::string to_text(const Info &info);
 [[nodiscard]] std::string to_json(const Info &info);

@@ -71,6 +71,7 @@ std::string to_json(const Info &info) {
                      {"send", route.send},
                      {"receive", route.receive}};
   }
+  if (info.queue) root["queue"] = {{"backend", info.queue->backend}, {"engine", info.queue->sentences}};
   root["problems"] = info.problems;
   return root.dump(2, ' ', false, ordered_json::error_handler_t::replace) + "\n";
 }

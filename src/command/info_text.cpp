@@ -99,6 +99,12 @@ std::string to_text(const Info &info) {
                    route.backend.empty() ? ", without a backend" : fmt::format(", backend {}", route.backend),
                    route.send, route.receive);
   }
+  if (info.queue) {
+    fmt::format_to(out, "\nQueues ({})\n",
+                   info.queue->backend.empty() ? "no loaded backend takes streams of programs"
+                                               : fmt::format("backend {}", info.queue->backend));
+    for (const std::string &sentence : info.queue->sentences) fmt::format_to(out, "  {}\n", sentence);
+  }
   if (!info.problems.empty()) fmt::format_to(out, "\nProblems\n");
   for (const std::string &problem : info.problems) fmt::format_to(out, "  {}\n", problem);
   return text;

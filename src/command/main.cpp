@@ -33,10 +33,10 @@ bool parse_kind(const std::string &word, MemoryKind *kind) {
   return false;
 }
 
-int show_info(const std::string &library_folder, const RouteWords &words, bool wants_json) {
-  std::optional<RouteQuestion> question;
+int show_info(const std::string &library_folder, const RouteWords &words, bool asks_queue, bool wants_json) {
+  InfoQuestions questions{{}, asks_queue};
   if (!words.size.empty()) {
-    question.emplace();
+    RouteQuestion *question = &questions.route.emplace();
     if (!parse_bytes(words.size, &question->size_bytes)) {
       fmt::print(stderr, "sluice info: --route {}: wanted a number of bytes, with K, M or G if you like\n", words.size);
       return kWrongUse;
@@ -47,7 +47,7 @@ int show_info(const std::string &library_folder, const RouteWords &words, bool w
       return kWrongUse;
     }
   }
-  const Info info = collect_info(library_folder, question);
+  const Info info = collect_info(library_folder, questions);
   const std::string text = wants_json ? to_json(info) : to_text(info);
   return std::fputs(text.c_str(), stdout) < 0 ? 1 : 0;
 }
@@ -91,6 +91,7 @@ int dispatch(int argc, char **argv, std::vector<std::string> command) {
 
   std::string library_folder;
   RouteWords route;
+  bool asks_queue = false;
   bool wants_json = false;
   CLI::App *info_app = app.add_subcommand("info", "shows host MPIs, backends, devices, knobs and routes");
   info_app->add_flag("--json", wants_json, "print JSON");
@@ -98,6 +99,7 @@ int dispatch(int argc, char **argv, std::vector<std::string> command) {
   CLI::Option *size = info_app->add_option("--route", route.size, "say which route a message of this size takes");
   info_app->add_option("--from", route.from, "memory that it is sent from")->needs(size)->capture_default_str();
   info_app->add_option("--to", route.to, "memory that it is received in")->needs(size)->capture_default_str();
+  info_app->add_flag("--queue", asks_queue, "say what carries the messages of queues");
 
   PlaceWords place;
   describe_topology(info_app, &place);
@@ -131,7 +133,7 @@ int dispatch(int argc, char **argv, std::vector<std::string> command) {
     place.library_folder = library_folder;
     return show_topology(place);
   }
-  return run_app->parsed() ? run(request) : show_info(library_folder, route, wants_json);
+  return run_app->parsed() ? run(request) : show_info(library_folder, route, asks_queue, wants_json);
 }
 
 }  // namespace

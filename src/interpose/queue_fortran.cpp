@@ -47,6 +47,9 @@ MPI_Datatype type_of(Fint type) {
 MPI_Op op_of(Fint op) {
   return convert<MPI_Op>("MPI_Op_f2c", "MPI_Op_fromint", op, MPI_OP_NULL);
 }
+MPI_Request request_of(Fint request) {
+  return convert<MPI_Request>("MPI_Request_f2c", "MPI_Request_fromint", request, MPI_REQUEST_NULL);
+}
 
 // What the caller is given, once the call has succeeded.
 int give(int code, MPI_Request request, Fint *given) {
@@ -71,6 +74,26 @@ SLUICE_PUBLIC int sluice_queue_recv_f(void *buffer, Fint count, Fint type, Fint 
                                       Fint *request) {
   MPI_Request made = MPI_REQUEST_NULL;
   const int code = queue::enqueue_recv(buffer, count, type_of(type), source, tag, false, MPI_COMM_NULL, given, &made);
+  return give(code, made, request);
+}
+
+SLUICE_PUBLIC int sluice_queue_send_on_f(const void *buffer, Fint count, Fint type, Fint dest, Fint tag, Fint comm,
+                                         MPIX_Queue given, Fint *request) {
+  MPI_Request made = MPI_REQUEST_NULL;
+  const int code = queue::enqueue_send(buffer, count, type_of(type), dest, tag, true, comm_of(comm), given, &made);
+  return give(code, made, request);
+}
+
+SLUICE_PUBLIC int sluice_queue_recv_on_f(void *buffer, Fint count, Fint type, Fint source, Fint tag, Fint comm,
+                                         MPIX_Queue given, Fint *request) {
+  MPI_Request made = MPI_REQUEST_NULL;
+  const int code = queue::enqueue_recv(buffer, count, type_of(type), source, tag, true, comm_of(comm), given, &made);
+  return give(code, made, request);
+}
+
+SLUICE_PUBLIC int sluice_queue_persistent_f(Fint persistent, MPIX_Queue given, Fint *request) {
+  MPI_Request made = MPI_REQUEST_NULL;
+  const int code = queue::enqueue_persistent(request_of(persistent), given, &made);
   return give(code, made, request);
 }
 

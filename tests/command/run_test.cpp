@@ -142,5 +142,12 @@ TEST(Program_Tells, VersionAndRoute) {
   EXPECT_THAT(ended.output, HasSubstr("host 65536 bytes -> host"));
 }
 
+TEST(Program_Tells, WhatCarriesMessagesOfQueues) {
+  const Ended ended = sluice("info --queue");
+  EXPECT_EQ(ended.exit_status, 0) << ended.output;
+  EXPECT_THAT(ended.output, HasSubstr("queue engine auto, all ranks on one node -> thread"));
+  EXPECT_THAT(ended.output, HasSubstr("queue engine auto, ranks on several nodes -> thread"));
+}
+
 }  // namespace
 }  // namespace sluice::command

@@ -181,6 +181,11 @@ EMU_API emu_result_t emu_launch_async(emu_queue_t *queue, emu_kernel_t kernel, c
  */
 EMU_API emu_result_t emu_queue_write64(emu_queue_t *queue, uint64_t *word, uint64_t value);
 EMU_API emu_result_t emu_queue_wait64(emu_queue_t *queue, const uint64_t *word, uint64_t least);
+/* Whether these would take `word`, for a kernel that does the same: enqueues nothing. */
+EMU_API emu_result_t emu_queue_check_word(emu_queue_t *queue, const uint64_t *word);
+/* In a kernel that waits for memory to change: gives the core away for a moment. EMU_ERROR_SHUT_DOWN: the process is
+ * exiting, and the kernel is to return. EMU_ERROR_INVALID_VALUE: not called by a kernel. */
+EMU_API emu_result_t emu_kernel_pause(void);
 EMU_API emu_result_t emu_queue_take(emu_queue_t *queue, void *dst, emu_range_t from, size_t unit_bytes,
                                     size_t most_bytes, const uint64_t *word);
 /* The device of a queue. EMU_ERROR_INVALID_VALUE for any address that is no queue, and then nothing is touched. */

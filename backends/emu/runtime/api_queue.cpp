@@ -77,6 +77,14 @@ emu_result_t emu_queue_wait64(emu_queue_t *queue, const uint64_t *word, uint64_t
   return in_queue(queue, [&](Queue &q) { return q.await_word(word, least); });
 }
 
+emu_result_t emu_queue_check_word(emu_queue_t *queue, const uint64_t *word) {
+  return in_queue(queue, [&](Queue &q) { return q.check_word(word); });
+}
+
+emu_result_t emu_kernel_pause(void) {
+  return Queue::pause_kernel();
+}
+
 emu_result_t emu_queue_take(emu_queue_t *queue, void *dst, emu_range_t from, size_t unit_bytes, size_t most_bytes,
                             const uint64_t *word) {
   return in_queue(queue, [&](Queue &q) { return q.take(dst, from, unit_bytes, most_bytes, word); });

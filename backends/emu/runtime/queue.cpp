@@ -2,6 +2,7 @@
 // The queue's thread and its tickets.
 #include "runtime/queue.h"
 
+#include <sched.h>
 #include <sys/prctl.h>
 
 #include <algorithm>
@@ -19,6 +20,12 @@ namespace {
 constexpr size_t kRememberedFailures = 4096;
 // Looks at a ticket this often before the thread goes to sleep: a few microseconds, less than a wake-up costs.
 constexpr int kLooksBeforeSleep = 200;
+
+// Of the kernel that this thread runs, if it is a queue's.
+constexpr unsigned kPausesBeforeSleep = 1000;
+constexpr std::chrono::microseconds kPause{20};
+thread_local const std::atomic<bool> *t_is_stopping = nullptr;
+thread_local unsigned t_n_pauses = 0;
 
 struct Taking {
   size_t size_bytes;  // of all units
@@ -143,6 +150,24 @@ emu_result_t Queue::take(void *dst, const emu_range_t &from, size_t unit_bytes, 
   return launch(take_as_told, &taking, sizeof(taking), ranges, 1);
 }
 
+emu_result_t Queue::check_word(const uint64_t *word) {
+  CheckedWord checked;
+  return engine_.check_word(word, &checked);
+}
+
+emu_result_t Queue::pause_kernel() {
+  if (t_is_stopping == nullptr) return fail(EMU_ERROR_INVALID_VALUE, "emu_kernel_pause: not called by a kernel");
+  if (t_is_stopping->load(std::memory_order_relaxed)) {
+    return fail(EMU_ERROR_SHUT_DOWN, "a kernel that waits: the process is exiting");
+  }
+  if (++t_n_pauses < kPausesBeforeSleep) {
+    sched_yield();
+  } else {
+    wait_until(Clock::now() + kPause);
+  }
+  return EMU_SUCCESS;
+}
+
 emu_result_t Queue::enqueue_word(const uint64_t *word, uint64_t value, bool is_wait) {
   Operation operation;
   operation.word = std::make_unique<CheckedWord>();
@@ -234,6 +259,7 @@ void Queue::stop() {
 void Queue::run_thread() {
   pthread_setname_np(pthread_self(), "emu-queue");
   prctl(PR_SET_TIMERSLACK, 1000UL, 0UL, 0UL, 0UL);
+  t_is_stopping = &is_stopping_;
   std::unique_lock lock(mutex_);
   while (true) {
     work_.wait(lock, [this] { return is_stopping_ || (!operations_.empty() && !is_held_); });
@@ -251,6 +277,7 @@ void Queue::run_thread() {
 }
 
 emu_result_t Queue::run(const Operation &operation) {
+  t_n_pauses = 0;
   if (operation.launch != nullptr) return engine_.run_launch(*operation.launch);
   if (operation.word != nullptr) return engine_.run_word(*operation.word, is_stopping_);
   return operation.copies.empty() ? EMU_SUCCESS : engine_.run(operation.copies, CopyOrigin::kQueue);

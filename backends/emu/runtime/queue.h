@@ -37,6 +37,8 @@ class Queue {
   emu_result_t copy(void *dst, const void *src, size_t size_bytes);
   emu_result_t write_word(uint64_t *word, uint64_t value);
   emu_result_t await_word(const uint64_t *word, uint64_t least);
+  emu_result_t check_word(const uint64_t *word);
+  static emu_result_t pause_kernel();
   emu_result_t take(void *dst, const emu_range_t &from, size_t unit_bytes, size_t most_bytes, const uint64_t *word);
   emu_result_t record(uint64_t *ticket);
   emu_result_t query(uint64_t ticket);

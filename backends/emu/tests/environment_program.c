@@ -155,6 +155,23 @@ static int run_exit(int is_held) {
   return 0;
 }
 
+static void wait_for_nothing(const void *arguments, void *const *memory) {
+  (void)arguments;
+  (void)memory;
+  while (emu_kernel_pause() == EMU_SUCCESS) {
+  }
+}
+
+static int run_exit_in_kernel(void) {
+  emu_queue_t *queue = NULL;
+  void *memory = NULL;
+  REQUIRE(emu_queue_create(&queue) == EMU_SUCCESS);
+  REQUIRE(emu_malloc_host(8, 0, &memory) == EMU_SUCCESS);
+  const emu_range_t range = {memory, 8};
+  REQUIRE(emu_launch_async(queue, wait_for_nothing, NULL, 0, &range, 1, 1) == EMU_SUCCESS);
+  return 0;
+}
+
 static int64_t now_ns(void) {
   struct timespec now;
   return clock_gettime(CLOCK_MONOTONIC, &now) == 0 ? now.tv_sec * INT64_C(1000000000) + now.tv_nsec : 0;
@@ -217,6 +234,7 @@ int main(int argc, char **argv) {
   if (strcmp(name, "fork_fresh") == 0) return run_fork_fresh();
   if (strcmp(name, "exit_while_running") == 0) return run_exit(0);
   if (strcmp(name, "exit_while_held") == 0) return run_exit(1);
+  if (strcmp(name, "exit_while_a_kernel_waits") == 0) return run_exit_in_kernel();
   if (strcmp(name, "call_after_exit") == 0) return run_call_after_exit();
   fprintf(stderr, "no such case: %s\n", name);
   return 2;

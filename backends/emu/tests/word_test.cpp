@@ -35,6 +35,36 @@ TEST(Words, OfOtherMemory_AreRefused) {
   EXPECT_EMU(emu_queue_synchronize(queue.get()));
 }
 
+TEST(Words, AreCheckedForAKernelAsForACommand) {
+  const DeviceMemory device(64);
+  alignas(8) uint64_t own = 0;
+  const HostMemory host(64);
+  const Queue queue;
+  EXPECT_EMU(emu_queue_check_word(queue.get(), word_of(host)));
+  EXPECT_EQ(emu_queue_check_word(queue.get(), &own), EMU_ERROR_INVALID_POINTER);
+  EXPECT_EQ(emu_queue_check_word(queue.get(), reinterpret_cast<uint64_t *>(device.data())), EMU_ERROR_INVALID_POINTER);
+  EXPECT_EQ(emu_queue_check_word(queue.get(), reinterpret_cast<uint64_t *>(host.data() + 1)), EMU_ERROR_INVALID_VALUE);
+  EXPECT_EQ(emu_queue_check_word(nullptr, word_of(host)), EMU_ERROR_INVALID_VALUE);
+}
+
+TEST(Words, AreWhatAKernelMayWaitFor) {
+  const HostMemory host(64);
+  const Queue queue;
+  const auto wait_for_seven = [](const void * /*arguments*/, void *const *memory) {
+    while (load(static_cast<const uint64_t *>(memory[0])) != 7 && emu_kernel_pause() == EMU_SUCCESS) {
+    }
+  };
+  const emu_range_t range = {word_of(host), sizeof(uint64_t)};
+  __atomic_store_n(word_of(host), uint64_t{6}, __ATOMIC_RELEASE);
+  ASSERT_EMU(emu_launch_async(queue.get(), wait_for_seven, nullptr, 0, &range, 1, 1));
+  uint64_t ticket = 0;
+  ASSERT_EMU(emu_queue_record(queue.get(), &ticket));
+  EXPECT_EQ(emu_ticket_query(queue.get(), ticket), EMU_NOT_READY);
+  __atomic_store_n(word_of(host), uint64_t{7}, __ATOMIC_RELEASE);
+  EXPECT_EMU(emu_ticket_wait(queue.get(), ticket));
+  EXPECT_EQ(emu_kernel_pause(), EMU_ERROR_INVALID_VALUE) << "this is no kernel";
+}
+
 TEST(Words, FreedWhileAQueueWaits_EndTheWait) {
   const Queue queue;
   void *memory = nullptr;

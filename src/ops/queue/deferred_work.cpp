@@ -12,7 +12,6 @@
 #include <exception>
 #include <utility>
 
-#include "base/log.hpp"
 #include "ops/env/errors.hpp"
 #include "ops/p2p/comm_state.hpp"
 #include "ops/queue/comm_number.hpp"
@@ -238,11 +237,6 @@ Status DeferredWork::carry(const Arguments &given, const device::Place & /*place
 }  // namespace
 
 Status make_deferred_work(std::unique_ptr<Carriers> *carriers) {
-  if (!wire::Fabric::process().is_open()) {
-    log::warn_once("queue_dwq", "ops",
-                   "a queue was to have the engine dwq, which is not there: it has the engine thread");
-    return {};
-  }
   auto made = std::make_unique<DeferredWork>();
   if (Status status = made->open(); !status.is_ok()) return status;
   *carriers = std::move(made);

@@ -365,14 +365,8 @@ Status DeviceChannels::carry(const Arguments &given, const device::Place &place,
 
 }  // namespace
 
-Status make_device_channels(const device::Stream &stream, std::unique_ptr<Carriers> *carriers) {
-  if (!Channels::process().is_open()) {
-    log::warn_once("queue_device", "ops",
-                   "a queue was to have the engine device, which is not there: it has the engine thread");
-    return {};
-  }
-  *carriers = std::make_unique<DeviceChannels>(stream);
-  return {};
+std::unique_ptr<Carriers> make_device_channels(const device::Stream &stream) {
+  return std::make_unique<DeviceChannels>(stream);
 }
 
 }  // namespace sluice::ops::queue

@@ -50,8 +50,10 @@ class Engine {
   virtual void abandon() noexcept = 0;
 };
 
-// The engine that SLUICE_QUEUE_ENGINE asks for, over `stream`. Errors: this process cannot have it.
-[[nodiscard]] Status make_engine(std::unique_ptr<device::Stream> stream, std::shared_ptr<Engine> *engine);
+// The engine that plan/queue_engine.hpp chooses, over `stream`, for messages on `comm` (MPI_COMM_NULL: on their own).
+// Errors: this process cannot have it.
+[[nodiscard]] Status make_engine(MPI_Comm comm, std::unique_ptr<device::Stream> stream,
+                                 std::shared_ptr<Engine> *engine);
 
 // Waits until `stream` has come to trigger `least` of the `n_triggers` that it was told, so that another batch may be
 // enqueued. A runtime that has no room in a stream holds up its caller, and may hold up every other thread
@@ -79,15 +81,14 @@ class Carriers {
   [[nodiscard]] virtual std::unique_lock<std::mutex> hold() { return {}; }
 };
 
-// device_channels.cpp: over `stream`, which outlives them; null, with the reason logged once, where this process has
-// none.
-[[nodiscard]] Status make_device_channels(const device::Stream &stream, std::unique_ptr<Carriers> *carriers);
+// device_channels.cpp: over `stream`, which outlives them. The channels of the process are open.
+[[nodiscard]] std::unique_ptr<Carriers> make_device_channels(const device::Stream &stream);
 
 // thread_engine.cpp; without `carriers` the host MPI carries all messages.
 [[nodiscard]] Status make_thread_engine(std::unique_ptr<device::Stream> stream, std::unique_ptr<Carriers> carriers,
                                         std::shared_ptr<Engine> *engine);
 
-// deferred_work.cpp: null, with the reason logged once, where this process has none.
+// deferred_work.cpp. The fabric of the process is open. Errors: it has no more counters.
 [[nodiscard]] Status make_deferred_work(std::unique_ptr<Carriers> *carriers);
 
 }  // namespace sluice::ops::queue

@@ -137,12 +137,18 @@ Status classify_buffer(const Queue &queue, const Arguments &given, device::Place
                   place->backend->name(), place->device, queue.backend->name(), queue.device));
 }
 
-Status check_arguments(const Arguments &given, const MPI_Request *request) {
+Status check_arguments(const Queue &queue, const Arguments &given, const MPI_Request *request) {
   if (request == nullptr) return Status::error(ErrorKind::kInvalidArgument, "the pointer to the request is null");
   if (given.comm == MPI_COMM_NULL) {
     return Status::error(ErrorKind::kInvalidArgument,
                          "the message has no communicator: it is MPI_COMM_NULL, or the queue was made without one "
                          "(SLUICE_QUEUE_VENDOR_FORM) and the message is enqueued in the other form");
+  }
+  // The engine was chosen for the queue's.
+  if (queue.comm != MPI_COMM_NULL && given.comm != queue.comm) {
+    return Status::error(ErrorKind::kInvalidArgument,
+                         "the message brings another communicator than the queue was made with; make a queue without "
+                         "one for it (sluice_queue_create)");
   }
   if (!given.is_send && (given.peer == MPI_ANY_SOURCE || given.tag == MPI_ANY_TAG)) {
     return Status::error(ErrorKind::kInvalidArgument,
@@ -220,7 +226,7 @@ int enqueue(Arguments given, bool has_comm, MPIX_Queue handle, MPI_Request *requ
     if (queue == nullptr) return raise(raised_on, unknown_queue(handle));
     if (!has_comm) given.comm = queue->comm;
     if (given.comm != MPI_COMM_NULL) raised_on = given.comm;
-    Status status = check_arguments(given, request);
+    Status status = check_arguments(*queue, given, request);
     if (!status.is_ok()) return raise(raised_on, status);
     code = show(given);
     if (code != MPI_SUCCESS) return code;
@@ -254,7 +260,8 @@ int create(bool has_comm, MPI_Comm comm, void *stream, MPIX_Queue *queue) {
     if (Status status = device::Stream::open(stream, &opened); !status.is_ok()) return raise(raised_on, status);
     made->backend = &opened->backend();
     made->device = opened->device();
-    if (Status status = make_engine(std::move(opened), &made->engine); !status.is_ok()) return raise(raised_on, status);
+    Status status = make_engine(has_comm ? comm : MPI_COMM_NULL, std::move(opened), &made->engine);
+    if (!status.is_ok()) return raise(raised_on, status);
     const std::scoped_lock lock(table().mutex);
     const std::uintptr_t number = table().last_number + 1;
     table().queues.emplace(number, made);

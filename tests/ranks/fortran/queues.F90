@@ -21,6 +21,8 @@ program fortran_queues
   call messages(device_kind)
   call messages(host_kind)
   call collectives()
+  call persistent_messages()
+  call vendor_form()
   call wrong_calls()
   call begin_test('the whole program')
   call MPI_Allreduce(n_failed, n_all, 1, MPI_INTEGER, MPI_SUM, MPI_COMM_WORLD, code)
@@ -104,6 +106,84 @@ contains
     end do
     call check_bytes(spread, n, n_ranks - 1, 2)
     call mpix_free_queue(queue, code)
+    call free_stream(stream)
+    call free_buffers()
+  end subroutine
+
+  ! The same two operations three times, each time with other data and started by the stream.
+  subroutine persistent_messages()
+    integer, parameter :: n_times = 3
+    integer(c_int8_t), pointer, contiguous :: out(:), in(:)
+    type(c_ptr) :: queue, stream
+    REQUEST :: operations(2)
+    REQUEST :: requests(2)
+    integer :: iteration
+    call begin_test('sluice_enqueue_persistent')
+    out => new_buffer(device_kind, n)
+    in => new_buffer(device_kind, n)
+    stream = new_stream()
+    call mpix_create_queue(NUMBER_OF(MPI_COMM_WORLD), stream, queue, code)
+    call MPI_Recv_init(in, n, MPI_BYTE, partner, tag + 1, MPI_COMM_WORLD, operations(1), code)
+    call MPI_Send_init(out, n, MPI_BYTE, partner, tag + 1, MPI_COMM_WORLD, operations(2), code)
+    do iteration = 1, n_times
+      call fill(out, rank, 10 + iteration)
+      call sluice_enqueue_persistent(NUMBER_OF(operations(1)), queue, NUMBER_OF(requests(1)), code)
+      call check_equal(code, MPI_SUCCESS, 'a persistent receive')
+      call sluice_enqueue_persistent(NUMBER_OF(operations(2)), queue, NUMBER_OF(requests(2)), code)
+      call check_equal(code, MPI_SUCCESS, 'a persistent send')
+      call mpix_enqueue_start(queue, code)
+      call mpix_enqueue_wait(queue, code)
+      call synchronize(stream)
+      call MPI_Waitall(2, requests, MPI_STATUSES_IGNORE, code)
+      call check_equal(code, MPI_SUCCESS, 'MPI_Waitall')
+      call check_bytes(in, n, partner, 10 + iteration)
+    end do
+    call MPI_Request_free(operations(1), code)
+    call MPI_Request_free(operations(2), code)
+    call mpix_free_queue(queue, code)
+    call check_equal(code, MPI_SUCCESS, 'MPIX_Free_queue')
+    call free_stream(stream)
+    call free_buffers()
+  end subroutine
+
+  ! Two messages of one tag through one queue, each on a communicator of its own.
+  subroutine vendor_form()
+    use sluice_queue_vendor_form
+    integer(c_int8_t), pointer, contiguous :: out(:), other_out(:), in(:), other_in(:)
+    type(c_ptr) :: queue, stream
+    COMMUNICATOR :: other
+    REQUEST :: requests(4)
+    call begin_test('the vendor''s form')
+    out => new_buffer(device_kind, n)
+    other_out => new_buffer(device_kind, n)
+    in => new_buffer(device_kind, n)
+    other_in => new_buffer(device_kind, n)
+    call fill(out, rank, 21)
+    call fill(other_out, rank, 22)
+    call MPI_Comm_dup(MPI_COMM_WORLD, other, code)
+    stream = new_stream()
+    call mpix_create_queue(stream, queue, code)
+    call check_equal(code, MPI_SUCCESS, 'MPIX_Create_queue')
+    call mpix_enqueue_recv(in, n, NUMBER_OF(MPI_BYTE), partner, tag, NUMBER_OF(MPI_COMM_WORLD), queue, &
+                           NUMBER_OF(requests(1)), code)
+    call check_equal(code, MPI_SUCCESS, 'MPIX_Enqueue_recv')
+    call mpix_enqueue_recv(other_in, n, NUMBER_OF(MPI_BYTE), partner, tag, NUMBER_OF(other), queue, &
+                           NUMBER_OF(requests(2)), code)
+    call mpix_enqueue_send(other_out, n, NUMBER_OF(MPI_BYTE), partner, tag, NUMBER_OF(other), queue, &
+                           NUMBER_OF(requests(3)), code)
+    call check_equal(code, MPI_SUCCESS, 'MPIX_Enqueue_send')
+    call mpix_enqueue_send(out, n, NUMBER_OF(MPI_BYTE), partner, tag, NUMBER_OF(MPI_COMM_WORLD), queue, &
+                           NUMBER_OF(requests(4)), code)
+    call mpix_enqueue_start(queue, code)
+    call mpix_enqueue_wait(queue, code)
+    call synchronize(stream)
+    call MPI_Waitall(4, requests, MPI_STATUSES_IGNORE, code)
+    call check_equal(code, MPI_SUCCESS, 'MPI_Waitall')
+    call check_bytes(in, n, partner, 21)
+    call check_bytes(other_in, n, partner, 22)
+    call mpix_free_queue(queue, code)
+    call check_equal(code, MPI_SUCCESS, 'MPIX_Free_queue')
+    call MPI_Comm_free(other, code)
     call free_stream(stream)
     call free_buffers()
   end subroutine

@@ -54,6 +54,19 @@ TEST(BadInput, ArgumentsOfMessages_AreRefusedWhenTheyAreEnqueued) {
   expect_it_works(stream, &queue, 1);
 }
 
+TEST(BadInput, ACommunicatorBesideTheQueues) {
+  SKIP_WITHOUT_QUEUES();
+  const Session &session = Session::get();
+  const Memory memory(session.module(), Kind::device, kBytes);
+  ProgramStream stream;
+  TestQueue queue(stream);
+  MPI_Request request = MPI_REQUEST_NULL;
+  expect_error(mpix().send_on(memory.data(), 1, MPI_BYTE, MPI_PROC_NULL, kTag, MPI_COMM_SELF, queue.get(), &request),
+               MPI_ERR_ARG, "another communicator");
+  EXPECT_EQ(request, MPI_REQUEST_NULL);
+  expect_it_works(stream, &queue, 9);
+}
+
 TEST(BadInput, Streams_ThatAreNone) {
   SKIP_WITHOUT_QUEUES();
   const Session &session = Session::get();
