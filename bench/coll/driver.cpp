@@ -193,8 +193,7 @@ class CollectiveSweep {
       for (const auto &exchange : ring) exchange->prepare(0, scratch_);
       row.series.push_back({is_naive ? "naive" : "direct", {}});
     }
-    const BlockBudget budget(options_.time_cap_s, options_.precision_percent);
-    const auto time_block = [&](bool is_naive) {
+    const auto time_route = [&](bool is_naive) {
       ExchangeRing &ring = rings[is_naive ? 1 : 0];
       if (!ring.empty()) {
         Series &series = is_naive ? row.series.back() : row.series.front();
@@ -203,10 +202,8 @@ class CollectiveSweep {
         if (row.extras.empty() && &series == &row.series.front()) row.extras = extras;
       }
     };
-    in_turns(options_.repeat, time_block, [&] {
-      row.stopped = agreed_stop(budget, row.series);
-      return row.stopped != Stop::none;
-    });
+    row.stopped =
+        repeat_blocks_together(options_, row.series, [&](std::uint64_t block) { in_turns(block, time_route); });
     if (growth_) growth_->add_to(row);
   }
 

@@ -103,6 +103,9 @@ foreach(backend IN LISTS always_there)
                        ARGS queue_overlap -d ${backend} --sizes 1,8193 -i 6 -x 1)
   sluice_add_rank_test(sluice-bench NAME bench.queue_calls ${queues} LABELS bench queue
                        ARGS queue_enqueue -d ${backend} -i 10 -x 2)
+  # Every test of all families keeps to a time cap.
+  sluice_add_rank_test(sluice-bench NAME bench.time_caps ${queues} LABELS bench
+                       WRAP ${Python3_EXECUTABLE} ${CMAKE_CURRENT_SOURCE_DIR}/time_cap_test.py ARGS ${backend})
   sluice_add_rank_test(sluice-bench NAME bench.queues_see_early_waits ${queues} LABELS bench queue fault FAULT early:1+
                        LAUNCH --expect-exit 1 --expect-output "(queue)" ARGS queue_latency -d ${backend} --sizes 8193 -i 4 -x 0)
   sluice_add_rank_test(sluice-bench NAME bench.queue_overlap_sees_early_waits ${queues} LABELS bench queue fault FAULT early:1+
