@@ -212,6 +212,11 @@ void interpret_sizes(const Words &words, Options &options) {
   if (smallest < test.min_size) {
     throw OptionError(fmt::format("{}: sizes start at {}, not {}", test.name, test.min_size, smallest));
   }
+  const std::uint64_t largest = *std::max_element(options.sizes.begin(), options.sizes.end());
+  if (largest > test.max_size) {
+    throw OptionError(fmt::format("{}: sizes go up to {}, the largest count of its calls, not {}", test.name,
+                                  test.max_size, largest));
+  }
   for (const std::uint64_t size : options.sizes) {
     if (size % step != 0) {
       throw OptionError(fmt::format("{}: sizes are multiples of {}, its element, not {}", test.name, step, size));

@@ -173,6 +173,7 @@ TestInfo queue_test(const char *name, const char *title, bool has_sizes, std::fu
           .title = title,
           .has_sizes = has_sizes,
           .min_size = 1,
+          .max_size = kLargestQueueCount,
           .default_range = "1:1M",
           .has_placement = false,
           .needs_device = true,

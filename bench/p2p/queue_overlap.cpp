@@ -182,6 +182,7 @@ const Registration overlap_of_queues(
               "host, and by MPIX_Queue",
      .has_sizes = true,
      .min_size = 1,
+     .max_size = kLargestQueueCount,
      .default_range = "1:1M",
      .has_placement = false,
      .needs_device = true,

@@ -26,6 +26,7 @@ const std::array k_tests{
              .has_element_type = true,
              .has_operation = true},
     TestInfo{.name = "iadds", .title = "t", .family = Family::coll, .has_fresh_memory = true, .has_overlap = true},
+    TestInfo{.name = "narrow", .title = "t", .max_size = 2147483647},
     TestInfo{.name = "waits", .title = "t", .family = Family::coll, .has_sizes = false}};
 
 Options parse(const std::vector<std::string> &arguments) {
@@ -148,6 +149,11 @@ TEST(Options, TakeFreshMemory_OneWayAtATime) {
 TEST(Options, TakeSizesOfGigabytes) {
   EXPECT_EQ(parse({"latency", "-m", "2147483648:4294967296"}).sizes,
             (std::vector<std::uint64_t>{std::uint64_t{1} << 31, std::uint64_t{1} << 32}));
+}
+
+TEST(Options, RefuseWhatTheCallsCannotCount) {
+  EXPECT_EQ(parse({"narrow", "--sizes", "2147483647"}).sizes, Sizes{2147483647U});
+  expect_error({"narrow", "--sizes", "8,2G"}, "narrow: sizes go up to 2147483647, the largest count of its calls, not");
 }
 
 TEST(Options, TakeLargeCounts_WhereTheCallsAreThere) {
