@@ -106,8 +106,9 @@ class CollectiveSweep {
                                                      {"device_compute_us", "Dev.Compute(us)"},
                                                      {"device_overlap_percent", "Dev.Overlap(%)"}});
       }
-    } else if (collective_.has_data) {
-      columns.extras = {{"algorithm_mbps", "AlgBW MB/s"}, {"bus_mbps", "BusBW MB/s"}};
+    }
+    if (collective_.has_data) {
+      columns.extras.insert(columns.extras.end(), {{"algorithm_mbps", "AlgBW MB/s"}, {"bus_mbps", "BusBW MB/s"}});
     }
     if (growth_) growth_->add_columns(columns);
     return columns;
@@ -217,8 +218,8 @@ class CollectiveSweep {
   std::vector<double> measure_block(const Lane &lane, Series &series, const Loop &loop) {
     Times times = time(lane, loop, nullptr);
     std::vector<double> extras;
+    const double pure_us = mean_of(times.whole_us);
     if (form_ == Form::nonblocking) {
-      const double pure_us = mean_of(times.whole_us);
       // The work is the median: one disturbed iteration would make it many times as long.
       const double work_us = spread_of(times.whole_us).median;
       for (const auto &computation : computations_) {
@@ -235,11 +236,11 @@ class CollectiveSweep {
           extras.insert(extras.end(), {overall_us, with.compute_us, overlap_percent});
         }
       }
-    } else if (collective_.has_data) {
-      const double mean_us = mean_of(times.whole_us);
+    }
+    if (collective_.has_data) {
       const auto size = static_cast<double>(lane.size);
-      const double mbps = mean_us > 0 ? size * collective_.moved_sizes(circle_) / mean_us : 0;
-      extras = {mbps, mbps * collective_.bus_factor(circle_)};
+      const double mbps = pure_us > 0 ? size * collective_.moved_sizes(circle_) / pure_us : 0;
+      extras.insert(extras.end(), {mbps, mbps * collective_.bus_factor(circle_)});
     }
     series.blocks.push_back(summarise(std::move(times.whole_us), options_.percentiles));
     return extras;
