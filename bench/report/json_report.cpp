@@ -4,12 +4,12 @@
 
 #include <fmt/chrono.h>
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <chrono>
 #include <cmath>
 #include <cstring>
 
+#include "bench/report/run_environment.hpp"
 #include "bench/report/table.hpp"
 #include "bench_commit.hpp"
 
@@ -49,18 +49,6 @@ const char *stop_name(Stop stop) {
     default:
       return "repeat";
   }
-}
-
-json environment() {
-  json variables = json::object();
-  for (char **entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
-    const std::string text = *entry;
-    const std::size_t equals = text.find('=');
-    if (text.starts_with("SLUICE_") && equals != std::string::npos) {
-      variables[text.substr(0, equals)] = text.substr(equals + 1);
-    }
-  }
-  return variables;
 }
 
 json to_json(const Spread &spread) {
@@ -177,7 +165,7 @@ json json_document(const Options &options, const RunRecord &run, const Columns &
                    {"time_utc", fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(now))},
                    {"command", run.command},
                    {"mpi", {{"library", run.mpi_library}, {"standard", run.mpi_standard}}},
-                   {"environment", environment()},
+                   {"environment", query_run_environment()},
                    {"ranks", run.ranks},
                    {"notes", run.notes},
                    {"clock", {{"name", "steady"}, {"read_ns", run.clock_cost_ns}}},
