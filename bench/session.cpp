@@ -63,6 +63,7 @@ std::string wanted_ranks(const TestInfo &test) {
 Session::Session(const Options &options, const World &world, Report &report, std::vector<std::string> command)
     : options_(options), world_(world), report_(report), run_(std::make_unique<RunRecord>()) {
   run_->command = std::move(command);
+  run_->notes = options.notes;
   require_ranks();
   world_.agree(report_.open());
   choose_memory();
@@ -82,6 +83,10 @@ void Session::require_ranks() const {
   if (n < test.min_ranks || (test.max_ranks != 0 && n > test.max_ranks) || (test.is_paired && n % 2 != 0)) {
     throw AgreedError(fmt::format("{} needs {}, and this run has {}: start it with mpiexec -n {}", test.name,
                                   wanted_ranks(test), n, test.min_ranks));
+  }
+  if (options_.n_pairs != 0 && options_.n_pairs * 2 != static_cast<std::uint64_t>(n)) {
+    throw AgreedError(fmt::format("-p {0}: this run has {1} ranks, which are {2} pairs: start it with mpiexec -n {3}",
+                                  options_.n_pairs, n, n / 2, options_.n_pairs * 2));
   }
 }
 

@@ -3,10 +3,12 @@
 #include "bench/coll/driver.hpp"
 
 #include <algorithm>
+#include <array>
 #include <iterator>
 #include <memory>
 #include <numeric>
 #include <optional>
+#include <string_view>
 #include <utility>
 
 #include "bench/catalogue.hpp"
@@ -29,6 +31,11 @@ namespace {
 Loop collective_loop(std::uint64_t size_bytes) {
   constexpr std::uint64_t kLargeMessage = 8192;  // OSU: from above this size on, fewer iterations
   return size_bytes > kLargeMessage ? Loop{.warmup = 10, .iterations = 100} : Loop{.warmup = 100, .iterations = 1000};
+}
+
+bool has_root(const Collective &collective) {
+  constexpr std::array<std::string_view, 6> kRooted{"bcast", "gather", "gatherv", "reduce", "scatter", "scatterv"};
+  return std::find(kRooted.begin(), kRooted.end(), collective.name) != kRooted.end();
 }
 
 double mean_of(const std::vector<double> &values) {
@@ -56,6 +63,11 @@ class CollectiveSweep {
     circle_.group = group_.number();
     circle_.rank = group_.rank();
     circle_.n_ranks = group_.n_ranks();
+    circle_.root = options_.root;
+    if (circle_.root >= circle_.n_ranks) {
+      throw AgreedError("-k fixed:" + std::to_string(circle_.root) + ": there are only " +
+                        std::to_string(circle_.n_ranks) + " ranks, numbered from 0");
+    }
     if (options_.is_cold) growth_.emplace(session.module());
     if (form == Form::nonblocking) {
       const ComputePlace place = options_.family.compute;
@@ -306,6 +318,9 @@ class CollectiveSweep {
 void run_collective(Session &session, const Collective &collective, Form form) {
   if (session.options().batch != 1) {
     throw AgreedError(collective.name + " times every iteration by itself: --batch is for point to point");
+  }
+  if (session.options().root != 0 && !has_root(collective)) {
+    throw AgreedError(collective.name + " has no root, and takes no -k");
   }
   if (session.options().family.n_groups > 1 && (collective.is_neighborhood || !collective.has_data)) {
     throw AgreedError(collective.name + " takes no --groups: its ranks are neighbours, or wait, across all");

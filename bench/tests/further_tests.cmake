@@ -88,6 +88,10 @@ _bench_list(torus 4 ${first_mpi} "" "${neighborhoods}" -N cart:2:2 --sizes 100 $
 _bench_list(torus 4 "${other_mpis}" full "${neighborhoods}" -N cart:2:2 --sizes 100 ${brief})
 _bench_list(torus_of_two 2 "${SLUICE_HOST_MPIS}" full "${neighborhoods}" --sizes 100 ${brief})
 
+# Another root than rank 0.
+set(rooted bcast gather gatherv reduce scatter scatterv ibcast igather ireduce iscatter)
+_bench_list(root_of_two 3 ${first_mpi} "" "${rooted}" -k fixed:2 --sizes 8200 ${brief})
+
 # Collectives on device memory: staged by hand, on a stub module.
 _bench_list(collectives_naive 3 ${first_mpi} "" "allreduce;bcast;gather;alltoallv;exscan;neighbor_allgather"
             ${stub} --naive ${both_sizes})
@@ -244,6 +248,8 @@ _bench_refuses(uncountable_queue 2 2 "queue_latency: sizes go up to 2147483647" 
 _bench_refuses(uncountable_sum 2 1 "size 70368744177664: 17592186044416 elements: allreduce counts up to 2147483647" allreduce --sizes 64T)
 _bench_refuses(unreachable_offset 2 1 "alltoallw: its offsets are ints of bytes" alltoallw --sizes 64T)
 _bench_refuses(uncountable_accumulate 2 1 "acc_latency: 17592186044416 elements are more than a count" acc_latency --sizes 64T)
+_bench_refuses(no_such_root 3 1 "-k fixed:3: there are only 3 ranks" bcast -k fixed:3)
+_bench_refuses(other_pairs 4 1 "-p 1: this run has 4 ranks, which are 2 pairs: start it with mpiexec -n 2" mbw_mr -p 1)
 _bench_refuses(uneven_groups 3 1 "3 ranks cannot be divided" allreduce --groups 2)
 _bench_refuses(lonely_groups 2 1 "2 ranks cannot be divided" allreduce --groups 2)
 _bench_refuses(groups_of_neighbours 4 1 "takes no --groups" neighbor_allgather --groups 2)
