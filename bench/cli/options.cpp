@@ -82,7 +82,7 @@ void declare_what(Command &command, Options &options) {
   app.add_option("placement", words.placement,
                  "Memory of rank 0 and of rank 1 (of the lower and the upper half of the pairs; of rank 0 and of all "
                  "others): H host, D device, M (MD, MH) managed or shared, P pinned host; with -d the default is D D. "
-                 "Several, one after the other: D:D,H:D")
+                 "One word for each rank: D,H,D,H. Several, one after the other: D:D,H:D")
       ->expected(0, kManyWords);
   app.add_option("-d,--accelerator", options.device, "Device module to take memory from (--list-devices)");
   app.add_option("--module-path", options.module_dir, "Folder with the device modules (default: ../lib/sluice)");

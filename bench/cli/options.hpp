@@ -85,6 +85,8 @@ struct Options {
   std::size_t run_number = 1;  // of n_runs that one command line asks for
   std::size_t n_runs = 1;
 
+  std::vector<sluice_memory_kind_t> rank_placement;  // of each rank; empty: placement says
+
   int root = 0;                    // of collectives that have one
   std::uint64_t n_pairs = 0;       // that the ranks must be; 0: any number
   std::vector<std::string> notes;  // for the heading: what was understood otherwise than a reader might think

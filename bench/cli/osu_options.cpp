@@ -3,6 +3,7 @@
 #include "bench/cli/osu_options.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -71,6 +72,13 @@ void interpret_root(const std::string &text, Options &options) {
   options.notes.push_back(fmt::format("the root is rank {}", root));
 }
 
+// D as M, in a list too.
+std::string with_managed(const std::string &word) {
+  std::vector<std::string> kinds = CLI::detail::split(word, ',');
+  std::replace(kinds.begin(), kinds.end(), std::string("D"), std::string("M"));
+  return fmt::format("{}", fmt::join(kinds, ","));
+}
+
 }  // namespace
 
 void declare_osu_options(CLI::App &app, OsuWords &words) {
@@ -115,7 +123,7 @@ void interpret_osu_device(Options &options, std::vector<std::string> &placement)
     options.device = "hip";
   } else if (options.device == "managed") {
     options.device = "cuda";
-    std::replace(placement.begin(), placement.end(), std::string("D"), std::string("M"));
+    for (std::string &word : placement) word = with_managed(word);
     if (placement.empty() && options.test->has_placement) placement = {"M", "M"};
     options.notes.emplace_back("-d managed: managed memory of -d cuda");
   }

@@ -5,6 +5,9 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
+#include <array>
+#include <iterator>
 
 namespace sluice::bench {
 namespace {
@@ -15,6 +18,20 @@ sluice_memory_kind_t parse_placement(const std::string &word) {
   if (word == "P") return SLUICE_MEMORY_PINNED;
   if (word == "M" || word == "MD" || word == "MH") return SLUICE_MEMORY_SHARED;
   throw OptionError(fmt::format("placement '{}' is unknown: H, D, M (MD, MH) or P", word));
+}
+
+// D,H,D,H
+std::vector<sluice_memory_kind_t> parse_list(const std::string &word) {
+  std::vector<sluice_memory_kind_t> kinds;
+  for (const std::string &one : CLI::detail::split(word, ',')) {
+    kinds.push_back(parse_placement(one));
+  }
+  return kinds;
+}
+
+int distance_from_host(sluice_memory_kind_t kind) {
+  constexpr std::array kOrder{SLUICE_MEMORY_HOST, SLUICE_MEMORY_PINNED, SLUICE_MEMORY_SHARED, SLUICE_MEMORY_DEVICE};
+  return static_cast<int>(std::find(kOrder.begin(), kOrder.end(), kind) - kOrder.begin());
 }
 
 }  // namespace
@@ -38,12 +55,19 @@ void interpret_placement(const std::vector<std::string> &words, Options &options
     }
   } else if (words.empty()) {
     options.placement.fill(options.device.empty() ? SLUICE_MEMORY_HOST : SLUICE_MEMORY_DEVICE);
+  } else if (words.size() == 1 && words.front().find(',') != std::string::npos) {
+    options.rank_placement = parse_list(words.front());
+    const auto others = std::next(options.rank_placement.begin());
+    options.placement = {options.rank_placement.front(),
+                         *std::max_element(others, options.rank_placement.end(), [](auto a, auto b) {
+                           return distance_from_host(a) < distance_from_host(b);
+                         })};
   } else if (words.size() == 2) {
     options.placement = {parse_placement(words[0]), parse_placement(words[1])};
   } else if (words.size() == 1 && test.family == Family::coll) {
     options.placement.fill(parse_placement(words[0]));
   } else {
-    throw OptionError("placement needs two words, for rank 0 and rank 1, such as D D");
+    throw OptionError("placement needs two words, for rank 0 and rank 1, such as D D, or one of all ranks: D,H,D,H");
   }
   if (options.device.empty() && (test.needs_device || options.has_device_side())) {
     throw OptionError(fmt::format("{} needs a device module here: give -d <name>; --list-devices names them",

@@ -133,10 +133,18 @@ json family_json(const Options &options) {
   }
 }
 
+json placement_json(const Options &options) {
+  json names = json::array();
+  for (const sluice_memory_kind_t kind : options.rank_placement) {
+    names.push_back(memory_name(kind));
+  }
+  return names.empty() ? json{memory_name(options.placement[0]), memory_name(options.placement[1])} : names;
+}
+
 json options_json(const Options &options) {
   const auto count = [](const std::optional<std::uint64_t> &value) { return value ? json(*value) : json(nullptr); };
   return {{"device", options.device},
-          {"placement", {memory_name(options.placement[0]), memory_name(options.placement[1])}},
+          {"placement", placement_json(options)},
           {"route", route_name(options)},
           {"naive_staging", options.naive_staging == NaiveStaging::pinned ? "pinned" : "pageable"},
           {"iterations", count(options.iterations)},

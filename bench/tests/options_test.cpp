@@ -206,6 +206,18 @@ TEST(Options, ReadEveryPlacementWord) {
   EXPECT_FALSE(parse({"latency", "-d", "any", "H", "H"}).has_device_side());
 }
 
+TEST(Options, ReadAPlacementOfEachRank) {
+  const Options options = parse({"adds", "-d", "any", "P,H,D,M"});
+  EXPECT_EQ(options.rank_placement, (std::vector<sluice_memory_kind_t>{SLUICE_MEMORY_PINNED, SLUICE_MEMORY_HOST,
+                                                                       SLUICE_MEMORY_DEVICE, SLUICE_MEMORY_SHARED}));
+  EXPECT_EQ(options.placement, (std::array{SLUICE_MEMORY_PINNED, SLUICE_MEMORY_DEVICE}));
+  EXPECT_TRUE(parse({"adds", "-d", "any", "D"}).rank_placement.empty());
+  EXPECT_EQ(parse({"latency", "-d", "any", "--naive", "H,D"}).route, Route::naive);
+  expect_error({"adds", "-d", "any", "D,X"}, "placement 'X' is unknown");
+  expect_error({"adds", "D,H"}, "this placement needs a device module here");
+  expect_error({"adds", "-d", "any", "--naive", "H,P,H"}, "need a side in device or managed memory");
+}
+
 TEST(Options, ReadNaiveForms) {
   const Options naive = parse({"latency", "-d", "any", "--naive"});
   EXPECT_EQ(naive.route, Route::naive);

@@ -87,6 +87,7 @@ TEST(OsuWords, NameModules) {
   const Options managed = read({"latency", "-d", "managed"});
   EXPECT_EQ(managed.device, "cuda");
   EXPECT_EQ(managed.placement, (std::array{SLUICE_MEMORY_SHARED, SLUICE_MEMORY_SHARED}));
+  EXPECT_EQ(read({"bcast", "-d", "managed", "D,H"}).placement, (std::array{SLUICE_MEMORY_SHARED, SLUICE_MEMORY_HOST}));
   EXPECT_EQ(read({"latency", "-d", "managed", "H", "D"}).placement,
             (std::array{SLUICE_MEMORY_HOST, SLUICE_MEMORY_SHARED}));
 }
