@@ -63,6 +63,7 @@ std::string wanted_ranks(const TestInfo &test) {
 Session::Session(const Options &options, const World &world, Report &report, std::vector<std::string> command)
     : options_(options), world_(world), report_(report), run_(std::make_unique<RunRecord>()) {
   run_->command = std::move(command);
+  run_->notes = options.notes;
   require_ranks();
   world_.agree(report_.open());
   choose_memory();
@@ -83,6 +84,14 @@ void Session::require_ranks() const {
     throw AgreedError(fmt::format("{} needs {}, and this run has {}: start it with mpiexec -n {}", test.name,
                                   wanted_ranks(test), n, test.min_ranks));
   }
+  const std::size_t n_named = options_.rank_placement.size();
+  if (n_named != 0 && n_named != static_cast<std::size_t>(n)) {
+    throw AgreedError(fmt::format("the placement names the memory of {} ranks, and this run has {}", n_named, n));
+  }
+  if (options_.n_pairs != 0 && options_.n_pairs * 2 != static_cast<std::uint64_t>(n)) {
+    throw AgreedError(fmt::format("-p {0}: this run has {1} ranks, which are {2} pairs: start it with mpiexec -n {3}",
+                                  options_.n_pairs, n, n / 2, options_.n_pairs * 2));
+  }
 }
 
 void Session::choose_memory() {
@@ -90,6 +99,10 @@ void Session::choose_memory() {
   if (test.needs_device) {
     const bool is_user = world_.is_root() || test.min_ranks > 1;
     memory_ = is_user ? SLUICE_MEMORY_DEVICE : SLUICE_MEMORY_HOST;
+    return;
+  }
+  if (!options_.rank_placement.empty()) {
+    memory_ = options_.rank_placement.at(static_cast<std::size_t>(world_.rank()));
     return;
   }
   const bool is_first = test.family == Family::p2p ? world_.rank() < (world_.n_ranks() + 1) / 2 : world_.is_root();

@@ -52,6 +52,9 @@ DerivedType parse_derived_type(const std::string &text) {
   }
   const std::vector<std::string> parts = CLI::detail::split(text, ':');
   const auto found = std::find_if(kKinds.begin(), kKinds.end(), [&](const KindWord &k) { return k.word == parts[0]; });
+  if (parts[0] == "indx") {
+    refuse(text, "blocks are not read from a file: hindexed:STRIDE:BLOCK has blocks of unequal length");
+  }
   if (found == kKinds.end()) {
     refuse(text, "no such type; there are bytes, contiguous, vector, subarray, hindexed, struct");
   }

@@ -91,6 +91,9 @@ Topology parse_topology(const std::string &text) {
       return {*dimensions, *radius};
     }
   }
+  if (parts[0] == "graph") {
+    throw OptionError("-N: neighbourhoods are not read from a file: cart:DIMENSIONS:RADIUS is a torus");
+  }
   throw OptionError(
       fmt::format("-N: '{}' is not cart:DIMENSIONS:RADIUS, 1 to {} and 1 to {}", text, kMostDimensions, kMostSteps));
 }
@@ -122,7 +125,7 @@ void declare_family_options(CLI::App &app, FamilyWords &words) {
   app.add_option("--op", words.operation, "Operation of reductions: sum, max, min (default sum)");
   app.add_option("--sync", words.start,
                  "Collectives begin together: clock, at a time agreed on synchronised clocks; barrier, after one");
-  app.add_option("-N,--neighborhood", words.topology,
+  app.add_option("-N,--neighborhood,--nhbr", words.topology,
                  "cart:D:R, a torus of D dimensions with neighbours up to R steps away (default cart:1:1)");
   app.add_option("--groups", words.groups,
                  "Collectives: the ranks in so many groups of neighbours, each with a communicator, all at once (1)");
@@ -130,7 +133,7 @@ void declare_family_options(CLI::App &app, FamilyWords &words) {
       "-t,--num-threads,--num_test_calls", words.threads,
       "latency_mt: threads of each rank (2); non-blocking collectives: calls of MPI_Test while computing (0)");
   app.add_option(
-      "-r,--compute", words.compute,
+      "-r,--compute,--cuda-target", words.compute,
       "Non-blocking collectives: who computes meanwhile: host (default; cpu), device (gpu), both at once, or each, one "
       "after the other, with the figures of both");
   app.add_option(
@@ -139,8 +142,8 @@ void declare_family_options(CLI::App &app, FamilyWords &words) {
       "the last four :STRIDE:BLOCK in bytes (default 128:64)");
   app.add_flag("--large-count", words.has_large_counts,
                "Point to point: the calls whose counts have 64 bits (MPI_Send_c, ...; MPI-4)");
-  app.add_option("-q,--num-partitions", words.partitions, "Partitions of a partitioned message (8)");
-  app.add_option("-w,--win-option", words.window,
+  app.add_option("-q,--num-partitions,--partitions", words.partitions, "Partitions of a partitioned message (8)");
+  app.add_option("-w,--win-option,--win-options", words.window,
                  "One-sided: create, allocate or dynamic (default allocate; create where memory is not the host's)");
   app.add_option("-s,--sync-option", words.epoch,
                  "One-sided: flush, flush_local, lock, lock_all, fence or pscw (default flush)");

@@ -11,13 +11,14 @@
 
 #include "bench/cli/check_options.hpp"
 #include "bench/cli/message_options.hpp"
+#include "bench/cli/osu_options.hpp"
+#include "bench/cli/placement.hpp"
 #include "bench/cli/sizes.hpp"
 
 namespace sluice::bench {
 namespace {
 
 constexpr const char *kDefaultRange = "4194304";
-constexpr const char *kDefaultPercentiles = "50,90,99";
 constexpr std::int64_t kDefaultCompareRepeat = 5;
 constexpr std::int64_t kDefaultCappedRepeat = 100;
 constexpr double kLongestCapS = 1e6;
@@ -39,6 +40,7 @@ struct Words {
   CheckWords check;
   std::string percentiles;
   FamilyWords family;
+  OsuWords osu;
   // Signed, so that a negative number is refused instead of becoming a huge one.
   std::int64_t iterations = 0;
   std::int64_t warmup = 0;
@@ -71,7 +73,7 @@ void declare_what(Command &command, Options &options) {
   app.footer(
       "sluice-bench compare A B          two results, size by size; exit status 1 when B is worse\n"
       "sluice-bench report RUN...        a page of results: who is faster where\n"
-      "sluice-bench paper NAME --figure N   a paper's experiment, its numbers beside ours (in a build folder only)");
+      "sluice-bench paper NAME --figure N   a paper's experiment, its numbers beside ours");
   app.add_flag("-h,--help", command.wants_help, "Print this text");
   app.add_flag("-v,--version", command.wants_version, "Print the version");
   app.add_flag("--list", command.wants_tests, "Name the tests, one a line");
@@ -80,7 +82,7 @@ void declare_what(Command &command, Options &options) {
   app.add_option("placement", words.placement,
                  "Memory of rank 0 and of rank 1 (of the lower and the upper half of the pairs; of rank 0 and of all "
                  "others): H host, D device, M (MD, MH) managed or shared, P pinned host; with -d the default is D D. "
-                 "Several, one after the other: D:D,H:D")
+                 "One word for each rank: D,H,D,H. Several, one after the other: D:D,H:D")
       ->expected(0, kManyWords);
   app.add_option("-d,--accelerator", options.device, "Device module to take memory from (--list-devices)");
   app.add_option("--module-path", options.module_dir, "Folder with the device modules (default: ../lib/sluice)");
@@ -128,35 +130,7 @@ void declare_how(Command &command, Options &options) {
   app.add_option("--csv", options.csv_path, "The same as comma-separated values");
   app.add_flag("--progress", options.wants_progress, "Say on stderr which size is measured, terminal or not");
   declare_family_options(app, words.family);
-}
-
-sluice_memory_kind_t parse_placement(const std::string &word) {
-  if (word == "H") return SLUICE_MEMORY_HOST;
-  if (word == "D") return SLUICE_MEMORY_DEVICE;
-  if (word == "P") return SLUICE_MEMORY_PINNED;
-  if (word == "M" || word == "MD" || word == "MH") return SLUICE_MEMORY_SHARED;
-  throw OptionError(fmt::format("placement '{}' is unknown: H, D, M (MD, MH) or P", word));
-}
-
-void interpret_placement(const Words &words, Options &options) {
-  const TestInfo &test = *options.test;
-  if (!test.has_placement) {
-    if (!words.placement.empty()) {
-      throw OptionError(fmt::format("{} takes no placement words", test.name));
-    }
-  } else if (words.placement.empty()) {
-    options.placement.fill(options.device.empty() ? SLUICE_MEMORY_HOST : SLUICE_MEMORY_DEVICE);
-  } else if (words.placement.size() == 2) {
-    options.placement = {parse_placement(words.placement[0]), parse_placement(words.placement[1])};
-  } else if (words.placement.size() == 1 && test.family == Family::coll) {
-    options.placement.fill(parse_placement(words.placement[0]));
-  } else {
-    throw OptionError("placement needs two words, for rank 0 and rank 1, such as D D");
-  }
-  if (options.device.empty() && (test.needs_device || options.has_device_side())) {
-    throw OptionError(fmt::format("{} needs a device module here: give -d <name>; --list-devices names them",
-                                  test.needs_device ? test.name : "this placement"));
-  }
+  declare_osu_options(app, words.osu);
 }
 
 NaiveStaging parse_staging(const char *option, const std::string &word) {
@@ -211,6 +185,11 @@ void interpret_sizes(const Words &words, Options &options) {
   const std::uint64_t smallest = *std::min_element(options.sizes.begin(), options.sizes.end());
   if (smallest < test.min_size) {
     throw OptionError(fmt::format("{}: sizes start at {}, not {}", test.name, test.min_size, smallest));
+  }
+  const std::uint64_t largest = *std::max_element(options.sizes.begin(), options.sizes.end());
+  if (largest > test.max_size) {
+    throw OptionError(fmt::format("{}: sizes go up to {}, the largest count of its calls, not {}", test.name,
+                                  test.max_size, largest));
   }
   for (const std::uint64_t size : options.sizes) {
     if (size % step != 0) {
@@ -272,22 +251,22 @@ void interpret_test(const Words &words, std::span<const TestInfo> tests, Options
     options.test = &*found;
     return;
   }
+  const std::string advice = advice_for_missing(words.test);
   throw OptionError(words.test.empty() ? "no test was named; --list names them"
-                                       : fmt::format("test '{}' is unknown; --list names them", words.test));
+                    : advice.empty()   ? fmt::format("test '{}' is unknown; --list names them", words.test)
+                                       : fmt::format("OSU's {} has no counterpart here: {}", words.test, advice));
 }
 
-// CLI11 takes arguments last first. A bare -z means OSU's default list.
-std::vector<std::string> reversed_arguments(const std::vector<std::string> &arguments) {
-  std::vector<std::string> reversed(arguments.rbegin(), arguments.rend());
-  std::replace(reversed.begin(), reversed.end(), std::string("-z"), std::string("-z") + kDefaultPercentiles);
-  return reversed;
-}
-
-void interpret(const Command &command, std::span<const TestInfo> tests, Options &options) {
-  interpret_test(command.words, tests, options);
+// options.test is chosen.
+void interpret(Command &command, Options &options) {
+  interpret_osu_device(options, command.words.placement);
   options.family =
       interpret_family(command.words.family, options.test->has_operation ? ElementType::int32 : ElementType::bytes);
-  interpret_placement(command.words, options);
+  interpret_osu_words(command.words.osu, options);
+  if (!command.words.family.type.empty() && !options.test->has_element_type) {
+    options.notes.push_back(fmt::format("-T: {} has no numbers: what it sends is bytes", options.test->name));
+  }
+  interpret_placement(command.words.placement, options);
   interpret_route(command, options);
   interpret_window(command.words.family.window, options);
   interpret_check(command.words.check, options);
@@ -304,35 +283,31 @@ std::string file_in(const std::string &folder, const std::string &test, const ch
   return folder.empty() ? "" : fmt::format("{}/{}.{}", folder, test, suffix);
 }
 
-// The words of each placement: those that stand there, or pairs "D:D,H:D".
-std::vector<std::vector<std::string>> placements_of(const std::vector<std::string> &words) {
-  if (words.size() != 1 || words.front().find(':') == std::string::npos) {
-    return {words};
-  }
-  std::vector<std::vector<std::string>> placements;
-  for (const std::string &pair : CLI::detail::split(words.front(), ',')) {
-    placements.push_back(CLI::detail::split(pair, ':'));
-  }
-  return placements;
-}
-
 // common: what the command line said to all tests alike.
 std::vector<Options> interpret_all(Command &command, std::span<const TestInfo> tests, const Options &common) {
   const std::vector<std::string> names = CLI::detail::split(command.words.test, ',');
-  std::vector<Options> runs;
   const std::vector<std::vector<std::string>> placements = placements_of(command.words.placement);
+  const std::vector<std::string> types = element_words_of(command.words.family.type);
+  std::vector<Options> runs;
   for (const std::string &name : names) {
     for (const std::vector<std::string> &placement : placements) {
-      command.words.test = name;
-      command.words.placement = placement;
-      Options options = common;
-      interpret(command, tests, options);
-      if (names.size() * placements.size() > 1) {
-        const std::string file = placements.size() > 1 ? fmt::format("{}.{}", name, fmt::join(placement, "-")) : name;
-        options.json_path = file_in(options.json_path, file, "json");
-        options.csv_path = file_in(options.csv_path, file, "csv");
+      for (const std::string &type : types) {
+        Options options = common;
+        command.words.test = name;
+        command.words.placement = placement;
+        command.words.family.type = type;
+        interpret_test(command.words, tests, options);
+        interpret(command, options);
+        std::string file = name;
+        if (placements.size() > 1) file += fmt::format(".{}", fmt::join(placement, "-"));
+        if (types.size() > 1 && options.test->has_element_type) file += "." + type;
+        if (names.size() * placements.size() * types.size() > 1) {
+          options.json_path = file_in(options.json_path, file, "json");
+          options.csv_path = file_in(options.csv_path, file, "csv");
+        }
+        // What has no elements is the same with all of them.
+        if (&type == &types.front() || options.test->has_element_type) runs.push_back(std::move(options));
       }
-      runs.push_back(std::move(options));
     }
   }
   return runs;
@@ -359,7 +334,9 @@ std::vector<Options> parse_runs(const std::vector<std::string> &arguments, std::
   declare_what(command, options);
   declare_how(command, options);
   try {
-    command.app.parse(reversed_arguments(arguments));
+    std::vector<std::string> words = in_plain_form(arguments);
+    std::reverse(words.begin(), words.end());  // CLI11 takes them last first
+    command.app.parse(words);
   } catch (const CLI::ParseError &error) {
     throw OptionError(one_line(error.what()) + "; --help lists the options");
   }

@@ -75,7 +75,6 @@ struct Options {
   bool is_forced = false;          // pass device memory to an MPI that does not say it can take it
 
   FamilyOptions family;
-
   CheckMode check = CheckMode::some;
   bool is_full = false;
   bool wants_progress = false;      // also where stderr is no terminal
@@ -85,6 +84,12 @@ struct Options {
   std::string csv_path;
   std::size_t run_number = 1;  // of n_runs that one command line asks for
   std::size_t n_runs = 1;
+
+  std::vector<sluice_memory_kind_t> rank_placement;  // of each rank; empty: placement says
+
+  int root = 0;                    // of collectives that have one
+  std::uint64_t n_pairs = 0;       // that the ranks must be; 0: any number
+  std::vector<std::string> notes;  // for the heading: what was understood otherwise than a reader might think
 
   // True when a buffer of any rank comes from a device runtime.
   bool has_device_side() const { return placement[0] != SLUICE_MEMORY_HOST || placement[1] != SLUICE_MEMORY_HOST; }

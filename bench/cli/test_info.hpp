@@ -28,21 +28,22 @@ struct TestInfo {
   Family family = Family::p2p;
   Metric metric = Metric::latency_us;
   int min_ranks = 2;
-  int max_ranks = 2;               // 0: no limit
-  bool is_paired = false;          // the number of ranks must be even
-  bool has_sizes = true;           // false: there is no message, and one row
-  std::uint64_t min_size = 0;      // smallest message, in bytes
-  std::uint64_t size_step = 1;     // sizes are multiples of it: bytes of an element
-  std::string default_range = {};  // as -m takes it; empty: 1:4M, starting at min_size
-  bool has_placement = true;       // takes the words H D M P
-  bool needs_device = false;       // means nothing without -d
-  bool needs_threads = false;      // several threads of a rank call MPI
-  bool has_large_counts = false;   // takes --large-count
-  bool has_derived_types = false;  // takes -D
-  bool has_fresh_memory = false;   // takes --cold and --rotate
-  bool has_element_type = false;   // takes -T
-  bool has_operation = false;      // takes --op
-  bool has_overlap = false;        // something is computed meanwhile: takes --compute
+  int max_ranks = 2;                    // 0: no limit
+  bool is_paired = false;               // the number of ranks must be even
+  bool has_sizes = true;                // false: there is no message, and one row
+  std::uint64_t min_size = 0;           // smallest message, in bytes
+  std::uint64_t max_size = UINT64_MAX;  // largest one that the counts of its calls can say
+  std::uint64_t size_step = 1;          // sizes are multiples of it: bytes of an element
+  std::string default_range = {};       // as -m takes it; empty: 1:4M, starting at min_size
+  bool has_placement = true;            // takes the words H D M P
+  bool needs_device = false;            // means nothing without -d
+  bool needs_threads = false;           // several threads of a rank call MPI
+  bool has_large_counts = false;        // takes --large-count
+  bool has_derived_types = false;       // takes -D
+  bool has_fresh_memory = false;        // takes --cold and --rotate
+  bool has_element_type = false;        // takes -T
+  bool has_operation = false;           // takes --op
+  bool has_overlap = false;             // something is computed meanwhile: takes --compute
   std::function<void(Session &)> run = {};
 };
 

@@ -3,10 +3,12 @@
 #include "bench/coll/driver.hpp"
 
 #include <algorithm>
+#include <array>
 #include <iterator>
 #include <memory>
 #include <numeric>
 #include <optional>
+#include <string_view>
 #include <utility>
 
 #include "bench/catalogue.hpp"
@@ -29,6 +31,11 @@ namespace {
 Loop collective_loop(std::uint64_t size_bytes) {
   constexpr std::uint64_t kLargeMessage = 8192;  // OSU: from above this size on, fewer iterations
   return size_bytes > kLargeMessage ? Loop{.warmup = 10, .iterations = 100} : Loop{.warmup = 100, .iterations = 1000};
+}
+
+bool has_root(const Collective &collective) {
+  constexpr std::array<std::string_view, 6> kRooted{"bcast", "gather", "gatherv", "reduce", "scatter", "scatterv"};
+  return std::find(kRooted.begin(), kRooted.end(), collective.name) != kRooted.end();
 }
 
 double mean_of(const std::vector<double> &values) {
@@ -56,6 +63,11 @@ class CollectiveSweep {
     circle_.group = group_.number();
     circle_.rank = group_.rank();
     circle_.n_ranks = group_.n_ranks();
+    circle_.root = options_.root;
+    if (circle_.root >= circle_.n_ranks) {
+      throw AgreedError("-k fixed:" + std::to_string(circle_.root) + ": there are only " +
+                        std::to_string(circle_.n_ranks) + " ranks, numbered from 0");
+    }
     if (options_.is_cold) growth_.emplace(session.module());
     if (form == Form::nonblocking) {
       const ComputePlace place = options_.family.compute;
@@ -106,8 +118,9 @@ class CollectiveSweep {
                                                      {"device_compute_us", "Dev.Compute(us)"},
                                                      {"device_overlap_percent", "Dev.Overlap(%)"}});
       }
-    } else if (collective_.has_data) {
-      columns.extras = {{"algorithm_mbps", "AlgBW MB/s"}, {"bus_mbps", "BusBW MB/s"}};
+    }
+    if (collective_.has_data) {
+      columns.extras.insert(columns.extras.end(), {{"algorithm_mbps", "AlgBW MB/s"}, {"bus_mbps", "BusBW MB/s"}});
     }
     if (growth_) growth_->add_columns(columns);
     return columns;
@@ -193,8 +206,7 @@ class CollectiveSweep {
       for (const auto &exchange : ring) exchange->prepare(0, scratch_);
       row.series.push_back({is_naive ? "naive" : "direct", {}});
     }
-    const BlockBudget budget(options_.time_cap_s, options_.precision_percent);
-    const auto time_block = [&](bool is_naive) {
+    const auto time_route = [&](bool is_naive) {
       ExchangeRing &ring = rings[is_naive ? 1 : 0];
       if (!ring.empty()) {
         Series &series = is_naive ? row.series.back() : row.series.front();
@@ -203,10 +215,8 @@ class CollectiveSweep {
         if (row.extras.empty() && &series == &row.series.front()) row.extras = extras;
       }
     };
-    in_turns(options_.repeat, time_block, [&] {
-      row.stopped = agreed_stop(budget, row.series);
-      return row.stopped != Stop::none;
-    });
+    row.stopped =
+        repeat_blocks_together(options_, row.series, [&](std::uint64_t block) { in_turns(block, time_route); });
     if (growth_) growth_->add_to(row);
   }
 
@@ -220,8 +230,8 @@ class CollectiveSweep {
   std::vector<double> measure_block(const Lane &lane, Series &series, const Loop &loop) {
     Times times = time(lane, loop, nullptr);
     std::vector<double> extras;
+    const double pure_us = mean_of(times.whole_us);
     if (form_ == Form::nonblocking) {
-      const double pure_us = mean_of(times.whole_us);
       // The work is the median: one disturbed iteration would make it many times as long.
       const double work_us = spread_of(times.whole_us).median;
       for (const auto &computation : computations_) {
@@ -238,11 +248,11 @@ class CollectiveSweep {
           extras.insert(extras.end(), {overall_us, with.compute_us, overlap_percent});
         }
       }
-    } else if (collective_.has_data) {
-      const double mean_us = mean_of(times.whole_us);
+    }
+    if (collective_.has_data) {
       const auto size = static_cast<double>(lane.size);
-      const double mbps = mean_us > 0 ? size * collective_.moved_sizes(circle_) / mean_us : 0;
-      extras = {mbps, mbps * collective_.bus_factor(circle_)};
+      const double mbps = pure_us > 0 ? size * collective_.moved_sizes(circle_) / pure_us : 0;
+      extras.insert(extras.end(), {mbps, mbps * collective_.bus_factor(circle_)});
     }
     series.blocks.push_back(summarise(std::move(times.whole_us), options_.percentiles));
     return extras;
@@ -308,6 +318,9 @@ class CollectiveSweep {
 void run_collective(Session &session, const Collective &collective, Form form) {
   if (session.options().batch != 1) {
     throw AgreedError(collective.name + " times every iteration by itself: --batch is for point to point");
+  }
+  if (session.options().root != 0 && !has_root(collective)) {
+    throw AgreedError(collective.name + " has no root, and takes no -k");
   }
   if (session.options().family.n_groups > 1 && (collective.is_neighborhood || !collective.has_data)) {
     throw AgreedError(collective.name + " takes no --groups: its ranks are neighbours, or wait, across all");

@@ -31,6 +31,20 @@ void set_blocks(const std::vector<Block> &blocks, std::uint64_t unit, std::vecto
   }
 }
 
+// What MPI's arguments cannot say is refused before memory of that size is asked for.
+Layout layout_within_counts(const Collective &collective, const Circle &circle, std::uint64_t n,
+                            std::uint64_t size_bytes) {
+  Layout layout = collective.layout(circle, n);
+  if (collective.is_reduction && std::max(elements_of(layout.send), elements_of(layout.recv)) > kLargestCount) {
+    throw MpiError(fmt::format("{} elements: {} counts up to {}", n, collective.name, kLargestCount));
+  }
+  const bool has_byte_offsets = collective.name == "alltoallw";
+  if (has_byte_offsets && size_bytes > kLargestCount / ranks_of(circle)) {
+    throw MpiError("alltoallw: its offsets are ints of bytes, and cannot reach this far");
+  }
+  return layout;
+}
+
 MessageBuffer buffer_for(Session &session, const std::vector<Block> &blocks, std::uint64_t element_size) {
   return {session.module(), session.memory(), elements_of(blocks) * element_size};
 }
@@ -42,7 +56,8 @@ Exchange::Exchange(Session &session, const Collective &collective, Form form, co
     : collective_(collective),
       form_(form),
       circle_(circle),
-      layout_(collective.layout(circle, size_bytes / element_bytes(session.options().family.type))),
+      layout_(layout_within_counts(collective, circle, size_bytes / element_bytes(session.options().family.type),
+                                   size_bytes)),
       element_(session.options().family.type),
       operation_(session.options().family.operation),
       block_type_(size_bytes, true),
@@ -56,7 +71,7 @@ Exchange::Exchange(Session &session, const Collective &collective, Form form, co
   }
   call_.comm = comm;
   call_.root = circle.root;
-  fill_call(size_bytes / element_bytes(element_), size_bytes);
+  fill_call(size_bytes / element_bytes(element_));
   point_to_buffers();
   if (form_ == Form::persistent) {
     init_ = require_mpi_function<void *>(collective_.forms.init_name);
@@ -70,16 +85,14 @@ Exchange::~Exchange() {
   }
 }
 
-// Elements are counted as long as all of them fit an int; from there on each block is one element of a large type.
-void Exchange::fill_call(std::uint64_t n, std::uint64_t size_bytes) {
+// Elements are counted as long as all of them fit an int; from there on each block is one element of a large type, of
+// which reductions have none (layout_within_counts).
+void Exchange::fill_call(std::uint64_t n) {
   call_.op = mpi_operation(operation_);
   call_.type = mpi_type(element_, collective_.is_reduction);
   const std::uint64_t all = std::max(elements_of(layout_.send), elements_of(layout_.recv));
   std::uint64_t unit = 1;
   if (all > kLargestCount) {
-    if (collective_.is_reduction) {
-      throw MpiError(fmt::format("{} elements: {} counts up to {}", n, collective_.name, kLargestCount));
-    }
     call_.type = block_type_.type();
     unit = n;
   }
@@ -90,10 +103,6 @@ void Exchange::fill_call(std::uint64_t n, std::uint64_t size_bytes) {
   }
   set_blocks(layout_.send, unit, call_.send_counts, call_.send_offsets);
   set_blocks(layout_.recv, unit, call_.recv_counts, call_.recv_offsets);
-  const bool has_byte_offsets = collective_.name == "alltoallw";
-  if (has_byte_offsets && size_bytes * ranks_of(circle_) > kLargestCount) {
-    throw MpiError("alltoallw: its offsets are ints of bytes, and cannot reach this far");
-  }
   fill_blocks();
 }
 

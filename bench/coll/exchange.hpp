@@ -48,7 +48,7 @@ class Exchange {
   void test();
 
  private:
-  void fill_call(std::uint64_t n, std::uint64_t size_bytes);
+  void fill_call(std::uint64_t n);
   void fill_blocks();
   void point_to_buffers();
   Contents contents(std::uint64_t iteration) const;

@@ -12,6 +12,7 @@
 
 #include "bench/catalogue.hpp"
 #include "bench/measure/chosen_loop.hpp"
+#include "bench/measure/repeat_blocks.hpp"
 #include "bench/memory/buffer.hpp"
 #include "bench/memory/device_queue.hpp"
 #include "bench/memory/message_buffer.hpp"
@@ -91,24 +92,22 @@ Row measure_ways(Session &session, std::uint64_t size) {
   Row row;
   row.size_bytes = size;
   row.check.n_iterations = options.check == CheckMode::none ? 0 : 1;
-  std::vector<Series> up;
-  std::vector<Series> down;
+  std::vector<Buffer> hosts;
   for (const Way &way : kWays) {
-    const Buffer host = Buffer::staging_memory(&module, way.memory, size);
-    if (row.check.n_iterations != 0) row.check.failure = check_way(module, queue, way, device, host);
+    hosts.push_back(Buffer::staging_memory(&module, way.memory, size));
+    if (row.check.n_iterations != 0) row.check.failure = check_way(module, queue, way, device, hosts.back());
     if (!row.check.failure.empty()) return row;
-    up.push_back({fmt::format("h2d.{}", way.name), {}});
-    down.push_back({fmt::format("d2h.{}", way.name), {}});
-    const auto time = [&](void *dst, const void *src) {
-      return summarise(sample_us(loop, [&] { way.copy(module, queue, dst, src, size); }), options.percentiles);
-    };
-    for (std::uint64_t block = 0; block < options.repeat; ++block) {
-      up.back().blocks.push_back(time(device.data(), host.data()));
-      down.back().blocks.push_back(time(host.data(), device.data()));
-    }
   }
-  row.series = std::move(up);
-  row.series.insert(row.series.end(), down.begin(), down.end());
+  for (const std::string &name : way_names()) row.series.push_back({name, {}});
+  row.stopped = repeat_blocks_alone(options, row.series, [&](std::uint64_t) {
+    for (std::size_t i = 0; i < kWays.size(); ++i) {
+      const auto time = [&](void *dst, const void *src) {
+        return summarise(sample_us(loop, [&] { kWays[i].copy(module, queue, dst, src, size); }), options.percentiles);
+      };
+      row.series[i].blocks.push_back(time(device.data(), hosts[i].data()));
+      row.series[kWays.size() + i].blocks.push_back(time(hosts[i].data(), device.data()));
+    }
+  });
   return row;
 }
 
@@ -187,10 +186,10 @@ Row measure_list(Session &session, const Exported &exported, std::uint64_t size)
   if (!row.check.failure.empty()) return row;
   row.series = {{"one_by_one", {}}, {"list", {}}};
   const Loop loop = chosen_loop(options, kUsual);
-  for (std::uint64_t block = 0; block < options.repeat; ++block) {
+  row.stopped = repeat_blocks_alone(options, row.series, [&](std::uint64_t) {
     row.series[0].blocks.push_back(summarise(sample_us(loop, one_by_one), options.percentiles));
     row.series[1].blocks.push_back(summarise(sample_us(loop, in_one_list), options.percentiles));
-  }
+  });
   return row;
 }
 

@@ -13,8 +13,10 @@
 
 #include "bench/catalogue.hpp"
 #include "bench/measure/chosen_loop.hpp"
+#include "bench/measure/repeat_blocks.hpp"
 #include "bench/memory/buffer.hpp"
 #include "bench/memory/device_queue.hpp"
+#include "bench/micro/sizes_on_root.hpp"
 #include "bench/session.hpp"
 
 namespace sluice::bench {
@@ -98,34 +100,21 @@ std::vector<double> open_handle(DeviceModule &module, const Loop &loop, const sl
       [&] { module.require(module.table().ipc_close(module.device(), base), "unmapping of memory"); });
 }
 
-Row row_of(const std::string &name, const std::vector<std::vector<double>> &blocks, const Options &options) {
-  Row row;
-  row.series.push_back({name, {}});
-  for (const std::vector<double> &samples : blocks) {
-    row.series.front().blocks.push_back(summarise(samples, options.percentiles));
-  }
-  return row;
-}
-
 void run_call(Session &session, const std::string &name, const Measure &measure) {
-  const Options &options = session.options();
-  session.begin({{name}, {}});
-  std::vector<std::vector<double>> blocks;
-  const std::string error = error_of([&] {
-    for (std::uint64_t i = 0; i < options.repeat && session.world().is_root(); ++i) {
-      blocks.push_back(measure(*session.module(), chosen_loop(options, kUsual)));
-    }
+  measure_size_on_root(session, 0, [&](std::uint64_t) {
+    const Options &options = session.options();
+    Row row;
+    row.series.push_back({name, {}});
+    row.stopped = repeat_blocks_alone(options, row.series, [&](std::uint64_t) {
+      const std::vector<double> samples = measure(*session.module(), chosen_loop(options, kUsual));
+      row.series.front().blocks.push_back(summarise(samples, options.percentiles));
+    });
+    return row;
   });
-  session.world().agree(error);
-  if (!session.world().is_root()) {
-    blocks.assign(1, {0});
-  }
-  session.add(row_of(name, blocks, options));
 }
 
 // Rank 1's memory, mapped by rank 0.
 void run_ipc_open(Session &session) {
-  const Options &options = session.options();
   const World &world = session.world();
   session.begin({{"ipc_open"}, {}});
   std::optional<Buffer> memory;
@@ -135,16 +124,8 @@ void run_ipc_open(Session &session) {
     handle = export_memory(*session.module(), *memory);
   }));
   check_mpi(MPI_Bcast(&handle, sizeof handle, MPI_BYTE, 1, world.communicator()), "MPI_Bcast");
-  std::vector<std::vector<double>> blocks;
-  world.agree(error_of([&] {
-    for (std::uint64_t i = 0; i < options.repeat && world.is_root(); ++i) {
-      blocks.push_back(open_handle(*session.module(), chosen_loop(options, kUsual), handle));
-    }
-  }));
-  if (!world.is_root()) {
-    blocks.assign(1, {0});
-  }
-  session.add(row_of("ipc_open", blocks, options));
+  run_call(session, "ipc_open",
+           [&](DeviceModule &module, const Loop &loop) { return open_handle(module, loop, handle); });
 }
 
 TestInfo call_test(const std::string &name, const std::string &title) {
@@ -161,7 +142,10 @@ TestInfo call_test(const std::string &name, const std::string &title) {
 struct CallRegistration {
   CallRegistration(const std::string &name, const std::string &title, Measure measure) {
     TestInfo info = call_test(name, title + ", without a message, on rank 0");
-    info.run = [name, measure = std::move(measure)](Session &session) { run_call(session, name, measure); };
+    info.run = [name, measure = std::move(measure)](Session &session) {
+      session.begin({{name}, {}});
+      run_call(session, name, measure);
+    };
     Registration(std::move(info));
   }
 };

@@ -10,6 +10,7 @@
 
 #include "bench/catalogue.hpp"
 #include "bench/measure/chosen_loop.hpp"
+#include "bench/measure/repeat_blocks.hpp"
 #include "bench/memory/device_queue.hpp"
 #include "bench/memory/message_buffer.hpp"
 #include "bench/micro/sizes_on_root.hpp"
@@ -80,13 +81,13 @@ Row measure(Session &session, std::uint64_t asked_size) {
   const Loop loop = chosen_loop(options, kUsual);
   const auto time = [&](auto body) { return summarise(sample_us(loop, body), options.percentiles); };
   row.series = {{"reduce", {}}, {"copy", {}}};
-  for (std::uint64_t block = 0; block < options.repeat; ++block) {
+  row.stopped = repeat_blocks_alone(options, row.series, [&](std::uint64_t) {
     row.series[0].blocks.push_back(time(reduce));
     row.series[1].blocks.push_back(time([&] {
       queue.enqueue({&copy, 1});
       queue.wait();
     }));
-  }
+  });
   row.extras = {moved_gb_s(row.series[0].blocks.front().median, size, kSources + 1),
                 moved_gb_s(row.series[1].blocks.front().median, size, 2)};
   return row;

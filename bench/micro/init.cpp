@@ -10,13 +10,17 @@ namespace sluice::bench {
 namespace {
 
 void run_init(Session &session) {
+  const Options &options = session.options();
+  if (options.repeat > 1) {
+    session.add_note("MPI starts once in a process: one block, whatever --repeat and --time-cap say");
+  }
   session.begin({{"init"}, {}});
   const World &world = session.world();
   std::vector<double> times(static_cast<std::size_t>(world.n_ranks()));
   const double mine = world.init_us();
   check_mpi(MPI_Gather(&mine, 1, MPI_DOUBLE, times.data(), 1, MPI_DOUBLE, 0, MPI_COMM_WORLD), "MPI_Gather");
   Row row;
-  row.series = {{"init", {summarise(std::move(times), session.options().percentiles)}}};
+  row.series = {{"init", {summarise(std::move(times), options.percentiles)}}};
   session.add(std::move(row));
 }
 

@@ -11,6 +11,7 @@
 
 #include "bench/catalogue.hpp"
 #include "bench/measure/chosen_loop.hpp"
+#include "bench/measure/repeat_blocks.hpp"
 #include "bench/memory/buffer.hpp"
 #include "bench/memory/message_buffer.hpp"
 #include "bench/micro/sizes_on_root.hpp"
@@ -69,27 +70,23 @@ class MemcpySweep {
     row.size_bytes = size;
     const Loop loop = chosen_loop(options_, {.warmup = kWarmup, .iterations = kIterations});
     row.check.n_iterations = checked_iterations(options_.check, loop.iterations);
-    std::vector<Series> up;
-    std::vector<Series> down;
+    std::vector<Buffer> hosts;
     for (const Staging &staging : kStagings) {
-      const Buffer host = Buffer::staging_memory(&module_, staging.kind, size);
-      row.check.failure = check(device, host, staging.name, row.check.n_iterations);
+      hosts.push_back(Buffer::staging_memory(&module_, staging.kind, size));
+      row.check.failure = check(device, hosts.back(), staging.name, row.check.n_iterations);
       if (!row.check.failure.empty()) {
         return row;
       }
-      up.push_back({fmt::format("h2d.{}", staging.name), {}});
-      down.push_back({fmt::format("d2h.{}", staging.name), {}});
-      Stop stopped = Stop::none;
-      const BlockBudget budget(options_.time_cap_s, options_.precision_percent);  // of each kind of memory
-      for (std::uint64_t block = 0; block < options_.repeat && stopped == Stop::none; ++block) {
-        up.back().blocks.push_back(time(loop, device.data(), host.data(), size));
-        down.back().blocks.push_back(time(loop, host.data(), device.data(), size));
-        stopped = budget.stop_after(std::array{up.back(), down.back()});
-      }
-      row.stopped = std::max(row.stopped, stopped);
     }
-    row.series = std::move(up);
-    row.series.insert(row.series.end(), down.begin(), down.end());
+    for (const std::string &name : series_names()) {
+      row.series.push_back({name, {}});
+    }
+    row.stopped = repeat_blocks_alone(options_, row.series, [&](std::uint64_t) {
+      for (std::size_t i = 0; i < hosts.size(); ++i) {
+        row.series[i].blocks.push_back(time(loop, device.data(), hosts[i].data(), size));
+        row.series[hosts.size() + i].blocks.push_back(time(loop, hosts[i].data(), device.data(), size));
+      }
+    });
     return row;
   }
 

@@ -9,6 +9,7 @@
 
 #include "bench/catalogue.hpp"
 #include "bench/measure/chosen_loop.hpp"
+#include "bench/measure/repeat_blocks.hpp"
 #include "bench/memory/message_buffer.hpp"
 #include "bench/memory/packer.hpp"
 #include "bench/micro/sizes_on_root.hpp"
@@ -40,13 +41,11 @@ class PackRun {
     if (!row.check.failure.empty()) {
       return row;
     }
-    Series pack{"pack", {}};
-    Series unpack{"unpack", {}};
-    for (std::uint64_t block = 0; block < options_.repeat; ++block) {
-      pack.blocks.push_back(time(loop, [&] { packer_.pack(packed_.data(), spread_.data()); }));
-      unpack.blocks.push_back(time(loop, [&] { packer_.unpack(spread_.data(), packed_.data()); }));
-    }
-    row.series = {std::move(pack), std::move(unpack)};
+    row.series = {{"pack", {}}, {"unpack", {}}};
+    row.stopped = repeat_blocks_alone(options_, row.series, [&](std::uint64_t) {
+      row.series[0].blocks.push_back(time(loop, [&] { packer_.pack(packed_.data(), spread_.data()); }));
+      row.series[1].blocks.push_back(time(loop, [&] { packer_.unpack(spread_.data(), packed_.data()); }));
+    });
     return row;
   }
 

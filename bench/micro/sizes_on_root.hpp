@@ -10,8 +10,8 @@
 
 namespace sluice::bench {
 
-// `measure` gives rank 0 the row of `size`; an exception or a failed check of it reaches all ranks. Collective over the
-// world; no rank leaves before rank 0 has measured.
+// `measure` gives rank 0 the row of `size` (0 for a test without sizes); an exception or a failed check of it reaches
+// all ranks. Collective over the world; no rank leaves before rank 0 has measured.
 template <typename Measure>
 void measure_size_on_root(Session &session, std::uint64_t size, Measure measure) {
   Row row;
@@ -21,7 +21,7 @@ void measure_size_on_root(Session &session, std::uint64_t size, Measure measure)
       row = measure(size);
     }
   });
-  session.world().agree(text_with_size(size, error));
+  session.world().agree(session.options().test->has_sizes ? text_with_size(size, error) : error);
   row.check.failure = session.world().first_error(row.check.failure);
   session.add(std::move(row));
 }

@@ -13,6 +13,7 @@
 
 #include "bench/catalogue.hpp"
 #include "bench/measure/chosen_loop.hpp"
+#include "bench/measure/repeat_blocks.hpp"
 #include "bench/memory/device_module.hpp"
 #include "bench/micro/sizes_on_root.hpp"
 #include "bench/session.hpp"
@@ -123,7 +124,7 @@ Row measure(DeviceModule &module, const Options &options) {
   row.series = {{"pull", {}}, {"write", {}}, {"enqueue", {}}};
   TriggeredStream stream(module);
   std::uint64_t number = 0;
-  for (std::uint64_t block = 0; block < options.repeat; ++block) {
+  row.stopped = repeat_blocks_alone(options, row.series, [&](std::uint64_t) {
     const auto pull = sample_behind(
         loop, [&](std::uint64_t) { stream.enqueue_wait_and_answer(++number); },
         [&](std::uint64_t) {
@@ -149,7 +150,7 @@ Row measure(DeviceModule &module, const Options &options) {
     stream.pull(number);
     stream.await_answer(number);
     row.series[2].blocks.push_back(summarise(enqueue, options.percentiles));
-  }
+  });
   return row;
 }
 

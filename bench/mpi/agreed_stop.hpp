@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "bench/measure/block_budget.hpp"
+#include "bench/measure/repeat_blocks.hpp"
 #include "bench/mpi/world.hpp"
 
 namespace sluice::bench {
@@ -17,6 +17,13 @@ inline Stop agreed_stop(const BlockBudget &budget, const std::vector<Series> &se
   int word = static_cast<int>(budget.stop_after(series));
   check_mpi(MPI_Bcast(&word, 1, MPI_INT, 0, MPI_COMM_WORLD), "MPI_Bcast");
   return static_cast<Stop>(word);
+}
+
+// repeat_blocks_alone() for ranks that measure together: all run the same number of blocks.
+template <class TimeBlock>
+Stop repeat_blocks_together(const Options &options, const std::vector<Series> &series, TimeBlock time_block) {
+  return repeat_blocks_until(options, time_block,
+                             [&](const BlockBudget &budget) { return agreed_stop(budget, series); });
 }
 
 }  // namespace sluice::bench

@@ -13,6 +13,7 @@
 #include "bench/catalogue.hpp"
 #include "bench/measure/chosen_loop.hpp"
 #include "bench/memory/buffer.hpp"
+#include "bench/mpi/agreed_stop.hpp"
 #include "bench/mpi/rank_samples.hpp"
 #include "bench/p2p/queue_parts.hpp"
 #include "bench/report/failure_text.hpp"
@@ -89,6 +90,14 @@ Loop queue_loop(std::uint64_t size) {
   return size > kLargeMessage ? Loop{.warmup = 10, .iterations = 200} : Loop{.warmup = 100, .iterations = 1000};
 }
 
+// Halves of round trips. Collective.
+std::vector<double> time(Session &session, PingPong &test, const Way &way, const Loop &loop) {
+  session.world().barrier();
+  std::vector<double> samples = sample_us(loop, [&] { (test.*way.iterate)(); });
+  for (double &sample : samples) sample /= 2;
+  return largest_of_ranks(std::move(samples), session.world().is_root());
+}
+
 void run_latency(Session &session) {
   const Options &options = session.options();
   const QueueFunctions calls;
@@ -105,15 +114,11 @@ void run_latency(Session &session) {
     row.routes = session.end_routes();
     if (row.check.failure.empty()) {
       for (const Way &way : kWays) row.series.push_back({way.name, {}});
-      for (std::uint64_t block = 0; block < options.repeat; ++block) {
+      row.stopped = repeat_blocks_together(options, row.series, [&](std::uint64_t) {
         for (std::size_t i = 0; i < kWays.size(); ++i) {
-          session.world().barrier();
-          std::vector<double> samples = sample_us(loop, [&] { (test.*kWays[i].iterate)(); });
-          for (double &sample : samples) sample /= 2;
-          samples = largest_of_ranks(std::move(samples), session.world().is_root());
-          row.series[i].blocks.push_back(summarise(std::move(samples), options.percentiles));
+          row.series[i].blocks.push_back(summarise(time(session, test, kWays[i], loop), options.percentiles));
         }
-      }
+      });
     }
     session.add(std::move(row));
   }
@@ -134,7 +139,7 @@ void run_enqueue(Session &session) {
   Row row;
   for (const std::string &name : names) row.series.push_back({name, {}});
   const Loop loop = chosen_loop(options, {.warmup = 100, .iterations = 1000});
-  for (std::uint64_t block = 0; block < options.repeat; ++block) {
+  row.stopped = repeat_blocks_together(options, row.series, [&](std::uint64_t) {
     std::vector<std::vector<double>> times_us(names.size());
     session.world().barrier();
     for (std::uint64_t i = 0; i < loop.warmup + loop.iterations; ++i) {
@@ -159,7 +164,7 @@ void run_enqueue(Session &session) {
     for (std::size_t k = 0; k < names.size(); ++k) {
       row.series[k].blocks.push_back(summarise(largest_of_ranks(std::move(times_us[k]), true), options.percentiles));
     }
-  }
+  });
   session.add(std::move(row));
 }
 
@@ -168,6 +173,7 @@ TestInfo queue_test(const char *name, const char *title, bool has_sizes, std::fu
           .title = title,
           .has_sizes = has_sizes,
           .min_size = 1,
+          .max_size = kLargestQueueCount,
           .default_range = "1:1M",
           .has_placement = false,
           .needs_device = true,

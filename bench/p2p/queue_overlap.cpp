@@ -17,6 +17,7 @@
 #include "bench/measure/host_work.hpp"
 #include "bench/measure/statistics.hpp"
 #include "bench/memory/buffer.hpp"
+#include "bench/mpi/agreed_stop.hpp"
 #include "bench/mpi/rank_samples.hpp"
 #include "bench/p2p/queue_parts.hpp"
 #include "bench/report/failure_text.hpp"
@@ -131,7 +132,7 @@ Row measure(Session &session, TwoWay &test, HostWork &work, const Loop &loop) {
   const Options &options = session.options();
   Row row;
   for (const char *name : kNames) row.series.push_back({name, {}});
-  for (std::uint64_t block = 0; block < options.repeat; ++block) {
+  row.stopped = repeat_blocks_together(options, row.series, [&](std::uint64_t) {
     row.extras.clear();
     for (std::size_t way = 0; way < kNames.size(); ++way) {
       const Times alone = time(session, loop, test, way == 1, work, 0);
@@ -141,7 +142,7 @@ Row measure(Session &session, TwoWay &test, HostWork &work, const Loop &loop) {
       row.extras.insert(row.extras.end(), {pure_us, std::clamp(100 * (1 - exposed), 0.0, 100.0)});
       row.series[way].blocks.push_back(summarise(std::move(with.whole_us), options.percentiles));
     }
-  }
+  });
   return row;
 }
 
@@ -181,6 +182,7 @@ const Registration overlap_of_queues(
               "host, and by MPIX_Queue",
      .has_sizes = true,
      .min_size = 1,
+     .max_size = kLargestQueueCount,
      .default_range = "1:1M",
      .has_placement = false,
      .needs_device = true,

@@ -9,6 +9,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -20,6 +21,8 @@
 namespace sluice::bench {
 
 inline constexpr int kQueueTag = 7;
+// MPIX_Enqueue_send and MPIX_Enqueue_recv count in ints; tests of them have no larger sizes (TestInfo::max_size).
+inline constexpr std::uint64_t kLargestQueueCount = std::numeric_limits<int>::max();
 
 // Asked for by name: where nobody has them, one line says so.
 struct QueueFunctions {
@@ -71,6 +74,11 @@ class ProgramStream {
   void *native_ = nullptr;
 };
 
+inline int count_of(const Buffer &data) {
+  if (data.size_bytes() > kLargestQueueCount) throw MpiError("a message of a queue is larger than its count can say");
+  return static_cast<int>(data.size_bytes());
+}
+
 // The queue of a stream. Freed at the end, when its messages are complete.
 class Queue {
  public:
@@ -83,14 +91,14 @@ class Queue {
 
   MPI_Request enqueue_send(const Buffer &data, int peer) {
     MPI_Request request = MPI_REQUEST_NULL;
-    const int count = static_cast<int>(data.size_bytes());
-    check_mpi(calls_.send(data.data(), count, MPI_BYTE, peer, kQueueTag, queue_, &request), "MPIX_Enqueue_send");
+    check_mpi(calls_.send(data.data(), count_of(data), MPI_BYTE, peer, kQueueTag, queue_, &request),
+              "MPIX_Enqueue_send");
     return request;
   }
   MPI_Request enqueue_recv(const Buffer &data, int peer) {
     MPI_Request request = MPI_REQUEST_NULL;
-    const int count = static_cast<int>(data.size_bytes());
-    check_mpi(calls_.recv(data.data(), count, MPI_BYTE, peer, kQueueTag, queue_, &request), "MPIX_Enqueue_recv");
+    check_mpi(calls_.recv(data.data(), count_of(data), MPI_BYTE, peer, kQueueTag, queue_, &request),
+              "MPIX_Enqueue_recv");
     return request;
   }
   void enqueue_start() { check_mpi(calls_.start(queue_), "MPIX_Enqueue_start"); }
@@ -123,7 +131,7 @@ class QueueExchange {
   QueueExchange &operator=(const QueueExchange &) = delete;
 
   [[nodiscard]] int peer() const { return 1 - rank_; }
-  [[nodiscard]] int count() const { return static_cast<int>(sent_.size_bytes()); }
+  [[nodiscard]] int count() const { return count_of(sent_); }
   // Writes what an iteration of `sender` sends, and poisons what it is to be found in.
   void fill(int sender, std::uint64_t iteration) {
     std::vector<std::byte> bytes(source_.size_bytes());

@@ -145,18 +145,15 @@ class Sweep {
         row.series.push_back({name_of(is_by_hand), {}});
       }
     }
-    const BlockBudget budget(options_.time_cap_s, options_.precision_percent);
-    const auto time_block = [&](bool is_by_hand) {
+    const auto time_route = [&](bool is_by_hand) {
       if (has_route(is_by_hand)) {
         plan.is_by_hand = is_by_hand;
         Series &series = is_by_hand ? row.series.back() : row.series.front();
         series.blocks.push_back(time(rings[is_by_hand ? 1 : 0], plan, loop));
       }
     };
-    in_turns(options_.repeat, time_block, [&] {
-      row.stopped = agreed_stop(budget, row.series);
-      return row.stopped != Stop::none;
-    });
+    row.stopped =
+        repeat_blocks_together(options_, row.series, [&](std::uint64_t block) { in_turns(block, time_route); });
     row.extras = test_.extras(row.series.front().blocks.front(), row.size_bytes);
     if (growth_) {
       growth_->add_to(row);

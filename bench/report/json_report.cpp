@@ -4,12 +4,12 @@
 
 #include <fmt/chrono.h>
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <chrono>
 #include <cmath>
 #include <cstring>
 
+#include "bench/report/run_environment.hpp"
 #include "bench/report/table.hpp"
 #include "bench_commit.hpp"
 
@@ -49,18 +49,6 @@ const char *stop_name(Stop stop) {
     default:
       return "repeat";
   }
-}
-
-json environment() {
-  json variables = json::object();
-  for (char **entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
-    const std::string text = *entry;
-    const std::size_t equals = text.find('=');
-    if (text.starts_with("SLUICE_") && equals != std::string::npos) {
-      variables[text.substr(0, equals)] = text.substr(equals + 1);
-    }
-  }
-  return variables;
 }
 
 json to_json(const Spread &spread) {
@@ -128,6 +116,7 @@ json family_json(const Options &options) {
               {"operation", word_of(family.operation)},
               {"sync", word_of(family.start)},
               {"topology", fmt::format("cart:{}:{}", family.topology.dimensions, family.topology.radius)},
+              {"root", options.root},
               {"groups", family.n_groups},
               {"progress_calls", family.n_progress_calls},
               {"compute", word_of(family.compute)}};
@@ -144,10 +133,18 @@ json family_json(const Options &options) {
   }
 }
 
+json placement_json(const Options &options) {
+  json names = json::array();
+  for (const sluice_memory_kind_t kind : options.rank_placement) {
+    names.push_back(memory_name(kind));
+  }
+  return names.empty() ? json{memory_name(options.placement[0]), memory_name(options.placement[1])} : names;
+}
+
 json options_json(const Options &options) {
   const auto count = [](const std::optional<std::uint64_t> &value) { return value ? json(*value) : json(nullptr); };
   return {{"device", options.device},
-          {"placement", {memory_name(options.placement[0]), memory_name(options.placement[1])}},
+          {"placement", placement_json(options)},
           {"route", route_name(options)},
           {"naive_staging", options.naive_staging == NaiveStaging::pinned ? "pinned" : "pageable"},
           {"iterations", count(options.iterations)},
@@ -177,7 +174,7 @@ json json_document(const Options &options, const RunRecord &run, const Columns &
                    {"time_utc", fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(now))},
                    {"command", run.command},
                    {"mpi", {{"library", run.mpi_library}, {"standard", run.mpi_standard}}},
-                   {"environment", environment()},
+                   {"environment", query_run_environment()},
                    {"ranks", run.ranks},
                    {"notes", run.notes},
                    {"clock", {{"name", "steady"}, {"read_ns", run.clock_cost_ns}}},

@@ -18,6 +18,15 @@ ElementType element_of(const OneSided &test, ElementType wanted) {
   return test.has_numbers ? wanted : ElementType::bytes;
 }
 
+// Accumulates count numbers. What an int cannot say is refused before memory of that size is asked for.
+std::uint64_t within_counts(const OneSided &test, ElementType element, std::uint64_t size_bytes) {
+  const std::uint64_t n = size_bytes / element_bytes(element);
+  if (test.has_numbers && n > static_cast<std::uint64_t>(std::numeric_limits<int>::max())) {
+    throw MpiError(fmt::format("{}: {} elements are more than a count of MPI holds", test.name, n));
+  }
+  return size_bytes;
+}
+
 MessageBuffer memory_of(Session &session, std::uint64_t size_bytes) {
   return {session.module(), session.memory(), size_bytes};
 }
@@ -30,7 +39,7 @@ OneSidedExchange::OneSidedExchange(Session &session, const OneSided &test, std::
       rank_(session.world().rank()),
       element_(element_of(test, session.options().family.type)),
       operation_(session.options().family.operation),
-      size_bytes_(size_bytes),
+      size_bytes_(within_counts(test, element_, size_bytes)),
       n_slots_(n_slots),
       type_(size_bytes),
       origin_(memory_of(session, size_bytes * n_slots)),
@@ -42,11 +51,7 @@ OneSidedExchange::OneSidedExchange(Session &session, const OneSided &test, std::
   access_.count = type_.count();
   access_.type = type_.type();
   if (test.has_numbers) {
-    const std::uint64_t n = size_bytes / element_bytes(element_);
-    if (n > static_cast<std::uint64_t>(std::numeric_limits<int>::max())) {
-      throw MpiError(fmt::format("{}: {} elements are more than a count of MPI holds", test.name, n));
-    }
-    access_.count = static_cast<int>(n);
+    access_.count = static_cast<int>(size_bytes / element_bytes(element_));
     access_.type = mpi_type(element_, true);
     access_.op = mpi_operation(operation_);
   }

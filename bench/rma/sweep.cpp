@@ -54,11 +54,9 @@ class OneSidedSweep {
       row.routes = session_.end_routes();
       if (row.check.failure.empty()) {
         row.series.push_back({"direct", {}});
-        const BlockBudget budget(options.time_cap_s, options.precision_percent);
-        for (std::uint64_t block = 0; block < options.repeat && row.stopped == Stop::none; ++block) {
+        row.stopped = repeat_blocks_together(options, row.series, [&](std::uint64_t) {
           row.series.front().blocks.push_back(time(*exchange, loop, row.size_bytes));
-          row.stopped = agreed_stop(budget, row.series);
-        }
+        });
       }
       session_.add(std::move(row));
     }

@@ -47,6 +47,7 @@ foreach(backend IN LISTS backends)
     _bench_device(pairs 2 ${first_mpi} ${backend} "${label}" "${pair_tests}" ${two_sizes})
     _bench_device(groups 4 ${first_mpi} ${backend} "${label}" "${group_tests}" ${two_sizes})
     _bench_device(blocking 3 ${first_mpi} ${backend} "${label}" "${blocking}" ${two_sizes})
+    _bench_device(kinds 4 ${first_mpi} ${backend} "${label}" "allreduce;bcast;allgatherv;ialltoall" D,H,D,P ${two_sizes})
     _bench_device(nonblocking 3 ${first_mpi} ${backend} "${label}" "${nonblocking}" ${two_sizes})
     _bench_device(persistent 3 ${first_mpi} ${backend} "${label}" "${persistent_but_roots}" ${two_sizes})
   endif()
@@ -103,6 +104,9 @@ foreach(backend IN LISTS always_there)
                        ARGS queue_overlap -d ${backend} --sizes 1,8193 -i 6 -x 1)
   sluice_add_rank_test(sluice-bench NAME bench.queue_calls ${queues} LABELS bench queue
                        ARGS queue_enqueue -d ${backend} -i 10 -x 2)
+  # Every test of all families keeps to a time cap.
+  sluice_add_rank_test(sluice-bench NAME bench.time_caps ${queues} LABELS bench
+                       WRAP ${Python3_EXECUTABLE} ${CMAKE_CURRENT_SOURCE_DIR}/time_cap_test.py ARGS ${backend})
   sluice_add_rank_test(sluice-bench NAME bench.queues_see_early_waits ${queues} LABELS bench queue fault FAULT early:1+
                        LAUNCH --expect-exit 1 --expect-output "(queue)" ARGS queue_latency -d ${backend} --sizes 8193 -i 4 -x 0)
   sluice_add_rank_test(sluice-bench NAME bench.queue_overlap_sees_early_waits ${queues} LABELS bench queue fault FAULT early:1+

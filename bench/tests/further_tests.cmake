@@ -88,9 +88,19 @@ _bench_list(torus 4 ${first_mpi} "" "${neighborhoods}" -N cart:2:2 --sizes 100 $
 _bench_list(torus 4 "${other_mpis}" full "${neighborhoods}" -N cart:2:2 --sizes 100 ${brief})
 _bench_list(torus_of_two 2 "${SLUICE_HOST_MPIS}" full "${neighborhoods}" --sizes 100 ${brief})
 
+# Another root than rank 0.
+set(rooted bcast gather gatherv reduce scatter scatterv ibcast igather ireduce iscatter)
+_bench_list(root_of_two 3 ${first_mpi} "" "${rooted}" -k fixed:2 --sizes 8200 ${brief})
+
 # Collectives on device memory: staged by hand, on a stub module.
 _bench_list(collectives_naive 3 ${first_mpi} "" "allreduce;bcast;gather;alltoallv;exscan;neighbor_allgather"
             ${stub} --naive ${both_sizes})
+# A kind of memory for each rank: of three, the first is looked at by its device, the last has no kernel for that.
+sluice_add_rank_test(sluice-bench NAME bench.kind_of_each_rank MPIS ${first_mpi} RANKS 3 ${no_sluice}
+                     LAUNCH --env-rank 2 SLUICE_STUB_CHECK=none
+                            --expect-output "device memory of rank 0 is checked on the device"
+                            --expect-output "device memory of rank 2 is checked on the host: "
+                     ARGS allreduce,bcast,alltoallv,scan ${stub} --force D,H,D --sizes 8,8200 ${brief})
 _bench_list(ireduce_compare 3 ${first_mpi} "" ireduce ${stub} --compare-naive --force --sizes 8200 ${brief} D H)
 
 # One-sided: every access; each kind of window and each synchronisation once in the quick set, all pairs in the full one.
@@ -239,6 +249,14 @@ _bench_refuses(odd_pairs 3 1 "needs at least 2 ranks, an even number" mbw_mr)
 _bench_refuses(lonely_collective 1 1 "allreduce needs at least 2 ranks" allreduce)
 _bench_refuses(sizes_of_barrier 2 2 "takes no sizes" barrier -m 8)
 _bench_refuses(odd_element 2 2 "sizes are multiples of 4" allreduce --sizes 7)
+# Sizes that MPI's arguments cannot say, in bytes that nobody has here: refused before memory is asked for.
+_bench_refuses(uncountable_queue 2 2 "queue_latency: sizes go up to 2147483647" queue_latency ${stub} --sizes 2G)
+_bench_refuses(uncountable_sum 2 1 "size 70368744177664: 17592186044416 elements: allreduce counts up to 2147483647" allreduce --sizes 64T)
+_bench_refuses(unreachable_offset 2 1 "alltoallw: its offsets are ints of bytes" alltoallw --sizes 64T)
+_bench_refuses(uncountable_accumulate 2 1 "acc_latency: 17592186044416 elements are more than a count" acc_latency --sizes 64T)
+_bench_refuses(kinds_of_others 3 1 "the placement names the memory of 2 ranks, and this run has 3" allreduce ${stub} --force D,H)
+_bench_refuses(no_such_root 3 1 "-k fixed:3: there are only 3 ranks" bcast -k fixed:3)
+_bench_refuses(other_pairs 4 1 "-p 1: this run has 4 ranks, which are 2 pairs: start it with mpiexec -n 2" mbw_mr -p 1)
 _bench_refuses(uneven_groups 3 1 "3 ranks cannot be divided" allreduce --groups 2)
 _bench_refuses(lonely_groups 2 1 "2 ranks cannot be divided" allreduce --groups 2)
 _bench_refuses(groups_of_neighbours 4 1 "takes no --groups" neighbor_allgather --groups 2)

@@ -26,6 +26,7 @@ const std::array k_tests{
              .has_element_type = true,
              .has_operation = true},
     TestInfo{.name = "iadds", .title = "t", .family = Family::coll, .has_fresh_memory = true, .has_overlap = true},
+    TestInfo{.name = "narrow", .title = "t", .max_size = 2147483647},
     TestInfo{.name = "waits", .title = "t", .family = Family::coll, .has_sizes = false}};
 
 Options parse(const std::vector<std::string> &arguments) {
@@ -150,6 +151,11 @@ TEST(Options, TakeSizesOfGigabytes) {
             (std::vector<std::uint64_t>{std::uint64_t{1} << 31, std::uint64_t{1} << 32}));
 }
 
+TEST(Options, RefuseWhatTheCallsCannotCount) {
+  EXPECT_EQ(parse({"narrow", "--sizes", "2147483647"}).sizes, Sizes{2147483647U});
+  expect_error({"narrow", "--sizes", "8,2G"}, "narrow: sizes go up to 2147483647, the largest count of its calls, not");
+}
+
 TEST(Options, TakeLargeCounts_WhereTheCallsAreThere) {
   EXPECT_TRUE(parse({"latency", "--large-count"}).family.has_large_counts);
   expect_error({"bw", "--large-count"}, "bw has no form with --large-count");
@@ -198,6 +204,18 @@ TEST(Options, ReadEveryPlacementWord) {
   EXPECT_EQ(parse({"latency", "-d", "any", "MH", "M"}).placement,
             (std::array{SLUICE_MEMORY_SHARED, SLUICE_MEMORY_SHARED}));
   EXPECT_FALSE(parse({"latency", "-d", "any", "H", "H"}).has_device_side());
+}
+
+TEST(Options, ReadAPlacementOfEachRank) {
+  const Options options = parse({"adds", "-d", "any", "P,H,D,M"});
+  EXPECT_EQ(options.rank_placement, (std::vector<sluice_memory_kind_t>{SLUICE_MEMORY_PINNED, SLUICE_MEMORY_HOST,
+                                                                       SLUICE_MEMORY_DEVICE, SLUICE_MEMORY_SHARED}));
+  EXPECT_EQ(options.placement, (std::array{SLUICE_MEMORY_PINNED, SLUICE_MEMORY_DEVICE}));
+  EXPECT_TRUE(parse({"adds", "-d", "any", "D"}).rank_placement.empty());
+  EXPECT_EQ(parse({"latency", "-d", "any", "--naive", "H,D"}).route, Route::naive);
+  expect_error({"adds", "-d", "any", "D,X"}, "placement 'X' is unknown");
+  expect_error({"adds", "D,H"}, "this placement needs a device module here");
+  expect_error({"adds", "-d", "any", "--naive", "H,P,H"}, "need a side in device or managed memory");
 }
 
 TEST(Options, ReadNaiveForms) {

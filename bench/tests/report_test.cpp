@@ -13,6 +13,7 @@
 #include "bench/report/csv_report.hpp"
 #include "bench/report/json_report.hpp"
 #include "bench/report/progress.hpp"
+#include "bench/report/run_environment.hpp"
 #include "bench/report/table.hpp"
 
 namespace sluice::bench {
@@ -126,6 +127,28 @@ TEST(Csv, HasALineForEachBlock) {
   for (const std::string &line : lines) {
     EXPECT_EQ(std::count(line.begin(), line.end(), ','), 16) << line;
   }
+}
+
+TEST(Json, HoldsTheVariables_ThatCanChangeAResult) {
+  for (const char *name : {"SLUICE_X", "MPIR_CVAR_CH4_X", "I_MPI_X", "OMPI_MCA_btl", "UCX_TLS", "FI_PROVIDER", "ZE_X",
+                           "NCCL_X", "OMP_NUM_THREADS", "SLURM_CPU_BIND_LIST", "LD_PRELOAD"}) {
+    EXPECT_TRUE(can_change_results(name)) << name;
+  }
+  for (const char *name : {"HOME", "PATH", "SLURM_JWT", "SLURM_JOB_NAME", "OMPI_MCA_orte_hnp_uri", "FI_X_API_KEY",
+                           "MY_UCX_TLS", "OMPI_COMM_WORLD_RANK", "CCL_TOKEN"}) {
+    EXPECT_FALSE(can_change_results(name)) << name;
+  }
+  ASSERT_EQ(::setenv("UCX_TEST_VARIABLE", "a,b=c", 1), 0);
+  ASSERT_EQ(::setenv("FI_TEST_VARIABLE", "", 1), 0);
+  ASSERT_EQ(::setenv("FI_TEST_TOKEN", "hidden", 1), 0);
+  RunRecord run;
+  run.ranks = nlohmann::json::array();
+  const nlohmann::json document = json_document(parse({"latency"}), run, {}, {}, "");
+  const nlohmann::json &variables = document.at("environment");
+  EXPECT_EQ(variables.at("UCX_TEST_VARIABLE"), "a,b=c");
+  EXPECT_EQ(variables.at("FI_TEST_VARIABLE"), "");
+  EXPECT_FALSE(variables.contains("FI_TEST_TOKEN"));
+  EXPECT_FALSE(variables.contains("HOME"));
 }
 
 TEST(Json, SaysWhy_WhenTheRunFailed) {

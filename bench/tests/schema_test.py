@@ -30,6 +30,7 @@ RUNS = (["latency", "--sizes", "8,64", "-i", "9", "-x", "1", "-z"],
         ["mbw_mr", "--sizes", "8", "-i", "9", "-x", "1", "--repeat", "2", "--check", "none"],
         ["allreduce", "--sizes", "8,64", "-i", "9", "-x", "1", "-T", "mpi_float"],
         ["ibcast", "--sizes", "8", "-i", "9", "-x", "1"],
+        ["iallgather", "--sizes", "64", "-i", "9", "-x", "1"],
         ["barrier", "-i", "9", "-x", "1"],
         ["latency", "--sizes", "8", "-i", "9", "-x", "1", "--time-cap", "60", "--precision", "1e9"],
         ["latency", "--sizes", "64", "-i", "9", "-D", "struct", "--rotate", "2", "--bind", "list:0,1"],
@@ -64,6 +65,16 @@ def check_samples(words, document):
                 assert len(values) == block["samples"], block
                 for key, value in (("min", min(values)), ("max", max(values)), ("median", statistics.median(values))):
                     assert abs(block[key] - value) <= 1e-3 * max(1, abs(value)), (key, value, block)
+
+
+def check_bandwidths(document):
+    """Of a non-blocking collective of two ranks: sizes that the operation moves over its time alone, and the bus' part of that."""
+    moved, bus = {"ibcast": (1, 1), "iallgather": (2, 0.5), "iallreduce": (1, 1)}[document["test"]]
+    for row in document["rows"]:
+        extras = row["extras"]
+        expected = row["size_bytes"] * moved / extras["pure_us"]
+        for key, value in (("algorithm_mbps", expected), ("bus_mbps", expected * bus)):
+            assert abs(extras[key] - value) <= 1e-6 * value, (document["test"], key, value, extras)
 
 
 def growth_kib(launch, words, path, where="host"):
@@ -112,6 +123,8 @@ def main():
             assert not errors, f"{words}: {errors}"
             check_csv(csv_path, document)
             check_samples(words, document)
+            if words[0] in ("ibcast", "iallgather", "iallreduce"):
+                check_bandwidths(document)
             if "--time-cap" in words:
                 row = document["rows"][0]
                 assert (row["stopped_by"], len(row["series"][0]["blocks"])) == ("precision", 6), row
