@@ -37,12 +37,18 @@ constexpr std::array kComputePlaces{
     Word<ComputePlace>{"host", ComputePlace::host}, Word<ComputePlace>{"device", ComputePlace::device},
     Word<ComputePlace>{"both", ComputePlace::both}, Word<ComputePlace>{"each", ComputePlace::each},
     Word<ComputePlace>{"cpu", ComputePlace::host},  Word<ComputePlace>{"gpu", ComputePlace::device}};
-constexpr std::array kWindows{Word<WindowKind>{"create", WindowKind::create},
-                              Word<WindowKind>{"allocate", WindowKind::allocate},
-                              Word<WindowKind>{"dynamic", WindowKind::dynamic}};
-constexpr std::array kEpochs{Word<Epoch>{"flush", Epoch::flush}, Word<Epoch>{"flush_local", Epoch::flush_local},
-                             Word<Epoch>{"lock", Epoch::lock},   Word<Epoch>{"lock_all", Epoch::lock_all},
-                             Word<Epoch>{"fence", Epoch::fence}, Word<Epoch>{"pscw", Epoch::pscw}};
+constexpr std::array kWindows{
+    Word<WindowKind>{"create", WindowKind::create}, Word<WindowKind>{"allocate", WindowKind::allocate},
+    Word<WindowKind>{"dynamic", WindowKind::dynamic}, Word<WindowKind>{"shared", WindowKind::shared}};
+constexpr std::array kEpochs{Word<Epoch>{"flush", Epoch::flush},
+                             Word<Epoch>{"flush_local", Epoch::flush_local},
+                             Word<Epoch>{"flush_all", Epoch::flush_all},
+                             Word<Epoch>{"flush_local_all", Epoch::flush_local_all},
+                             Word<Epoch>{"request", Epoch::request},
+                             Word<Epoch>{"lock", Epoch::lock},
+                             Word<Epoch>{"lock_all", Epoch::lock_all},
+                             Word<Epoch>{"fence", Epoch::fence},
+                             Word<Epoch>{"pscw", Epoch::pscw}};
 
 constexpr int kMostThreads = 256;
 constexpr int kMostProgressCalls = 1000000;
@@ -140,10 +146,12 @@ void declare_family_options(CLI::App &app, FamilyWords &words) {
   app.add_flag("--large-count", words.has_large_counts,
                "Point to point: the calls whose counts have 64 bits (MPI_Send_c, ...; MPI-4)");
   app.add_option("-q,--num-partitions", words.partitions, "Partitions of a partitioned message (8)");
-  app.add_option("-w,--win-option", words.window,
-                 "One-sided: create, allocate or dynamic (default allocate; create where memory is not the host's)");
+  app.add_option(
+      "-w,--win-option", words.window,
+      "One-sided: create, allocate, dynamic or shared (default allocate; create where memory is not the host's)");
   app.add_option("-s,--sync-option", words.epoch,
-                 "One-sided: flush, flush_local, lock, lock_all, fence or pscw (default flush)");
+                 "One-sided: flush, flush_local, flush_all, flush_local_all, request, lock, lock_all, fence or pscw "
+                 "(default flush)");
 }
 
 FamilyOptions interpret_family(const FamilyWords &words, ElementType usual) {

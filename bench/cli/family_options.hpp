@@ -30,8 +30,24 @@ enum class ComputePlace {
   each   // first the one, then the other: both figures
 };
 
-enum class WindowKind { create, allocate, dynamic };
-enum class Epoch { lock, lock_all, flush, flush_local, fence, pscw };
+enum class WindowKind { create, allocate, dynamic, shared };
+
+// Whether MPI lends the memory of such a window; it is host memory then.
+inline bool is_of_mpi(WindowKind kind) {
+  return kind == WindowKind::allocate || kind == WindowKind::shared;
+}
+
+enum class Epoch {
+  lock,
+  lock_all,
+  flush,
+  flush_local,
+  flush_all,
+  flush_local_all,
+  request,  // the accesses' forms with requests, which are waited for
+  fence,
+  pscw
+};
 
 // A torus of `dimensions` dimensions; neighbours up to `radius` steps away along each.
 struct Topology {
