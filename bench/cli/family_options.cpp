@@ -50,6 +50,9 @@ constexpr std::array kEpochs{Word<Epoch>{"flush", Epoch::flush},
                              Word<Epoch>{"fence", Epoch::fence},
                              Word<Epoch>{"pscw", Epoch::pscw}};
 
+constexpr std::array kPackWays{Word<PackWay>{"auto", PackWay::either}, Word<PackWay>{"kernel", PackWay::kernel},
+                               Word<PackWay>{"copies", PackWay::copies}};
+
 constexpr int kMostThreads = 256;
 constexpr int kMostProgressCalls = 1000000;
 constexpr std::int64_t kMostPartitions = 4096;
@@ -143,6 +146,10 @@ void declare_family_options(CLI::App &app, FamilyWords &words) {
       "-D,--ddt", words.message,
       "Point to point: messages of one datatype, cont(iguous), vect(or), subarray, hindexed or struct; behind "
       "the last four :STRIDE:BLOCK in bytes (default 128:64)");
+  app.add_option(
+      "--pack-by", words.pack_way,
+      "Packing by hand (--packed, --compare-packed, pack): a device does it by a kernel, by copies, or auto, "
+      "by a kernel where it has one (default auto)");
   app.add_flag("--large-count", words.has_large_counts,
                "Point to point: the calls whose counts have 64 bits (MPI_Send_c, ...; MPI-4)");
   app.add_option("-q,--num-partitions", words.partitions, "Partitions of a partitioned message (8)");
@@ -165,6 +172,7 @@ FamilyOptions interpret_family(const FamilyWords &words, ElementType usual) {
   options.topology = parse_topology(words.topology);
   parse_threads(words.threads, options);
   options.message = parse_derived_type(words.message);
+  options.pack_way = value_of("--pack-by", kPackWays, words.pack_way);
   options.has_large_counts = words.has_large_counts;
   if (words.partitions < 1 || words.partitions > kMostPartitions) {
     throw OptionError(fmt::format("-q: {} is outside 1 to {}", words.partitions, kMostPartitions));
@@ -206,6 +214,9 @@ const char *word_of(WindowKind window) {
 }
 const char *word_of(Epoch epoch) {
   return find_word(kEpochs, epoch);
+}
+const char *word_of(PackWay way) {
+  return find_word(kPackWays, way);
 }
 
 }  // namespace sluice::bench
