@@ -278,7 +278,7 @@ set_tests_properties(bench.osu_names PROPERTIES LABELS "bench;ranks-2" TIMEOUT 1
                      ENVIRONMENT "TEST_PYTHON_ENVS=${SLUICE_PYTHON_ENVS}")
 add_test(NAME bench.schema
          COMMAND ${Python3_EXECUTABLE} ${CMAKE_CURRENT_SOURCE_DIR}/schema_test.py
-                 $<TARGET_FILE:sluice_bench_spoiling_mpi_${SLUICE_HOST_MPI_${first_mpi}_FLAVOUR}> ${plain_launch}
+                 $<TARGET_FILE:sluice_bench_spoiling_mpi_${SLUICE_HOST_MPI_${first_mpi}_FLAVOUR}> ${stub_dir} ${plain_launch}
                  ${CMAKE_RUNTIME_OUTPUT_DIRECTORY}/sluice-bench.${SLUICE_HOST_MPI_${first_mpi}_FLAVOUR})
 set_tests_properties(bench.schema PROPERTIES LABELS "bench;ranks-2" SKIP_RETURN_CODE 77 TIMEOUT 300
                      ENVIRONMENT "TEST_PYTHON_ENVS=${SLUICE_PYTHON_ENVS}")

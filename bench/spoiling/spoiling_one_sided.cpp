@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "bench/tests/spoiling.hpp"
+#include "bench/spoiling/spoiling.hpp"
 
 using namespace spoiling;
 
