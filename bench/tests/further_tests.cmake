@@ -83,6 +83,12 @@ sluice_add_rank_test(sluice-bench NAME bench.computing_without_a_device MPIS ${f
                      LAUNCH --expect-exit 1 --expect-output "rank 1: --compute: this rank has no device to compute on"
                      ARGS iallreduce ${stub} --force --compute device D H --sizes 8 ${brief})
 _bench_list(two_groups 4 ${first_mpi} "" "${reductions};${movements};iallreduce;ialltoall" --groups 2 ${both_sizes})
+# Rings and tori that each group has for itself, and barriers of a group.
+_bench_list(groups_of_neighbours 4 ${first_mpi} "" "neighbor_alltoallw;ineighbor_alltoall;neighbor_allgather_persistent" --groups 2 ${both_sizes})
+_bench_list(groups_of_barriers 4 ${first_mpi} "" "barrier;ibarrier;barrier_persistent" --groups 2 ${brief})
+_bench_list(three_groups_of_neighbours 6 "${SLUICE_HOST_MPIS}" full "${neighborhoods}" --groups 3 --sizes 8,8200 ${brief})
+_bench_list(three_groups_of_barriers 6 "${SLUICE_HOST_MPIS}" full "barrier;ibarrier" --groups 3 ${brief})
+_bench_list(groups_with_tori 6 ${first_mpi} full "${neighborhoods}" --groups 2 -N cart:2:1 --sizes 8,8200 ${brief})
 _bench_list(three_groups 6 "${SLUICE_HOST_MPIS}" full "${reductions};${movements}" --groups 3 ${both_sizes})
 _bench_list(torus 4 ${first_mpi} "" "${neighborhoods}" -N cart:2:2 --sizes 100 ${brief})
 _bench_list(torus 4 "${other_mpis}" full "${neighborhoods}" -N cart:2:2 --sizes 100 ${brief})
@@ -199,8 +205,13 @@ _bench_see(swap movements 3 "" "allgather;allgatherv;alltoall;alltoallv;alltoall
 # A group that is given what another one should have.
 sluice_add_rank_test(sluice-bench NAME bench.groups_see_each_other MPIS ${first_mpi} RANKS 4 ${no_sluice} fault
                      LAUNCH ${preload} --env SPOIL_MODE=regroup --expect-exit 1 --expect-output "size 4096, iteration 0, received"
-                            --expect-output "5 of 5 tests failed"
-                     ARGS allreduce,allgather,alltoall,bcast,scan --groups 2 --sizes 4096 -i 2)
+                            --expect-output "7 of 7 tests failed"
+                     ARGS allreduce,allgather,alltoall,bcast,scan,neighbor_allgather,neighbor_alltoall --groups 2 --sizes 4096 -i 2)
+# A barrier of a group that lets go too early.
+sluice_add_rank_test(sluice-bench NAME bench.barriers_of_groups_see_skip MPIS ${first_mpi} RANKS 4 ${no_sluice} fault
+                     LAUNCH ${preload} --env SPOIL_MODE=skip --expect-exit 1
+                            --expect-output "before the last one came" --expect-output "3 of 3 tests failed"
+                     ARGS barrier,ibarrier,barrier_persistent --groups 2 -i 2)
 function(_bench_spoils_nothing name n_ranks tests)
   list(JOIN tests "," names)
   sluice_add_rank_test(sluice-bench NAME bench.${name}_unspoiled MPIS ${first_mpi} RANKS ${n_ranks} ${no_sluice} fault
@@ -250,7 +261,6 @@ _bench_refuses(sizes_of_barrier 2 2 "takes no sizes" barrier -m 8)
 _bench_refuses(odd_element 2 2 "sizes are multiples of 4" allreduce --sizes 7)
 _bench_refuses(uneven_groups 3 1 "3 ranks cannot be divided" allreduce --groups 2)
 _bench_refuses(lonely_groups 2 1 "2 ranks cannot be divided" allreduce --groups 2)
-_bench_refuses(groups_of_neighbours 4 1 "takes no --groups" neighbor_allgather --groups 2)
 _bench_refuses(no_groups 2 2 "--groups: 0 is outside" allreduce --groups 0)
 _bench_refuses(one_sided_allocated 2 2 "MPI_Win_allocate gives host memory" put_latency ${stub} -w allocate)
 _bench_refuses(one_sided_shared 2 2 "-w shared: MPI_Win_allocate_shared gives host memory" put_latency ${stub} -w shared)
