@@ -59,7 +59,7 @@ void Packer::unpack(std::byte *message, std::byte *packed) {
 
 // False, from then on, when the device does not take this memory in a kernel.
 bool Packer::move_by_kernel(std::byte *message, std::byte *packed, sluice_pack_direction_t direction) {
-  if (kernel_ == nullptr) {
+  if (kernel_ == nullptr || !queue_) {
     return false;
   }
   if (kernel_->enqueue(*queue_, direction, message, packed, size_bytes_)) {

@@ -32,7 +32,7 @@ WindowMemory::WindowMemory(WindowKind kind, DeviceModule *module, sluice_memory_
 }
 
 void WindowMemory::make(WindowKind kind) {
-  if (is_of_mpi(kind)) {
+  if (!own_) {
     // MPICH 4.0 reaches memory that it allocated itself in the wrong place when its size is not a multiple of 16.
     const std::uint64_t all = (size_bytes_ + 2 * kGuardBytes + kAlignment - 1) / kAlignment * kAlignment;
     const bool is_shared = kind == WindowKind::shared;
