@@ -37,12 +37,21 @@ constexpr std::array kComputePlaces{
     Word<ComputePlace>{"host", ComputePlace::host}, Word<ComputePlace>{"device", ComputePlace::device},
     Word<ComputePlace>{"both", ComputePlace::both}, Word<ComputePlace>{"each", ComputePlace::each},
     Word<ComputePlace>{"cpu", ComputePlace::host},  Word<ComputePlace>{"gpu", ComputePlace::device}};
-constexpr std::array kWindows{Word<WindowKind>{"create", WindowKind::create},
-                              Word<WindowKind>{"allocate", WindowKind::allocate},
-                              Word<WindowKind>{"dynamic", WindowKind::dynamic}};
-constexpr std::array kEpochs{Word<Epoch>{"flush", Epoch::flush}, Word<Epoch>{"flush_local", Epoch::flush_local},
-                             Word<Epoch>{"lock", Epoch::lock},   Word<Epoch>{"lock_all", Epoch::lock_all},
-                             Word<Epoch>{"fence", Epoch::fence}, Word<Epoch>{"pscw", Epoch::pscw}};
+constexpr std::array kWindows{
+    Word<WindowKind>{"create", WindowKind::create}, Word<WindowKind>{"allocate", WindowKind::allocate},
+    Word<WindowKind>{"dynamic", WindowKind::dynamic}, Word<WindowKind>{"shared", WindowKind::shared}};
+constexpr std::array kEpochs{Word<Epoch>{"flush", Epoch::flush},
+                             Word<Epoch>{"flush_local", Epoch::flush_local},
+                             Word<Epoch>{"flush_all", Epoch::flush_all},
+                             Word<Epoch>{"flush_local_all", Epoch::flush_local_all},
+                             Word<Epoch>{"request", Epoch::request},
+                             Word<Epoch>{"lock", Epoch::lock},
+                             Word<Epoch>{"lock_all", Epoch::lock_all},
+                             Word<Epoch>{"fence", Epoch::fence},
+                             Word<Epoch>{"pscw", Epoch::pscw}};
+
+constexpr std::array kPackWays{Word<PackWay>{"auto", PackWay::either}, Word<PackWay>{"kernel", PackWay::kernel},
+                               Word<PackWay>{"copies", PackWay::copies}};
 
 constexpr int kMostThreads = 256;
 constexpr int kMostProgressCalls = 1000000;
@@ -140,13 +149,19 @@ void declare_family_options(CLI::App &app, FamilyWords &words) {
       "-D,--ddt", words.message,
       "Point to point: messages of one datatype, cont(iguous), vect(or), subarray, hindexed or struct; behind "
       "the last four :STRIDE:BLOCK in bytes (default 128:64)");
+  app.add_option(
+      "--pack-by", words.pack_way,
+      "Packing by hand (--packed, --compare-packed, pack): a device does it by a kernel, by copies, or auto, "
+      "by a kernel where it has one (default auto)");
   app.add_flag("--large-count", words.has_large_counts,
                "Point to point: the calls whose counts have 64 bits (MPI_Send_c, ...; MPI-4)");
   app.add_option("-q,--num-partitions,--partitions", words.partitions, "Partitions of a partitioned message (8)");
-  app.add_option("-w,--win-option,--win-options", words.window,
-                 "One-sided: create, allocate or dynamic (default allocate; create where memory is not the host's)");
+  app.add_option(
+      "-w,--win-option,--win-options", words.window,
+      "One-sided: create, allocate, dynamic or shared (default allocate; create where memory is not the host's)");
   app.add_option("-s,--sync-option", words.epoch,
-                 "One-sided: flush, flush_local, lock, lock_all, fence or pscw (default flush)");
+                 "One-sided: flush, flush_local, flush_all, flush_local_all, request, lock, lock_all, fence or pscw "
+                 "(default flush)");
 }
 
 FamilyOptions interpret_family(const FamilyWords &words, ElementType usual) {
@@ -160,6 +175,7 @@ FamilyOptions interpret_family(const FamilyWords &words, ElementType usual) {
   options.topology = parse_topology(words.topology);
   parse_threads(words.threads, options);
   options.message = parse_derived_type(words.message);
+  options.pack_way = value_of("--pack-by", kPackWays, words.pack_way);
   options.has_large_counts = words.has_large_counts;
   if (words.partitions < 1 || words.partitions > kMostPartitions) {
     throw OptionError(fmt::format("-q: {} is outside 1 to {}", words.partitions, kMostPartitions));
@@ -201,6 +217,9 @@ const char *word_of(WindowKind window) {
 }
 const char *word_of(Epoch epoch) {
   return find_word(kEpochs, epoch);
+}
+const char *word_of(PackWay way) {
+  return find_word(kPackWays, way);
 }
 
 }  // namespace sluice::bench

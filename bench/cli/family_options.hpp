@@ -30,8 +30,31 @@ enum class ComputePlace {
   each   // first the one, then the other: both figures
 };
 
-enum class WindowKind { create, allocate, dynamic };
-enum class Epoch { lock, lock_all, flush, flush_local, fence, pscw };
+enum class WindowKind { create, allocate, dynamic, shared };
+
+// Whether MPI lends the memory of such a window; it is host memory then.
+inline bool is_of_mpi(WindowKind kind) {
+  return kind == WindowKind::allocate || kind == WindowKind::shared;
+}
+
+enum class Epoch {
+  lock,
+  lock_all,
+  flush,
+  flush_local,
+  flush_all,
+  flush_local_all,
+  request,  // the accesses' forms with requests, which are waited for
+  fence,
+  pscw
+};
+
+// How a device packs by hand.
+enum class PackWay {
+  either,  // by a kernel where it has one
+  kernel,
+  copies  // one for each block, in one batch
+};
 
 // A torus of `dimensions` dimensions; neighbours up to `radius` steps away along each.
 struct Topology {
@@ -51,6 +74,7 @@ struct FamilyOptions {
   ComputePlace compute = ComputePlace::host;
   int n_progress_calls = 0;  // MPI_Test calls while a non-blocking collective is under way
   int n_partitions = 8;
+  PackWay pack_way = PackWay::either;
   DerivedType message;            // what point-to-point messages are made of
   bool has_large_counts = false;  // MPI_Send_c and the like
 };
@@ -66,6 +90,7 @@ struct FamilyWords {
   std::string topology = "cart:1:1";
   std::string threads;
   std::string message;
+  std::string pack_way = "auto";
   bool has_large_counts = false;
   std::int64_t groups = 1;
   std::int64_t partitions = 8;
@@ -85,5 +110,6 @@ const char *word_of(StartRule start);
 const char *word_of(ComputePlace place);
 const char *word_of(WindowKind window);
 const char *word_of(Epoch epoch);
+const char *word_of(PackWay way);
 
 }  // namespace sluice::bench

@@ -66,8 +66,13 @@ void interpret_window(const std::string &window, Options &options) {
   if (window.empty() && options.has_device_side()) {
     options.family.window = WindowKind::create;
   }
-  if (options.family.window == WindowKind::allocate && options.placement[1] != SLUICE_MEMORY_HOST) {
-    throw OptionError("-w allocate: MPI_Win_allocate gives host memory: -w create or dynamic, or H for rank 1");
+  if (is_of_mpi(options.family.window) && options.placement[1] != SLUICE_MEMORY_HOST) {
+    throw OptionError(
+        fmt::format("-w {0}: MPI_Win_allocate{1} gives host memory: -w create or dynamic, or H for rank 1",
+                    word_of(options.family.window), options.family.window == WindowKind::shared ? "_shared" : ""));
+  }
+  if (options.family.epoch == Epoch::request && !options.test->has_requests) {
+    throw OptionError(fmt::format("-s request: MPI has no form of {}'s access with a request", options.test->name));
   }
 }
 

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "bench/cli/check_options.hpp"
+#include "bench/cli/help_footer.hpp"
 #include "bench/cli/message_options.hpp"
 #include "bench/cli/osu_options.hpp"
 #include "bench/cli/placement.hpp"
@@ -70,10 +71,7 @@ void declare_what(Command &command, Options &options) {
   CLI::App &app = command.app;
   Words &words = command.words;
   app.set_help_flag();  // ours, so that only one rank prints
-  app.footer(
-      "sluice-bench compare A B          two results, size by size; exit status 1 when B is worse\n"
-      "sluice-bench report RUN...        a page of results: who is faster where\n"
-      "sluice-bench paper NAME --figure N   a paper's experiment, its numbers beside ours");
+  app.footer(help_footer());
   app.add_flag("-h,--help", command.wants_help, "Print this text");
   app.add_flag("-v,--version", command.wants_version, "Print the version");
   app.add_flag("--list", command.wants_tests, "Name the tests, one a line");

@@ -12,26 +12,26 @@ namespace {
 
 constexpr std::chrono::milliseconds kLate{2};
 
-double over_ranks(double value, MPI_Op op) {
+double over_ranks(const RankGroup &group, double value, MPI_Op op) {
   double result = 0;
-  check_mpi(MPI_Allreduce(&value, &result, 1, MPI_DOUBLE, op, MPI_COMM_WORLD), "MPI_Allreduce");
+  check_mpi(MPI_Allreduce(&value, &result, 1, MPI_DOUBLE, op, group.communicator()), "MPI_Allreduce");
   return result;
 }
 
 }  // namespace
 
-std::string check_barrier(const World &world, const SharedClock &clock, std::uint64_t iteration,
+std::string check_barrier(const RankGroup &group, const SharedClock &clock, std::uint64_t iteration,
                           const std::function<void()> &barrier) {
   // Everybody is here and knows it: a reduction is no barrier by name, but nobody has its result before all have come.
-  const double clock_error_us = over_ranks(clock.error_us(), MPI_MAX);
-  if (iteration % static_cast<std::uint64_t>(world.n_ranks()) == static_cast<std::uint64_t>(world.rank())) {
+  const double clock_error_us = over_ranks(group, clock.error_us(), MPI_MAX);
+  if (iteration % static_cast<std::uint64_t>(group.n_ranks()) == static_cast<std::uint64_t>(group.rank())) {
     std::this_thread::sleep_for(kLate);
   }
   const double came = clock.now_us();
   barrier();
   const double went = clock.now_us();
-  const double last_came = over_ranks(came, MPI_MAX);
-  const double first_went = over_ranks(went, MPI_MIN);
+  const double last_came = over_ranks(group, came, MPI_MAX);
+  const double first_went = over_ranks(group, went, MPI_MIN);
   if (first_went + 2 * clock_error_us >= last_came) {
     return "";
   }

@@ -6,13 +6,15 @@
 #include <functional>
 #include <string>
 
+#include "bench/coll/rank_group.hpp"
 #include "bench/mpi/start_line.hpp"
 
 namespace sluice::bench {
 
-// Collective. Sends one rank, another in each iteration, late into the barrier, and compares when each rank came and
-// went. Returns what is wrong, the same on all ranks; "" when the first left after the last came. Throws MpiError.
-std::string check_barrier(const World &world, const SharedClock &clock, std::uint64_t iteration,
+// Collective over the group. Sends one rank of it, another in each iteration, late into the barrier, and compares when
+// each rank came and went. Returns what is wrong, the same on all ranks of the group; "" when the first left after the
+// last came. Throws MpiError.
+std::string check_barrier(const RankGroup &group, const SharedClock &clock, std::uint64_t iteration,
                           const std::function<void()> &barrier);
 
 }  // namespace sluice::bench

@@ -82,7 +82,7 @@ class CollectiveSweep {
                         " ranks at the same time; a figure is the slowest group's");
     }
     if (collective.is_neighborhood) {
-      neighborhood_.emplace(session.world(), options_.family.topology);
+      neighborhood_.emplace(group_, options_.family.topology);
       neighborhood_->describe(circle_);
     }
   }
@@ -186,7 +186,7 @@ class CollectiveSweep {
         exchange.run();
         wrong = exchange.verify(iteration, scratch_);
       } else {
-        wrong = check_barrier(session_.world(), start_line_.clock(), iteration, [&] { exchange.run(); });
+        wrong = check_barrier(group_, start_line_.clock(), iteration, [&] { exchange.run(); });
       }
       if (failure.empty()) {
         failure = text_with_iteration(size, iteration, wrong, is_naive ? "naive" : "direct");
@@ -321,9 +321,6 @@ void run_collective(Session &session, const Collective &collective, Form form) {
   }
   if (session.options().root != 0 && !has_root(collective)) {
     throw AgreedError(collective.name + " has no root, and takes no -k");
-  }
-  if (session.options().family.n_groups > 1 && (collective.is_neighborhood || !collective.has_data)) {
-    throw AgreedError(collective.name + " takes no --groups: its ranks are neighbours, or wait, across all");
   }
   CollectiveSweep(session, collective, form).run();
 }

@@ -53,17 +53,17 @@ std::vector<int> torus_neighbors(const std::vector<int> &extents, int radius, in
   return neighbors;
 }
 
-Neighborhood::Neighborhood(const World &world, const Topology &topology) {
+Neighborhood::Neighborhood(const RankGroup &group, const Topology &topology) {
   std::vector<int> extents(static_cast<std::size_t>(topology.dimensions));
-  check_mpi(MPI_Dims_create(world.n_ranks(), topology.dimensions, extents.data()), "MPI_Dims_create");
-  const std::vector<int> mine = torus_neighbors(extents, topology.radius, world.rank());
+  check_mpi(MPI_Dims_create(group.n_ranks(), topology.dimensions, extents.data()), "MPI_Dims_create");
+  const std::vector<int> mine = torus_neighbors(extents, topology.radius, group.rank());
   neighbors_.sources = mine;
   neighbors_.destinations = mine;
   for (const int source : mine) {
-    neighbors_.source_blocks.push_back(block_for(torus_neighbors(extents, topology.radius, source), world.rank()));
+    neighbors_.source_blocks.push_back(block_for(torus_neighbors(extents, topology.radius, source), group.rank()));
   }
   const int n = static_cast<int>(mine.size());
-  check_mpi(MPI_Dist_graph_create_adjacent(world.communicator(), n, mine.data(), MPI_UNWEIGHTED, n, mine.data(),
+  check_mpi(MPI_Dist_graph_create_adjacent(group.communicator(), n, mine.data(), MPI_UNWEIGHTED, n, mine.data(),
                                            MPI_UNWEIGHTED, MPI_INFO_NULL, 0, &comm_),
             "MPI_Dist_graph_create_adjacent");
   check_mpi(MPI_Comm_set_errhandler(comm_, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");

@@ -6,15 +6,15 @@
 
 #include "bench/cli/family_options.hpp"
 #include "bench/coll/collective.hpp"
-#include "bench/mpi/world.hpp"
+#include "bench/coll/rank_group.hpp"
 
 namespace sluice::bench {
 
-// A communicator with a torus over all ranks, and who is whose neighbour in it. Owns the communicator.
+// A communicator with a torus over all ranks of a group, and who is whose neighbour in it. Owns the communicator.
 class Neighborhood {
  public:
-  // Collective. Throws MpiError.
-  Neighborhood(const World &world, const Topology &topology);
+  // Collective over the group. Throws MpiError.
+  Neighborhood(const RankGroup &group, const Topology &topology);
   Neighborhood(const Neighborhood &) = delete;
   Neighborhood &operator=(const Neighborhood &) = delete;
   ~Neighborhood();

@@ -28,6 +28,13 @@ void DeviceQueue::enqueue(const sluice_reduction_t &reduction) {
   module_.require(enqueue_reduction(queue_, &reduction), "enqueueing of a reduction");
 }
 
+bool DeviceQueue::try_enqueue(const sluice_pack_t &pack) {
+  const sluice_result_t result = module_.table().enqueue_pack(queue_, &pack);
+  if (result == SLUICE_ERROR_UNSUPPORTED) return false;
+  module_.require(result, "enqueueing of a packing kernel");
+  return true;
+}
+
 void DeviceQueue::wait() {
   std::uint64_t ticket = 0;
   module_.require(module_.table().enqueue_ticket(queue_, &ticket), "enqueueing of a ticket");

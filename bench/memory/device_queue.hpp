@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A queue of the selected device, as a program would have one of its own: batches of copies, and reductions.
+// A queue of the selected device, as a program would have one of its own: batches of copies, reductions, and
+// packing.
 #pragma once
 
 #include <sluice/backend.h>
@@ -24,6 +25,9 @@ class DeviceQueue {
   void enqueue(std::span<const sluice_copy_t> copies);
   // The same for a reduction; a module without the group `reduce` gives an error.
   void enqueue(const sluice_reduction_t &reduction);
+  // The same for data with gaps, of a module with the group `pack`. False: no kernel of the device takes that memory,
+  // and nothing was enqueued.
+  bool try_enqueue(const sluice_pack_t &pack);
   // Blocks until everything enqueued is done. Hot.
   void wait();
   // One copy, begun and finished, by the way that the module found fastest (sluice_backend_t::copy). Hot.

@@ -30,7 +30,7 @@ class PackRun {
         layout_(layout_of(session.options().family.message, size_bytes)),
         spread_(&module_, SLUICE_MEMORY_DEVICE, layout_),
         packed_(&module_, SLUICE_MEMORY_DEVICE, size_bytes),
-        packer_(&module_, SLUICE_MEMORY_DEVICE, layout_) {}
+        packer_(&module_, SLUICE_MEMORY_DEVICE, layout_, session.options().family.pack_way) {}
 
   Row measure() {
     const Loop loop = chosen_loop(options_, kUsual);
@@ -41,6 +41,7 @@ class PackRun {
     if (!row.check.failure.empty()) {
       return row;
     }
+    row.packed_by = packer_.way();
     row.series = {{"pack", {}}, {"unpack", {}}};
     row.stopped = repeat_blocks_alone(options_, row.series, [&](std::uint64_t) {
       row.series[0].blocks.push_back(time(loop, [&] { packer_.pack(packed_.data(), spread_.data()); }));
@@ -91,7 +92,7 @@ void run_pack(Session &session) {
   if (!session.options().family.message.is_derived()) {
     throw AgreedError("pack needs a datatype to pack: -D vector, for one");
   }
-  session.begin({{"pack", "unpack"}, {}});
+  session.begin({{"pack", "unpack"}, {}, true});
   measure_sizes_on_root(session, [&](std::uint64_t size) { return PackRun(session, size).measure(); });
 }
 

@@ -56,7 +56,7 @@ SizeSetup::SizeSetup(Session &session, const PairSweep &test, const Party &party
     return;
   }
   if (options.by_hand == ByHand::packing) {
-    packer_.emplace(session.module(), session.memory(), layout);
+    packer_.emplace(session.module(), session.memory(), layout, options.family.pack_way);
   }
   const StagingPlace place{session.module(), session.memory(), options.naive_staging, packer_ ? &*packer_ : nullptr};
   route_ = test.make_naive(party, place, std::move(slots), type_, options.family);

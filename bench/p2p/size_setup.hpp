@@ -33,6 +33,8 @@ class SizeSetup {
   SizeSetup &operator=(const SizeSetup &) = delete;
 
   RouteRun &route() { return *route_; }
+  // Who packs messages by hand, as Packer::way(); "" when nobody does.
+  std::string packed_by() const { return packer_ ? packer_->way() : ""; }
 
   // Writes what iteration `iteration` sends, and poisons what it receives; touches all memory. Throws DeviceError.
   void prepare(std::uint64_t iteration, std::vector<std::byte> &scratch);

@@ -67,11 +67,13 @@ class Sweep {
     if (has_route(false)) columns.series.emplace_back(name_of(false));
     if (has_route(true)) columns.series.emplace_back(name_of(true));
     columns.extras = test_.extra_columns();
+    columns.has_packing = is_packed();
     if (growth_) growth_->add_columns(columns);
     return columns;
   }
 
   bool has_route(bool is_by_hand) const { return options_.route != (is_by_hand ? Route::direct : Route::naive); }
+  bool is_packed() const { return has_route(true) && options_.by_hand == ByHand::packing; }
   const char *name_of(bool is_by_hand) const { return is_by_hand ? by_hand_name(options_) : "direct"; }
 
   // Built on every rank, or AgreedError on every rank. Each setup has memory of its own: a GPU-aware MPI may change how
@@ -155,6 +157,9 @@ class Sweep {
     row.stopped =
         repeat_blocks_together(options_, row.series, [&](std::uint64_t block) { in_turns(block, time_route); });
     row.extras = test_.extras(row.series.front().blocks.front(), row.size_bytes);
+    if (is_packed()) {
+      row.packed_by = distinct(session_.world().gather(rings[1].front()->packed_by()));
+    }
     if (growth_) {
       growth_->add_to(row);
     }

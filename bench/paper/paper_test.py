@@ -220,6 +220,24 @@ class FiguresTest(unittest.TestCase):
         self.assertEqual({row["section"] for row in document["rows"]} & {"figure 3", "figure 4"}, {"figure 3", "figure 4"})
         self.assertEqual(document["published"]["table_1"], json.loads(json.dumps(prace.PUBLISHED_TABLE)))
 
+    def test_prace_makes_the_same_page_again(self):
+        with tempfile.TemporaryDirectory() as folder:
+            first, again = pathlib.Path(folder) / "first", pathlib.Path(folder) / "again"
+            done, document = self.run_script("prace", "--figure", "4", "--backends", "emu,nosuch", failing="nosuch")
+            self.assertEqual(done.returncode, 0)
+            first.mkdir()
+            (first / "paper_prace.json").write_text(json.dumps(document), encoding="utf-8")
+            words = [sys.executable, str(BENCH / "paper_figures"), "prace", "--out", str(again), "--again"]
+            repeated = subprocess.run([*words, str(first / "paper_prace.json")], capture_output=True, text=True, check=False)
+            self.assertEqual(repeated.returncode, 0, repeated.stderr)
+            self.assertIn("Not measured: figure 4, nosuch", repeated.stdout)
+            self.assertEqual(json.loads((again / "paper_prace.json").read_text(encoding="utf-8")), document)
+            self.assertTrue(repeated.stdout.startswith((again / "paper_prace.md").read_text(encoding="utf-8")))
+            (first / "other.json").write_text('{"schema": "sluice-bench"}', encoding="utf-8")
+            refused = subprocess.run([*words, str(first / "other.json")], capture_output=True, text=True, check=False)
+            self.assertEqual(refused.returncode, 2)
+            self.assertIn("is no result of prace", refused.stderr)
+
     def test_prace_goes_on_without_what_fails(self):
         done, _ = self.run_script("prace", "--figure", "3", "--backends", "emu,nosuch", failing="nosuch")
         self.assertEqual(done.returncode, 0)

@@ -6,6 +6,7 @@ import dataclasses
 
 from paper.drawing import Drawing
 from paper.report import failure_lines
+from peers.running import Results
 from peers.targets import size_text
 
 KI, MI = 1024, 1024 * 1024
@@ -176,3 +177,16 @@ def document(results, about):
                       "median": results.median(section, column, size), "by_round": results.by_round(section, column, size)}
                      for section, column, size in results.cells],
             "failures": results.failures}
+
+
+def read_document(file):
+    """The results and `about` of what document() made."""
+    if file["schema"] != "sluice-paper-prace" or file["schema_version"] != 1:
+        raise ValueError(f"its schema is {file['schema']} version {file['schema_version']}")
+    results = Results()
+    results.rounds, results.failures = file["rounds"], file["failures"]
+    for row in file["rows"]:
+        results.cells[(row["section"], row["column"], row["size_bytes"])] = row["by_round"]
+        results.units[row["section"]] = {"unit": row["unit"]}
+    made_here = ("schema", "schema_version", "rounds", "published", "rows", "failures")
+    return results, {key: value for key, value in file.items() if key not in made_here}

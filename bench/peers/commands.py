@@ -38,10 +38,10 @@ class Site:
     def bench(self, flavour):
         return self.need("ours", "bin", "sluice-bench." + flavour)
 
-    def host_launch(self, backend, more=()):
+    def host_launch(self, backend, more=(), n_ranks=2):
         """The words before a program that runs on the host MPI, and its environment."""
         libraries = [self.need("mpich", "lib")]
-        words = [self.need("mpich", "bin", "mpiexec"), "-n", "2", "env"]
+        words = [self.need("mpich", "bin", "mpiexec"), "-n", str(n_ranks), "env"]
         if backend == "sycl":
             libraries.append(self.need("oneapi", "lib"))
             words.append("CUDA_PATH=" + toolkit())
@@ -96,11 +96,16 @@ def nccl_library():
     raise Unavailable("no libnccl.so.2 in a Python package, in the toolkit or in COMPARE_PEERS_NCCL")
 
 
+def ranks_of(run):
+    """Two, unless the run says otherwise."""
+    return getattr(run, "n_ranks", 2)
+
+
 def sluice_command(site, run):
     library = site.need("ours", "lib", f"libsluice_{site.flavour}.so")
     knobs = [f"{name}={value}" for name, value in run.side.knobs]
     settings = [f"LD_PRELOAD={library}", f"SLUICE_BACKENDS={run.side.backend}", "SLUICE_STATS=off", *knobs]
-    launch = site.host_launch(run.side.backend, settings)
+    launch = site.host_launch(run.side.backend, settings, ranks_of(run))
     return [*launch, site.bench(site.flavour), *run.words, "-d", run.side.backend]
 
 
@@ -109,7 +114,7 @@ def naive_command(site, run):
 
 
 def host_command(site, run):
-    return [*site.host_launch(run.side.backend), site.bench(site.flavour), *run.words, "-d", run.side.backend]
+    return [*site.host_launch(run.side.backend, n_ranks=ranks_of(run)), site.bench(site.flavour), *run.words, "-d", run.side.backend]
 
 
 def ucx_command(site, run):
@@ -117,7 +122,7 @@ def ucx_command(site, run):
     preload = ":".join(str(ucx / name) for name in UCX_LIBRARIES)
     libraries = with_outer_path([site.need("openmpi", "lib"), str(ucx)])
     words = ["env", "OMPI_ALLOW_RUN_AS_ROOT=1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1"]
-    words += [site.need("openmpi", "bin", "mpirun"), "-n", "2", "--mca", "pml", "ucx"]
+    words += [site.need("openmpi", "bin", "mpirun"), "-n", str(ranks_of(run)), "--mca", "pml", "ucx"]
     for name, value in (("UCX_TLS", "self,sm,cuda_copy,cuda_ipc"), ("UCX_MODULE_DIR", str(ucx / "ucx")),
                         ("LD_LIBRARY_PATH", libraries), ("LD_PRELOAD", preload)):
         words += ["-x", f"{name}={value}"]

@@ -74,7 +74,8 @@ class Suite:
         record = {"round": number, "side": side.label, "group": group.name, "tests": tests, "ended": "well", "seconds": 0}
         self.records.append(record)
         try:
-            record["command"] = self.place.command(side, words_of(group, tests, folder, self.arguments))
+            record["n_ranks"] = group.n_ranks(self.arguments.ranks)
+            record["command"] = self.place.command(side, words_of(group, tests, folder, self.arguments), record["n_ranks"])
         except Unavailable as error:
             record["ended"] = str(error)
             return self.say(record)

@@ -12,7 +12,7 @@ import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 
-from peers import measuring, running, suite, suite_results, suite_rounds, trust  # noqa: E402  (found through the line above)
+from peers import commands, measuring, running, suite, suite_results, suite_rounds, trust  # noqa: E402  (found through the line above)
 
 # Writes a result for each test that the command line names, and breaks where it is told to.
 STAND_IN = """
@@ -37,10 +37,12 @@ class Place:
     """One side; `fates`: what happens in each launch, in order."""
 
     def __init__(self, script, fates):
-        self.sides, self.script, self.fates, self.asked = [suite.Side("a", "a", "none")], script, list(fates), []
+        self.sides, self.script, self.fates = [suite.Side("a", "a", "none")], script, list(fates)
+        self.asked, self.n_ranks = [], []
 
-    def command(self, _side, words):
+    def command(self, _side, words, n_ranks):
         self.asked.append(words[0])
+        self.n_ranks.append(n_ranks)
         return [sys.executable, str(self.script), *words, "--fate", json.dumps(self.fates.pop(0))]
 
 
@@ -48,7 +50,7 @@ class SuiteTest(unittest.TestCase):
     def setUp(self):
         self.folder = pathlib.Path(self.enterContext(tempfile.TemporaryDirectory()))
         (self.folder / "stand_in.py").write_text(STAND_IN, encoding="utf-8")
-        self.arguments = types.SimpleNamespace(out=self.folder, rounds=2, budget_s=60, limit_s=20, largest=0, iterations=0,
+        self.arguments = types.SimpleNamespace(out=self.folder, rounds=2, ranks=4, budget_s=60, limit_s=20, largest=0, iterations=0,
                                                dry_run=False, about={})
 
     def run_groups(self, groups, fates):
@@ -109,8 +111,37 @@ class SuiteTest(unittest.TestCase):
         arguments = types.SimpleNamespace(largest=0, iterations=0, rounds=5)
         for side in place.sides:
             for group in suite.SUITE:
-                words = place.command(side, suite_rounds.words_of(group, group.tests, pathlib.Path("/out"), arguments))
+                words = place.command(side, suite_rounds.words_of(group, group.tests, pathlib.Path("/out"), arguments), 3)
                 self.assertEqual(("--naive" in words, "--sluice" in words), (side.label == "naive", side.label != "naive"))
+                self.assertEqual(words[words.index("-n") + 1], "3")
+
+    def test_collectives_take_all_ranks_and_pairs_two(self):
+        groups = [suite.Group("pairs", ("latency",), sizes=(8,)), suite.Group("movements", ("bcast",), sizes=(8,), takes_all=True)]
+        place, _ = self.run_groups(groups, [{"value": 1}, {"value": 1}])
+        self.assertEqual((place.asked, place.n_ranks), (["latency", "bcast"], [2, 4]))
+        two_groups, = (group for group in suite.SUITE if group.name == "two_groups")
+        self.assertEqual([two_groups.n_ranks(most) for most in (2, 3, 4)], [None, None, 4])
+        self.assertIn(("--groups", "2"), [group.more for group in suite.SUITE])
+
+    def test_every_side_of_a_bundle_starts_so_many_ranks(self):
+        site = commands.Site(self.folder)
+        for part in ("ours/bin/sluice-bench.mpich", "ours/bin/sluice-bench.ompi", "ours/lib/libsluice_mpich.so", "mpich/bin/mpiexec", "mpich/lib",
+                     "openmpi/bin/mpirun", "openmpi/lib", "ucx/libucx/lib"):
+            (self.folder / part).mkdir(parents=True, exist_ok=True)
+        for side in (suite.Side("ucx", "ucx", "cuda"), suite.Side("sluice", "sluice", "cuda"), suite.Side("host", "host", "cuda")):
+            for run, wanted in ((suite.Run(side, ["bcast"], 4), "4"), (suite.Run(side, ["latency"]), "2")):
+                words = commands.command_of(site, run)
+                self.assertEqual(words[words.index("-n") + 1], wanted, side.label)
+
+    def test_what_needs_sluice_is_asked_of_nobody_else(self):
+        place = suite.Build(pathlib.Path("/build"), ["first"])
+        takers = {group.name: [side.label for side in place.sides if group.name not in side.leaves] for group in suite.SUITE}
+        self.assertEqual((takers["queues"], takers["trigger"], takers["pairs"]), (["sluice"], ["sluice"], ["naive", "sluice"]))
+        named = {test for group in suite.SUITE for test in group.tests}
+        self.assertLessEqual({"queue_latency", "queue_overlap", "queue_enqueue", "trigger", "copy_ways", "copy_list", "device_reduce",
+                              "memcpy_kinds"}, named)
+        self.assertLessEqual({"contiguous", "subarray", "hindexed", "struct", "M-M", "P-P", "large", "groups"},
+                             {group.variant for group in suite.SUITE})
 
     def test_several_calls_become_one_result(self):
         pairs = suite.Group("pairs", ("latency",), sizes=(8,), has_rounds=True)

@@ -37,12 +37,13 @@ std::string csv_document(const Options &options, const Columns &columns, const s
   for (const ExtraColumn &extra : columns.extras) {
     text += "," + extra.key;
   }
+  text += columns.has_packing ? ",packed_by" : "";
   text += columns.has_routes ? ",route" : "";
   text += '\n';
   for (const Row &row : rows) {
     if (row.series.empty()) {
-      const std::size_t n_empty =
-          12 + options.percentiles.size() + columns.extras.size() + (columns.has_routes ? 1 : 0);
+      const std::size_t n_empty = 12 + options.percentiles.size() + columns.extras.size() +
+                                  (columns.has_packing ? 1 : 0) + (columns.has_routes ? 1 : 0);
       text += start_of(options, row) + std::string(n_empty, ',') + '\n';
     }
     for (const Series &series : row.series) {
@@ -56,6 +57,7 @@ std::string csv_document(const Options &options, const Columns &columns, const s
         for (std::size_t i = 0; i < columns.extras.size(); ++i) {
           text += i < row.extras.size() ? fmt::format(",{}", row.extras[i]) : ",";
         }
+        text += columns.has_packing ? "," + row.packed_by : "";
         text += columns.has_routes ? "," + route_word(row) : "";
         text += '\n';
       }

@@ -93,6 +93,9 @@ json to_json(const Row &row, const Options &options, const Columns &columns) {
   for (std::size_t i = 0; i < row.extras.size(); ++i) {
     text["extras"][columns.extras.at(i).key] = row.extras[i];
   }
+  if (!row.packed_by.empty()) {
+    text["packed_by"] = row.packed_by;
+  }
   for (const RankRoute &one : row.routes) {
     text["routes"].push_back({{"rank", one.rank}, {"route", one.route}});
   }
@@ -129,6 +132,7 @@ json family_json(const Options &options) {
       return {{"threads", options.test->needs_threads ? family.n_threads : 1},
               {"partitions", family.n_partitions},
               {"datatype", datatype_json(family.message)},
+              {"pack_by", word_of(family.pack_way)},
               {"large_counts", family.has_large_counts}};
   }
 }

@@ -27,7 +27,8 @@ struct ExtraColumn {
 struct Columns {
   std::vector<std::string> series;
   std::vector<ExtraColumn> extras;
-  bool has_routes = false;  // a library below says which routes ran
+  bool has_packing = false;  // rows say who packed by hand
+  bool has_routes = false;   // a library below says which routes ran
 };
 
 // The route of one rank.
@@ -41,8 +42,12 @@ struct Row {
   CheckOutcome check;
   std::vector<Series> series;  // empty when the check failed: wrong data is not timed
   std::vector<double> extras;  // one for each extra column, or none
+  std::string packed_by;       // "kernel", "copies" or "cpu", "/" between those of ranks that differ; "": nothing was
   std::vector<RankRoute> routes;
   Stop stopped = Stop::none;  // why there are fewer blocks than --repeat says
 };
+
+// The words that differ, in their order, with "/" between them; empty ones are left out.
+std::string distinct(const std::vector<std::string> &words);
 
 }  // namespace sluice::bench

@@ -29,14 +29,24 @@ std::string column(const Spread &spread) {
 
 }  // namespace
 
-std::string route_word(const Row &row) {
-  std::vector<std::string> words;
-  for (const RankRoute &one : row.routes) {
-    if (!one.route.empty() && std::find(words.begin(), words.end(), one.route) == words.end()) {
-      words.push_back(one.route);
+std::string distinct(const std::vector<std::string> &words) {
+  std::vector<std::string> kept;
+  for (const std::string &word : words) {
+    if (!word.empty() && std::find(kept.begin(), kept.end(), word) == kept.end()) {
+      kept.push_back(word);
     }
   }
-  return words.empty() ? "-" : fmt::format("{}", fmt::join(words, "/"));
+  return fmt::format("{}", fmt::join(kept, "/"));
+}
+
+std::string route_word(const Row &row) {
+  std::vector<std::string> words;
+  words.reserve(row.routes.size());
+  for (const RankRoute &one : row.routes) {
+    words.push_back(one.route);
+  }
+  const std::string text = distinct(words);
+  return text.empty() ? "-" : text;
 }
 
 std::string metric_label(Metric metric, const char *statistic) {
@@ -96,6 +106,9 @@ std::string Table::heading(const Columns &columns) const {
   for (const ExtraColumn &extra : columns.extras) {
     text += column(extra.label);
   }
+  if (columns.has_packing) {
+    text += column("Packed by");
+  }
   if (columns.has_routes) {
     text += column("Route");
   }
@@ -128,6 +141,9 @@ std::string Table::line(const Row &row) const {
   }
   for (const double value : row.extras) {
     text += column(value);
+  }
+  if (!row.packed_by.empty()) {
+    text += column(row.packed_by);
   }
   if (!row.routes.empty()) {
     text += column(route_word(row));

@@ -25,8 +25,10 @@ EpochCalls::~EpochCalls() {
 }
 
 void EpochCalls::open() const {
-  if (is_origin_ && is_flushed()) {
+  if (is_origin_ && is_in_one_lock()) {
     check_mpi(MPI_Win_lock(MPI_LOCK_SHARED, kTarget, 0, window_), "MPI_Win_lock");
+  } else if (is_origin_ && is_in_one_lock_all()) {
+    check_mpi(MPI_Win_lock_all(0, window_), "MPI_Win_lock_all");
   }
 }
 
@@ -52,22 +54,36 @@ void EpochCalls::end() const {
     check_mpi(MPI_Win_wait(window_), "MPI_Win_wait");
   } else if (epoch_ == Epoch::pscw) {
     check_mpi(MPI_Win_complete(window_), "MPI_Win_complete");
-  } else if (!is_origin_) {
-    return;
-  } else if (epoch_ == Epoch::lock) {
-    check_mpi(MPI_Win_unlock(kTarget, window_), "MPI_Win_unlock");
-  } else if (epoch_ == Epoch::lock_all) {
-    check_mpi(MPI_Win_unlock_all(window_), "MPI_Win_unlock_all");
-  } else if (epoch_ == Epoch::flush) {
-    check_mpi(MPI_Win_flush(kTarget, window_), "MPI_Win_flush");
-  } else {
-    check_mpi(MPI_Win_flush_local(kTarget, window_), "MPI_Win_flush_local");
+  } else if (is_origin_) {
+    end_at_origin();
+  }
+}
+
+// Of synchronisations in which the target has no part.
+void EpochCalls::end_at_origin() const {
+  switch (epoch_) {
+    case Epoch::lock:
+      return check_mpi(MPI_Win_unlock(kTarget, window_), "MPI_Win_unlock");
+    case Epoch::lock_all:
+      return check_mpi(MPI_Win_unlock_all(window_), "MPI_Win_unlock_all");
+    case Epoch::flush:
+      return check_mpi(MPI_Win_flush(kTarget, window_), "MPI_Win_flush");
+    case Epoch::flush_local:
+      return check_mpi(MPI_Win_flush_local(kTarget, window_), "MPI_Win_flush_local");
+    case Epoch::flush_all:
+      return check_mpi(MPI_Win_flush_all(window_), "MPI_Win_flush_all");
+    case Epoch::flush_local_all:
+      return check_mpi(MPI_Win_flush_local_all(window_), "MPI_Win_flush_local_all");
+    default:  // request: done when the requests are
+      return;
   }
 }
 
 void EpochCalls::close() const {
-  if (is_origin_ && is_flushed()) {
+  if (is_origin_ && is_in_one_lock()) {
     check_mpi(MPI_Win_unlock(kTarget, window_), "MPI_Win_unlock");
+  } else if (is_origin_ && is_in_one_lock_all()) {
+    check_mpi(MPI_Win_unlock_all(window_), "MPI_Win_unlock_all");
   }
 }
 

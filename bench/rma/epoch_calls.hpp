@@ -9,7 +9,8 @@
 namespace sluice::bench {
 
 // Between open() and close() any number of begin() and end(), with accesses between them on the origin. Both ranks call
-// all four; what is not needed on one does nothing there. Functions throw MpiError.
+// all four; what is not needed on one does nothing there. With Epoch::request the caller waits for the requests before
+// end(). Functions throw MpiError.
 class EpochCalls {
  public:
   // window outlives this.
@@ -24,7 +25,12 @@ class EpochCalls {
   void close() const;
 
  private:
-  bool is_flushed() const { return epoch_ == Epoch::flush || epoch_ == Epoch::flush_local; }
+  // Iterations within one lock: of the target, or of all ranks.
+  bool is_in_one_lock() const {
+    return epoch_ == Epoch::flush || epoch_ == Epoch::flush_local || epoch_ == Epoch::request;
+  }
+  bool is_in_one_lock_all() const { return epoch_ == Epoch::flush_all || epoch_ == Epoch::flush_local_all; }
+  void end_at_origin() const;
 
   Epoch epoch_;
   MPI_Win window_;

@@ -41,6 +41,7 @@ OneSidedExchange::OneSidedExchange(Session &session, const OneSided &test, std::
       operation_(session.options().family.operation),
       size_bytes_(within_counts(test, element_, size_bytes)),
       n_slots_(n_slots),
+      is_requested_(session.options().family.epoch == Epoch::request),
       type_(size_bytes),
       origin_(memory_of(session, size_bytes * n_slots)),
       compare_(memory_of(session, test.is_comparing ? size_bytes * n_slots : 0)),
@@ -117,13 +118,18 @@ std::string OneSidedExchange::verify(std::uint64_t iteration, std::vector<std::b
 
 void OneSidedExchange::run(std::uint64_t n_accesses) {
   epoch_.begin();
+  requests_.resize(is_requested_ && rank_ == kOrigin ? n_accesses : 0);
   for (std::uint64_t i = 0; rank_ == kOrigin && i < n_accesses; ++i) {
     const std::uint64_t place = i % n_slots_ * size_bytes_;
     access_.origin = origin_.data() + place;
     access_.compare = compare_.data() + (test_.is_comparing ? place : 0);
     access_.result = result_.data() + (test_.has_result ? place : 0);
     access_.offset = window_.target_offset() + static_cast<MPI_Aint>(place);
-    check_mpi(test_.access(access_), test_.name.c_str());
+    check_mpi(is_requested_ ? test_.requested_access(access_, &requests_[i]) : test_.access(access_),
+              test_.name.c_str());
+  }
+  if (!requests_.empty()) {
+    check_mpi(MPI_Waitall(static_cast<int>(requests_.size()), requests_.data(), MPI_STATUSES_IGNORE), "MPI_Waitall");
   }
   epoch_.end();
 }

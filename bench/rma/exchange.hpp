@@ -44,6 +44,7 @@ class OneSidedExchange {
   Operation operation_;
   std::uint64_t size_bytes_;
   std::uint64_t n_slots_;
+  bool is_requested_;
   MessageType type_;
   MessageBuffer origin_;
   MessageBuffer compare_;
@@ -51,6 +52,7 @@ class OneSidedExchange {
   WindowMemory window_;
   EpochCalls epoch_;
   Access access_;
+  std::vector<MPI_Request> requests_;  // of one iteration with Epoch::request
 };
 
 }  // namespace sluice::bench

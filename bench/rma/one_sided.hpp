@@ -40,6 +40,7 @@ struct OneSided {
   Holds origin_after = Holds::origins;
   Holds target_after = Holds::targets;
   std::function<int(const Access &)> access;
+  std::function<int(const Access &, MPI_Request *)> requested_access = {};  // none where MPI has none
 };
 
 // At namespace scope: puts the test into the catalogue.

@@ -40,6 +40,9 @@ class OneSidedSweep {
 
   void run() {
     const Options &options = session_.options();
+    if (options.family.window == WindowKind::shared && session_.world().n_local_ranks() < session_.world().n_ranks()) {
+      throw AgreedError("-w shared: the ranks do not share a host's memory: start both on one host");
+    }
     session_.add_note(fmt::format("window memory: {}, synchronisation: {}", word_of(options.family.window),
                                   word_of(options.family.epoch)));
     session_.begin({{"direct"}, {}});
@@ -125,6 +128,7 @@ OneSidedRegistration::OneSidedRegistration(OneSided test) {
                 .min_size = shared->is_bandwidth ? std::uint64_t{1} : std::uint64_t{0},
                 .has_element_type = shared->has_numbers && !shared->is_one_element,
                 .has_operation = shared->has_numbers && !shared->is_comparing,
+                .has_requests = static_cast<bool>(shared->requested_access),
                 .run = [shared](Session &session) { OneSidedSweep(session, *shared).run(); }});
 }
 

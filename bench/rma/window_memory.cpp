@@ -17,7 +17,7 @@ constexpr std::uint64_t kAlignment = 64;
 
 WindowMemory::WindowMemory(WindowKind kind, DeviceModule *module, sluice_memory_kind_t memory, std::uint64_t size_bytes)
     : size_bytes_(size_bytes) {
-  if (kind != WindowKind::allocate) {
+  if (!is_of_mpi(kind)) {
     own_.emplace(module, memory, size_bytes);
   }
   check_mpi(MPI_Comm_rank(MPI_COMM_WORLD, &rank_), "MPI_Comm_rank");
@@ -32,11 +32,13 @@ WindowMemory::WindowMemory(WindowKind kind, DeviceModule *module, sluice_memory_
 }
 
 void WindowMemory::make(WindowKind kind) {
-  if (kind == WindowKind::allocate) {
+  if (!own_) {
     // MPICH 4.0 reaches memory that it allocated itself in the wrong place when its size is not a multiple of 16.
     const std::uint64_t all = (size_bytes_ + 2 * kGuardBytes + kAlignment - 1) / kAlignment * kAlignment;
-    check_mpi(MPI_Win_allocate(static_cast<MPI_Aint>(all), 1, MPI_INFO_NULL, MPI_COMM_WORLD, &base_, &window_),
-              "MPI_Win_allocate");
+    const bool is_shared = kind == WindowKind::shared;
+    const auto allocate = is_shared ? MPI_Win_allocate_shared : MPI_Win_allocate;
+    check_mpi(allocate(static_cast<MPI_Aint>(all), 1, MPI_INFO_NULL, MPI_COMM_WORLD, &base_, &window_),
+              is_shared ? "MPI_Win_allocate_shared" : "MPI_Win_allocate");
     return;
   }
   base_ = own_->data() - kGuardBytes;

@@ -43,4 +43,14 @@ foreach(case "70:offset 70 (between the blocks)" "130:offset 66: ")
 endforeach()
 sluice_add_rank_test(sluice-bench NAME bench.packing_sees_bad_copy MPIS ${first_mpi} ${no_sluice} fault
                      LAUNCH --env-rank 1 SLUICE_STUB_FLIP_COPY=5 --expect-exit 1 --expect-output "(packed)"
-                     ARGS latency ${stub} --force -D vector --packed --check-on host --sizes 4096 -i 2)
+                     ARGS latency ${stub} --force -D vector --packed --pack-by copies --check-on host --sizes 4096 -i 2)
+sluice_add_rank_test(sluice-bench NAME bench.packing_sees_bad_kernel MPIS ${first_mpi} ${no_sluice} fault
+                     LAUNCH --env-rank 1 SLUICE_STUB_PACK=flip --expect-exit 1 --expect-output "(packed)"
+                     ARGS latency ${stub} --force -D hindexed --packed --sizes 4096 -i 2)
+# Who packs stands in each row.
+sluice_add_rank_test(sluice-bench NAME bench.packed_by_whom MPIS ${first_mpi} ${no_sluice}
+                     LAUNCH --env-rank 1 SLUICE_STUB_PACK=none --expect-output "kernel/copies              Pass"
+                     ARGS latency ${stub} --force -D struct --packed --sizes 4096 ${brief})
+sluice_add_rank_test(sluice-bench NAME bench.packing_needs_a_kernel MPIS ${first_mpi} ${no_sluice}
+                     LAUNCH --env-rank 1 SLUICE_STUB_PACK=none --expect-exit 1 --expect-output "rank 1: size 4096: device module 'stub' has no kernel that packs this"
+                     ARGS latency ${stub} --force -D vector --packed --pack-by kernel --sizes 4096 ${brief})

@@ -20,6 +20,8 @@ foreach(backend IN LISTS backends)
   set(device ARGS -d ${backend} --oversubscribe --sizes 1,8193,1M ${short})
   sluice_add_rank_test(sluice-bench NAME bench.device_naive MPIS ${first_mpi} ompi4 ${on} NO_SLUICE ${device} latency --naive)
   sluice_add_rank_test(sluice-bench NAME bench.device_memcpy MPIS ${first_mpi} RANKS 1 ${on} NO_SLUICE ${device} memcpy)
+  sluice_add_rank_test(sluice-bench NAME bench.device_memcpy_kinds MPIS ${first_mpi} RANKS 1 ${on} NO_SLUICE
+                       LAUNCH --expect-lines 2 " Pass" ARGS memcpy_kinds -d ${backend} --oversubscribe ${two_sizes})
   sluice_add_rank_test(sluice-bench NAME bench.device_reduce MPIS ${first_mpi} RANKS 1 ${on} NO_SLUICE
                        ARGS -d ${backend} --sizes 4,8196,1M ${short} device_reduce)
   # Windows over memory that the host reaches too: over an MPI that takes no device memory.
@@ -51,6 +53,18 @@ foreach(backend IN LISTS backends)
     _bench_device(nonblocking 3 ${first_mpi} ${backend} "${label}" "${nonblocking}" ${two_sizes})
     _bench_device(persistent 3 ${first_mpi} ${backend} "${label}" "${persistent_but_roots}" ${two_sizes})
   endif()
+endforeach()
+
+# Between two devices, where there are two; where there is one the heading says what is left out.
+foreach(backend IN LISTS always_there)
+  foreach(case "2:device-peer          peer-device" "1:no copies peer-device: there is one device")
+    string(REGEX MATCH "^[0-9]" n ${case})
+    string(REGEX REPLACE "^[0-9]:" "" text ${case})
+    string(TOUPPER ${backend} name)
+    sluice_add_rank_test(sluice-bench NAME bench.device_memcpy_of_${n} MPIS ${first_mpi} RANKS 1 BACKENDS ${backend} NO_BACKEND_ARGUMENT NO_SLUICE
+                         ENV SLUICE_${name}_DEVICES=${n} LABELS bench
+                         LAUNCH --expect-output "${text}" ARGS memcpy_kinds -d ${backend} ${two_sizes})
+  endforeach()
 endforeach()
 
 # Windows in device memory: the program's side, on the stub; and one clear line where nobody takes them.

@@ -83,6 +83,12 @@ sluice_add_rank_test(sluice-bench NAME bench.computing_without_a_device MPIS ${f
                      LAUNCH --expect-exit 1 --expect-output "rank 1: --compute: this rank has no device to compute on"
                      ARGS iallreduce ${stub} --force --compute device D H --sizes 8 ${brief})
 _bench_list(two_groups 4 ${first_mpi} "" "${reductions};${movements};iallreduce;ialltoall" --groups 2 ${both_sizes})
+# Rings and tori that each group has for itself, and barriers of a group.
+_bench_list(groups_of_neighbours 4 ${first_mpi} "" "neighbor_alltoallw;ineighbor_alltoall;neighbor_allgather_persistent" --groups 2 ${both_sizes})
+_bench_list(groups_of_barriers 4 ${first_mpi} "" "barrier;ibarrier;barrier_persistent" --groups 2 ${brief})
+_bench_list(three_groups_of_neighbours 6 "${SLUICE_HOST_MPIS}" full "${neighborhoods}" --groups 3 --sizes 8,8200 ${brief})
+_bench_list(three_groups_of_barriers 6 "${SLUICE_HOST_MPIS}" full "barrier;ibarrier" --groups 3 ${brief})
+_bench_list(groups_with_tori 6 ${first_mpi} full "${neighborhoods}" --groups 2 -N cart:2:1 --sizes 8,8200 ${brief})
 _bench_list(three_groups 6 "${SLUICE_HOST_MPIS}" full "${reductions};${movements}" --groups 3 ${both_sizes})
 _bench_list(torus 4 ${first_mpi} "" "${neighborhoods}" -N cart:2:2 --sizes 100 ${brief})
 _bench_list(torus 4 "${other_mpis}" full "${neighborhoods}" -N cart:2:2 --sizes 100 ${brief})
@@ -108,21 +114,24 @@ set(accesses put_latency get_latency put_bw get_bw acc_latency get_acc_latency)
 set(atomics fop_latency cas_latency)
 list(JOIN accesses "," access_names)
 list(JOIN atomics "," atomic_names)
-foreach(window create allocate dynamic)
-  foreach(epoch flush flush_local lock lock_all fence pscw)
+foreach(window create allocate dynamic shared)
+  foreach(epoch flush flush_local flush_all flush_local_all request lock lock_all fence pscw)
     # Open MPI as it is started here has no component for other windows than those that it allocates.
     set(others ${other_mpis})
-    if(NOT window STREQUAL "allocate")
+    if(NOT window MATCHES "^(allocate|shared)$")
       set(others ${newer_mpis})
     endif()
     set(label full)
-    if("${window}:${epoch}" MATCHES "create:(flush|lock_all)$|allocate:(flush_local|pscw)$|dynamic:(lock|fence)$")
+    if("${window}:${epoch}" MATCHES "create:(flush|lock_all)$|allocate:(flush_local|pscw|request)$|dynamic:(lock|fence|flush_local_all)$|shared:(flush_all|request)$")
       set(label bench)
     endif()
     _bench_list(one_sided_${window}_${epoch} 2 ${first_mpi} ${label} "${accesses}" -w ${window} -s ${epoch}
                 --sizes 8,8200 ${brief} -W 4)
     _bench_list(one_sided_${window}_${epoch} 2 "${others}" full "${accesses}" -w ${window} -s ${epoch}
                 --sizes 8,8200 ${brief} -W 4)
+    if(epoch STREQUAL "request")  # MPI has no such form of these
+      continue()
+    endif()
     _bench_list(atomics_${window}_${epoch} 2 ${first_mpi} ${label} "${atomics}" -w ${window} -s ${epoch} ${brief})
     _bench_list(atomics_${window}_${epoch} 2 "${others}" full "${atomics}" -w ${window} -s ${epoch} ${brief})
   endforeach()
@@ -181,6 +190,12 @@ foreach(where "" _on_device)
   _bench_see("${modes}" nonblocking${where} 3 full "${nonblocking}" ${words})
   _bench_see("${modes}" persistent${where} 3 full "${persistent}" ${words})
 endforeach()
+# Accesses in memory that ranks share, and ended by each further synchronisation.
+_bench_see("${modes}" accesses_shared_request 2 "" "${accesses}" -w shared -s request)
+_bench_see("${modes}" accesses_request 2 full "${accesses}" -s request)
+_bench_see("${modes}" accesses_shared_flush_all 2 full "${accesses}" -w shared -s flush_all)
+_bench_see("${modes}" atomics_flush_all 2 full "${atomics}" -s flush_all)
+_bench_see("${modes}" atomics_shared_flush_local_all 2 "" "${atomics}" -w shared -s flush_local_all)
 # A kernel that sees nothing, or does nothing, is no check.
 foreach(case "blind:saw none where there is a wrong byte" "idle:compared 0 of")
   string(REGEX MATCH "^[a-z]+" way ${case})
@@ -200,8 +215,13 @@ _bench_see(swap movements 3 "" "allgather;allgatherv;alltoall;alltoallv;alltoall
 # A group that is given what another one should have.
 sluice_add_rank_test(sluice-bench NAME bench.groups_see_each_other MPIS ${first_mpi} RANKS 4 ${no_sluice} fault
                      LAUNCH ${preload} --env SPOIL_MODE=regroup --expect-exit 1 --expect-output "size 4096, iteration 0, received"
-                            --expect-output "5 of 5 tests failed"
-                     ARGS allreduce,allgather,alltoall,bcast,scan --groups 2 --sizes 4096 -i 2)
+                            --expect-output "7 of 7 tests failed"
+                     ARGS allreduce,allgather,alltoall,bcast,scan,neighbor_allgather,neighbor_alltoall --groups 2 --sizes 4096 -i 2)
+# A barrier of a group that lets go too early.
+sluice_add_rank_test(sluice-bench NAME bench.barriers_of_groups_see_skip MPIS ${first_mpi} RANKS 4 ${no_sluice} fault
+                     LAUNCH ${preload} --env SPOIL_MODE=skip --expect-exit 1
+                            --expect-output "before the last one came" --expect-output "3 of 3 tests failed"
+                     ARGS barrier,ibarrier,barrier_persistent --groups 2 -i 2)
 function(_bench_spoils_nothing name n_ranks tests)
   list(JOIN tests "," names)
   sluice_add_rank_test(sluice-bench NAME bench.${name}_unspoiled MPIS ${first_mpi} RANKS ${n_ranks} ${no_sluice} fault
@@ -259,9 +279,10 @@ _bench_refuses(no_such_root 3 1 "-k fixed:3: there are only 3 ranks" bcast -k fi
 _bench_refuses(other_pairs 4 1 "-p 1: this run has 4 ranks, which are 2 pairs: start it with mpiexec -n 2" mbw_mr -p 1)
 _bench_refuses(uneven_groups 3 1 "3 ranks cannot be divided" allreduce --groups 2)
 _bench_refuses(lonely_groups 2 1 "2 ranks cannot be divided" allreduce --groups 2)
-_bench_refuses(groups_of_neighbours 4 1 "takes no --groups" neighbor_allgather --groups 2)
 _bench_refuses(no_groups 2 2 "--groups: 0 is outside" allreduce --groups 0)
 _bench_refuses(one_sided_allocated 2 2 "MPI_Win_allocate gives host memory" put_latency ${stub} -w allocate)
+_bench_refuses(one_sided_shared 2 2 "-w shared: MPI_Win_allocate_shared gives host memory" put_latency ${stub} -w shared)
+_bench_refuses(no_request 2 2 "MPI has no form of cas_latency's access with a request" cas_latency -s request)
 _bench_refuses(one_sided_by_hand 2 2 "put_latency has no form that is done by hand" put_latency ${stub} --naive)
 _bench_refuses(unaware_window 2 1 "does not take windows in stub device memory" put_latency ${stub})
 _bench_refuses(check_of_nothing 2 2 "--check-on device needs a device" latency --check-on device)
@@ -285,7 +306,7 @@ set_tests_properties(bench.osu_names PROPERTIES LABELS "bench;ranks-2" TIMEOUT 1
                      ENVIRONMENT "TEST_PYTHON_ENVS=${SLUICE_PYTHON_ENVS}")
 add_test(NAME bench.schema
          COMMAND ${Python3_EXECUTABLE} ${CMAKE_CURRENT_SOURCE_DIR}/schema_test.py
-                 $<TARGET_FILE:sluice_bench_spoiling_mpi_${SLUICE_HOST_MPI_${first_mpi}_FLAVOUR}> ${plain_launch}
+                 $<TARGET_FILE:sluice_bench_spoiling_mpi_${SLUICE_HOST_MPI_${first_mpi}_FLAVOUR}> ${stub_dir} ${plain_launch}
                  ${CMAKE_RUNTIME_OUTPUT_DIRECTORY}/sluice-bench.${SLUICE_HOST_MPI_${first_mpi}_FLAVOUR})
 set_tests_properties(bench.schema PROPERTIES LABELS "bench;ranks-2" SKIP_RETURN_CODE 77 TIMEOUT 300
                      ENVIRONMENT "TEST_PYTHON_ENVS=${SLUICE_PYTHON_ENVS}")

@@ -87,22 +87,47 @@ TEST(Packer, MovesEachByteToItsPlaceAndBack) {
   DeviceModule module(SLUICE_BENCH_STUB_DIR, "stub");
   module.select(0);
   std::vector<std::byte> scratch;
-  for (const auto memory : {SLUICE_MEMORY_HOST, SLUICE_MEMORY_DEVICE}) {
+  struct Case {
+    sluice_memory_kind_t memory;
+    PackWay wanted;
+    const char *way;
+  };
+  constexpr Case kCases[] = {{SLUICE_MEMORY_HOST, PackWay::either, "cpu"},
+                             {SLUICE_MEMORY_DEVICE, PackWay::either, "kernel"},
+                             {SLUICE_MEMORY_DEVICE, PackWay::kernel, "kernel"},
+                             {SLUICE_MEMORY_DEVICE, PackWay::copies, "copies"}};
+  for (const auto &[memory, wanted, way] : kCases) {
     for (const TypeKind kind : kAll) {
-      const MessageLayout layout = layout_of(of_kind(kind), 576);
-      MessageBuffer from(&module, memory, layout);
-      MessageBuffer to(&module, memory, layout);
-      const Pattern pattern(1, 2, 3);
-      from.fill(pattern, scratch);
-      to.poison(pattern, scratch);
-      Packer packer(&module, memory, layout);
-      std::vector<std::byte> packed(layout.size_bytes);
-      packer.pack(packed.data(), from.data());
-      EXPECT_EQ(pattern.find_error(packed), "") << word_of(kind);
-      packer.unpack(to.data(), packed.data());
-      EXPECT_FALSE(to.verify(pattern, scratch).has_value()) << word_of(kind);
+      // One block, an even and an odd number of them: those of hindexed come in twos.
+      for (const std::uint64_t size : {24U, 512U, 576U}) {
+        const MessageLayout layout = layout_of(of_kind(kind), size);
+        MessageBuffer from(&module, memory, layout);
+        MessageBuffer to(&module, memory, layout);
+        const Pattern pattern(1, 2, 3);
+        from.fill(pattern, scratch);
+        to.poison(pattern, scratch);
+        Packer packer(&module, memory, layout, wanted);
+        std::vector<std::byte> packed(layout.size_bytes);
+        packer.pack(packed.data(), from.data());
+        EXPECT_EQ(pattern.find_error(packed), "") << word_of(kind) << " of " << size << " by " << way;
+        packer.unpack(to.data(), packed.data());
+        EXPECT_FALSE(to.verify(pattern, scratch).has_value()) << word_of(kind) << " of " << size << " by " << way;
+        EXPECT_STREQ(packer.way(), way);
+      }
     }
   }
+}
+
+TEST(PackShape, IsARunOrTwoPiecesThatRepeat) {
+  const auto shape = [](TypeKind kind, std::uint64_t size) {
+    const MessageLayout layout = layout_of(of_kind(kind), size);
+    return *shape_of(layout.pieces);
+  };
+  EXPECT_TRUE(shape(TypeKind::vector, 576).list.empty());
+  EXPECT_EQ(shape(TypeKind::vector, 576).layout.dimensions[0].count, 9U);
+  EXPECT_EQ(shape(TypeKind::hindexed, 512).layout.n_blocks, 2U);
+  EXPECT_EQ(shape(TypeKind::hindexed, 512).layout.dimensions[0].stride_bytes, 256);
+  EXPECT_EQ(shape(TypeKind::hindexed, 576).layout.n_blocks, 9U);
 }
 
 }  // namespace

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Runs sluice-bench and holds its JSON against docs/sluice-bench.schema.json, and its CSV against the JSON.
 
-  schema_test.py <the spoiling library> <tests/launch and its words> -- <sluice-bench>
+  schema_test.py <the spoiling library> <folder of the stub module> <tests/launch and its words> -- <sluice-bench>
 
 Exit status 77 when the validator is not here.
 """
@@ -28,6 +28,7 @@ except ImportError:
 SCHEMA = pathlib.Path(__file__).resolve().parents[2] / "docs" / "sluice-bench.schema.json"
 RUNS = (["latency", "--sizes", "8,64", "-i", "9", "-x", "1", "-z"],
         ["mbw_mr", "--sizes", "8", "-i", "9", "-x", "1", "--repeat", "2", "--check", "none"],
+        ["latency", "-D", "vector", "--packed", "--sizes", "8,64", "-i", "9", "-x", "1"],
         ["allreduce", "--sizes", "8,64", "-i", "9", "-x", "1", "-T", "mpi_float"],
         ["ibcast", "--sizes", "8", "-i", "9", "-x", "1"],
         ["iallgather", "--sizes", "64", "-i", "9", "-x", "1"],
@@ -115,7 +116,7 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         json_path, csv_path = pathlib.Path(folder) / "run.json", pathlib.Path(folder) / "run.csv"
         for words in RUNS:
-            command = [*sys.argv[2:], *words, "--json", str(json_path), "--csv", str(csv_path)]
+            command = [*sys.argv[3:], *words, "--json", str(json_path), "--csv", str(csv_path)]
             done = subprocess.run(command, capture_output=True, text=True, check=False)
             assert done.returncode == 0, f"{command}: {done.stdout}{done.stderr}"
             document = json.loads(json_path.read_text(encoding="utf-8"))
@@ -131,8 +132,8 @@ def main():
             # The schema must be able to say no.
             del document["rows"][0]["series"][0]["blocks"][0]["median"]
             assert not validator.is_valid(document), "a block without its median passes"
-        check_growth(sys.argv[1], sys.argv[2:], json_path)
-        check_device_growth(pathlib.Path(sys.argv[1]).parent / "modules", sys.argv[2:], json_path)
+        check_growth(sys.argv[1], sys.argv[3:], json_path)
+        check_device_growth(sys.argv[2], sys.argv[3:], json_path)
     print(f"{len(RUNS)} runs hold to the schema")
 
 

@@ -4,7 +4,8 @@
 // from 1, in which the last byte comes out wrong; 0: none), SLUICE_STUB_LEAK (1: what is freed stays in use),
 // SLUICE_STUB_DEVICES (0 or 1), SLUICE_STUB_CHECK (what its kernel that checks memory does: right; blind: finds
 // nothing; idle: nothing at all; none: there is none), SLUICE_STUB_WORK (the same of its kernel that computes: right,
-// idle, none).
+// idle, none), SLUICE_STUB_PACK (its kernel that packs: right; flip: a bit of the last byte comes out wrong; none:
+// there is none).
 #include <sluice/probe.h>
 
 #include <atomic>
@@ -17,6 +18,7 @@
 #include <vector>
 
 #include "backends/memory_check.h"
+#include "backends/packing.h"
 #include "work.hpp"
 
 namespace {
@@ -28,7 +30,8 @@ constexpr sluice_backend_knob_t kKnobs[] = {
     {"SLUICE_STUB_LEAK", "0", "1: what is freed stays in use"},
     {"SLUICE_STUB_DEVICES", "1", "number of devices, 0 or 1"},
     {"SLUICE_STUB_CHECK", "right", "right, blind, idle or none"},
-    {"SLUICE_STUB_WORK", "right", "right, idle or none"}};
+    {"SLUICE_STUB_WORK", "right", "right, idle or none"},
+    {"SLUICE_STUB_PACK", "right", "right, flip or none"}};
 
 const sluice_host_services_t *host_services = nullptr;
 thread_local const char *error_text = "";
@@ -113,6 +116,34 @@ sluice_result_t enqueue_copies(sluice_queue_t *, const sluice_copy_t *copies, si
   for (size_t i = 0; i < n; ++i) {
     copy_bytes(copies[i].dst, copies[i].src, copies[i].size_bytes);
   }
+  return SLUICE_SUCCESS;
+}
+
+int32_t can_pack(int32_t device) {
+  return device == 0 && std::string_view(host_services->knob(kKnobs[6].name)) != "none" ? 1 : 0;
+}
+
+sluice_result_t enqueue_pack(sluice_queue_t *, const sluice_pack_t *pack) {
+  sluice::kernels::PackTask task;
+  const sluice::backends::Outcome made = sluice::backends::make_pack_task(pack, &task);
+  if (!made.is_success()) {
+    error_text = "enqueue_pack: wrong arguments";
+    return made.result;
+  }
+  constexpr size_t kItems = 3;
+  for (size_t item = 0; item < kItems; ++item) sluice::kernels::pack_share(task, item, kItems);
+  if (pack->direction == SLUICE_PACK && std::string_view(host_services->knob(kKnobs[6].name)) == "flip") {
+    static_cast<unsigned char *>(pack->beside)[pack->size_bytes - 1] ^= 1U;
+  }
+  return SLUICE_SUCCESS;
+}
+
+sluice_result_t device_alloc(int32_t, size_t size_bytes, void **memory) {
+  return allocate(size_bytes, kAlignment, memory);
+}
+
+sluice_result_t device_free(int32_t, void *memory) {
+  std::free(memory);
   return SLUICE_SUCCESS;
 }
 
@@ -226,6 +257,10 @@ sluice_backend_t make_table() {
   table.enqueue_ticket = enqueue_ticket;
   table.test_ticket = test_ticket;
   table.wait_ticket = test_ticket;
+  table.can_pack = can_pack;
+  table.enqueue_pack = enqueue_pack;
+  table.device_alloc = device_alloc;
+  table.device_free = device_free;
   table.program_set_device = program_set_device;
   table.program_alloc = program_alloc;
   table.program_free = program_free;

@@ -110,7 +110,11 @@ foreach(backend IN LISTS backends)
                        NO_SLUICE LABELS bench
                        ARGS launch,event,synchronize,query_pointer -d ${backend} -i 20 -x 2 --repeat 2)
   sluice_add_rank_test(sluice-bench NAME bench.device_pack MPIS ${first_mpi} RANKS 1 BACKENDS ${backend} NO_BACKEND_ARGUMENT
-                       NO_SLUICE LABELS bench ARGS pack -d ${backend} -D hindexed --sizes 64,64K -i 4 -x 1 -c)
+                       NO_SLUICE LABELS bench LAUNCH --expect-lines 2 "kernel              Pass"
+                       ARGS pack -d ${backend} -D hindexed --sizes 64,64K -i 4 -x 1 -c)
+  sluice_add_rank_test(sluice-bench NAME bench.device_pack_by_copies MPIS ${first_mpi} RANKS 1 BACKENDS ${backend} NO_BACKEND_ARGUMENT
+                       NO_SLUICE LABELS bench full LAUNCH --expect-lines 2 "copies              Pass"
+                       ARGS pack -d ${backend} -D struct --pack-by copies --sizes 64,64K -i 4 -x 1 -c)
   sluice_add_rank_test(sluice-bench NAME bench.device_copy_ways MPIS ${first_mpi} RANKS 1 BACKENDS ${backend}
                        NO_BACKEND_ARGUMENT NO_SLUICE LABELS bench ARGS copy_ways -d ${backend} --sizes 8,64K -i 4 -x 1)
 endforeach()
@@ -132,4 +136,7 @@ sluice_add_rank_test(sluice-bench NAME bench.copy_ways_sees_bad_copy MPIS ${firs
                      ARGS copy_ways ${stub} --check-on host --sizes 4096 -i 2)
 sluice_add_rank_test(sluice-bench NAME bench.pack_sees_bad_copy MPIS ${first_mpi} RANKS 1 ${no_sluice} fault
                      LAUNCH --env SLUICE_STUB_FLIP_COPY=4 --expect-exit 1 --expect-output "packed, offset"
-                     ARGS pack ${stub} -D vector --check-on host --sizes 4096 -i 2)
+                     ARGS pack ${stub} -D vector --pack-by copies --check-on host --sizes 4096 -i 2)
+sluice_add_rank_test(sluice-bench NAME bench.pack_sees_bad_kernel MPIS ${first_mpi} RANKS 1 ${no_sluice} fault
+                     LAUNCH --env SLUICE_STUB_PACK=flip --expect-exit 1 --expect-output "packed, offset"
+                     ARGS pack ${stub} -D vector --sizes 4096 -i 2)

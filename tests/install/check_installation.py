@@ -4,7 +4,8 @@
 
     layout    installs; every file is in its place, and none remembers the build or the source folder
     headers   each public header compiles alone, as C11 and as C++20, without a warning
-    bench     sluice-bench measures, and compare, report and paper work on what it measured
+    bench     sluice-bench measures, and compare, report and paper work on what it measured; its checks fail under the
+              library that spoils data
     program   an MPI program linked to the installed library runs with two ranks, with Sluice on and off
 
 Exit status 0 when all is well, 1 with a line for each thing that is not, 77 when a tool is missing.
@@ -166,6 +167,19 @@ def paper_problems(args, bench, scratch, environment):
             yield f"no {name}.html, and no word which package it wants:\n{output}"
 
 
+def proof_problems(args, bench, environment):
+    """Yields what is wrong with the library that spoils data: with it the check must fail, and without a fault pass."""
+    library = args.prefix / f"libexec/sluice-bench/lib/spoiling_mpi_{args.flavour}.so"
+    status, output = run([bench, "--help"])
+    if library.name.removesuffix(f"{args.flavour}.so") not in output:
+        yield f"`sluice-bench --help` does not name {library.name}:\n{output}"
+    for fault, wanted, text in (("flip", 1, "offset 4095"), ("none", 0, "Pass")):
+        settings = ["env", f"LD_PRELOAD={library}", f"SPOIL_MODE={fault}", "SPOIL_MIN_BYTES=1000"]
+        status, output = run([args.mpiexec, "-n", 2, *settings, bench, "latency", "--sizes", "4096", "-i", 4], env=environment)
+        if status != wanted or text not in output or "cannot be preloaded" in output:
+            yield f"with SPOIL_MODE={fault} sluice-bench ends with {status}, not {wanted}:\n{output}"
+
+
 def bench(args):
     """Runs the subcommands as a user would: nothing but the installation, an MPI, and whatever Python there is."""
     if shutil.which(args.mpiexec) is None:
@@ -190,7 +204,7 @@ def bench(args):
         lines = output.strip().splitlines()
         if not (status == 0 and page.exists()) and not (status == 2 and len(lines) == 1 and "is missing" in output):
             problems.append(f"`{command[0].name} report` ends with {status}:\n{output}")
-    return [*problems, *paper_problems(args, program, scratch, environment)]
+    return [*problems, *proof_problems(args, program, environment), *paper_problems(args, program, scratch, environment)]
 
 
 def arguments():

@@ -5,7 +5,7 @@
 
 #include <numeric>
 
-#include "bench/tests/spoiling.hpp"
+#include "bench/spoiling/spoiling.hpp"
 
 using namespace spoiling;
 

@@ -5,9 +5,10 @@
 
 #include <algorithm>
 #include <list>
+#include <utility>
 #include <vector>
 
-#include "bench/tests/spoiling.hpp"
+#include "bench/spoiling/spoiling.hpp"
 
 using namespace spoiling;
 
@@ -25,10 +26,14 @@ std::size_t bytes_of(int count, MPI_Datatype type) {
              : 0;
 }
 
-void spoil_when_done(void *buffer, int count, MPI_Datatype type) {
+Region brought_by(void *buffer, int count, MPI_Datatype type) {
   auto *const bytes = static_cast<unsigned char *>(buffer);
   const std::size_t n = bytes_of(count, type);
-  brought.push_back({bytes, n, 1, {bytes, bytes + n}, float_bytes_of(type)});
+  return {bytes, n, 1, {bytes, bytes + n}, float_bytes_of(type)};
+}
+
+void spoil_when_done(void *buffer, int count, MPI_Datatype type) {
+  brought.push_back(brought_by(buffer, count, type));
 }
 
 // The spoiled copy of what is to be taken.
@@ -87,6 +92,46 @@ SPOILING_EXPORT int MPI_Get_accumulate(const void *o, int on, MPI_Datatype otype
   return PMPI_Get_accumulate(o, on, otype, r, rn, rt, rank, at, tn, tt, op, win);
 }
 
+// The same with requests: what is brought is spoiled when its request is done.
+SPOILING_EXPORT int MPI_Rput(const void *o, int on, MPI_Datatype otype, int rank, MPI_Aint at, int tn, MPI_Datatype tt,
+                             MPI_Win win, MPI_Request *request) {
+  *request = MPI_REQUEST_NULL;
+  if (mode() == "lost") return MPI_SUCCESS;
+  if (mode() == "outside") {
+    const int rc = put_outside(rank, at + static_cast<MPI_Aint>(bytes_of(tn, tt)), win);
+    return rc != MPI_SUCCESS ? rc : PMPI_Rput(o, on, otype, rank, at, tn, tt, win, request);
+  }
+  return PMPI_Rput(spoiled(o, on, otype), on, otype, rank, at, tn, tt, win, request);
+}
+
+SPOILING_EXPORT int MPI_Raccumulate(const void *o, int on, MPI_Datatype otype, int rank, MPI_Aint at, int tn,
+                                    MPI_Datatype tt, MPI_Op op, MPI_Win win, MPI_Request *request) {
+  *request = MPI_REQUEST_NULL;
+  if (mode() == "lost") return MPI_SUCCESS;
+  if (mode() == "outside") {
+    const int rc = put_outside(rank, at + static_cast<MPI_Aint>(bytes_of(tn, tt)), win);
+    return rc != MPI_SUCCESS ? rc : PMPI_Raccumulate(o, on, otype, rank, at, tn, tt, op, win, request);
+  }
+  return PMPI_Raccumulate(spoiled(o, on, otype), on, otype, rank, at, tn, tt, op, win, request);
+}
+
+SPOILING_EXPORT int MPI_Rget(void *o, int on, MPI_Datatype otype, int rank, MPI_Aint at, int tn, MPI_Datatype tt,
+                             MPI_Win win, MPI_Request *request) {
+  Region region = brought_by(o, on, otype);
+  const int rc = PMPI_Rget(o, on, otype, rank, at, tn, tt, win, request);
+  spoil_later(*request, std::move(region), false);
+  return rc;
+}
+
+SPOILING_EXPORT int MPI_Rget_accumulate(const void *o, int on, MPI_Datatype otype, void *r, int rn, MPI_Datatype rt,
+                                        int rank, MPI_Aint at, int tn, MPI_Datatype tt, MPI_Op op, MPI_Win win,
+                                        MPI_Request *request) {
+  Region region = brought_by(r, rn, rt);
+  const int rc = PMPI_Rget_accumulate(o, on, otype, r, rn, rt, rank, at, tn, tt, op, win, request);
+  spoil_later(*request, std::move(region), false);
+  return rc;
+}
+
 SPOILING_EXPORT int MPI_Fetch_and_op(const void *o, void *r, MPI_Datatype type, int rank, MPI_Aint at, MPI_Op op,
                                      MPI_Win win) {
   spoil_when_done(r, 1, type);
@@ -111,6 +156,8 @@ SYNCHRONISED(Win_unlock, (int rank, MPI_Win win), (rank, win));
 SYNCHRONISED(Win_unlock_all, (MPI_Win win), (win));
 SYNCHRONISED(Win_flush, (int rank, MPI_Win win), (rank, win));
 SYNCHRONISED(Win_flush_local, (int rank, MPI_Win win), (rank, win));
+SYNCHRONISED(Win_flush_all, (MPI_Win win), (win));
+SYNCHRONISED(Win_flush_local_all, (MPI_Win win), (win));
 SYNCHRONISED(Win_fence, (int assertion, MPI_Win win), (assertion, win));
 SYNCHRONISED(Win_complete, (MPI_Win win), (win));
 // clang-format on
