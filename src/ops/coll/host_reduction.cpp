@@ -93,7 +93,7 @@ bool computes_integers_as_kernels(MPI_Datatype type, int size_bytes, bool is_sig
 
 bool computes_as_named(MPI_Datatype type, MPI_Datatype named, int size_bytes, MPI_Op op) {
   // Parts of 4 or 8 bytes, of which the host MPI's types know: no number of them is a NaN, and some are negative.
-  constexpr std::size_t kBytes = 32 * 16;
+  constexpr std::size_t kBytes = 512;  // 32 of the widest, complex doubles
   if (size_bytes < 4 || size_bytes > 16) return false;
   std::array<unsigned char, kBytes> in{};
   std::array<unsigned char, kBytes> inout{};
