@@ -316,6 +316,9 @@ class CollectivesTest(unittest.TestCase):
         text = "# Size Avg Median\n1024  9.5  8.25  7.0\n65536  21.0  20.5  19.0\n"
         self.assertEqual(self.script.medians(text), {1024: 8.25, 65536: 20.5})
 
+    def test_reductions_are_compared_with_the_peers_too(self):
+        self.assertLess(set(self.script.REDUCTIONS), set(self.script.parse_arguments(["--compare", "peers"]).tests))
+
     def test_table_has_ratios_of_medians_and_names_what_failed(self):
         row = {"staged": [30.0, 10.0, 20.0], "ipc": [5.0, 4.0, 6.0], "NCCL": [10.0, 10.0, 10.0]}
         text = self.script.table({"bcast": {1024: row}}, {"gather: NCCL": "status 1: why"}, 3, self.arguments)

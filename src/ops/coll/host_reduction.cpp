@@ -91,4 +91,21 @@ bool computes_integers_as_kernels(MPI_Datatype type, int size_bytes, bool is_sig
   return true;
 }
 
+bool computes_as_named(MPI_Datatype type, MPI_Datatype named, int size_bytes, MPI_Op op) {
+  // Parts of 4 or 8 bytes, of which the host MPI's types know: no number of them is a NaN, and some are negative.
+  constexpr std::size_t kBytes = 512;  // 32 of the widest, complex doubles
+  if (size_bytes < 4 || size_bytes > 16) return false;
+  std::array<unsigned char, kBytes> in{};
+  std::array<unsigned char, kBytes> inout{};
+  for (std::size_t i = 0; i < kBytes; ++i) {
+    const bool is_exponent = i % 4 == 3;
+    in[i] = static_cast<unsigned char>(is_exponent ? 0x3F + (i / 4 % 3 == 0 ? 0x80 : 0) : i * 37);
+    inout[i] = static_cast<unsigned char>(is_exponent ? 0x3F + (i / 4 % 2 == 0 ? 0x80 : 0) : i * 53 + 7);
+  }
+  std::array<unsigned char, kBytes> wanted = inout;
+  const int count = static_cast<int>(kBytes) / size_bytes;
+  return wire::host().MPI_Reduce_local(in.data(), wanted.data(), count, named, op) == MPI_SUCCESS &&
+         wire::host().MPI_Reduce_local(in.data(), inout.data(), count, type, op) == MPI_SUCCESS && wanted == inout;
+}
+
 }  // namespace sluice::ops::coll

@@ -14,4 +14,9 @@ namespace sluice::ops::coll {
 [[nodiscard]] bool computes_integers_as_kernels(MPI_Datatype type, int size_bytes, bool is_signed, MPI_Op op,
                                                 sluice_operation_t operation);
 
+// Whether the host MPI gives the same for `type` as for `named`, which is represented the same, in `size_bytes` bytes:
+// Intel MPI 2021 takes no minimum of what MPI_Type_create_f90_real makes. Asks it once with some numbers. Setup cost;
+// the caller keeps the answer. Any thread.
+[[nodiscard]] bool computes_as_named(MPI_Datatype type, MPI_Datatype named, int size_bytes, MPI_Op op);
+
 }  // namespace sluice::ops::coll

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "ops/coll/reduction_pair.hpp"
 
-#include <algorithm>
 #include <array>
 #include <atomic>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <vector>
 
 #include "ops/coll/host_reduction.hpp"
+#include "ops/datatype/type_contents.hpp"
 #include "wire/host.hpp"
 
 namespace sluice::ops::coll {
@@ -58,6 +59,22 @@ void add_short_numbers(std::vector<Named> *list) {
 #endif
 }
 
+// Fortran's types of a size in bytes. Those without an element (of 16 bytes, complex ones of 4 and 32) are not here.
+void add_sized_types(std::vector<Named> *list) {
+  for (MPI_Datatype type : {MPI_INTEGER1, MPI_INTEGER2, MPI_INTEGER4, MPI_INTEGER8}) {
+    list->push_back({type, Group::kCounting, SLUICE_ELEMENT_INT8});
+  }
+  for (MPI_Datatype type : {MPI_REAL4, MPI_REAL8}) list->push_back({type, Group::kFloating, SLUICE_ELEMENT_INT8});
+  for (MPI_Datatype type : {MPI_COMPLEX8, MPI_COMPLEX16}) {
+    list->push_back({type, Group::kComplex, SLUICE_ELEMENT_INT8});
+  }
+#if defined(MPI_LOGICAL1) && defined(MPI_LOGICAL2) && defined(MPI_LOGICAL4) && defined(MPI_LOGICAL8)
+  for (MPI_Datatype type : {MPI_LOGICAL1, MPI_LOGICAL2, MPI_LOGICAL4, MPI_LOGICAL8}) {
+    list->push_back({type, Group::kFortranLogical, SLUICE_ELEMENT_INT8});
+  }
+#endif
+}
+
 // Handles are looked up in the host MPI, so this is no constant. They are compared and no more, so that types which the
 // host MPI lacks do no harm.
 const std::vector<Named> &named_types() {
@@ -72,10 +89,12 @@ const std::vector<Named> &named_types() {
                            MPI_UNSIGNED_LONG_LONG, MPI_UINT8_T, MPI_UINT16_T, MPI_UINT32_T, MPI_UINT64_T});
     add(Group::kCounting, {MPI_INTEGER, MPI_AINT, MPI_COUNT, MPI_OFFSET});
     add(Group::kFloating, {MPI_FLOAT, MPI_DOUBLE, MPI_REAL, MPI_DOUBLE_PRECISION});
-    add(Group::kComplex, {MPI_C_FLOAT_COMPLEX, MPI_C_DOUBLE_COMPLEX, MPI_COMPLEX, MPI_DOUBLE_COMPLEX});
+    add(Group::kComplex, {MPI_C_FLOAT_COMPLEX, MPI_C_DOUBLE_COMPLEX, MPI_COMPLEX, MPI_DOUBLE_COMPLEX,
+                          MPI_CXX_FLOAT_COMPLEX, MPI_CXX_DOUBLE_COMPLEX});
     add(Group::kLogical, {MPI_C_BOOL, MPI_CXX_BOOL});
     add(Group::kFortranLogical, {MPI_LOGICAL});
     add(Group::kByte, {MPI_BYTE});
+    add_sized_types(list);
     add_short_numbers(list);
     list->push_back({MPI_SHORT_INT, Group::kIndexed, SLUICE_ELEMENT_PAIR_INT16});
     list->push_back({MPI_2INT, Group::kIndexed, SLUICE_ELEMENT_PAIR_INT32});
@@ -88,6 +107,47 @@ const std::vector<Named> &named_types() {
     return list;
   }();
   return *all;
+}
+
+// What MPI_Type_create_f90_integer and such have made. Each of their results is a predefined type, without a name: it
+// is known by how it was made.
+std::optional<Group> group_of_made_for_fortran(MPI_Datatype type) {
+  TypeEnvelope envelope;
+  if (!read_envelope(type, &envelope).is_ok()) return std::nullopt;
+  switch (envelope.combiner) {
+    case MPI_COMBINER_F90_INTEGER:
+      return Group::kCounting;
+    case MPI_COMBINER_F90_REAL:
+      return Group::kFloating;
+    case MPI_COMBINER_F90_COMPLEX:
+      return Group::kComplex;
+    default:
+      return std::nullopt;
+  }
+}
+
+// A type, and where what the host MPI does with it is kept.
+struct Found {
+  Named named;
+  std::size_t place;
+  bool is_made_for_fortran = false;
+};
+
+std::optional<Found> find_type(MPI_Datatype type) {
+  if (type == MPI_DATATYPE_NULL) return std::nullopt;
+  const std::vector<Named> &all = named_types();
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    if (all[i].type == type) return Found{all[i], i};
+  }
+  const std::optional<Group> group = group_of_made_for_fortran(type);
+  int size_bytes = 0;
+  if (!group || wire::host().MPI_Type_size(type, &size_bytes) != MPI_SUCCESS) return std::nullopt;
+  // Those of one sort and size are one type to the host MPI.
+  constexpr std::size_t kMostWidths = 8;
+  const auto width = static_cast<std::size_t>(std::bit_width(static_cast<unsigned>(size_bytes)));
+  const std::size_t sort = *group == Group::kCounting ? 0 : *group == Group::kFloating ? 1 : 2;
+  if (width >= kMostWidths) return std::nullopt;
+  return Found{{type, *group, SLUICE_ELEMENT_INT8}, all.size() + sort * kMostWidths + width, true};
 }
 
 std::optional<sluice_operation_t> operation_of(MPI_Op op) {
@@ -159,30 +219,49 @@ std::optional<sluice_element_t> integer_of(int size_bytes, bool is_signed) {
   }
 }
 
-// The kernels write true as 1. So does the host MPI, unless its Fortran compiler has another: it is asked once.
-bool is_fortran_true_one() {
-  static const bool answer = [] {
-    std::array<std::int64_t, 2> values = {1, 0};  // as wide as any, and little-endian
-    const int result = wire::host().MPI_Reduce_local(values.data(), &values[1], 1, MPI_LOGICAL, MPI_LOR);
-    return result == MPI_SUCCESS && values[1] == 1;
-  }();
-  return answer;
+// The kernels write true as 1. So does the host MPI, unless its Fortran compiler has another.
+bool is_fortran_true_one(MPI_Datatype type, int size_bytes) {
+  std::array<std::int64_t, 2> values = {1, 0};  // as wide as any, and little-endian
+  if (size_bytes < 1 || size_bytes > static_cast<int>(sizeof(values[0]))) return false;
+  const int result = wire::host().MPI_Reduce_local(values.data(), &values[1], 1, type, MPI_LOR);
+  return result == MPI_SUCCESS && values[1] == 1;
 }
 
-// Of integers, whether the host MPI's result is the kernel's; it is asked once for each of its types and operations.
-bool is_as_in_the_host_mpi(std::size_t index, MPI_Op op, sluice_operation_t operation) {
+// The type of a name that is represented as a real or complex one that was made for Fortran.
+MPI_Datatype named_like(Group group, int size_bytes) {
+  if (group == Group::kFloating) return size_bytes == 4 ? MPI_FLOAT : MPI_DOUBLE;
+  return size_bytes == 8 ? MPI_C_FLOAT_COMPLEX : MPI_C_DOUBLE_COMPLEX;
+}
+
+bool ask_the_host_mpi(const Found &found, MPI_Op op, sluice_operation_t operation) {
+  const MPI_Datatype type = found.named.type;
+  int size_bytes = 0;
+  if (wire::host().MPI_Type_size(type, &size_bytes) != MPI_SUCCESS) return false;
+  switch (found.named.group) {
+    case Group::kFortranLogical:
+      return is_fortran_true_one(type, size_bytes);
+    case Group::kSigned:
+    case Group::kUnsigned:
+    case Group::kCounting:
+      return computes_integers_as_kernels(type, size_bytes, found.named.group != Group::kUnsigned, op, operation);
+    default:
+      return computes_as_named(type, named_like(found.named.group, size_bytes), size_bytes, op);
+  }
+}
+
+// Of integers, Fortran's truth values and numbers without a name, whether the host MPI's result is the kernel's; it is
+// asked once for each of its types and operations.
+bool is_as_in_the_host_mpi(const Found &found, MPI_Op op, sluice_operation_t operation) {
   enum Answer : unsigned char { kUnasked, kSame, kDiffers };
-  constexpr std::size_t kMostTypes = 64;
+  constexpr std::size_t kMostTypes = 128;
   static std::array<std::array<std::atomic<unsigned char>, SLUICE_OPERATION_MAXLOC + 1>, kMostTypes> answers{};
-  const Named &named = named_types()[index];
-  const bool is_signed = named.group == Group::kSigned || named.group == Group::kCounting;
-  if (!is_signed && named.group != Group::kUnsigned) return true;
-  std::atomic<unsigned char> &answer = answers.at(index).at(static_cast<std::size_t>(operation));
+  const Group group = found.named.group;
+  const bool is_asked = found.is_made_for_fortran || group == Group::kSigned || group == Group::kUnsigned ||
+                        group == Group::kCounting || group == Group::kFortranLogical;
+  if (!is_asked) return true;
+  std::atomic<unsigned char> &answer = answers.at(found.place).at(static_cast<std::size_t>(operation));
   if (answer.load(std::memory_order_relaxed) == kUnasked) {
-    int size_bytes = 0;
-    const bool is_same = wire::host().MPI_Type_size(named.type, &size_bytes) == MPI_SUCCESS &&
-                         computes_integers_as_kernels(named.type, size_bytes, is_signed, op, operation);
-    answer.store(is_same ? kSame : kDiffers, std::memory_order_relaxed);
+    answer.store(ask_the_host_mpi(found, op, operation) ? kSame : kDiffers, std::memory_order_relaxed);
   }
   return answer.load(std::memory_order_relaxed) == kSame;
 }
@@ -193,13 +272,12 @@ std::optional<sluice_element_t> element_of(const Named &named) {
   switch (named.group) {
     case Group::kSigned:
     case Group::kCounting:
+    case Group::kFortranLogical:
       return integer_of(size_bytes, true);
     case Group::kUnsigned:
     case Group::kLogical:
     case Group::kByte:
       return integer_of(size_bytes, false);
-    case Group::kFortranLogical:
-      return is_fortran_true_one() ? integer_of(size_bytes, true) : std::nullopt;
     case Group::kFloating:
       if (size_bytes == 4) return SLUICE_ELEMENT_FLOAT32;
       return size_bytes == 8 ? std::optional(SLUICE_ELEMENT_FLOAT64) : std::nullopt;
@@ -221,18 +299,18 @@ std::optional<sluice_element_t> element_of(const Named &named) {
 }  // namespace
 
 bool has_exact_results(MPI_Datatype type) {
-  const auto found = std::find_if(named_types().begin(), named_types().end(),
-                                  [type](const Named &named) { return named.type == type; });
-  if (found == named_types().end()) return false;
-  switch (found->group) {
+  const std::optional<Found> found = find_type(type);
+  if (!found) return false;
+  const sluice_element_t element = found->named.element;
+  switch (found->named.group) {
     case Group::kFloating:
     case Group::kShortFloating:
     case Group::kComplex:
       return false;
     case Group::kIndexed:
     case Group::kTwo:
-      return found->element == SLUICE_ELEMENT_PAIR_INT16 || found->element == SLUICE_ELEMENT_PAIR_INT32 ||
-             found->element == SLUICE_ELEMENT_PAIR_INT64;
+      return element == SLUICE_ELEMENT_PAIR_INT16 || element == SLUICE_ELEMENT_PAIR_INT32 ||
+             element == SLUICE_ELEMENT_PAIR_INT64;
     default:
       return true;
   }
@@ -240,16 +318,13 @@ bool has_exact_results(MPI_Datatype type) {
 
 bool find_reduction_pair(MPI_Datatype type, MPI_Op op, ReductionPair *pair) {
   const std::optional<sluice_operation_t> operation = operation_of(op);
-  if (!operation || type == MPI_DATATYPE_NULL) return false;
-  for (std::size_t index = 0; index < named_types().size(); ++index) {
-    const Named &named = named_types()[index];
-    if (named.type != type || !is_defined(named.group, *operation)) continue;
-    const std::optional<sluice_element_t> element = element_of(named);
-    if (!element || !is_as_in_the_host_mpi(index, op, *operation)) return false;
-    *pair = {*element, *operation};
-    return true;
-  }
-  return false;
+  if (!operation) return false;
+  const std::optional<Found> found = find_type(type);
+  if (!found || !is_defined(found->named.group, *operation)) return false;
+  const std::optional<sluice_element_t> element = element_of(found->named);
+  if (!element || !is_as_in_the_host_mpi(*found, op, *operation)) return false;
+  *pair = {*element, *operation};
+  return true;
 }
 
 }  // namespace sluice::ops::coll

@@ -12,9 +12,10 @@ struct ReductionPair {
   sluice_operation_t operation;
 };
 
-// False for derived types, operations of the program, types without an element (long double), and every operation that
-// MPI 4.1 (section 6.9.2) does not define on the type: these are for the host MPI, to carry out or to refuse. Warm: a
-// walk over the predefined types. Any thread.
+// False for derived types, operations of the program, types without an element (long double, Fortran's numbers of 16
+// bytes), and every operation that MPI 4.1 (section 6.9.2) does not define on the type: these are for the host MPI, to
+// carry out or to refuse. Warm: a walk over the predefined types; of one without a name, the host MPI is asked how it
+// was made. Any thread.
 [[nodiscard]] bool find_reduction_pair(MPI_Datatype type, MPI_Op op, ReductionPair *pair);
 
 // Whether the predefined operations on `type` come to the same in every order: those on integers and truth values. A

@@ -10,11 +10,17 @@ namespace {
 
 SLUICE_COLLECTIVE(Bcast, bcast)
 SLUICE_COLLECTIVE(Gather, gather)
+SLUICE_COLLECTIVE(Gatherv, gatherv)
+SLUICE_COLLECTIVE(Scatter, scatter)
 SLUICE_COLLECTIVE(Scatterv, scatterv)
 SLUICE_COLLECTIVE(Allgather, allgather)
+SLUICE_COLLECTIVE(Allgatherv, allgatherv)
 SLUICE_COLLECTIVE(Alltoall, alltoall)
+SLUICE_COLLECTIVE(Alltoallv, alltoallv)
+SLUICE_COLLECTIVE(Alltoallw, alltoallw)
 SLUICE_COLLECTIVE(Reduce, reduce)
 SLUICE_COLLECTIVE(Allreduce, allreduce)
+SLUICE_COLLECTIVE(Reduce_scatter, reduce_scatter)
 SLUICE_COLLECTIVE(Reduce_scatter_block, reduce_scatter_block)
 
 // The even ranks and the odd ones.
@@ -53,6 +59,9 @@ class Intercommunicator : public testing::Test {
   // What is sent by the own group alone has other lengths in the other.
   std::size_t blocks(const Variant &s, int n) const { return s.bytes(s.count) * static_cast<std::size_t>(n); }
 
+  // What goes between this rank and one of the other group, the way of the root's group or back.
+  int count_with(const Variant &s, int peer, bool is_from_roots) const;
+
   // Pointers that nothing may be done with, on ranks for which they mean nothing.
   static void *nowhere() { return reinterpret_cast<void *>(0x10); }
 
@@ -66,6 +75,9 @@ class Intercommunicator : public testing::Test {
 void fill(const Memory &memory, int round) {
   memory.fill_pattern(Session::get().rank(), round);
 }
+
+// Those that are compared on fewer numbers of ranks and host MPIs.
+class IntercommunicatorForms : public Intercommunicator {};
 
 TEST_F(Intercommunicator, Bcast) {
   compare_each_variant({}, [this](Trial &run, const Variant &s) {
@@ -102,6 +114,36 @@ TEST_F(Intercommunicator, Gather) {
   });
 }
 
+TEST_F(IntercommunicatorForms, Gatherv) {
+  compare_each_variant({}, [this](Trial &run, const Variant &s) {
+    with_count(s, [&](auto zero) {
+      using Count = decltype(zero);
+      const Blocks<Count> received(is_root() ? remote_size_ : 1, 2, [&](int peer) { return s.count + 2 * peer; });
+      const int own = s.count + 2 * rank_;
+      const Memory &in = run.input(s.bytes(own));
+      const Memory &out = run.output(s.bytes(received.n_elements));
+      perform(
+          run, s, gatherv_forms<Count>(), [&](int round) { fill(in, round); },
+          is_in_roots_group() ? nowhere() : in.data(), Count{own}, s.elements.type, is_root() ? out.data() : nowhere(),
+          received.counts.data(), received.displacements.data(), s.elements.type, root(), comm_);
+    });
+  });
+}
+
+TEST_F(IntercommunicatorForms, Scatter) {
+  compare_each_variant({}, [this](Trial &run, const Variant &s) {
+    with_count(s, [&](auto zero) {
+      using Count = decltype(zero);
+      const Memory &in = run.input(blocks(s, is_root() ? remote_size_ : 0));
+      const Memory &out = run.output(blocks(s, 1));
+      perform(
+          run, s, scatter_forms<Count>(), [&](int round) { fill(in, round); }, is_root() ? in.data() : nowhere(),
+          Count{s.count}, s.elements.type, is_in_roots_group() ? nowhere() : out.data(), Count{s.count},
+          s.elements.type, root(), comm_);
+    });
+  });
+}
+
 TEST_F(Intercommunicator, Scatterv) {
   compare_each_variant({}, [this](Trial &run, const Variant &s) {
     with_count(s, [&](auto zero) {
@@ -126,6 +168,76 @@ TEST_F(Intercommunicator, Allgather) {
       perform(
           run, s, allgather_forms<Count>(), [&](int round) { fill(in, round); }, in.data(), Count{s.count},
           s.elements.type, out.data(), Count{s.count}, s.elements.type, comm_);
+    });
+  });
+}
+
+// The groups give blocks of other lengths; some are empty.
+TEST_F(IntercommunicatorForms, Allgatherv) {
+  compare_each_variant({}, [this](Trial &run, const Variant &s) {
+    with_count(s, [&](auto zero) {
+      using Count = decltype(zero);
+      const int more = is_in_roots_group() ? 3 : 0;
+      const auto count_of = [&](int peer, int extra) { return peer % 3 == 1 ? 0 : s.count + peer + extra; };
+      const Blocks<Count> received(remote_size_, 2, [&](int peer) { return count_of(peer, 3 - more); });
+      const int own = count_of(rank_, more);
+      const Memory &in = run.input(s.bytes(own));
+      const Memory &out = run.output(s.bytes(received.n_elements));
+      perform(
+          run, s, allgatherv_forms<Count>(), [&](int round) { fill(in, round); }, in.data(), Count{own},
+          s.elements.type, out.data(), received.counts.data(), received.displacements.data(), s.elements.type, comm_);
+    });
+  });
+}
+
+// Between a rank of the root's group and one of the other: more one way than the other, and sometimes nothing.
+int count_between(const Variant &s, int rank_of_roots, int rank_of_others, bool is_from_roots) {
+  if ((rank_of_roots + 2 * rank_of_others) % 3 == 1) return 0;
+  return s.count + rank_of_roots + (is_from_roots ? 2 : 0);
+}
+
+int Intercommunicator::count_with(const Variant &s, int peer, bool is_from_roots) const {
+  return is_in_roots_group() ? count_between(s, rank_, peer, is_from_roots)
+                             : count_between(s, peer, rank_, is_from_roots);
+}
+
+TEST_F(IntercommunicatorForms, Alltoallv) {
+  compare_each_variant({}, [this](Trial &run, const Variant &s) {
+    with_count(s, [&](auto zero) {
+      using Count = decltype(zero);
+      const Blocks<Count> sent(remote_size_, 1, [&](int peer) { return count_with(s, peer, is_in_roots_group()); });
+      const Blocks<Count> received(remote_size_, 2,
+                                   [&](int peer) { return count_with(s, peer, !is_in_roots_group()); });
+      const Memory &in = run.input(s.bytes(sent.n_elements));
+      const Memory &out = run.output(s.bytes(received.n_elements));
+      perform(
+          run, s, alltoallv_forms<Count>(), [&](int round) { fill(in, round); }, in.data(), sent.counts.data(),
+          sent.displacements.data(), s.elements.type, out.data(), received.counts.data(), received.displacements.data(),
+          s.elements.type, comm_);
+    });
+  });
+}
+
+TEST_F(IntercommunicatorForms, Alltoallw) {
+  compare_each_variant({}, [this](Trial &run, const Variant &s) {
+    with_count(s, [&](auto zero) {
+      using Count = decltype(zero);
+      Blocks<Count> sent(remote_size_, 1, [&](int peer) { return count_with(s, peer, is_in_roots_group()); });
+      Blocks<Count> received(remote_size_, 2, [&](int peer) { return count_with(s, peer, !is_in_roots_group()); });
+      // Ints with every second peer.
+      std::vector<MPI_Datatype> types(sent.counts.size(), s.elements.type);
+      for (std::size_t peer = 0; peer < types.size(); ++peer) {
+        for (Blocks<Count> *blocks : {&sent, &received}) {
+          blocks->displacements[peer] *= static_cast<Displacement<Count>>(s.bytes(1));
+        }
+        if ((peer + static_cast<std::size_t>(rank_)) % 2 == 1) types[peer] = MPI_INT;
+      }
+      const Memory &in = run.input(s.bytes(sent.n_elements));
+      const Memory &out = run.output(s.bytes(received.n_elements));
+      perform(
+          run, s, alltoallw_forms<Count>(), [&](int round) { fill(in, round); }, in.data(), sent.counts.data(),
+          sent.displacements.data(), types.data(), out.data(), received.counts.data(), received.displacements.data(),
+          types.data(), comm_);
     });
   });
 }
@@ -191,6 +303,28 @@ TEST_F(Intercommunicator, ReduceScatterBlock) {
       perform(
           run, s, reduce_scatter_block_forms<Count>(), [&](int round) { fill(in, round); }, in.data(), out.data(),
           Count{own}, MPI_INT, MPI_BXOR, comm_);
+    });
+  });
+}
+
+TEST_F(IntercommunicatorForms, ReduceScatter) {
+  compare_plain_ints([this](Trial &run, const Variant &s) {
+    with_count(s, [&](auto zero) {
+      using Count = decltype(zero);
+      // Both groups give as many elements; the last rank of each gets what the others leave.
+      const int all = (s.count + 2) * size_ * remote_size_;
+      std::vector<Count> counts;
+      int left = all;
+      for (int rank = 0; rank < size_; ++rank) {
+        const int own = rank == size_ - 1 ? left : rank % 2 == 1 ? 0 : s.count + 1;
+        counts.push_back(own);
+        left -= own;
+      }
+      const Memory &in = run.input(s.bytes(all));
+      const Memory &out = run.output(s.bytes(counts[static_cast<std::size_t>(rank_)]));
+      perform(
+          run, s, reduce_scatter_forms<Count>(), [&](int round) { fill(in, round); }, in.data(), out.data(),
+          counts.data(), MPI_INT, MPI_BXOR, comm_);
     });
   });
 }

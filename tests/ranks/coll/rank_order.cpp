@@ -13,7 +13,9 @@
 #include <utility>
 #include <vector>
 
+#include "tests/ranks/coll/reducing.hpp"
 #include "tests/ranks/coll/reduction_types.hpp"
+#include "tests/ranks/coll/rounding.hpp"
 #include "tests/support/memory.hpp"
 #include "tests/support/session.hpp"
 
@@ -49,6 +51,8 @@ class RankOrder : public testing::Test {
     const Bytes found = memory.read(0, count * sizeof(float));
     EXPECT_EQ(std::memcmp(wanted.data() + first, found.data(), count * sizeof(float)), 0) << what;
   }
+  void expect_order(const Reducing &reducing, const TypeCase &of, const NamedOp &op, const Shape &shape,
+                    Kind kind) const;
   Memory buffer(const std::vector<float> &numbers, Kind kind) const {
     Memory memory(session_.module(), kind, numbers.size() * sizeof(float));
     memory.write(0, numbers.data(), numbers.size() * sizeof(float));
@@ -60,6 +64,32 @@ class RankOrder : public testing::Test {
 };
 
 constexpr int kCount = 3'001;
+
+void RankOrder::expect_order(const Reducing &reducing, const TypeCase &of, const NamedOp &op, const Shape &shape,
+                             Kind kind) const {
+  const int n_in = reducing.n_in(shape);
+  const int n_out = reducing.n_out(shape);
+  const std::string_view name = reducing.name;
+  // Whose inputs come together here, and where in them the result begins.
+  const int n_folded = name == "MPI_Scan" ? session_.rank() + 1 : name == "MPI_Exscan" ? session_.rank() : n_;
+  int first = 0;
+  if (is_scattering(reducing)) {
+    ASSERT_EQ(MPI_Exscan(&n_out, &first, 1, MPI_INT, MPI_SUM, session_.comm()), MPI_SUCCESS);
+    if (session_.rank() == 0) first = 0;
+  }
+  const Bytes mine = rounded_input(of, session_.rank(), n_in);
+  const std::size_t size_bytes = static_cast<std::size_t>(std::max(n_in, n_out)) * of.size_bytes;
+  const Memory in(session_.module(), kind, size_bytes);
+  const Memory out(session_.module(), kind, size_bytes);
+  for (const Memory *memory : {&in, &out}) memory->write(0, mine.data(), mine.size());
+  const int root = n_ / 2;
+  ASSERT_EQ(reducing.call(in.data(), out.data(), shape, of.type, op.op, root, session_.comm()), MPI_SUCCESS);
+  if (n_folded == 0 || (name == "MPI_Reduce" && session_.rank() != root)) return;
+  const Bytes all = folded_in_order(of, op.op, n_folded, n_in);
+  const auto begin = all.begin() + static_cast<std::ptrdiff_t>(first) * static_cast<std::ptrdiff_t>(of.size_bytes);
+  const auto n_bytes = static_cast<std::ptrdiff_t>(n_out) * static_cast<std::ptrdiff_t>(of.size_bytes);
+  EXPECT_EQ(find_difference(Bytes(begin, begin + n_bytes), out.read(0, static_cast<std::size_t>(n_bytes))), "");
+}
 
 TEST_F(RankOrder, IsKeptByWhatEveryRankGets) {
   const std::vector<float> mine = input(kCount);
@@ -90,6 +120,26 @@ TEST_F(RankOrder, IsKeptByWhatEveryRankGets) {
     ASSERT_EQ(MPI_Exscan(from, out.data(), kCount, MPI_FLOAT, MPI_SUM, session_.comm()), MPI_SUCCESS);
     if (session_.rank() > 0) {
       expect(folded(kCount, 0, session_.rank()), out, 0, kCount, std::string("MPI_Exscan ") + form);
+    }
+  }
+}
+
+// Sums and products of all types that round, by devices together, and where one rank has host memory.
+TEST_F(RankOrder, IsKept_ForEveryTypeThatRounds) {
+  constexpr int kFew = 501;
+  std::size_t turn = 0;
+  for (const TypeCase &of : reduction_types()) {
+    for (const NamedOp &op : of.ops) {
+      if (of.n_parts == 0 || (op.op != MPI_SUM && op.op != MPI_PROD)) continue;
+      for (const Reducing &reducing : reductions()) {
+        // In place or not, and the memory of all on the device or not, in turn.
+        const bool is_in_place = turn % 2 == 1;
+        const bool is_mixed = turn++ / 2 % 2 == 1;
+        SCOPED_TRACE(std::string(reducing.name) + " " + of.name + " " + op.name + (is_mixed ? ", mixed" : ""));
+        expect_order(reducing, of, op, {kFew, 0, is_in_place},
+                     is_mixed && session_.rank() == n_ - 1 ? Kind::host : Kind::device);
+        if (HasFailure()) return;
+      }
     }
   }
 }

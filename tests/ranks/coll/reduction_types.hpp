@@ -25,11 +25,13 @@ struct TypeCase {
   std::size_t size_bytes;  // from one element to the next
   Make make;               // of which a reduction of two is rounded, where the type rounds
   Make make_exact;         // of which one of up to eight is exact, in any order
+  int n_parts = 0;         // of a type that rounds: 1 of a real, 2 of a complex number
 };
 
 const std::vector<TypeCase> &reduction_types();
 
-// Some host MPIs compare unsigned integers as signed ones, or let short ones saturate; those pairs are left to them.
+// Some host MPIs compare unsigned integers as signed ones, or let short ones saturate; Open MPI 4 takes MPI_OFFSET for
+// unsigned, Intel MPI 2021 takes no minimum of what MPI makes for Fortran's numbers. Those pairs are left to them.
 bool may_be_left_to_the_host(const TypeCase &of, const NamedOp &op);
 
 // A number whose sums and products are rounded.

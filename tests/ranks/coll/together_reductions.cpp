@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Reductions that the ranks of a node compute together on their devices: every operation on every type against the host
-// MPI on host copies, in the order of the ranks, and what happens where they cannot. Started as together.cpp says, with
-// SLUICE_COLL_REDUCE_THRESHOLD=0.
+// Reductions that the ranks of a node compute together on their devices: in every shape against the host MPI on host
+// copies, in the order of the ranks, and what happens where they cannot (every operation on every type:
+// reduction_matrix.cpp). Started as together.cpp says, with SLUICE_COLL_REDUCE_THRESHOLD=0.
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
@@ -9,19 +9,14 @@
 
 #include "tests/ranks/coll/elements.hpp"
 #include "tests/ranks/coll/moving.hpp"
+#include "tests/ranks/coll/reducing.hpp"
 #include "tests/ranks/coll/reduction_types.hpp"
+#include "tests/ranks/coll/rounding.hpp"
 
 namespace sluice::tests {
 namespace {
 
 const Case kOnDevice = {.send = Kind::device, .recv = Kind::device};
-
-// One shape of call: how many elements, how far from where a compiler would put them, and whether in place.
-struct Shape {
-  int count;
-  std::size_t shift_bytes;  // of the receive buffer; the send buffer lies twice as far
-  bool is_in_place;
-};
 
 class TogetherReductions : public Together {
  protected:
@@ -43,17 +38,6 @@ class TogetherReductions : public Together {
   bool is_together_ = false;
 };
 
-// The bytes of an element that are nobody's: those that make() leaves alone.
-std::vector<bool> gaps_of(const TypeCase &of) {
-  std::vector<unsigned char> low(of.size_bytes, 0x00);
-  std::vector<unsigned char> high(of.size_bytes, 0xFF);
-  of.make_exact(low.data(), 0, 0);
-  of.make_exact(high.data(), 0, 0);
-  std::vector<bool> gaps;
-  for (std::size_t i = 0; i < of.size_bytes; ++i) gaps.push_back(low[i] != high[i]);
-  return gaps;
-}
-
 void write_input(const Memory &memory, std::size_t shift_bytes, const TypeCase &of, int count) {
   std::vector<unsigned char> bytes(static_cast<std::size_t>(count) * of.size_bytes, kPoison);
   for (int i = 0; i < count; ++i) {
@@ -73,68 +57,12 @@ void forget_gaps(const Memory &memory, std::size_t shift_bytes, const TypeCase &
   memory.write(shift_bytes, bytes.data(), bytes.size());
 }
 
-// A reduction that puts `n_in` elements in and gets `n_out`, at this rank.
-struct Reducing {
-  const char *name;
-  std::function<int(const Shape &)> n_in;
-  std::function<int(const Shape &)> n_out;
-  std::function<int(const void *in, void *out, const Shape &, MPI_Datatype, MPI_Op, int root, MPI_Comm)> call;
-};
-
 int rank() {
   return Session::get().rank();
 }
 int size() {
   return Session::get().size();
 }
-// Blocks of different lengths, some of none. No block lies over the place of its own result: in place, MPICH 4.0 copies
-// one to the other and ends the program where they overlap.
-int block_of(const Shape &shape, int of_rank) {
-  return of_rank % 3 == 1 ? 0 : shape.count + size() - of_rank;
-}
-int all_blocks_of(const Shape &shape) {
-  int all = 0;
-  for (int of_rank = 0; of_rank < size(); ++of_rank) all += block_of(shape, of_rank);
-  return all;
-}
-
-const std::vector<Reducing> &reductions() {
-  const auto whole = [](const Shape &s) { return s.count; };
-  static const std::vector<Reducing> all = {
-      {"MPI_Allreduce", whole, whole,
-       [](const void *in, void *out, const Shape &s, MPI_Datatype type, MPI_Op op, int, MPI_Comm comm) {
-         return MPI_Allreduce(s.is_in_place ? MPI_IN_PLACE : in, out, s.count, type, op, comm);
-       }},
-      {"MPI_Reduce", whole, whole,
-       [](const void *in, void *out, const Shape &s, MPI_Datatype type, MPI_Op op, int root, MPI_Comm comm) {
-         const void *from = rank() == root && s.is_in_place ? MPI_IN_PLACE : s.is_in_place ? out : in;
-         return MPI_Reduce(from, rank() == root ? out : nullptr, s.count, type, op, root, comm);
-       }},
-      {"MPI_Scan", whole, whole,
-       [](const void *in, void *out, const Shape &s, MPI_Datatype type, MPI_Op op, int, MPI_Comm comm) {
-         return MPI_Scan(s.is_in_place ? MPI_IN_PLACE : in, out, s.count, type, op, comm);
-       }},
-      {"MPI_Exscan", whole, whole,
-       [](const void *in, void *out, const Shape &s, MPI_Datatype type, MPI_Op op, int, MPI_Comm comm) {
-         return MPI_Exscan(s.is_in_place ? MPI_IN_PLACE : in, out, s.count, type, op, comm);
-       }},
-      {"MPI_Reduce_scatter_block", [](const Shape &s) { return s.count * size(); }, whole,
-       [](const void *in, void *out, const Shape &s, MPI_Datatype type, MPI_Op op, int, MPI_Comm comm) {
-         return MPI_Reduce_scatter_block(s.is_in_place ? MPI_IN_PLACE : in, out, s.count, type, op, comm);
-       }},
-      {"MPI_Reduce_scatter", all_blocks_of, [](const Shape &s) { return block_of(s, rank()); },
-       [](const void *in, void *out, const Shape &s, MPI_Datatype type, MPI_Op op, int, MPI_Comm comm) {
-         std::vector<int> counts;
-         for (int of_rank = 0; of_rank < size(); ++of_rank) counts.push_back(block_of(s, of_rank));
-         return MPI_Reduce_scatter(s.is_in_place ? MPI_IN_PLACE : in, out, counts.data(), type, op, comm);
-       }}};
-  return all;
-}
-
-bool is_scattering(const Reducing &reducing) {
-  return std::string_view(reducing.name).starts_with("MPI_Reduce_scatter");
-}
-
 void compare(const Reducing &reducing, const TypeCase &of, const NamedOp &op, const Shape &shape, int root) {
   compare_with_host(kOnDevice, [&](Trial &run) {
     const int n_in = reducing.n_in(shape);
@@ -156,29 +84,6 @@ void compare(const Reducing &reducing, const TypeCase &of, const NamedOp &op, co
       }
     }
   });
-}
-
-TEST_F(TogetherReductions, GiveTheHostMpisResult_ForEveryOperationOnEveryType) {
-  const std::vector<Shape> shapes = {{515, 0, true}, {1033, 4, false}};
-  std::size_t n_pairs = 0;
-  for (const TypeCase &of : reduction_types()) {
-    for (const NamedOp &op : of.ops) {
-      ++n_pairs;
-      for (std::size_t i = 0; i < reductions().size(); ++i) {
-        // The first with every pair, the others in turn.
-        if (i != 0 && i != n_pairs % reductions().size() && !session_.options().is_full) continue;
-        const Reducing &reducing = reductions()[i];
-        SCOPED_TRACE(std::string(reducing.name) + " " + of.name + " " + op.name);
-        const long long before = calls_by(reducing.name, "kernel");
-        for (const Shape &shape : shapes) compare(reducing, of, op, shape, size() - 1);
-        const bool is_left = may_be_left_to_the_host(of, op);
-        if (is_together_ && !is_left && session_.has_sluice()) {
-          EXPECT_GT(calls_by(reducing.name, "kernel"), before) << "not computed by the devices";
-        }
-        if (HasFailure()) return;
-      }
-    }
-  }
 }
 
 TEST_F(TogetherReductions, GiveTheHostMpisResult_InEveryShape) {
@@ -226,29 +131,26 @@ TEST_F(TogetherReductions, ReduceBlocksInPlace_WhichOverlapTheirResults) {
   }
 }
 
-// Rounded sums, from the left in the order of the ranks, whatever the length: the same in every bit each time.
+// What is rounded, from the left in the order of the ranks, whatever the length: the same in every bit each time.
 TEST_F(TogetherReductions, KeepTheOrderOfTheRanks) {
   if (!is_together_) GTEST_SKIP() << "missing: reductions by the devices of a node, on this backend";
-  for (const int count : {1, 1000, 33'333}) {
-    const auto n = static_cast<std::size_t>(count);
-    std::vector<float> wanted(n);
-    std::vector<float> numbers(n);
-    for (int of_rank = 0; of_rank < size(); ++of_rank) {
-      for (std::size_t i = 0; i < n; ++i) {
-        const auto number = rounded_number<float>(static_cast<int>(i), of_rank);
-        wanted[i] = of_rank == 0 ? number : wanted[i] + number;
-        if (of_rank == rank()) numbers[i] = number;
+  for (const TypeCase &of : reduction_types()) {
+    for (const NamedOp &op : of.ops) {
+      if (of.n_parts == 0 || (op.op != MPI_SUM && op.op != MPI_PROD)) continue;
+      for (const int count : {1, 1000, 33'333}) {
+        if (count == 33'333 && of.type != MPI_FLOAT) continue;
+        SCOPED_TRACE(std::string(of.name) + " " + op.name);
+        const Bytes wanted = folded_in_order(of, op.op, size(), count);
+        const Bytes mine = rounded_input(of, rank(), count);
+        const Memory in(session_.module(), Kind::device, mine.size());
+        const Memory out(session_.module(), Kind::device, mine.size());
+        in.write(0, mine.data(), mine.size());
+        for (int round = 0; round < 2; ++round) {
+          out.fill(kPoison);
+          ASSERT_EQ(MPI_Allreduce(in.data(), out.data(), count, of.type, op.op, session_.comm()), MPI_SUCCESS);
+          ASSERT_EQ(find_difference(wanted, out.read()), "") << count << " elements, round " << round;
+        }
       }
-    }
-    const Memory in(session_.module(), Kind::device, n * sizeof(float));
-    const Memory out(session_.module(), Kind::device, n * sizeof(float));
-    in.write(0, numbers.data(), n * sizeof(float));
-    Bytes bytes(n * sizeof(float));
-    std::memcpy(bytes.data(), wanted.data(), bytes.size());
-    for (int round = 0; round < 3; ++round) {
-      out.fill(kPoison);
-      ASSERT_EQ(MPI_Allreduce(in.data(), out.data(), count, MPI_FLOAT, MPI_SUM, session_.comm()), MPI_SUCCESS);
-      ASSERT_EQ(find_difference(bytes, out.read()), "") << count << " elements, round " << round;
     }
   }
 }
