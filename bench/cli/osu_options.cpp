@@ -99,7 +99,7 @@ void declare_osu_options(CLI::App &app, OsuWords &words) {
   app.add_option("--validation-log", words.check_log)->group("");
 }
 
-std::vector<std::string> in_plain_form(std::vector<std::string> arguments) {
+std::vector<std::string> in_plain_form(const std::vector<std::string> &arguments) {
   std::vector<std::string> plain;
   for (std::size_t i = 0; i < arguments.size(); ++i) {
     const std::string &word = arguments[i];

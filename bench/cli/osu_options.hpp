@@ -34,7 +34,7 @@ struct OsuWords {
 void declare_osu_options(CLI::App &app, OsuWords &words);
 
 // Arguments whose form CLI11 does not know, as it knows them: a bare -z or --tail-lat, and -clog:DIR.
-std::vector<std::string> in_plain_form(std::vector<std::string> arguments);
+std::vector<std::string> in_plain_form(const std::vector<std::string> &arguments);
 
 // OSU's words for a device: rocm is a module of another name, managed a memory of one. Changes options.device and
 // placement words.
