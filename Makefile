@@ -27,11 +27,11 @@ demo: setup ## an unmodified MPI program exchanges device memory, with the naive
 	@tools/demo
 
 .PHONY: check
-check: setup ## builds, runs all tests but the full matrix, and the device tests under the sanitizers
+check: setup ## builds, runs all tests but the full matrix, and the main device tests under the sanitizers
 	@JOBS=$(JOBS) tools/check
 
 .PHONY: check-sanitizers
-check-sanitizers: setup ## the last of these alone: address and undefined together, then thread
+check-sanitizers: setup ## all tests for the sanitizers: address and undefined together, then thread
 	@JOBS=$(JOBS) tools/check --only-sanitizers
 
 .PHONY: setup

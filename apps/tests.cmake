@@ -135,7 +135,7 @@ add_executable(fft3d_host_threads_test fft3d/host_threads_test.cpp fft3d/host_th
 target_link_libraries(fft3d_host_threads_test PRIVATE sluice_options sluice_headers sluice_fmt GTest::gtest_main Threads::Threads)
 target_include_directories(fft3d_host_threads_test PRIVATE ${CMAKE_SOURCE_DIR})
 set_target_properties(fft3d_host_threads_test PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR})
-sluice_sanitized_targets(fft3d_host_threads_test)
+sluice_sanitized_targets(MORE fft3d_host_threads_test)
 gtest_discover_tests(fft3d_host_threads_test TEST_PREFIX app. DISCOVERY_MODE PRE_TEST PROPERTIES LABELS "unit;apps" TIMEOUT 60)
 
 # The papers' figures, in short; and who is measured there.

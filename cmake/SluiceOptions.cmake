@@ -57,10 +57,17 @@ if(SLUICE_COVERAGE)
   target_link_options(sluice_options INTERFACE --coverage)
 endif()
 
-# sluice_sanitized_targets(<target> ...): these are built for the tests that run under the sanitizers. Names without a
-# target are passed over (host memory has no backend).
+# sluice_sanitized_targets([MORE] <target> ...): these are built for the tests that run under the sanitizers; with MORE only
+# for those that `make check` leaves to `make check-sanitizers`. Names without a target are passed over (host memory has
+# no backend).
 function(sluice_sanitized_targets)
-  set_property(GLOBAL APPEND PROPERTY SLUICE_SANITIZED_TARGETS ${ARGN})
+  set(targets ${ARGN})
+  set(property SLUICE_SANITIZED_TARGETS)
+  if("MORE" IN_LIST targets)
+    list(REMOVE_ITEM targets MORE)
+    set(property SLUICE_SANITIZED_TARGETS_MORE)
+  endif()
+  set_property(GLOBAL APPEND PROPERTY ${property} ${targets})
 endfunction()
 
 # The public and the contract headers.

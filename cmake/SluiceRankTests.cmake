@@ -37,7 +37,8 @@
 #   SLUICE_TEST_FEW           ON: the quick set has its tests under the first host MPI on up to two ranks; the others are
 #                             `full`
 
-# A test with the label `sanitize` runs under the sanitizers too; the target `sanitized_tests` builds what those need.
+# A test with the label `sanitize` runs under the sanitizers in `make check` (target `sanitized_tests`), one with
+# `sanitize-more` in `make check-sanitizers` alone (target `all_sanitized_tests`).
 
 set(SLUICE_LAUNCH ${CMAKE_SOURCE_DIR}/tests/launch)
 # Preload libraries of the tests; the launcher looks for its yield shim there.
@@ -154,6 +155,21 @@ function(sluice_add_rank_test program)
   endforeach()
 endfunction()
 
+# Sets <out> to `sanitize` or `sanitize-more` in the caller. `make check` has both sanitizers' builds and tests to come to on
+# two cores, so it leaves out what others show them: sluice-bench, the proofs that the harness sees faults, calls on host
+# memory alone, and the same calls in other surroundings; the thread sanitizer has what goes on in threads and requests.
+# Reads the variables of sluice_add_rank_test.
+function(_sluice_sanitize_label out)
+  set(label sanitize)
+  if(program STREQUAL "sluice-bench" OR arg_NAME MATCHES "^(checker_sees_|(coll|p2p)_all$|p2p_(first|no)_|tool_)|_flipped$")
+    set(label sanitize-more)
+  elseif(SLUICE_SANITIZE STREQUAL "thread" AND NOT arg_NAME MATCHES
+         "^(checker_|queue|fault_(delay|queue|freed)|p2p_(nonblocking|persistent|blocks|differential)|coll_(together|reducing|levels|meeting|copy_kernel)$)|thread|requests")
+    set(label sanitize-more)
+  endif()
+  set(${out} ${label} PARENT_SCOPE)
+endfunction()
+
 # Reads the variables of its caller, sluice_add_rank_test.
 function(_sluice_add_one_rank_test)
   set(flavour ${SLUICE_HOST_MPI_${mpi}_FLAVOUR})
@@ -196,10 +212,13 @@ function(_sluice_add_one_rank_test)
   # The sanitizers see our code the same under every host MPI; the emulated device is the one whose runtime they cover.
   if(mpi STREQUAL first_mpi AND NOT "full" IN_LIST labels AND NOT arg_NO_SLUICE AND NOT arg_NO_SANITIZER
      AND NOT (arg_NO_THREAD_SANITIZER AND SLUICE_SANITIZE STREQUAL "thread") AND (fault_knob OR backend STREQUAL "none"))
-    list(APPEND labels sanitize)
+    _sluice_sanitize_label(label)
+    list(APPEND labels ${label})
   endif()
   if("sanitize" IN_LIST labels)
     sluice_sanitized_targets(${program}_${flavour} sluice_${flavour} sluice_backend_${backend})
+  elseif("sanitize-more" IN_LIST labels)
+    sluice_sanitized_targets(MORE ${program}_${flavour} sluice_${flavour} sluice_backend_${backend})
   endif()
   math(EXPR ctest_limit_s "${limit_s} + 20")
   set_tests_properties(${name} PROPERTIES LABELS "${labels}" PROCESSORS ${n} TIMEOUT ${ctest_limit_s}
