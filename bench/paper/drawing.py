@@ -29,12 +29,13 @@ MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
 @dataclasses.dataclass
 class Drawing:
     """The figure under one heading. curves: name -> {x: y}, ours, as lines; published: name -> {x: y}, the paper's, as marks
-    alone; a name that is in both has one colour. x are sizes in bytes, or, where `names` says so, rows by number."""
+    alone; a name that is in both has one colour. x are what `across` says, or, where `names` says so, rows by number."""
     heading: str
     unit: str
     curves: dict
     published: dict
     names: tuple = ()
+    across: str = "message size, bytes"
 
 
 def axis_text(value, _position=None):
@@ -66,7 +67,7 @@ def svg_of(drawing, pyplot, ticker):
     else:
         axes.set_xscale("log", base=2)
         axes.set_xticks(xs[::max(1, len(xs) // 8)], [size_text(x) for x in xs[::max(1, len(xs) // 8)]])
-        axes.set_xlabel("message size, bytes")
+        axes.set_xlabel(drawing.across)
     axes.xaxis.set_minor_locator(ticker.NullLocator())
     axes.set_yscale("log")
     axes.yaxis.set_major_locator(ticker.LogLocator(subs=(1, 2, 5)))
@@ -142,4 +143,4 @@ def loaded(values):
     """A Drawing that was sent as JSON, whose keys are texts."""
     def points(curves):
         return {name: {int(x): y for x, y in curve.items()} for name, curve in curves.items()}
-    return Drawing(values["heading"], values["unit"], points(values["curves"]), points(values["published"]), tuple(values["names"]))
+    return Drawing(values["heading"], values["unit"], points(values["curves"]), points(values["published"]), tuple(values["names"]), values["across"])
