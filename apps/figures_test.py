@@ -13,6 +13,8 @@ LOADER = importlib.machinery.SourceFileLoader("figures", str(pathlib.Path(__file
 figures = importlib.util.module_from_spec(importlib.util.spec_from_loader("figures", LOADER))
 sys.modules["figures"] = figures
 LOADER.exec_module(figures)
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+import figure_drawings as drawings  # noqa: E402  (found through the line above)
 
 
 def asked(n_ranks=2, env=()):
@@ -101,6 +103,42 @@ class FacesTest(unittest.TestCase):
         sent = drawing.json.loads(drawing.json.dumps(drawing.dataclasses.asdict(drawn["Figure 9"])))
         again = drawing.loaded(sent)
         self.assertEqual((again.curves, again.names, again.is_linear), (drawn["Figure 9"].curves, figures.FACES_VARIANTS, True))
+
+
+class ScalingTest(unittest.TestCase):
+    def test_each_number_of_ranks_is_a_case_of_both_forms(self):
+        given = types.SimpleNamespace(what="scaling", rank_counts="1,8", local=16, whole=32, steps=3, ranks=8)
+        self.assertEqual(figures.cases_of(given), [(f"{kind} {count}", [*words, "--steps", "3", "--repeat", "1"]) for kind, words in
+                                                   (("weak", ["--local", "16"]), ("strong", ["--global", "32"])) for count in ("1", "8")])
+        self.assertEqual([figures.ranks_of(case, given) for case, _ in figures.cases_of(given)], [1, 8, 1, 8])
+
+    def test_efficiency_is_of_time_or_of_time_by_ranks(self):
+        given = types.SimpleNamespace(local=16, whole=32)
+        rows = {(f"{kind} {n}", "Sluice", "packed"): {0: [us]} for kind, n, us in
+                (("weak", 1, 100), ("weak", 8, 125), ("strong", 1, 800), ("strong", 8, 125))}
+        page = figures.scaling_page(rows, given)
+        self.assertIn("| ranks | weak: Sluice, packed | strong: Sluice, packed |", page)
+        self.assertIn("| 1 | 100.0 (100 %) | 800.0 (100 %) |", page)
+        self.assertIn("| 8 | 125.0 (80 %) | 125.0 (80 %) |", page)
+
+
+class DrawingsTest(unittest.TestCase):
+    def document(self, what, *figures_of):
+        return {"what": what, "figures": [{"case": case, "side": "Sluice", "variant": variant, "by_size": rows} for case, variant, rows in figures_of]}
+
+    def test_curves_are_by_size_by_ranks_or_by_name(self):
+        drawn = drawings.drawing_of(self.document("stencil2d", ("halo", "packed", {"512": [3, 1, 2], "8": [1]})), "# two\n")
+        self.assertEqual((drawn.heading, drawn.curves, drawn.names), ("two", {"Sluice, packed": {512: 2, 8: 1}}, ()))
+        drawn = drawings.drawing_of(self.document("scaling", ("weak 1", "st", {"0": [5]}), ("weak 8", "st", {"0": [7]})), "# three")
+        self.assertEqual((drawn.curves, drawn.across), ({"weak: Sluice, st": {1: 5, 8: 7}}, "ranks"))
+        drawn = drawings.drawing_of(self.document("fft3d", ("8x8x8", "alltoallv forward", {"0": [2000]}), ("8x8x8", "staged forward", {"0": [4000]})), "# four")
+        self.assertEqual((drawn.curves, drawn.names), ({"forward": {0: 2, 1: 4}}, ("Sluice alltoallv", "Sluice staged")))
+
+    def test_what_cannot_be_drawn_is_said(self):
+        for document, text in ((self.document("stencil3d"), "# page"), (self.document("other", ("a", "b", {"1": [1]})), "# page"),
+                               (self.document("stencil3d", ("a", "b", {"1": [1]})), "")):
+            with self.assertRaises(drawings.DrawingError):
+                drawings.drawing_of(document, text)
 
 
 if __name__ == "__main__":

@@ -29,7 +29,7 @@ MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
 @dataclasses.dataclass
 class Drawing:
     """The figure under one heading. curves: name -> {x: y}, ours, as lines; published: name -> {x: y}, the paper's, as marks
-    alone; a name that is in both has one colour. x are sizes in bytes, or, where `names` says so, rows by number. spans: name -> {x: (least, most)}
+    alone; a name that is in both has one colour. x are what `across` says, or, where `names` says so, rows by number. spans: name -> {x: (least, most)}
     of ours. The scale of y is logarithmic, unless is_linear."""
     heading: str
     unit: str
@@ -38,6 +38,7 @@ class Drawing:
     names: tuple = ()
     spans: dict = dataclasses.field(default_factory=dict)
     is_linear: bool = False
+    across: str = "message size, bytes"
 
 
 def axis_text(value, _position=None):
@@ -71,7 +72,7 @@ def svg_of(drawing, pyplot, ticker):
     else:
         axes.set_xscale("log", base=2)
         axes.set_xticks(xs[::max(1, len(xs) // 8)], [size_text(x) for x in xs[::max(1, len(xs) // 8)]])
-        axes.set_xlabel("message size, bytes")
+        axes.set_xlabel(drawing.across)
     axes.xaxis.set_minor_locator(ticker.NullLocator())
     if not drawing.is_linear:
         axes.set_yscale("log")
@@ -149,4 +150,4 @@ def loaded(values):
     def points(curves):
         return {name: {int(x): y for x, y in curve.items()} for name, curve in curves.items()}
     return Drawing(values["heading"], values["unit"], points(values["curves"]), points(values["published"]), tuple(values["names"]),
-                   points(values["spans"]), values["is_linear"])
+                   points(values["spans"]), values["is_linear"], values["across"])

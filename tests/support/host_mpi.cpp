@@ -59,6 +59,14 @@ bool hangs_in_truncated_waitall() {
          provided == MPI_THREAD_MULTIPLE;
 }
 
+bool mishandles_types_of_uneven_lengths() {
+  return version_starts_with("MPICH Version:") || version_starts_with("Intel(R) MPI");
+}
+
+bool lacks_nested_types_in_programs() {
+  return version_starts_with("Open MPI v4.") || version_starts_with("Intel(R) MPI");
+}
+
 bool fails_in_testall_of_partitions() {
   return version_starts_with("MPICH Version:") || version_starts_with("Intel(R) MPI");
 }

@@ -6,6 +6,8 @@
 #include <cstddef>
 #include <cstring>
 #include <limits>
+#include <map>
+#include <memory>
 
 #include "tests/support/host_mpi.hpp"
 
@@ -13,7 +15,7 @@ namespace sluice::tests {
 namespace {
 
 // What the draws of a call are asked.
-enum Question : int { kIsEmpty, kLength, kType, kPredefined, kOp, kKind, kOrder, kGap, kBegin };
+enum Question : int { kIsEmpty, kLength, kType, kPredefined, kOp, kKind, kOrder, kGap, kBegin, kSignature, kLayout };
 constexpr int kSend = 0;
 constexpr int kRecv = 1000;  // added to the number of a block, or of a type
 
@@ -26,33 +28,6 @@ struct Shape {
   long long per_grain = 0;        // elements
   Content content = Content::bytes;
 };
-
-struct Predefined {
-  MPI_Datatype type;
-  Content content;
-  std::vector<MPI_Op> ops;
-};
-
-const std::vector<Predefined> &predefined_types() {
-  static const std::vector<MPI_Op> of_integers = {MPI_MAX, MPI_MIN,  MPI_SUM,  MPI_PROD, MPI_LAND,
-                                                  MPI_LOR, MPI_LXOR, MPI_BAND, MPI_BOR,  MPI_BXOR};
-  static const std::vector<MPI_Op> of_numbers = {MPI_MAX, MPI_MIN, MPI_SUM, MPI_PROD};
-  static const std::vector<Predefined> types = {
-      {MPI_INT, Content::bytes, of_integers},
-      {MPI_UNSIGNED_CHAR, Content::bytes, of_integers},
-      {MPI_SHORT, Content::bytes, of_integers},
-      {MPI_INT64_T, Content::bytes, of_integers},
-      {MPI_UINT64_T, Content::bytes, of_integers},
-      {MPI_BYTE, Content::bytes, {MPI_BAND, MPI_BOR, MPI_BXOR}},
-      {MPI_C_BOOL, Content::logical, {MPI_LAND, MPI_LOR, MPI_LXOR}},
-      {MPI_FLOAT, Content::numbers32, of_numbers},
-      {MPI_DOUBLE, Content::numbers64, of_numbers},
-      {MPI_C_DOUBLE_COMPLEX, Content::numbers64, {MPI_SUM, MPI_PROD}},
-      {MPI_2INT, Content::bytes, {MPI_MAXLOC, MPI_MINLOC}},
-      {MPI_FLOAT_INT, Content::number_and_place, {MPI_MAXLOC, MPI_MINLOC}},
-  };
-  return types;
-}
 
 // Powers of two, few of them: their sums and products are exact in any order.
 template <class Number>
@@ -85,11 +60,35 @@ class Builder {
     const Shape shape = shape_of(0);
     buffer.type = shape.type;
     buffer.content = shape.content;
+    buffer.layouts = layouts_;
     return buffer;
   }
 
  private:
-  Shape shape_of(int block) const {
+  bool has_own_types() const {
+    return call_.is_mixed && !is_reduction(call_.what) && !call_.is_in_place && call_.what != What::bcast;
+  }
+
+  // The same again when it is asked for again.
+  Shape nested_shape(int block) {
+    constexpr std::array kRepeats = {1, 2, 3, 4, 6, 8, 12, 16, 24, 48};
+    constexpr long long kRepeatsOfGrain = 48;
+    const Signature signature = random_signature(call_.draws.below(~0ULL, kSignature));
+    const int asked_by = has_own_types() ? rank_ + 1 : 0;
+    const int number = has_own_types() ? side_ + block + 1 : 0;
+    const int n_repeats = kRepeats[call_.draws.below(kRepeats.size(), kType, asked_by, number)];
+    std::shared_ptr<const RandomLayout> &made = made_[number];
+    if (made == nullptr) {
+      made = std::make_shared<RandomLayout>(call_.draws.below(~0ULL, kLayout, asked_by, number), signature, n_repeats,
+                                            has_own_types() && side_ == kSend);
+      layouts_.push_back(made);
+    }
+    return {made->type(),       made->extent_bytes(),        made->low_bytes(),
+            made->high_bytes(), kRepeatsOfGrain / n_repeats, Content::bytes};
+  }
+
+  Shape shape_of(int block) {
+    if (call_.is_nested) return nested_shape(block);
     if (is_reduction(call_.what) && call_.sort == Sort::predefined) {
       const std::vector<Predefined> &types = predefined_types();
       const Predefined &predefined = types[call_.draws.below(types.size(), kPredefined)];
@@ -98,9 +97,8 @@ class Builder {
       return {predefined.type, size, 0, size, 6, predefined.content};
     }
     const std::vector<Elements> &types = all_element_types();
-    const bool has_own = call_.is_mixed && !is_reduction(call_.what) && !call_.is_in_place && call_.what != What::bcast;
-    const std::uint64_t which =
-        has_own ? call_.draws.below(types.size(), kType, rank_, side_ + block) : call_.draws.below(types.size(), kType);
+    const std::uint64_t which = has_own_types() ? call_.draws.below(types.size(), kType, rank_, side_ + block)
+                                                : call_.draws.below(types.size(), kType);
     const Elements &elements = types[which];
     const auto [first, last] = std::minmax_element(elements.places.begin(), elements.places.end());
     constexpr auto kIntBytes = static_cast<std::ptrdiff_t>(sizeof(int));
@@ -157,6 +155,8 @@ class Builder {
   std::vector<long long> counts_;
   std::vector<long long> displacements_;
   std::vector<MPI_Datatype> types_;
+  std::map<int, std::shared_ptr<const RandomLayout>> made_;
+  std::vector<std::shared_ptr<const RandomLayout>> layouts_;
   std::ptrdiff_t low_ = std::numeric_limits<std::ptrdiff_t>::max();
   std::ptrdiff_t high_ = std::numeric_limits<std::ptrdiff_t>::min();
 };

@@ -6,12 +6,15 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <type_traits>
 #include <vector>
 
 #include "tests/ranks/coll/places.hpp"
 #include "tests/ranks/coll/random_calls.hpp"
+#include "tests/ranks/coll/reducible_types.hpp"
 #include "tests/support/oracle.hpp"
+#include "tests/support/random_layouts.hpp"
 
 namespace sluice::tests {
 
@@ -52,9 +55,6 @@ class Numbers {
   std::vector<MPI_Aint> addresses_;
 };
 
-// What lies in the memory of a buffer, so that a reduction has one right result.
-enum class Content : std::uint8_t { bytes, numbers32, numbers64, logical, number_and_place };
-
 // A buffer as MPI is told of it. As constructed: garbage, for arguments that mean nothing at a rank.
 struct CallBuffer {
   const Memory *memory = nullptr;
@@ -64,6 +64,7 @@ struct CallBuffer {
   Numbers displacements;  // in extents; in bytes beside `types`
   MPI_Datatype type = MPI_DATATYPE_NULL;
   std::vector<MPI_Datatype> types;
+  std::vector<std::shared_ptr<const RandomLayout>> layouts;  // whose types some of those are
   Content content = Content::bytes;
   bool is_filled = false;  // has input in it; else it begins as poison
 

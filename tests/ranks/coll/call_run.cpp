@@ -22,6 +22,7 @@ bool is_alltoall_of_lengths(What what) {
 
 // The call as this host MPI can make it: without the forms that it lacks or has faults in.
 CollectiveCall possible(CollectiveCall call, const Place &place) {
+  if (lacks_nested_types_in_programs()) call.is_nested = false;
 #if MPI_VERSION < 4
   call.is_large = false;
   if (call.form == Form::persistent) call.form = Form::nonblocking;

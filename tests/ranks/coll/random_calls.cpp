@@ -12,7 +12,7 @@ namespace sluice::tests {
 namespace {
 
 // Questions about a program, and about each of its calls; those about a rank's buffers are in call_buffers.cpp.
-enum Question : int { kWhat, kForm, kLarge, kWhere, kRoot, kInPlace, kMixed, kSort, kSize, kGrains, kDetails };
+enum Question : int { kWhat, kForm, kLarge, kWhere, kRoot, kInPlace, kMixed, kSort, kSize, kGrains, kDetails, kNested };
 constexpr int kMostCalls = 4;
 constexpr int kMostStarts = 2;
 
@@ -61,6 +61,9 @@ CollectiveCall random_call(const Draws &draws, int index, int n_ranks) {
   call.sort = static_cast<Sort>(draws.below(3, kSort, index));
   call.grains = random_grains(draws, index);
   call.draws = Draws(draws.below(~0ULL, kDetails, index));
+  // In every second program: the others are what they were before there were such types.
+  call.is_nested = !is_reduction(call.what) && draws.one_in(2, kNested) && draws.one_in(2, kNested, index + 1);
+  if (call.is_nested && call.grains > 4) call.grains = 4 + call.grains / 16;
   return call;
 }
 
@@ -107,7 +110,9 @@ std::string describe(const CollectiveCall &call) {
   return fmt::format("{} {}{}, {}, root {}, {} grains{}{}, {} operation", kForms[static_cast<std::size_t>(call.form)],
                      name_of(call.what), call.is_large ? " with large counts" : "",
                      kPlaces[static_cast<std::size_t>(call.where)], call.root, call.grains,
-                     call.is_in_place ? ", in place" : "", call.is_mixed ? ", types mixed" : "",
+                     call.is_in_place ? ", in place" : "",
+                     call.is_nested ? (call.is_mixed ? ", nested types mixed" : ", nested types")
+                                    : (call.is_mixed ? ", types mixed" : ""),
                      kSorts[static_cast<std::size_t>(call.sort)]);
 }
 

@@ -71,9 +71,11 @@ struct CollectiveCall {
   Where where = Where::everywhere;
   int root = 0;  // of as many as there are
   bool is_in_place = false;
-  bool is_mixed = false;  // each rank has a type of its own
+  bool is_mixed = false;   // each rank has a type of its own
+  bool is_nested = false;  // the types are random ones; no reduction has them, whose operations know their types
   Sort sort = Sort::ordered;
-  std::uint64_t grains = 0;  // of a block, at most; a grain is as many elements as have 6 ints
+  std::uint64_t grains =
+      0;  // of a block, at most; a grain is as many elements as have 6 ints; where nested, 48 repeats of a signature
   Draws draws{0};
 };
 

@@ -8,41 +8,14 @@
 #include <algorithm>
 #include <thread>
 
+#include "tests/ranks/p2p/message_side.hpp"
 #include "tests/support/completers.hpp"
 #include "tests/support/host_mpi.hpp"
 
 namespace sluice::tests {
 namespace {
 
-constexpr std::size_t kIntBytes = sizeof(int);
 constexpr int kIdleTag = 999;
-
-// The buffer and the type of one side of a message. A stride above 1 spreads the ints, with gaps between them.
-struct Side {
-  const Memory *memory = nullptr;
-  MPI_Datatype type = MPI_BYTE;
-  int count = 0;
-  bool has_own_type = false;
-};
-
-Side make_side(Trial &run, const Message &message, std::size_t size_bytes, Kind kind, int stride) {
-  Side side;
-  if (!message.is_ints) {
-    side.memory = &run.buffer(kind, size_bytes);
-    side.count = static_cast<int>(size_bytes);
-    return side;
-  }
-  const auto n_ints = size_bytes / kIntBytes;
-  side.memory = &run.buffer(kind, n_ints * static_cast<std::size_t>(stride) * kIntBytes);
-  side.type = MPI_INT;
-  side.count = static_cast<int>(n_ints);
-  if (stride > 1) {
-    MPI_Type_create_resized(MPI_INT, 0, stride * static_cast<MPI_Aint>(kIntBytes), &side.type);
-    MPI_Type_commit(&side.type);
-    side.has_own_type = true;
-  }
-  return side;
-}
 
 // One rank's part of one round.
 class RoundRun {
@@ -93,10 +66,10 @@ class RoundRun {
     for (int i = 0; i < n_messages(); ++i) {
       const Message &m = message(i);
       if (is_received_here(i)) {
-        part(i).recv = make_side(run_, m, m.size_bytes + m.spare_bytes, m.recv_kind, m.recv_stride);
+        part(i).recv = receiving_side(run_, m);
       }
       if (is_sent_here(i)) {
-        part(i).send = make_side(run_, m, m.size_bytes, m.send_kind, m.send_stride);
+        part(i).send = sending_side(run_, m);
       }
     }
     if (round_.has_idle) {
@@ -143,13 +116,13 @@ class RoundRun {
         MPI_Request *request = &part(i).persistent_recv;
         if (start_ == 0) {
           run_.call("MPI_Recv_init",
-                    MPI_Recv_init(side.memory->data(), side.count, side.type, source, m.tag, comms_.posted, request));
+                    MPI_Recv_init(side.data, side.count, side.type, source, m.tag, comms_.posted, request));
         }
         start_later(i, request, true);
       } else if (m.recv_mode == RecvMode::irecv) {
         flush();
         run_.call("MPI_Irecv",
-                  MPI_Irecv(side.memory->data(), side.count, side.type, source, m.tag, comms_.posted, &new_request(i)));
+                  MPI_Irecv(side.data, side.count, side.type, source, m.tag, comms_.posted, &new_request(i)));
       }
     }
     flush();
@@ -169,6 +142,10 @@ class RoundRun {
       }
     }
     flush();
+    for (int i = 0; i < n_messages(); ++i) {
+      const bool is_last = start_ + 1 == round_.n_starts || is_persistent(message(i).send_mode);
+      if (is_sent_here(i) && is_last && message(i).frees_type_early) part(i).send.free_type();
+    }
   }
 
   void start_persistent_send(int index) {
@@ -181,8 +158,7 @@ class RoundRun {
                         : m.send_mode == SendMode::ssend_init ? MPI_Ssend_init
                         : m.send_mode == SendMode::rsend_init ? MPI_Rsend_init
                                                               : MPI_Send_init;
-      run_.call("a persistent send",
-                init(side.memory->data(), side.count, side.type, m.destination, m.tag, comm_of(m), request));
+      run_.call("a persistent send", init(side.data, side.count, side.type, m.destination, m.tag, comm_of(m), request));
     }
     start_later(index, request, false);
   }
@@ -192,7 +168,7 @@ class RoundRun {
     using NonBlocking = int (*)(const void *, int, MPI_Datatype, int, int, MPI_Comm, MPI_Request *);
     static constexpr Blocking kBlocking[] = {MPI_Send, MPI_Ssend, MPI_Rsend, MPI_Bsend};
     static constexpr NonBlocking kNonBlocking[] = {MPI_Isend, MPI_Issend, MPI_Irsend, MPI_Ibsend};
-    void *data = side.memory->data();
+    void *data = side.data;
     const auto mode = static_cast<std::size_t>(m.send_mode);
     if (m.send_mode < SendMode::isend) {
       run_.call("a blocking send", kBlocking[mode](data, side.count, side.type, m.destination, m.tag, comm_of(m)));
@@ -225,7 +201,7 @@ class RoundRun {
       // Its buffer is chosen before it is known what comes, so that only one message may.
       const bool is_alone = how.any_source && oldest.tag >= kOwnTags;
       Part &mine = part(waiting.front());
-      const int code = MPI_Recv(mine.recv.memory->data(), mine.recv.count, mine.recv.type,
+      const int code = MPI_Recv(mine.recv.data, mine.recv.count, mine.recv.type,
                                 is_alone ? MPI_ANY_SOURCE : oldest.source, oldest.tag, comms_.late, &mine.received);
       run_.call("MPI_Recv", code);
       mine.found = mine.received;
@@ -282,7 +258,7 @@ class RoundRun {
 
   void receive_probed(const Message &how, int index, MPI_Message *matched) {
     Part &mine = part(index);
-    void *data = mine.recv.memory->data();
+    void *data = mine.recv.data;
     const int count = mine.recv.count;
     if (how.recv_mode == RecvMode::mprobe_imrecv || how.recv_mode == RecvMode::improbe_imrecv) {
       run_.call("MPI_Imrecv", MPI_Imrecv(data, count, mine.recv.type, matched, &new_request(index)));
@@ -341,7 +317,7 @@ class RoundRun {
         if (*request != MPI_REQUEST_NULL) run_.call("MPI_Request_free", MPI_Request_free(request));
       }
       for (Side *side : {&mine.send, &mine.recv}) {
-        if (side->has_own_type) MPI_Type_free(&side->type);
+        side->free_type();
       }
     }
     if (idle_ != MPI_REQUEST_NULL) run_.call("MPI_Request_free", MPI_Request_free(&idle_));

@@ -3,30 +3,17 @@
 #include "tests/ranks/p2p/random_program.hpp"
 
 #include <array>
-#include <random>
 
 #include "tests/support/completers.hpp"
+#include "tests/support/dice.hpp"
 
 namespace sluice::tests {
 namespace {
 
-// std::uniform_int_distribution differs between libraries; a seed must mean the same program everywhere.
-class Dice {
- public:
-  explicit Dice(std::uint64_t seed) : engine_(seed) {}
-  std::uint64_t below(std::uint64_t bound) { return engine_() % bound; }
-  int below_int(int bound) { return static_cast<int>(below(static_cast<std::uint64_t>(bound))); }
-  bool one_in(std::uint64_t n) { return below(n) == 0; }
-  template <class Value, std::size_t n>
-  Value one_of(const std::array<Value, n> &values) {
-    return values[below(n)];
-  }
-  // Throws the same dice however many kinds there are.
-  Kind kind(const std::vector<Kind> &kinds) { return kinds[below(4) % kinds.size()]; }
-
- private:
-  std::mt19937_64 engine_;
-};
+// Throws the same dice however many kinds there are.
+Kind random_kind(Dice &dice, const std::vector<Kind> &kinds) {
+  return kinds[dice.below(4) % kinds.size()];
+}
 
 // Around the thresholds of the routes (256 bytes, 64 KiB), and the pages.
 std::size_t random_size(Dice &dice) {
@@ -57,6 +44,27 @@ void choose_layout(Dice &dice, Message *message) {
   message->spare_bytes = message->spare_bytes / 4 * 4;
 }
 
+// Drawn apart from the rest, and in every second program: the others are what they were before there were such types.
+void choose_nested_layouts(std::uint64_t seed, Program *program) {
+  constexpr std::array kRepeats = {1, 2, 3, 4, 6, 8, 12, 24, 36, 60};
+  Dice dice(seed ^ 0x6C61796F757473);
+  if (dice.one_in(2)) {
+    return;
+  }
+  for (Lane &lane : program->lanes) {
+    for (Round &round : lane.rounds) {
+      for (Message &message : round.messages) {
+        message.is_nested = dice.one_in(2);
+        message.send_repeats = dice.one_of(kRepeats);
+        message.recv_repeats = dice.one_of(kRepeats);
+        message.type_seed = dice.below(~0ULL);
+        message.frees_type_early = dice.one_in(2);
+        if (message.is_nested && !dice.one_in(4)) message.size_bytes /= 2;
+      }
+    }
+  }
+}
+
 void choose_modes(Dice &dice, Message *message) {
   constexpr std::array kPosted = {RecvMode::irecv, RecvMode::recv_init};
   constexpr std::array kLate = {RecvMode::recv,          RecvMode::probe_recv,    RecvMode::iprobe_recv,
@@ -81,8 +89,8 @@ Message random_message(Dice &dice, int n_ranks, int index, const std::vector<Kin
   message.destination = dice.below_int(n_ranks);
   message.size_bytes = random_size(dice);
   message.spare_bytes = dice.one_in(3) ? dice.below(200) : 0;
-  message.send_kind = dice.kind(kinds);
-  message.recv_kind = dice.kind(kinds);
+  message.send_kind = random_kind(dice, kinds);
+  message.recv_kind = random_kind(dice, kinds);
   choose_layout(dice, &message);
   choose_modes(dice, &message);
   message.any_source = dice.one_in(3);
@@ -121,6 +129,7 @@ Program make_program(std::uint64_t seed, int n_ranks, const std::vector<Kind> &k
     }
     program.lanes.push_back(lane);
   }
+  choose_nested_layouts(seed, &program);
   return program;
 }
 

@@ -62,6 +62,13 @@ struct Message {
   bool is_ints = false;  // ints, else bytes
   int send_stride = 1;   // of ints: above 1 there are gaps between them
   int recv_stride = 1;
+  // In place of those: a random type on each side, of one signature, which an element has so many times. Where the
+  // receiver has it in other portions than the sender, its last element may stay incomplete.
+  bool is_nested = false;
+  int send_repeats = 1;
+  int recv_repeats = 1;
+  std::uint64_t type_seed = 0;
+  bool frees_type_early = false;  // the sender, before the message is complete
   // Wildcards. A posted receive with MPI_ANY_SOURCE has a tag of its own. A late one is found by a probe: of a rank's
   // n-th late message those of its n-th probe are meant, whichever message that finds.
   bool any_source = false;
