@@ -12,5 +12,5 @@ foreach(suite RankOrder RankOrderRequests)
 endforeach()
 sluice_add_rank_test(${in_order} NAME coll_rank_order_thread RANKS 3 MPIS ${one_of_each}
                      ENV SLUICE_COLL_IPC=off ${order} SLUICE_PROGRESS_THREAD=1)
-sluice_add_rank_test(coll NAME full_coll_rank_order RANKS 2 4 5 BACKENDS faulty LABELS coll full TIMEOUT 600
+sluice_add_rank_test(coll NAME full_coll_rank_order RANKS 2 4 5 6 7 8 BACKENDS faulty LABELS coll full TIMEOUT 600
                      ARGS --gtest_filter=RankOrder*.* ENV ${together} ${order})
