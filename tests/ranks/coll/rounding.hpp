@@ -16,8 +16,8 @@ Bytes rounded_input(const TypeCase &of, int rank, int count);
 // The inputs of the first `n_ranks` ranks, one after the other from the left. The host MPI computes it here alone.
 Bytes folded_in_order(const TypeCase &of, MPI_Op op, int n_ranks, int count);
 
-// Makes equal what `wanted` has overflowed in: host MPIs multiply Fortran's complex numbers without recovering infinities
-// as C11 (annex G.5.1) and our kernels do, so that one says infinite and the other not a number.
+// Makes equal what `wanted` has overflowed in: host MPIs multiply Fortran's complex numbers without recovering
+// infinities as C11 (annex G.5.1) and our kernels do, so that one says infinite and the other not a number.
 void forget_overflows(const TypeCase &of, Bytes *wanted, Bytes *found);
 
 // "" when `found` is as near the exact sums or products of all ranks' inputs as any order of the operations leaves it;
