@@ -12,7 +12,7 @@ import subprocess
 import sys
 import tempfile
 
-ON_A_DEVICE = {"copy_list", "copy_ways", "device_reduce", "memcpy", "pack", "queue_latency", "queue_overlap"}
+ON_A_DEVICE = {"copy_list", "copy_ways", "device_reduce", "memcpy", "memcpy_kinds", "pack", "queue_latency", "queue_overlap"}
 DEVICE_CALLS = {"event", "ipc_export", "ipc_open", "launch", "query_pointer", "queue_enqueue", "synchronize", "trigger"}
 WITHOUT_SIZES = {"barrier", "barrier_persistent", "ibarrier", "cas_latency", "fop_latency"}
 ONCE = {"init"}  # MPI starts once
