@@ -144,4 +144,13 @@ bool hangs_in_alltoallw_between_groups() {
   return version_starts_with("Open MPI v4.");
 }
 
+bool crashes_on_uncommitted_types() {
+  return version_starts_with("Open MPI v4.");
+}
+
+bool needs_several_win_tests() {
+  return version_starts_with("Open MPI v4.") ||
+         (version_starts_with("MPICH Version:") && !version_starts_with("MPICH Version:\t4.0"));
+}
+
 }  // namespace sluice::tests

@@ -92,6 +92,13 @@ bool overruns_in_ireduce_with_lower_bound();
 // Open MPI 4: MPI_Ialltoallw on a communicator with a topology looks for as many types as there are neighbours.
 bool miscounts_types_in_ialltoallw();
 
+// Open MPI 4: collective calls with a datatype that is not committed end in a segmentation fault.
+bool crashes_on_uncommitted_types();
+
+// One MPI_Win_test behind a barrier may not see an epoch that was over before it (MPICH 5), or the window is refused
+// (Open MPI 4).
+bool needs_several_win_tests();
+
 // Open MPI 4: MPI_Alltoallw of long messages between groups of different sizes never ends.
 bool hangs_in_alltoallw_between_groups();
 

@@ -67,13 +67,16 @@ int make_after_barrier(MPI_Comm comm, const MPI_Comm *made, Blocking blocking) {
   return result;
 }
 
-// MPI_Barrier: that they have come together is all there is to it.
+// MPI_Barrier. That all have come together is not all that programs see of it: while it waits the host MPI takes in
+// what others sent before they came, so that one MPI_Win_test or MPI_Test behind it finds that. So it is called, too.
 inline int barrier_in_turns(MPI_Comm comm) {
   return guarded(comm, [&]() -> int {
-    if (!is_within_channel(comm)) return reap(wire::host().MPI_Barrier(comm));
-    if (Status status = coll::NodeLevels::seek(comm); !status.is_ok()) return raise(comm, status);
-    const int result = come_together(comm);
-    return result == MPI_SUCCESS ? reap(result) : result;
+    if (is_within_channel(comm)) {
+      if (Status status = coll::NodeLevels::seek(comm); !status.is_ok()) return raise(comm, status);
+    }
+    return in_turns(
+        comm, [&] { return wire::host().MPI_Barrier(comm); },
+        [&](MPI_Request *request) { return wire::host().MPI_Ibarrier(comm, request); });
   });
 }
 

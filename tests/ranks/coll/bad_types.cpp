@@ -69,6 +69,7 @@ int answer_of(Form form, const Forms<Arguments...> &forms, Given... given) {
 class UncommittedTypes : public testing::Test {
  protected:
   void SetUp() override {
+    if (crashes_on_uncommitted_types()) GTEST_SKIP() << "missing: a host MPI that answers a type that is not committed";
     const Session &session = Session::get();
     const int periods[1] = {1};
     const int dims[1] = {session.size()};
@@ -83,6 +84,7 @@ class UncommittedTypes : public testing::Test {
     long_displacements_.assign(displacements_.begin(), displacements_.end());
   }
   void TearDown() override {
+    if (comm_ == MPI_COMM_NULL) return;
     MPI_Type_free(&bad_);
     MPI_Errhandler_free(&handler_);
     MPI_Comm_free(&comm_);

@@ -5,6 +5,7 @@
 
 #include <string>
 
+#include "tests/support/host_mpi.hpp"
 #include "tests/support/memory.hpp"
 #include "tests/support/session.hpp"
 
@@ -71,6 +72,46 @@ TEST(Meeting, ASendEnds_WhoseReceiverSplitsACommunicator) {
     ASSERT_EQ(rank, session.size() - 1 - session.rank());
     ASSERT_EQ(MPI_Comm_free(&part), MPI_SUCCESS);
   });
+}
+
+// The host MPI takes in what was sent before a barrier while it waits there, so that one MPI_Win_test sees it.
+TEST(Meeting, ABarrierBringsWhatWasSentBefore) {
+  if (needs_several_win_tests()) GTEST_SKIP() << "missing: a host MPI that sees it by itself";
+  const Session &session = Session::get();
+  const bool has_partner = session.partner() < session.size();
+  const int partner = session.partner();
+  long word = 0;
+  MPI_Win window = MPI_WIN_NULL;
+  ASSERT_EQ(MPI_Win_create(&word, sizeof(word), 1, MPI_INFO_NULL, session.comm(), &window), MPI_SUCCESS);
+  MPI_Group all = MPI_GROUP_NULL;
+  MPI_Group other = MPI_GROUP_NULL;
+  ASSERT_EQ(MPI_Comm_group(session.comm(), &all), MPI_SUCCESS);
+  ASSERT_EQ(MPI_Group_incl(all, has_partner ? 1 : 0, &partner, &other), MPI_SUCCESS);
+  int n_late = 0;
+  for (int i = 0; i < 10 * kCalls; ++i) {
+    const bool opens = has_partner && session.begins();
+    const bool is_opened = has_partner && !session.begins();
+    if (opens) {
+      ASSERT_EQ(MPI_Win_start(other, 0, window), MPI_SUCCESS);
+    }
+    if (is_opened) {
+      ASSERT_EQ(MPI_Win_post(other, 0, window), MPI_SUCCESS);
+    }
+    ASSERT_EQ(MPI_Barrier(session.comm()), MPI_SUCCESS);
+    if (opens) {
+      ASSERT_EQ(MPI_Win_complete(window), MPI_SUCCESS);
+    }
+    ASSERT_EQ(MPI_Barrier(session.comm()), MPI_SUCCESS);
+    if (!is_opened) continue;
+    int is_over = 0;
+    ASSERT_EQ(MPI_Win_test(window, &is_over), MPI_SUCCESS);
+    if (is_over != 0) continue;
+    ++n_late;
+    ASSERT_EQ(MPI_Win_wait(window), MPI_SUCCESS);
+  }
+  EXPECT_EQ(n_late, 0);
+  for (MPI_Group *group : {&all, &other}) ASSERT_EQ(MPI_Group_free(group), MPI_SUCCESS);
+  ASSERT_EQ(MPI_Win_free(&window), MPI_SUCCESS);
 }
 
 // Non-blocking calls of the same communicator are under way, begun before the ranks have met and after.
