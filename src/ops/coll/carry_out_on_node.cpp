@@ -32,7 +32,8 @@ Look look_at(const Call &call, const Member &member) {
   const wire::CollectiveTerms &terms = wire::Channel::process().terms();
   const std::uint64_t threshold_bytes =
       is_reduction(call.pattern) ? terms.reduce_threshold_bytes : terms.threshold_bytes;
-  if (call.pattern == Pattern::kNone) return Look::kAlone;
+  // Between groups there are as many counts as the other one has ranks, and all is staged.
+  if (call.pattern == Pattern::kNone || member.is_inter) return Look::kAlone;
   if (is_reduction(call.pattern) && is_by_own_operation(call.op)) return Look::kAlone;
   const std::optional<std::uint64_t> bytes = common_bytes(call, member);
   if (!bytes) return Look::kRefused;

@@ -24,9 +24,9 @@ std::optional<std::uint64_t> bytes_of(std::int64_t count, MPI_Datatype type) {
   return bytes;
 }
 
-// Bytes of all blocks, one for each rank.
+// Bytes of all blocks, one for each rank; not between groups, where there are as many as the other one has ranks.
 std::optional<std::uint64_t> bytes_of_all(const Argument &blocks, const Member &member) {
-  if (blocks.counts.is_null()) return std::nullopt;
+  if (blocks.counts.is_null() || member.is_inter) return std::nullopt;
   std::int64_t elements = 0;
   for (std::size_t i = 0; i < static_cast<std::size_t>(member.size); ++i) {
     if (blocks.counts.at(i) < 0 || __builtin_add_overflow(elements, blocks.counts.at(i), &elements)) {

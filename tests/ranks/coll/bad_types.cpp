@@ -157,7 +157,7 @@ class UncommittedTypes : public testing::Test {
   MPI_Datatype bad_ = MPI_DATATYPE_NULL;
 };
 
-TEST_F(UncommittedTypes, AreAnsweredAsByTheHostMpi_InEveryForm) {
+TEST_F(UncommittedTypes, AreAnsweredAsByTheHostMpi) {
   const Session &session = Session::get();
   for (const Kind kind : session.kinds()) {
     SCOPED_TRACE(kind_name(kind));
