@@ -71,9 +71,7 @@ int make_after_barrier(MPI_Comm comm, const MPI_Comm *made, Blocking blocking) {
 // what others sent before they came, so that one MPI_Win_test or MPI_Test behind it finds that. So it is called, too.
 inline int barrier_in_turns(MPI_Comm comm) {
   return guarded(comm, [&]() -> int {
-    if (is_within_channel(comm)) {
-      if (Status status = coll::NodeLevels::seek(comm); !status.is_ok()) return raise(comm, status);
-    }
+    if (Status status = coll::NodeLevels::seek(comm); !status.is_ok()) return raise(comm, status);
     return in_turns(
         comm, [&] { return wire::host().MPI_Barrier(comm); },
         [&](MPI_Request *request) { return wire::host().MPI_Ibarrier(comm, request); });
