@@ -141,9 +141,7 @@ Status find_meeting(const Call &call, const Member &member, bool has_device, Nod
     state->request_group = made;
   }
   meeting->requests = state->request_group;
-  meeting->group = meeting->requests->ready_group();
-  // As blocking calls came out since then.
-  if (meeting->group != nullptr && leaves_out() && !meeting->group->is_good(call.pattern)) *meeting = {};
+  meeting->group = meeting->requests->ready_group(call.pattern, leaves_out());
   return {};
 }
 

@@ -69,8 +69,9 @@ class NodeGroup {
 
   // Whether the ranks look at the next blocking call together.
   [[nodiscard]] bool is_due(Pattern pattern) noexcept { return trials_of(pattern).attempts.is_due(); }
-  // How a blocking call that they looked at came out. Not noted is one that was staged for its length alone, since that
-  // says nothing of the next one; nor are non-blocking ones, because the ranks learn of that at different times.
+  // How a blocking call that they looked at came out, or that they agreed that all had device memory in a non-blocking
+  // one. Not noted is one that was staged for its length alone, since that says nothing of the next one; nor how
+  // non-blocking ones came out, because the ranks learn of that at different times.
   void note_together(Pattern pattern) noexcept {
     trials_of(pattern).attempts.note_good();
     trials_of(pattern).is_good = true;
@@ -81,11 +82,6 @@ class NodeGroup {
   }
   // Whether they look at non-blocking calls together: as the last blocking one came out, or as they agreed.
   [[nodiscard]] bool is_good(Pattern pattern) noexcept { return trials_of(pattern).is_good; }
-  // They agreed that all had device memory in a non-blocking call.
-  void hope() noexcept {
-    note_together(Pattern::kBroadcast);
-    note_together(Pattern::kAllreduce);
-  }
 
  private:
   // Of calls that move data and of reductions, which succeed and fail for other reasons.

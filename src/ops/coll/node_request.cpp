@@ -18,7 +18,7 @@ int NodeRequest::make(const Call &call, const Member &member, Sides sides, const
 void NodeRequest::begin(const std::shared_ptr<EngineRequest> &self) {
   is_staged_ = false;
   if (meeting_.group == nullptr) {
-    number_ = meeting_.requests->join(meeting_.has_device);
+    number_ = meeting_.requests->join(call_.pattern, meeting_.has_device);
     // What is staged begins here where it may.
     if (go_on_meeting()) return;
   } else {
@@ -39,7 +39,7 @@ void NodeRequest::join_group() {
 // Other calls wait until this one has said settle(), so that they come after it.
 bool NodeRequest::go_on_meeting() {
   RequestGroup &requests = *meeting_.requests;
-  const RequestGroup::Way way = requests.advance(number_);
+  const RequestGroup::Way way = requests.advance(call_.pattern, number_);
   if (way == RequestGroup::Way::kWait) return false;
   struct Settling {
     RequestGroup &requests;

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "ops/coll/request_group.hpp"
 
+#include <algorithm>
 #include <atomic>
+#include <bit>
 #include <exception>
 #include <utility>
 
@@ -12,8 +14,12 @@
 namespace sluice::ops::coll {
 namespace {
 
-// Calls that were staged because a rank had no device memory, before the ranks ask once more.
-constexpr std::uint64_t kCallsBetweenQuestions = 64;
+// Whether the ranks ask in this call, `n` calls after they began to: soon again after the first ones in which a rank
+// had no device memory, later seldom. By the number alone, because not all know the last answer at the same call.
+constexpr bool asks_in(std::uint64_t n) noexcept {
+  constexpr std::uint64_t kMostBetween = 64;
+  return n < kMostBetween ? std::has_single_bit(n + 1) : n % kMostBetween == 0;
+}
 
 std::atomic<std::uint32_t> &count_of_duplicating() noexcept {
   static std::atomic<std::uint32_t> one{0};
@@ -78,19 +84,22 @@ std::uint32_t RequestGroup::n_duplicating() noexcept {
   return count_of_duplicating().load(std::memory_order_relaxed);
 }
 
-std::uint64_t RequestGroup::join(bool has_device) {
+std::uint64_t RequestGroup::join(Pattern pattern, bool has_device) {
   const std::scoped_lock lock(mutex_);
   const std::uint64_t number = ++n_joined_;
-  if (first_together_ == UINT64_MAX && number % kCallsBetweenQuestions == 1) questions_.push_back({number, has_device});
+  Calls &calls = calls_of(pattern);
+  if (asks_in(calls.n_joined++) && calls.first_together == UINT64_MAX) {
+    questions_.push_back({number, pattern, has_device});
+  }
   return number;
 }
 
-RequestGroup::Way RequestGroup::advance(std::uint64_t number) {
+RequestGroup::Way RequestGroup::advance(Pattern pattern, std::uint64_t number) {
   const std::scoped_lock lock(mutex_);
   if (failure_ == MPI_SUCCESS) go_on();
   if (number != n_settled_ + 1) return Way::kWait;
   if (failure_ != MPI_SUCCESS) return Way::kFailed;
-  if (number >= first_together_) return Way::kTogether;
+  if (number >= calls_of(pattern).first_together) return Way::kTogether;
   const bool is_asked_about = !questions_.empty() && number >= questions_.front().number;
   return is_asked_about || step_ == Step::kDuplicate ? Way::kWait : Way::kStaged;
 }
@@ -110,10 +119,17 @@ NodeGroupPtr RequestGroup::group() const noexcept {
   return group_;
 }
 
-NodeGroupPtr RequestGroup::ready_group() const noexcept {
+NodeGroupPtr RequestGroup::ready_group(Pattern pattern, bool after_staged) noexcept {
   const std::scoped_lock lock(mutex_);
-  const bool is_ready = first_together_ != UINT64_MAX && n_settled_ == n_joined_ && step_ == Step::kNone;
-  return is_ready ? group_ : nullptr;
+  Calls &calls = calls_of(pattern);
+  if (calls.first_together == UINT64_MAX) return nullptr;
+  // How blocking calls came out is known here: they wait for all that is open, and an answer changes both with the
+  // lock.
+  if (after_staged && !group_->is_good(pattern)) {
+    calls = {};
+    return nullptr;
+  }
+  return n_settled_ == n_joined_ && step_ == Step::kNone ? group_ : nullptr;
 }
 
 void RequestGroup::take_group(NodeGroupPtr group) noexcept {
@@ -131,7 +147,8 @@ void RequestGroup::go_on() {
   int code = MPI_SUCCESS;
   while (code == MPI_SUCCESS) {
     if (step_ == Step::kNone) {
-      if (questions_.empty()) return;
+      // What is staged before goes over the same communicator, and on all ranks before the question.
+      if (questions_.empty() || questions_.front().number != n_settled_ + 1) return;
       code = ask();
       continue;
     }
@@ -195,7 +212,7 @@ int RequestGroup::open_and_agree() {
 
 // Of all functions, since a call may not wait for them later; then it ends.
 int RequestGroup::ask_for_edges() {
-  if (neighbors_ != nullptr && !inquiry_) {
+  if (neighbors_ != nullptr && !inquiry_ && !has_edges_) {
     inquiry_.emplace(*neighbors_, member_, kEdgeFunctions, false, &group_->edges());
   }
   if (inquiry_ && !inquiry_->is_done()) {
@@ -203,6 +220,7 @@ int RequestGroup::ask_for_edges() {
     return inquiry_->start(comm_->get(), &request_);
   }
   inquiry_.reset();
+  has_edges_ = true;
   end(true);
   return MPI_SUCCESS;
 }
@@ -215,13 +233,17 @@ bool RequestGroup::take_edges() {
 }
 
 void RequestGroup::end(bool is_good) {
-  const std::uint64_t number = questions_.front().number;
+  const Question answered = questions_.front();
   questions_.pop_front();
   if (!is_good) return;
-  questions_.clear();
-  first_together_ = number;
+  // Those that calls behind it have asked meanwhile, which other ranks may not have.
+  const auto is_answered = [&](const Question &one) {
+    return is_reduction(one.pattern) == is_reduction(answered.pattern);
+  };
+  questions_.erase(std::remove_if(questions_.begin(), questions_.end(), is_answered), questions_.end());
+  calls_of(answered.pattern).first_together = answered.number;
   group_->take_staging_comm(comm_);
-  group_->hope();
+  group_->note_together(answered.pattern);
 }
 
 }  // namespace sluice::ops::coll

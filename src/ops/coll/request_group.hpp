@@ -2,8 +2,9 @@
 // RequestGroup: how the ranks of a communicator come to carry out non-blocking calls together though none of them may
 // wait (docs/adr/0017). The first such call starts a duplicate of the communicator and goes on in steps: over the
 // duplicate the ranks ask each other whether all have device memory in it, and make a NodeGroup if they do, which knows
-// the edges of a topology. Calls that come meanwhile wait for the answer, in their order. Hangs on the communicator,
-// and goes with it.
+// the edges of a topology. Calls that come meanwhile wait for the answer, in their order. Movements and reductions are
+// asked about by themselves, and again after a blocking call that was staged: a program may have both kinds of memory.
+// Hangs on the communicator, and goes with it.
 #pragma once
 
 #include <cstdint>
@@ -53,19 +54,19 @@ class RequestGroup {
 
   // One more call, which has device memory here or not. Returns its number: the same on all ranks, since MPI has
   // collective calls made in one order.
-  [[nodiscard]] std::uint64_t join(bool has_device);
+  [[nodiscard]] std::uint64_t join(Pattern pattern, bool has_device);
   // Takes what steps there are, without blocking, and says what call `number` is to do. Whoever is told anything but
   // kWait does it, and then says settle(). Any thread.
-  [[nodiscard]] Way advance(std::uint64_t number);
+  [[nodiscard]] Way advance(Pattern pattern, std::uint64_t number);
   void settle() noexcept;
 
   // No question is open, and no call waits. Any thread.
   [[nodiscard]] bool is_settled() const noexcept;
   // What the ranks have together; null where they could not, or had no device memory so far. When is_settled().
   [[nodiscard]] NodeGroupPtr group() const noexcept;
-  // The same for calls that need not join here any more: they go straight to the group's queue. Null until then. Any
-  // thread.
-  [[nodiscard]] NodeGroupPtr ready_group() const noexcept;
+  // The same for calls that need not join here any more: they go straight to the group's queue. Null until then.
+  // `after_staged`: where a blocking call since was staged they are to join, and the first of them asks. Any thread.
+  [[nodiscard]] NodeGroupPtr ready_group(Pattern pattern, bool after_staged) noexcept;
   // What the ranks made in a blocking call. When is_settled().
   void take_group(NodeGroupPtr group) noexcept;
   // For what was told kStaged. Errors in it come back as codes.
@@ -76,12 +77,19 @@ class RequestGroup {
  private:
   // Each waits for one request of the host MPI.
   enum class Step : std::uint8_t { kNone, kDuplicate, kAsk, kName, kAgree, kEdges };
+  // Of movements, and of reductions.
+  struct Calls {
+    std::uint64_t n_joined = 0;                 // since they began to ask
+    std::uint64_t first_together = UINT64_MAX;  // calls from this one on
+  };
   struct Question {
     std::uint64_t number = 0;  // the call that it is asked for
+    Pattern pattern{};
     bool has_device = false;
   };
 
   // All with the lock.
+  [[nodiscard]] Calls &calls_of(Pattern pattern) noexcept { return is_reduction(pattern) ? reductions_ : movements_; }
   void go_on();
   [[nodiscard]] int ask();
   [[nodiscard]] int tell_name();
@@ -102,12 +110,14 @@ class RequestGroup {
   // Of a communicator with a topology.
   NeighborhoodPtr neighbors_;
   std::optional<EdgeInquiry> inquiry_;
+  bool has_edges_ = false;
   wire::SharedSegment segment_;
   wire::SegmentName name_{};
   std::deque<Question> questions_;  // the first is being asked
   std::uint64_t n_joined_ = 0;
   std::uint64_t n_settled_ = 0;
-  std::uint64_t first_together_ = UINT64_MAX;  // calls from this one on
+  Calls movements_;
+  Calls reductions_;
   int failure_ = MPI_SUCCESS;
 };
 

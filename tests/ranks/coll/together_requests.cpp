@@ -77,16 +77,15 @@ class TogetherRequests : public Together {
     EXPECT_EQ(calls_by("MPI_Ialltoall", "ipc"), before + 2 * (1 + 2 + 3)) << "two buffers of each call";
   }
 
-  // The first calls find host memory on rank 0; `n_staged` of the calls are staged.
-  static constexpr int kHostCalls = 3;
-  void begin_with_host_memory(int n_staged) const {
+  // The first `n_host` calls find host memory on rank 0; `n_staged` of the calls are staged.
+  void begin_with_host_memory(int n_host, int n_staged) const {
     constexpr int kCalls = 80;
     const long long before = calls_by("MPI_Iallgather", "ipc");
     ASSERT_GE(before, 0) << "no statistics";
     std::vector<Started> all;
     std::vector<MPI_Request> requests;
     for (int i = 0; i < kCalls; ++i) {
-      const Kind kind = i < kHostCalls && session_.rank() == 0 ? Kind::host : Kind::device;
+      const Kind kind = i < n_host && session_.rank() == 0 ? Kind::host : Kind::device;
       all.push_back({&movement("MPI_Allgather"), 0, i, std::make_unique<Buffers>(kind, i)});
       ASSERT_EQ(all.back().moving->start(*all.back().buffers, 0, comm_, &all.back().request), MPI_SUCCESS);
       requests.push_back(all.back().request);
@@ -238,12 +237,39 @@ TEST_F(AgreedRequests, ServeProgramsThatHaveNoBlockingOnes) {
 }
 
 TEST_F(TogetherRequests, AreStaged_WhereARankHasHostMemory) {
-  begin_with_host_memory(kHostCalls);
+  begin_with_host_memory(3, 3);
 }
 
-// The ranks ask each other again at the 65th call.
+// The ranks ask each other in the first, the second, the fourth and the eighth call.
 TEST_F(AgreedRequests, AreStaged_UntilAllRanksHaveDeviceMemory) {
-  begin_with_host_memory(64);
+  begin_with_host_memory(3, 3);
+}
+
+TEST_F(AgreedRequests, AreStaged_UntilTheRanksAskAgain) {
+  begin_with_host_memory(5, 7);
+}
+
+// As in a program that adds up figures of its own in host memory between the steps of its computation.
+TEST_F(AgreedRequests, StayTogether_AmongBlockingCallsOnHostMemory) {
+  constexpr int kRounds = 5;
+  const Moving &moving = movement("MPI_Allgather");
+  const long long before = calls_by("MPI_Iallgather", "ipc");
+  ASSERT_GE(before, 0) << "no statistics";
+  for (int round = 0; round < kRounds; ++round) {
+    const Buffers own(Kind::host, round);
+    ASSERT_EQ(moving.call(own, 0, comm_), MPI_SUCCESS);
+    expect_right(moving, own, 0, round);
+    std::vector<Started> all;
+    std::vector<MPI_Request> requests;
+    for (int i = 0; i < 2; ++i) {
+      all.push_back({&moving, 0, round + i, std::make_unique<Buffers>(Kind::device, round + i)});
+      ASSERT_EQ(moving.start(*all.back().buffers, 0, comm_, &all.back().request), MPI_SUCCESS);
+      requests.push_back(all.back().request);
+    }
+    ASSERT_EQ(MPI_Waitall(static_cast<int>(requests.size()), requests.data(), MPI_STATUSES_IGNORE), MPI_SUCCESS);
+    for (const Started &started : all) check(started);
+  }
+  EXPECT_EQ(calls_by("MPI_Iallgather", "ipc"), before + 2 * 2 * kRounds) << "two buffers of each call";
 }
 
 // The type goes while the call is under way; also where it comes to the host MPI only later, as one rank has host
