@@ -114,6 +114,9 @@ def copy_ours(shell, build, stage, flavour):
         shell.run(["install", "-D", build / name, ours / name])
         if name.endswith(".so") or name.startswith("bin/"):
             shell.run(["strip", "--strip-unneeded", ours / name])
+    place = pathlib.Path("libexec/sluice/place")  # what `sluice info --topology` starts
+    if (build / place).exists():
+        shell.run(["install", "-D", build / place, ours / place])
     for header in HERE.glob("*.hpp"):
         shell.run(["install", "-D", "-m", "644", header, ours / "src" / header.name])
     for source in (RAW_SOURCE, NCCL_SOURCE, COLLECTIVES_SOURCE):

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Runs the tests round by round, each command under a time limit, and collects the medians."""
 
+import contextlib
 import json
 import os
 import pathlib
@@ -62,8 +63,25 @@ class Results:
         return list(dict.fromkeys(section for section, _, _ in self.cells))
 
 
+def descendants(pid):
+    """All processes below this one, whatever their groups and sessions."""
+    children = {}
+    for path in pathlib.Path("/proc").glob("[0-9]*/stat"):
+        try:
+            text = path.read_text(encoding="utf-8", errors="replace")
+        except OSError:  # it has ended meanwhile
+            continue
+        children.setdefault(int(text.rpartition(")")[2].split()[1]), []).append(int(path.parent.name))
+    found = list(children.get(pid, []))
+    for one in found:
+        found += children.get(one, [])
+    return found
+
+
 def end_group(process):
-    """Ends the command with all that it started: it was started in a process group of its own."""
+    """Ends the command with all that it started: it was started in a process group of its own, and what it has started in other
+    groups must not live on beside what is measured next."""
+    below = descendants(process.pid)
     for how in (signal.SIGTERM, signal.SIGKILL):
         try:
             os.killpg(process.pid, how)
@@ -74,6 +92,9 @@ def end_group(process):
         except subprocess.TimeoutExpired:
             pass
     process.wait()
+    for pid in below:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
 
 
 def run_limited(words, limit_s, log):

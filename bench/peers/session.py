@@ -50,10 +50,8 @@ def cases(name, what, only, limit_s, n_devices=1):
 
 def queue(name, test, engine, *more):
     """A benchmark of queues."""
-    words = ("{site}/scripts/launch", "-n", "2", "--sluice", "{site}/ours/lib", "--backends", "cuda", "--env", f"SLUICE_QUEUE_ENGINE={engine}",
-             "--", "{site}/ours/bin/sluice-bench", test, "-d", "cuda", "-i", "200", "-x", "50", "--repeat", "5", "--oversubscribe",
-             "--json", "{out}/result.json", *more)
-    return Step(name, f"7: {test}, engine {engine}", words, 60)
+    return ours(name, f"7: {test}, engine {engine}", 2, "--env", f"SLUICE_QUEUE_ENGINE={engine}", "--", "{site}/ours/bin/sluice-bench", test, "-d", "cuda",
+                "-i", "200", "-x", "50", "--repeat", "5", "--oversubscribe", "--json", "{out}/result.json", *more)
 
 
 def app(name, what, program, *words, limit_s=150, n_devices=1):
@@ -65,9 +63,28 @@ def paper(name, what, limit_s, *words):
                              "{site}/scripts/launch", "--limit-s", "60"), limit_s)
 
 
-def collectives(name, what, *words, limit_s=240):
-    return Step(name, what, ("{bundle}/compare_collectives", "--bundle", "{site}", "--out", "{out}", "--budget-s", str(limit_s - 30), *words),
-                limit_s, 2)
+def collectives(name, what, *words, limit_s=240, n_devices=2, under=()):
+    return Step(name, what, (*under, "{bundle}/compare_collectives", "--bundle", "{site}", "--out", "{out}", "--budget-s", str(limit_s - 30), *words),
+                limit_s, n_devices)
+
+
+def suite(name, what, limit_s, *words, n_devices=1):
+    """compare_suite, or some groups of it."""
+    return Step(name, what, ("{bundle}/compare_suite", "--bundle", "{site}", "--backends", "cuda", "--rounds", "5", "--limit-s", "45", "--budget-s",
+                             str(limit_s - 30), "--out", "{out}", *words), limit_s, n_devices)
+
+
+def ours(name, what, n_ranks, *words, limit_s=60):
+    """One run of sluice-bench on Sluice; words: what stands behind the launcher's."""
+    return Step(name, what, ("{site}/scripts/launch", "-n", str(n_ranks), "--sluice", "{site}/ours/lib", "--backends", "cuda", *words), limit_s)
+
+
+def overlaps():
+    """Non-blocking collectives while the host, and while the device computes; without and with a progress thread."""
+    for name, knob in (("overlap_alone", "0"), ("overlap_thread", "1")):
+        yield ours(name, f"6: overlap of non-blocking collectives, SLUICE_PROGRESS_THREAD={knob}", 2, "--env", f"SLUICE_PROGRESS_THREAD={knob}", "--",
+                   "{site}/ours/bin/sluice-bench", "iallreduce,ireduce_scatter_block,iallgather,ialltoall,ibcast", "-d", "cuda", "--oversubscribe", "--sizes",
+                   "64K,1M,16M", "-i", "50", "-x", "10", "--repeat", "5", "--compute", "each", "--check", "none", "--json", "{out}", limit_s=90)
 
 
 def pair(name, what, n_ranks, words, a, b, *more):
@@ -114,8 +131,8 @@ STEPS = (
     paper("prace", "4: the PRACE paper's table 1 and figures 3 and 4", 150, "prace", "--backends", "cuda", "--ranks", "2", "--rounds", "3"),
     cases("sanitizers", "6: compute-sanitizer's memcheck and racecheck", "memcheck,racecheck", 400),
     Step("training", "8: data_parallel on device tensors, and staged by hand",
-         ("{python}", "{site}/data_parallel/compare", "--bundle", "{site}/gpu", "--device", "cuda", "--ways", "mpi,staged", "--rounds", "1", "--limit-s", "60",
-          "--out", "{out}"), 80),
+         ("{python}", "{site}/data_parallel/compare", "--bundle", "{site}/gpu", "--device", "cuda", "--ways", "mpi,staged", "--rounds", "3", "--limit-s", "60",
+          "--out", "{out}"), 200),
     queue("enqueue", "queue_enqueue", "device"),
     queue("enqueue_thread", "queue_enqueue", "thread"),
     queue("latency", "queue_latency", "device"),
@@ -131,12 +148,22 @@ STEPS = (
     *meetings(),
     cases("queues", "7: the tests of queues and channels", "queues,channels", 400),
     cases("cases", "5, 8: the failure cases, and data with gaps", "T2,T3,T8,T9,T10,T11,T12,T14,T15,T18,T22,gaps,graphs,kernel,probe", 480),
-    Step("neighbors", "5: neighbourhood collectives over IPC beside UCX's",
-         ("{bundle}/compare_suite", "--bundle", "{site}", "--backends", "cuda", "--rounds", "5", "--limit-s", "45", "--budget-s", "200", "--groups",
-          "neighbors", "--out", "{out}"), 240, 2),
-    Step("host", "4: host memory beside UCX's, with warm-ups enough for MPICH 5",
-         ("{bundle}/compare_suite", "--bundle", "{site}", "--backends", "cuda", "--rounds", "5", "--limit-s", "45", "--budget-s", "90", "--groups",
-          "host,host_windows", "--out", "{out}"), 120),
+    cases("full_device", "6: the program's kernels hold the whole device while collective operations reduce by kernels", "full_device", 200),
+    Step("topology", "8: placement: each rank's device, cores, network card and peers", ("{site}/ours/bin/sluice", "info", "--topology"), 60),
+    app("faces_paper", "7: the paper's loops, five runs", "faces", "--rounds", "5", "--loops", "10x100x100", "--env", "SLUICE_QUEUE_ENGINE=device",
+        "--limit-s", "60", limit_s=330),
+    *overlaps(),
+    *(ours(f"packed_{kind}", f"8: messages of type {kind} beside packing by hand and a contiguous message", 2, "--", "{site}/ours/bin/sluice-bench", "latency",
+           "-d", "cuda", "--oversubscribe", "-D", kind, "--compare-packed", "--sizes", "4K,64K,1M,16M,64M", "-i", "50", "-x", "10", "--repeat", "5", "--json",
+           "{out}/result.json") for kind in ("vector", "subarray", "hindexed", "struct")),
+    collectives("levels_one", "5, 6: two levels against flat on two faked nodes, four ranks on one device", "--compare", "levels", "--nodes", "2", "--ranks",
+                "4", "--rounds", "5", "--tests", "allreduce,reduce_scatter_block,bcast,allgather", "--sizes", "65536,1048576,16777216", n_devices=1,
+                # Four ranks with the many connections that queues want are more than the service has: no memory, it says.
+                under=("env", "CUDA_DEVICE_MAX_CONNECTIONS=8")),
+    suite("neighbors", "5: neighbourhood collectives over IPC beside UCX's", 240, "--groups", "neighbors", n_devices=2),
+    suite("host", "4: host memory beside UCX's, with warm-ups enough for MPICH 5", 120, "--groups", "host,host_windows"),
+    suite("suite", "4: the whole suite, as much as the time suffices for", 420),
+    cases("sanitized_queues", "7: kernels of queues under compute-sanitizer's memcheck and racecheck", "queues_memcheck,queues_racecheck", 330),
     collectives("small", "6: short reductions with graphs of one kernel, and without, beside NCCL", "--compare", "ipc", "--tests",
                 "allreduce,reduce_scatter_block", "--sizes", "64,4096,65536,262144,1048576", "--rounds", "5", "--more", "SLUICE_CUDA_LAUNCH=graph"),
     collectives("levels", "5, 6: two levels against flat on two faked nodes", "--compare", "levels", "--nodes", "2", "--ranks", "4", "--rounds", "5"),

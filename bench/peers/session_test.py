@@ -54,6 +54,14 @@ class SessionTest(unittest.TestCase):
             self.assertIn(b"said", results.extractfile("./well/log.txt").read())
             self.assertNotIn("./two", results.getnames())
 
+    def test_nothing_of_a_step_that_is_ended_lives_on(self):
+        pid = self.root / "pid"
+        step = Step("hangs", "", ("sh", "-c", f"setsid sh -c 'echo $$ >{pid}.new; mv {pid}.new {pid}; exec sleep 600' & wait"), 2)
+        self.assertEqual(self.run_steps((step,))[1], {"hangs": "ended after 2 s"})
+        state = pathlib.Path("/proc") / pid.read_text(encoding="utf-8").strip() / "stat"
+        # Nobody may have asked for its status yet.
+        self.assertTrue(not state.exists() or state.read_text(encoding="utf-8").rpartition(")")[2].split()[0] == "Z")
+
     def test_all_well_is_status_0(self):
         self.assertEqual(self.run_steps((WELL, TWO, LAST))[0], 0)
 

@@ -199,6 +199,57 @@ def case_not_ready():
         assert n_late == 0 or "SLUICE_CUDA_SYNC" not in os.environ, "a message left too early"
 
 
+FILLER = r"""
+extern "C" __global__ void __launch_bounds__(1024) fill_the_device(long long cycles, unsigned *out) {
+  const long long begin = clock64();
+  while (clock64() - begin < cycles) {}
+  if (threadIdx.x == 0) atomicAdd(out, 1u);
+}
+"""
+
+
+def case_full_device():
+    """Issue 6: the program's own kernels hold every multiprocessor when a reduction begins, at one rank or at all, and come
+    while one is under way. All end, and the sums are right: whole numbers, which floats add exactly."""
+    cupy = pick_cupy()
+    MPI, comm, rank, _ = start_mpi()
+    fill = cupy.RawKernel(FILLER, "fill_the_device")
+    properties = cupy.cuda.runtime.getDeviceProperties(cupy.cuda.Device().id)
+    n_blocks = properties["multiProcessorCount"] * (properties["maxThreadsPerMultiProcessor"] // 1024)
+    stream, n_filled, n_wanted, n_sums = cupy.cuda.Stream(non_blocking=True), cupy.zeros(1, dtype=cupy.uint32), 0, 0
+
+    def busy(n_kernels, cycles=20_000_000):
+        with stream:
+            for _ in range(n_kernels):
+                fill((n_blocks,), (1024,), (cupy.int64(cycles), n_filled))
+        return n_kernels * n_blocks
+
+    busy_at = {"all": lambda: busy(5), "one": lambda: busy(5) if rank == 0 else 0, "none": lambda: 0}
+    n_wanted += busy(1, 0)  # compiled and loaded
+    stream.synchronize()
+    for seed, size in enumerate((1, 1000, 70_001, 1_000_003, 8_000_000)):
+        step = cupy.arange(size, dtype=cupy.int32)
+        wanted = sum(((step * 7 + seed + one) % 1000).astype(cupy.float32) for one in range(comm.Get_size()))
+        mine = ((step * 7 + seed + rank) % 1000).astype(cupy.float32)
+        for before in ("all", "one", "none"):
+            for after in ("none", "all", "one"):
+                total = cupy.full(size, -1, dtype=cupy.float32)
+                cupy.cuda.get_current_stream().synchronize()
+                n_wanted += busy_at[before]()
+                if after == "none":
+                    comm.Allreduce([mine, MPI.FLOAT], [total, MPI.FLOAT])
+                else:
+                    request = comm.Iallreduce([mine, MPI.FLOAT], [total, MPI.FLOAT])
+                    n_wanted += busy_at[after]()
+                    request.Wait()
+                assert bool((total == wanted).all()), f"rank {rank}: wrong sums of {size}, busy before: {before}, after: {after}"
+                n_sums += 1
+    stream.synchronize()
+    assert int(n_filled[0]) == n_wanted, f"{int(n_filled[0])} of {n_wanted} groups of the program's kernels ended"
+    if rank == 0:
+        print(f"note: {n_sums} sums right beside kernels of {n_blocks} groups of 1024", flush=True)
+
+
 def case_masks():
     """T12: whatever devices the ranks see, all bytes arrive."""
     cupy = pick_cupy()
