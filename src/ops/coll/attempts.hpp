@@ -8,7 +8,8 @@
 namespace sluice::ops::coll {
 
 // After calls in which they could not they leave some out, more each time: a program whose buffers are all on the host
-// pays for few. Counts calls that are the same on all ranks, so that all come to the same.
+// pays for few. Not so soon where they could before: a program may have host memory in many calls of each of its steps,
+// and device memory in one. Counts calls that are the same on all ranks, so that all come to the same.
 class Attempts {
  public:
   [[nodiscard]] bool is_due() noexcept {
@@ -16,15 +17,24 @@ class Attempts {
     --n_left_out_;
     return false;
   }
-  void note_good() noexcept { n_to_leave_out_ = 0; }
+  void note_good() noexcept {
+    n_to_leave_out_ = 0;
+    n_borne_ = kMostBorne;
+  }
   void note_vain() noexcept {
+    if (n_borne_ != 0) {
+      --n_borne_;
+      return;
+    }
     n_left_out_ = n_to_leave_out_;
     n_to_leave_out_ = n_to_leave_out_ >= kMostLeftOut ? kMostLeftOut : n_to_leave_out_ * 2 + 1;
   }
 
  private:
   static constexpr std::uint32_t kMostLeftOut = 63;
+  static constexpr std::uint32_t kMostBorne = 64;
 
+  std::uint32_t n_borne_ = 0;  // vain ones that change nothing
   std::uint32_t n_left_out_ = 0;
   std::uint32_t n_to_leave_out_ = 0;
 };

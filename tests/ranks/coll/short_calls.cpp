@@ -365,6 +365,23 @@ TEST_F(ShortCalls, AreLookedAtLessOften_WhereARankHasHostMemory) {
   }
 }
 
+// Where calls have gone together many on host memory are borne with, short and long.
+TEST_F(ShortCalls, LetTheNextLongOneGoOverIpc_AmongCallsOnHostMemory) {
+  constexpr int kBorne = 64;
+  for (const Function function : {Function::gatherv, Function::alltoallw, Function::neighbor_alltoall}) {
+    SCOPED_TRACE(name_of(function));
+    const Place place(function);
+    for (const int n_on_host : {0, 10, 1, kBorne}) {
+      for (int i = 0; i < n_on_host; ++i) {
+        const Length length = i % 2 == 0 ? short_ones(function) : one_long(function);
+        EXPECT_FALSE(goes_together(function, place, length, Kind::host));
+      }
+      EXPECT_TRUE(goes_together(function, place, one_long(function))) << "after " << n_on_host << " on host memory";
+    }
+    if (session_.agree_any(HasFailure())) return;
+  }
+}
+
 // Whatever the ranks have, all come to the same, or some would wait for ever.
 TEST_F(ShortCalls, AreAgreedOn_WhenLengthsAndMemoryAreRandom) {
   const int n_calls = session_.options().is_full ? 2000 : 60;
