@@ -32,6 +32,8 @@ constexpr std::array kOperations{Word<Operation>{"sum", Operation::sum}, Word<Op
                                  Word<Operation>{"min", Operation::min}};
 constexpr std::array kStarts{Word<StartRule>{"clock", StartRule::clock},
                              Word<StartRule>{"barrier", StartRule::barrier}};
+constexpr std::array kLayouts{Word<BlockLayout>{"even", BlockLayout::even},
+                              Word<BlockLayout>{"uneven", BlockLayout::uneven}};
 // Ours, then OSU's.
 constexpr std::array kComputePlaces{
     Word<ComputePlace>{"host", ComputePlace::host}, Word<ComputePlace>{"device", ComputePlace::device},
@@ -136,6 +138,8 @@ void declare_family_options(CLI::App &app, FamilyWords &words) {
                  "Collectives begin together: clock, at a time agreed on synchronised clocks; barrier, after one");
   app.add_option("-N,--neighborhood,--nhbr", words.topology,
                  "cart:D:R, a torus of D dimensions with neighbours up to R steps away (default cart:1:1)");
+  app.add_option("--layout", words.layout,
+                 "alltoallv, alltoallw: even, a block of the size for each rank; uneven, none to two sizes (even)");
   app.add_option("--groups", words.groups,
                  "Collectives: the ranks in so many groups of neighbours, each with a communicator, all at once (1)");
   app.add_option(
@@ -173,6 +177,7 @@ FamilyOptions interpret_family(const FamilyWords &words, ElementType usual) {
   options.epoch = value_of("-s", kEpochs, words.epoch);
   options.compute = words.compute.empty() ? ComputePlace::host : value_of("-r", kComputePlaces, words.compute);
   options.topology = parse_topology(words.topology);
+  options.layout = value_of("--layout", kLayouts, words.layout);
   parse_threads(words.threads, options);
   options.message = parse_derived_type(words.message);
   options.pack_way = value_of("--pack-by", kPackWays, words.pack_way);
@@ -208,6 +213,9 @@ const char *word_of(Operation operation) {
 }
 const char *word_of(StartRule start) {
   return find_word(kStarts, start);
+}
+const char *word_of(BlockLayout layout) {
+  return find_word(kLayouts, layout);
 }
 const char *word_of(ComputePlace place) {
   return find_word(kComputePlaces, place);

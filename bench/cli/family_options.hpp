@@ -22,6 +22,12 @@ enum class StartRule {
   barrier  // when MPI_Barrier lets them go, as OSU does
 };
 
+// How long the blocks of the collectives that have counts for each pair of ranks are.
+enum class BlockLayout {
+  even,   // one size each
+  uneven  // by rank and peer, some nothing (bench/peers/uneven_blocks.hpp)
+};
+
 // Who computes while a non-blocking collective is under way.
 enum class ComputePlace {
   host,
@@ -69,6 +75,7 @@ struct FamilyOptions {
   WindowKind window = WindowKind::allocate;
   Epoch epoch = Epoch::flush;
   Topology topology;
+  BlockLayout layout = BlockLayout::even;
   int n_groups = 1;   // communicators that run a collective at the same time
   int n_threads = 2;  // of each rank, latency_mt
   ComputePlace compute = ComputePlace::host;
@@ -88,6 +95,7 @@ struct FamilyWords {
   std::string epoch = "flush";
   std::string compute;  // empty: host
   std::string topology = "cart:1:1";
+  std::string layout = "even";
   std::string threads;
   std::string message;
   std::string pack_way = "auto";
@@ -107,6 +115,7 @@ std::uint64_t element_bytes(ElementType type);
 const char *word_of(ElementType type);
 const char *word_of(Operation operation);
 const char *word_of(StartRule start);
+const char *word_of(BlockLayout layout);
 const char *word_of(ComputePlace place);
 const char *word_of(WindowKind window);
 const char *word_of(Epoch epoch);

@@ -50,6 +50,9 @@ void require_message_options(const Options &options) {
       throw OptionError("--compute: there is no device to compute on: give -d <name>; --list-devices names them");
     }
   }
+  if (options.family.layout != BlockLayout::even && !test.has_block_layouts) {
+    throw OptionError(fmt::format("{} has no counts for each pair of ranks, and takes no --layout", test.name));
+  }
   if (options.family.has_large_counts && (!test.has_large_counts || options.route != Route::direct)) {
     throw OptionError(fmt::format("{} has no form with --large-count{}", test.name,
                                   test.has_large_counts ? " that is done by hand" : ""));

@@ -43,6 +43,7 @@ struct TestInfo {
   bool has_fresh_memory = false;        // takes --cold and --rotate
   bool has_element_type = false;        // takes -T
   bool has_operation = false;           // takes --op
+  bool has_block_layouts = false;       // takes --layout
   bool has_requests = false;            // its accesses have forms with requests: takes -s request
   bool has_overlap = false;             // something is computed meanwhile: takes --compute
   std::function<void(Session &)> run = {};

@@ -20,6 +20,7 @@ struct Circle {
   int rank = 0;
   int n_ranks = 1;
   int root = 0;
+  bool has_uneven_blocks = false;  // where the collective has counts for each pair of ranks
   std::vector<int> sources;
   std::vector<int> destinations;
   // Which of its blocks the source sends here, for each source.
@@ -92,7 +93,8 @@ struct Collective {
   std::string title;
   bool is_reduction = false;
   bool is_neighborhood = false;
-  bool has_data = true;  // false: barrier
+  bool has_block_layouts = false;  // its layout looks at Circle::has_uneven_blocks
+  bool has_data = true;            // false: barrier
   // n: elements of a block, or of the vector.
   std::function<Layout(const Circle &, std::uint64_t n)> layout = {};
   Forms forms;

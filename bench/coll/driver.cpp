@@ -64,6 +64,7 @@ class CollectiveSweep {
     circle_.rank = group_.rank();
     circle_.n_ranks = group_.n_ranks();
     circle_.root = options_.root;
+    circle_.has_uneven_blocks = options_.family.layout == BlockLayout::uneven;
     if (circle_.root >= circle_.n_ranks) {
       throw AgreedError("-k fixed:" + std::to_string(circle_.root) + ": there are only " +
                         std::to_string(circle_.n_ranks) + " ranks, numbered from 0");
@@ -80,6 +81,10 @@ class CollectiveSweep {
     if (options_.family.n_groups > 1) {
       session_.add_note(std::to_string(options_.family.n_groups) + " groups of " + std::to_string(group_.n_ranks()) +
                         " ranks at the same time; a figure is the slowest group's");
+    }
+    if (circle_.has_uneven_blocks) {
+      session_.add_note(
+          "blocks of none to two sizes, by rank and peer; algorithm bandwidth is what the busiest rank sends");
     }
     if (collective.is_neighborhood) {
       neighborhood_.emplace(group_, options_.family.topology);
@@ -337,6 +342,7 @@ CollectiveRegistration::CollectiveRegistration(Collective collective) {
                   .has_fresh_memory = shared->has_data,
                   .has_element_type = shared->has_data,
                   .has_operation = shared->is_reduction,
+                  .has_block_layouts = shared->has_block_layouts,
                   .has_overlap = form == Form::nonblocking,
                   .run = [shared, form](Session &session) { run_collective(session, *shared, form); }});
   };

@@ -12,6 +12,7 @@
 #include "bench/memory/staging_place.hpp"
 #include "bench/mpi/newer_calls.hpp"
 #include "bench/mpi/reduction.hpp"
+#include "bench/peers/uneven_blocks.hpp"
 
 namespace sluice::bench {
 namespace {
@@ -20,6 +21,21 @@ constexpr std::uint64_t kLargestCount = std::numeric_limits<int>::max();
 
 std::uint64_t elements_of(const std::vector<Block> &blocks) {
   return blocks.empty() ? 0 : blocks.back().begin + blocks.back().n;
+}
+
+std::uint64_t most_elements(const Layout &layout) {
+  return std::max(elements_of(layout.send), elements_of(layout.recv));
+}
+
+// Of any rank, n elements a size: all ranks must come to the same datatypes, and have unlike amounts where blocks are
+// uneven, up to two sizes each.
+std::uint64_t most_elements(const Circle &circle, const Layout &layout, std::uint64_t n) {
+  return circle.has_uneven_blocks ? 2 * n * ranks_of(circle) : most_elements(layout);
+}
+
+// Blocks are whole numbers of such parts of a size.
+std::uint64_t parts_of_size(const Circle &circle) {
+  return circle.has_uneven_blocks ? peers::kPartsOfSize : 1;
 }
 
 // Counts and places of blocks in multiples of `unit` elements.
@@ -35,11 +51,17 @@ void set_blocks(const std::vector<Block> &blocks, std::uint64_t unit, std::vecto
 Layout layout_within_counts(const Collective &collective, const Circle &circle, std::uint64_t n,
                             std::uint64_t size_bytes) {
   Layout layout = collective.layout(circle, n);
-  if (collective.is_reduction && std::max(elements_of(layout.send), elements_of(layout.recv)) > kLargestCount) {
+  if (collective.is_reduction && most_elements(layout) > kLargestCount) {
     throw MpiError(fmt::format("{} elements: {} counts up to {}", n, collective.name, kLargestCount));
   }
+  const std::uint64_t n_parts = parts_of_size(circle);
+  if (n % n_parts != 0 && most_elements(circle, layout, n) > kLargestCount) {
+    throw MpiError(
+        fmt::format("{} elements are no multiple of {}, and uneven blocks of them too many for an int", n, n_parts));
+  }
   const bool has_byte_offsets = collective.name == "alltoallw";
-  if (has_byte_offsets && size_bytes > kLargestCount / ranks_of(circle)) {
+  const std::uint64_t most_sizes = ranks_of(circle) * (circle.has_uneven_blocks ? 2 : 1);
+  if (has_byte_offsets && size_bytes > kLargestCount / most_sizes) {
     throw MpiError("alltoallw: its offsets are ints of bytes, and cannot reach this far");
   }
   return layout;
@@ -60,7 +82,7 @@ Exchange::Exchange(Session &session, const Collective &collective, Form form, co
                                    size_bytes)),
       element_(session.options().family.type),
       operation_(session.options().family.operation),
-      block_type_(size_bytes, true),
+      block_type_(size_bytes / parts_of_size(circle), true),
       send_(buffer_for(session, layout_.send, element_bytes(element_))),
       recv_(buffer_for(session, layout_.recv, element_bytes(element_))),
       module_(session.module()) {
@@ -85,16 +107,16 @@ Exchange::~Exchange() {
   }
 }
 
-// Elements are counted as long as all of them fit an int; from there on each block is one element of a large type, of
-// which reductions have none (layout_within_counts).
+// Elements are counted as long as all of them fit an int; from there on each block is one element of a large type, an
+// uneven one several, of which reductions have none (layout_within_counts).
 void Exchange::fill_call(std::uint64_t n) {
   call_.op = mpi_operation(operation_);
   call_.type = mpi_type(element_, collective_.is_reduction);
-  const std::uint64_t all = std::max(elements_of(layout_.send), elements_of(layout_.recv));
+  const std::uint64_t all = most_elements(circle_, layout_, n);
   std::uint64_t unit = 1;
   if (all > kLargestCount) {
     call_.type = block_type_.type();
-    unit = n;
+    unit = n / parts_of_size(circle_);
   }
   const std::uint64_t count = collective_.count ? collective_.count(circle_, n) : n;
   call_.count = static_cast<int>(count / unit);

@@ -4,6 +4,7 @@
 // median.
 //
 //   nccl_collectives --library libnccl.so.2 --ranks 4 --tests bcast,alltoall --sizes 4096,65536 -i 50 -x 5
+//   nccl_collectives ... --tests alltoallv --layout uneven        the counts of sluice-bench --layout uneven
 //
 // Prints a line for each test and size: name, bytes, microseconds. A size is what sluice-bench means by it: the bytes
 // that a rank sends to each other one. What NCCL has no call for is a group of its sends and receives.
@@ -25,6 +26,7 @@
 #include <vector>
 
 #include "nccl_library.hpp"
+#include "uneven_blocks.hpp"
 
 namespace {
 
@@ -70,6 +72,7 @@ struct Arguments {
   int n_ranks = 2;
   int iterations = 50;
   int warmup = 5;
+  bool is_uneven = false;  // alltoallv
 };
 
 std::vector<std::string> split(const std::string &text) {
@@ -93,6 +96,8 @@ Arguments parse(int argc, char **argv) {
       arguments.tests = split(value);
     } else if (option == "--sizes") {
       for (const std::string &word : split(value)) arguments.sizes.push_back(std::stoull(word));
+    } else if (option == "--layout" && (value == "even" || value == "uneven")) {
+      arguments.is_uneven = value == "uneven";
     } else if (option == "--ranks") {
       arguments.n_ranks = std::stoi(value);
     } else if (option == "-i") {
@@ -116,6 +121,7 @@ bool is_reduction(const std::string &test) {
 
 struct Rank {
   int n_ranks = 0;
+  bool is_uneven = false;
   ncclComm_t communicator = nullptr;
   cudaStream_t stream = nullptr;
   char *outgoing = nullptr;
@@ -126,6 +132,25 @@ struct Rank {
   }
   void receive(std::size_t block, int from, std::size_t size) const {
     check(nccl.recv(incoming + block * size, size, ncclChar, from, communicator, stream), "ncclRecv");
+  }
+
+  // What rank `from` has for rank `to` in alltoallv.
+  std::size_t length(int from, int to, std::size_t size) const {
+    return is_uneven ? peers::uneven_block(size, from, to) : size;
+  }
+
+  // alltoallv: blocks of each pair's length, one after the other; no call for what is empty.
+  void exchange(std::size_t size) const {
+    std::size_t sent = 0;
+    std::size_t received = 0;
+    for (int peer = 0; peer < n_ranks; ++peer) {
+      const std::size_t out = length(my_rank, peer, size);
+      const std::size_t in = length(peer, my_rank, size);
+      if (out > 0) check(nccl.send(outgoing + sent, out, ncclChar, peer, communicator, stream), "ncclSend");
+      if (in > 0) check(nccl.recv(incoming + received, in, ncclChar, peer, communicator, stream), "ncclRecv");
+      sent += out;
+      received += in;
+    }
   }
 
   // Sums of `n` floats of each rank.
@@ -164,6 +189,7 @@ struct Rank {
         send(block, peer, size);
       }
     }
+    if (test == "alltoallv") exchange(size);
     if (test == "gather") send(0, 0, size);
     if (test == "scatter") receive(0, 0, size);
     check(nccl.group_end(), "ncclGroupEnd");
@@ -175,11 +201,24 @@ struct Rank {
   }
 };
 
-// Where data has come from rank `from`, its last byte must say so.
-void check_last(const char *incoming, std::size_t size, std::size_t block, int from) {
+// Where data has come from rank `from`, its last byte, before `end`, must say so.
+void check_before(const char *end, std::size_t size, int from) {
   char last = 0;
-  check(cudaMemcpy(&last, incoming + (block + 1) * size - 1, 1, cudaMemcpyDeviceToHost), "reading back");
+  check(cudaMemcpy(&last, end - 1, 1, cudaMemcpyDeviceToHost), "reading back");
   if (last != kPattern + from) fail("the last byte of a block of " + std::to_string(size) + " did not arrive");
+}
+
+void check_last(const char *incoming, std::size_t size, std::size_t block, int from) {
+  check_before(incoming + (block + 1) * size, size, from);
+}
+
+void check_lengths(const Rank &rank, std::size_t size) {
+  const char *end = rank.incoming;
+  for (int from = 0; from < rank.n_ranks; ++from) {
+    const std::size_t length = rank.length(from, my_rank, size);
+    end += length;
+    if (length > 0) check_before(end, length, from);
+  }
 }
 
 float number_of(int rank) {
@@ -209,6 +248,7 @@ void check_all(const Rank &rank, const std::string &test, std::size_t size) {
     return;
   }
   if (test == "gather" && my_rank != 0) return;
+  if (test == "alltoallv") return check_lengths(rank, size);
   for (int from = 0; from < rank.n_ranks; ++from) {
     check_last(rank.incoming, size, static_cast<std::size_t>(from), from);
   }
@@ -237,10 +277,12 @@ int measure(const Arguments &arguments, Shared *shared) {
   check(cudaSetDevice(my_rank), "choice of device");
   if (my_rank == 0) check(nccl.get_unique_id(&shared->id), "ncclGetUniqueId");
   meet(shared, arguments.n_ranks);
-  const std::size_t room =
-      *std::max_element(arguments.sizes.begin(), arguments.sizes.end()) * static_cast<std::size_t>(arguments.n_ranks);
+  // An uneven block is up to two sizes.
+  const std::size_t room = *std::max_element(arguments.sizes.begin(), arguments.sizes.end()) *
+                           static_cast<std::size_t>(arguments.n_ranks) * (arguments.is_uneven ? 2 : 1);
   Rank rank;
   rank.n_ranks = arguments.n_ranks;
+  rank.is_uneven = arguments.is_uneven;
   check(cudaStreamCreateWithFlags(&rank.stream, cudaStreamNonBlocking), "stream");
   check(cudaMalloc(&rank.outgoing, room), "device memory");
   check(cudaMalloc(&rank.incoming, room), "device memory");

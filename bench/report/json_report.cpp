@@ -119,6 +119,7 @@ json family_json(const Options &options) {
               {"operation", word_of(family.operation)},
               {"sync", word_of(family.start)},
               {"topology", fmt::format("cart:{}:{}", family.topology.dimensions, family.topology.radius)},
+              {"layout", word_of(family.layout)},
               {"root", options.root},
               {"groups", family.n_groups},
               {"progress_calls", family.n_progress_calls},

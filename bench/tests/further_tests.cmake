@@ -66,6 +66,15 @@ foreach(type mpi_char mpi_long mpi_float mpi_double)
                 --sizes 8,4000 ${brief})
   endforeach()
 endforeach()
+# Blocks of unlike lengths, some of them empty; 1 and 6 elements: quarters are rounded.
+set(by_counts alltoallv alltoallw ialltoallv ialltoallw)
+set(uneven --layout uneven --sizes 1,6,8200 ${brief})
+_bench_list(uneven 3 ${first_mpi} "" "${by_counts}" ${uneven})
+_bench_list(uneven 4 ${first_mpi} "" "${by_counts}" ${stub} --naive ${uneven})
+_bench_list(uneven_numbers 2 ${first_mpi} "" "${by_counts}" -T mpi_double --layout uneven --sizes 8,8200 ${brief})
+_bench_list(uneven 3 "${other_mpis}" full "${by_counts}" ${uneven})
+_bench_list(uneven_persistent 3 mpich5 full "alltoallv_persistent;alltoallw_persistent" ${uneven})
+_bench_list(uneven_in_groups 6 ${first_mpi} full "${by_counts}" --groups 2 ${uneven})
 _bench_list(floats 3 ${first_mpi} "" "allreduce;exscan" -T mpi_float --sizes 8,4000 ${brief})
 _bench_list(allreduce_after_barrier 3 ${first_mpi} "" allreduce --sync barrier --sizes 8 ${brief} --repeat 3)
 _bench_list(ialltoall_with_progress 3 ${first_mpi} "" ialltoall -t 4 --sizes 8200 ${brief} -f -z)
@@ -212,6 +221,8 @@ sluice_add_rank_test(sluice-bench NAME bench.check_on_the_host MPIS ${first_mpi}
                             --expect-output "device memory of rank 1 is checked on the host: the stub has no such kernel"
                      ARGS latency ${stub} --force --sizes 8 -i 2)
 _bench_see(swap movements 3 "" "allgather;allgatherv;alltoall;alltoallv;alltoallw;gather;gatherv;neighbor_allgather;neighbor_allgatherv;neighbor_alltoallw")
+_bench_see("${modes}" uneven 3 "" "${by_counts}" --layout uneven)
+_bench_see(swap uneven 4 "" "${by_counts}" --layout uneven)
 # A group that is given what another one should have.
 sluice_add_rank_test(sluice-bench NAME bench.groups_see_each_other MPIS ${first_mpi} RANKS 4 ${no_sluice} fault
                      LAUNCH ${preload} --env SPOIL_MODE=regroup --expect-exit 1 --expect-output "size 4096, iteration 0, received"
@@ -272,6 +283,9 @@ _bench_refuses(odd_element 2 2 "sizes are multiples of 4" allreduce --sizes 7)
 # Sizes that MPI's arguments cannot say, in bytes that nobody has here: refused before memory is asked for.
 _bench_refuses(uncountable_queue 2 2 "queue_latency: sizes go up to 2147483647" queue_latency ${stub} --sizes 2G)
 _bench_refuses(uncountable_sum 2 1 "size 70368744177664: 17592186044416 elements: allreduce counts up to 2147483647" allreduce --sizes 64T)
+_bench_refuses(even_alone 2 2 "alltoall has no counts for each pair of ranks, and takes no --layout" alltoall --layout uneven)
+_bench_refuses(unreachable_uneven_offset 2 1 "alltoallw: its offsets are ints of bytes" alltoallw --layout uneven --sizes 600M)
+_bench_refuses(uncountable_quarters 2 1 "elements are no multiple of 4" alltoallv --layout uneven --sizes 4398046511105)
 _bench_refuses(unreachable_offset 2 1 "alltoallw: its offsets are ints of bytes" alltoallw --sizes 64T)
 _bench_refuses(uncountable_accumulate 2 1 "acc_latency: 17592186044416 elements are more than a count" acc_latency --sizes 64T)
 _bench_refuses(kinds_of_others 3 1 "the placement names the memory of 2 ranks, and this run has 3" allreduce ${stub} --force D,H)

@@ -24,7 +24,8 @@ const std::array k_tests{
              .family = Family::coll,
              .default_range = "1M",
              .has_element_type = true,
-             .has_operation = true},
+             .has_operation = true,
+             .has_block_layouts = true},
     TestInfo{.name = "iadds", .title = "t", .family = Family::coll, .has_fresh_memory = true, .has_overlap = true},
     TestInfo{.name = "narrow", .title = "t", .max_size = 2147483647},
     TestInfo{.name = "waits", .title = "t", .family = Family::coll, .has_sizes = false}};
@@ -289,6 +290,9 @@ TEST(Options, ReadWhatFamiliesTake) {
   EXPECT_EQ(family.topology.radius, 3);
   EXPECT_EQ(family.n_threads, 4);
   EXPECT_EQ(family.n_partitions, 16);
+  EXPECT_EQ(parse({"adds", "--layout", "uneven"}).family.layout, BlockLayout::uneven);
+  EXPECT_EQ(parse({"adds"}).family.layout, BlockLayout::even);
+  EXPECT_EQ(parse({"iadds", "--layout", "even"}).family.layout, BlockLayout::even);
   EXPECT_EQ(parse({"adds"}).family.type, ElementType::int32);
   EXPECT_EQ(parse({"adds"}).sizes.front(), 4U);
   EXPECT_EQ(parse({"latency"}).family.type, ElementType::bytes);
@@ -299,6 +303,8 @@ TEST(Options, SayWhatIsWrong_AboutFamilies) {
   expect_error({"adds", "-T", "mpi_half"}, "-T: 'mpi_half' is unknown: mpi_char, mpi_int");
   expect_error({"adds", "--op", "xor"}, "--op: 'xor' is unknown: sum, max, min");
   expect_error({"adds", "--sync", "now"}, "--sync: 'now' is unknown: clock, barrier");
+  expect_error({"adds", "--layout", "odd"}, "--layout: 'odd' is unknown: even, uneven");
+  expect_error({"iadds", "--layout", "uneven"}, "iadds has no counts for each pair of ranks, and takes no --layout");
   expect_error({"adds", "-N", "cart:9:1"}, "-N: 'cart:9:1' is not cart:DIMENSIONS:RADIUS");
   expect_error({"adds", "-t", "1:2"}, "-t: threads answer each other in pairs: 1:1, not 1:2");
   expect_error({"adds", "-t", "x"}, "-t: 'x' is not a number");

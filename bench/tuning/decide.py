@@ -30,11 +30,18 @@ def ratios_by_size(question, result):
     return {size: mean_ratio(upper, lower, [key for key in upper if key[1] == size]) for size in sizes}
 
 
-def threshold_of(ratios):
-    """The smallest size from which on the first side is faster at every size; None: at none."""
+def is_faster_in_all_rounds(first, second, keys):
+    """Whether every round says so: sides run in turn, so what disturbs the machine for long disturbs both sides of a round."""
+    rounds = range(min(len(values[key]) for values in (first, second) for key in keys))
+    return all(mean_ratio({key: first[key][number] for key in keys}, {key: second[key][number] for key in keys}, keys) < 1
+               for number in rounds)
+
+
+def threshold_of(ratios, is_sure=lambda _size: True):
+    """The smallest size from which on the first side is faster at every size, and surely; None: at none."""
     found = None
     for size in sorted(ratios, reverse=True):
-        if ratios[size] > MARGIN:
+        if ratios[size] > MARGIN or not is_sure(size):
             break
         found = size
     return found
@@ -43,7 +50,13 @@ def threshold_of(ratios):
 def decide_threshold(question, result):
     upper, lower = question.sides
     ratios = ratios_by_size(question, result)
-    found = threshold_of(ratios)
+    def is_sure(size):
+        return is_faster_in_all_rounds(result[upper], result[lower], [key for key in result[upper] if key[1] == size])
+
+    found = threshold_of(ratios, is_sure)
+    if found is None and ratios[max(ratios)] <= MARGIN:
+        return "", (f"left as it is: at the longest size {upper} took {ratios[max(ratios)]:.2f} of {lower}'s time, but not less in every "
+                    "round: something disturbs this machine")
     if found is None:
         return "", f"left as it is: {upper} is not faster than {lower} at the longest size ({ratios[max(ratios)]:.2f} of its time)"
     if found == min(ratios):
@@ -58,6 +71,8 @@ def decide_choice(question, result):
     ratios = {side: mean_ratio(middle(result, side), base, list(base)) for side in others}
     best = min(ratios, key=ratios.get)
     said = ", ".join(f"{side} {ratio:.2f}" for side, ratio in ratios.items())
+    if ratios[best] <= MARGIN and not is_faster_in_all_rounds(result[best], result[usual], list(base)):
+        return "", f"left as it is ({usual}): no round may say otherwise, and one does of {best}; time beside it: {said}"
     if ratios[best] > MARGIN:
         return "", f"left as it is ({usual}): none is faster; time beside it: {said}"
     return best, f"{best} is fastest; time beside {usual}: {said}"
@@ -66,6 +81,7 @@ def decide_choice(question, result):
 def answer(question, result):
     """The value for the question's knob, with the reason and the numbers."""
     value, sentence = (decide_threshold if question.is_threshold else decide_choice)(question, result)
+    sentence += f" ({question.remark})" if question.remark else ""
     sides = {side: {"environment": environment,
                     "us": [{"test": test, "size_bytes": size, "rounds": values} for (test, size), values in sorted(result[side].items())]}
              for side, environment in question.sides.items()}

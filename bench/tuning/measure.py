@@ -13,6 +13,9 @@ import tempfile
 from tuning.questions import bytes_of
 
 RUN_LIMIT_S = 300
+# Puts the ranks on so many nodes, consecutive ones on each.
+FAKE_NODES = ('rank=${PMI_RANK:-${OMPI_COMM_WORLD_RANK:-0}} size=${PMI_SIZE:-${OMPI_COMM_WORLD_SIZE:-1}}\n'
+              'SLUICE_NODE=$((rank * %d / size)) exec "$@"')
 
 
 class MeasureError(Exception):
@@ -46,14 +49,24 @@ class Site:
             return site
         raise MeasureError(f"`{launch}` starts no sluice-bench of {root / 'bin'}: {'; '.join(said) or 'there is none'}")
 
-    def run(self, tests, placement, sizes, iterations, environment):
+    def start(self, nodes):
+        """The words before those of sluice-bench, and what MPICH's own view of the nodes needs (it deals the ranks out in turns)."""
+        words = [str(self.root / "bin/sluice"), "run", "--backend", self.backend]
+        launch = shlex.split(self.launch)
+        if nodes == 1:
+            return [*words, "--", *launch, str(self.bench)], {}
+        flavour = self.bench.suffix[1:]  # which no shell says
+        return ([*words, "--mpi", flavour, "--", *launch, "sh", "-c", FAKE_NODES % nodes, "sh", str(self.bench)],
+                {"MPIR_CVAR_NUM_CLIQUES": str(nodes)})
+
+    def run(self, tests, placement, sizes, iterations, environment, nodes=1):
         """The JSON of each test, by name. Raises MeasureError."""
         with tempfile.TemporaryDirectory() as folder:
-            words = [str(self.root / "bin/sluice"), "run", "--backend", self.backend, "--", *shlex.split(self.launch),
-                     str(self.bench), tests, *placement, "-d", self.backend, "--sizes", ",".join(sizes), "-i", str(iterations), "-x",
+            start, of_nodes = self.start(nodes)
+            words = [*start, tests, *placement, "-d", self.backend, "--sizes", ",".join(sizes), "-i", str(iterations), "-x",
                      str(max(1, iterations // 10)), "--check", "some", "--json", folder if "," in tests else f"{folder}/{tests}.json"]
             try:
-                done = subprocess.run(words, env={**os.environ, "SLUICE_TUNING": "off", **environment}, text=True, check=False,
+                done = subprocess.run(words, env={**os.environ, "SLUICE_TUNING": "off", **of_nodes, **environment}, text=True, check=False,
                                       capture_output=True, timeout=RUN_LIMIT_S)
             except (OSError, subprocess.TimeoutExpired) as error:
                 raise MeasureError(f"{shlex.join(words)}: {error}") from error
@@ -71,7 +84,8 @@ def measure(site, question, arguments):
         sides = list(question.sides)
         turn = number % len(sides)
         for side in sides[turn:] + sides[:turn]:
-            runs = site.run(question.tests, question.placement, sizes, arguments.iterations or question.iterations, question.sides[side])
+            runs = site.run(question.tests, question.placement, sizes, arguments.iterations or question.iterations,
+                            question.sides[side], question.nodes)
             for test, run in runs.items():
                 for row in run["rows"]:
                     result[side].setdefault((test, row["size_bytes"]), []).append(row["series"][0]["medians"]["median"])

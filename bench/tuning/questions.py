@@ -13,7 +13,8 @@ class UsageError(Exception):
 @dataclasses.dataclass(frozen=True)
 class Question:
     """One knob. Of a threshold the first side is what is done from it on and the second what is done below it; of a choice
-    the first side is what holds without a table, and the name of each other one is the knob's value."""
+    the first side is what holds without a table, and the name of each other one is the knob's value. Of several nodes, which
+    are faked on this machine, `remark` says what that leaves out."""
 
     name: str
     knob: str
@@ -25,6 +26,8 @@ class Question:
     sides: dict  # name -> environment
     iterations: int
     least_ranks: int = 2
+    nodes: int = 1  # as which the ranks are started
+    remark: str = ""
 
 
 def bytes_of(text):
@@ -37,6 +40,8 @@ def bytes_of(text):
 
 
 STAGED = {"SLUICE_P2P_IPC": "off", "SLUICE_P2P_PIPELINE": "none"}
+WHOLE = {"SLUICE_COLL_IPC": "off", "SLUICE_COLL_SEGMENTS": "off"}
+CUT = {"SLUICE_COLL_IPC": "off", "SLUICE_COLL_SEGMENTS": "always", "SLUICE_COLL_SEGMENT_THRESHOLD": "0"}
 TOGETHER = {"SLUICE_COLL_IPC": "always", "SLUICE_COLL_IPC_THRESHOLD": "0"}
 
 ALL = (
@@ -55,6 +60,21 @@ ALL = (
              "from which length on do the ranks carry collective operations out together faster than each for itself?",
              "bcast,allgather,alltoall", ("D",), ("1K", "4K", "16K", "64K", "256K", "1M"),
              {"together": TOGETHER, "staged": {"SLUICE_COLL_IPC": "off"}}, 50),
+    Question("reduce", "SLUICE_COLL_REDUCE_THRESHOLD", True,
+             "from which length on do the ranks of a node reduce on their devices faster than the host MPI does for them?",
+             "allreduce,reduce,reduce_scatter_block", ("D",), ("64", "256", "1K", "4K", "16K", "64K", "1M"),
+             {"devices": {**TOGETHER, "SLUICE_COLL_REDUCE_THRESHOLD": "0"}, "staged": {"SLUICE_COLL_IPC": "off"}}, 50),
+    Question("levels", "SLUICE_COLL_LEVELS_THRESHOLD", True,
+             "from which length on do the ranks of two nodes carry operations out in two levels faster than each for itself?",
+             "bcast,allgather,allreduce", ("D",), ("16K", "64K", "256K", "1M", "4M"),
+             {"levels": {**TOGETHER, "SLUICE_COLL_LEVELS_THRESHOLD": "0"}, "flat": {**TOGETHER, "SLUICE_COLL_LEVELS": "off"}}, 20,
+             least_ranks=4, nodes=2, remark="two nodes faked on one machine, with no network between them"),
+    Question("segments", "SLUICE_COLL_SEGMENT_THRESHOLD", True,
+             "from which length on do staged operations in segments beat whole ones?", "bcast,allgather,alltoall,gather,scatter",
+             ("D",), ("1M", "2M", "4M", "8M", "32M"), {"segments": CUT, "whole": WHOLE}, 10),
+    Question("segment", "SLUICE_COLL_SEGMENT", False, "of which length are the segments of staged operations fastest?",
+             "bcast,allgather,alltoall,gather,scatter", ("D",), ("8M", "32M"),
+             {"2M": CUT, **{length: {**CUT, "SLUICE_COLL_SEGMENT": length} for length in ("256K", "512K", "1M", "4M")}}, 10),
     Question("chain", "SLUICE_COLL_CHAIN_BLOCK", False, "in which blocks does a broadcast pass from rank to rank fastest?", "bcast",
              ("D",), ("8M", "32M"),
              {"1M": {}, **{block: {"SLUICE_COLL_CHAIN_BLOCK": block} for block in ("256K", "512K", "2M", "4M")}}, 10, least_ranks=3),

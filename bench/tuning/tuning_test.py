@@ -12,7 +12,7 @@ import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 
-from tuning import decide, questions  # noqa: E402
+from tuning import decide, measure, questions  # noqa: E402
 
 SLUICE, LAUNCH, BACKEND = sys.argv.pop(1), sys.argv.pop(1), sys.argv.pop(1)
 BY_NAME = {question.name: question for question in questions.ALL}
@@ -49,8 +49,14 @@ class ThresholdTest(unittest.TestCase):
         self.assertEqual(decide.answer(self.question, result).value, "")
 
     def test_takes_the_median_of_the_rounds(self):
-        result = {"together": {("bcast", 1024): [1, 1, 900]}, "staged": {("bcast", 1024): [4, 4, 4]}}
+        result = {"together": {("bcast", 1024): [1, 1, 900]}, "staged": {("bcast", 1024): [4, 4, 950]}}
         self.assertEqual(decide.answer(self.question, result).value, "1024")
+
+    def test_stays_when_a_round_says_otherwise(self):
+        result = {"together": {("bcast", 1024): [1, 1, 900]}, "staged": {("bcast", 1024): [4, 4, 4]}}
+        given = decide.answer(self.question, result)
+        self.assertEqual(given.value, "")
+        self.assertIn("disturbs", given.sentence)
 
 
 class ChoiceTest(unittest.TestCase):
@@ -62,6 +68,45 @@ class ChoiceTest(unittest.TestCase):
     def test_is_the_fastest_when_it_beats_what_would_hold(self):
         self.assertEqual(self.decide(auto=[10, 10], malloc=[9, 9], aligned=[5, 6], runtime=[12, 12], runtime_aligned=[10, 10]), "aligned")
         self.assertEqual(self.decide(auto=[10, 10], malloc=[9.9, 10], aligned=[10, 10], runtime=[10, 11], runtime_aligned=[10, 10]), "")
+
+
+    def test_stays_when_a_round_says_otherwise(self):
+        key = ("a test", 1024)
+        result = {side: {key: [10, 10, 10]} for side in self.question.sides}
+        result["aligned"][key] = [5, 5, 11]
+        given = decide.answer(self.question, result)
+        self.assertEqual(given.value, "")
+        self.assertIn("one does of aligned", given.sentence)
+        result["aligned"][key] = [5, 5, 9]
+        self.assertEqual(decide.answer(self.question, result).value, "aligned")
+
+    def test_lengths_of_segments_are_compared_with_the_one_that_holds(self):
+        question = BY_NAME["segment"]
+        sides = {"2M": [10, 10], "256K": [12, 12], "512K": [9, 9], "1M": [7, 8], "4M": [10, 11]}
+        self.assertEqual(decide.answer(question, numbers(question, **sides)).value, "1M")
+        self.assertEqual(decide.answer(question, numbers(question, **{**sides, "1M": [9.9, 9.8], "512K": [10, 10]})).value, "")
+
+
+class NodesTest(unittest.TestCase):
+    question = BY_NAME["levels"]
+
+    def test_the_answer_says_that_the_nodes_are_faked(self):
+        given = decide.answer(self.question, numbers(self.question, levels=[9, 9, 9, 4], flat=[8, 8, 8, 8]))
+        self.assertEqual((given.knob, given.value), ("SLUICE_COLL_LEVELS_THRESHOLD", "1048576"))
+        self.assertIn("two nodes faked on one machine", given.sentence)
+        self.assertEqual(BY_NAME["reduce"].remark, "")
+
+    def test_ranks_are_started_on_so_many_nodes(self):
+        site = measure.Site(pathlib.Path("/r"), BACKEND, "mpiexec -n 4", pathlib.Path("/r/bin/sluice-bench.mpich"))
+        words, environment = site.start(self.question.nodes)
+        self.assertEqual(environment, {"MPIR_CVAR_NUM_CLIQUES": "2"})
+        self.assertEqual(words[words.index("--mpi") + 1], "mpich")
+        script = words[words.index("sh"):-1]
+        nodes = [subprocess.run([*script, "printenv", "SLUICE_NODE"], text=True, check=True, capture_output=True,
+                                env={**os.environ, "PMI_RANK": str(rank), "PMI_SIZE": "5"}).stdout.strip() for rank in range(5)]
+        self.assertEqual(nodes, ["0", "0", "0", "1", "1"])
+        self.assertEqual(site.start(1), (["/r/bin/sluice", "run", "--backend", BACKEND, "--", "mpiexec", "-n", "4",
+                                          "/r/bin/sluice-bench.mpich"], {}))
 
 
 class WordsTest(unittest.TestCase):
@@ -83,6 +128,7 @@ class CommandTest(unittest.TestCase):
             table = json.loads(path.read_text(encoding="utf-8"))
             self.assertEqual((table["format"], table["backend"]), (1, BACKEND))
             self.assertEqual(set(table["explanation"]), {"SLUICE_COLL_IPC_THRESHOLD", "SLUICE_P2P_IPC_THRESHOLD"})
+            self.assertEqual(set(table["measured"]["load"]), {"before", "after"})
             asked = table["measured"]["questions"][0]
             self.assertEqual([len(row["rounds"]) for row in asked["sides"]["pulled"]["us"]], [2, 2, 2, 2])
             info = json.loads(self.run_sluice("info", "--json", XDG_CONFIG_HOME=folder).stdout)
@@ -91,6 +137,19 @@ class CommandTest(unittest.TestCase):
             self.assertIn(table["device"], tuned["devices"][0]["name"])
             self.assertEqual(tuned["tuning"], str(path), "the user's table goes before the one that came with Sluice")
             self.assertNotIn(str(path), self.run_sluice("info", XDG_CONFIG_HOME=folder, SLUICE_TUNING="off").stdout)
+
+    def test_asks_of_reductions_segments_and_faked_nodes(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder) / "table.json"
+            four = " ".join("4" if word == "2" else word for word in LAUNCH.split())
+            done = self.run_sluice("tune", "--backend", BACKEND, "--launch", four, "--only", "reduce,segment,levels", "--rounds", "1",
+                                   "--iterations", "2", "--largest", "16K", "-o", str(path))
+            self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+            table = json.loads(path.read_text(encoding="utf-8"))
+            self.assertEqual(set(table["explanation"]), {"SLUICE_COLL_REDUCE_THRESHOLD", "SLUICE_COLL_SEGMENT", "SLUICE_COLL_LEVELS_THRESHOLD"})
+            self.assertIn("faked", table["explanation"]["SLUICE_COLL_LEVELS_THRESHOLD"])
+            shown = json.loads(self.run_sluice("info", "--json", SLUICE_TUNING=str(path)).stdout)
+            self.assertEqual([one["path"] for one in shown["tuning"]], [str(path)])
 
     def test_says_what_it_cannot_do(self):
         for words, text in ((("--only", "colour"), "wanted some of"), (("--backend", "nonesuch"), "it has no device here"),

@@ -14,6 +14,7 @@ enum class ErrorKind : std::uint8_t {
   kOutOfMemory,      // MPI_ERR_NO_MEM
   kBadBuffer,        // MPI_ERR_BUFFER: the caller's address cannot be used
   kInvalidArgument,  // MPI_ERR_ARG: a knob, a name
+  kBadType,          // MPI_ERR_TYPE: a datatype that cannot be used, as one that is not committed
   kBackend,          // MPI_ERR_OTHER: a vendor runtime refused
   kUnsupported,      // MPI_ERR_OTHER: cannot be done here
   kTruncated,        // MPI_ERR_TRUNCATE: a message was longer than its receive

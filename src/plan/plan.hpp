@@ -21,6 +21,9 @@ struct Policy {
   std::uint64_t buffered_bytes = 0;                       // SLUICE_P2P_BUFFERED_BYTES
   std::uint64_t coll_ipc_threshold_bytes = 65536;         // SLUICE_COLL_IPC_THRESHOLD
   std::uint64_t coll_reduce_threshold_bytes = 4096;       // SLUICE_COLL_REDUCE_THRESHOLD
+  std::uint64_t coll_levels_threshold_bytes = 1048576;    // SLUICE_COLL_LEVELS_THRESHOLD
+  std::uint64_t coll_segment_threshold_bytes = 4194304;   // SLUICE_COLL_SEGMENT_THRESHOLD
+  std::uint64_t coll_segment_bytes = 2097152;             // SLUICE_COLL_SEGMENT
   std::uint64_t coll_chain_block_bytes = 1048576;         // SLUICE_COLL_CHAIN_BLOCK
   std::uint64_t coll_kernel_copy_bytes = 0;               // SLUICE_COLL_KERNEL_COPY
   std::uint64_t pack_from_runs = 0;                       // SLUICE_TRANSFER_PACK_FROM; 0: no kernel packs

@@ -45,6 +45,9 @@ struct Tuned {
   std::uint64_t pipeline_threshold_bytes = 0;
   std::uint64_t coll_ipc_threshold_bytes = 0;
   std::uint64_t coll_reduce_threshold_bytes = 0;
+  std::uint64_t coll_levels_threshold_bytes = 0;
+  std::uint64_t coll_segment_threshold_bytes = 0;
+  std::uint64_t coll_segment_bytes = 0;
   std::uint64_t coll_chain_block_bytes = 0;
   std::uint64_t coll_kernel_copy_bytes = 0;
   std::uint64_t pack_from_runs = 0;
@@ -70,6 +73,9 @@ Tuned read_tuned(const sluice_backend_t *backend, std::int32_t device) {
           tuned_bytes(table, "SLUICE_P2P_PIPELINE_THRESHOLD"),
           tuned_bytes(table, "SLUICE_COLL_IPC_THRESHOLD"),
           tuned_bytes(table, "SLUICE_COLL_REDUCE_THRESHOLD"),
+          tuned_bytes(table, "SLUICE_COLL_LEVELS_THRESHOLD"),
+          tuned_bytes(table, "SLUICE_COLL_SEGMENT_THRESHOLD"),
+          tuned_bytes(table, "SLUICE_COLL_SEGMENT"),
           tuned_bytes(table, "SLUICE_COLL_CHAIN_BLOCK"),
           tuned_bytes(table, "SLUICE_COLL_KERNEL_COPY"),
           tuned_bytes(table, "SLUICE_TRANSFER_PACK_FROM"),
@@ -117,6 +123,9 @@ Policy policy_of(const device::Backend *backend, std::int32_t device) {
   policy.pipeline_threshold_bytes = tuned.pipeline_threshold_bytes;
   policy.coll_ipc_threshold_bytes = tuned.coll_ipc_threshold_bytes;
   policy.coll_reduce_threshold_bytes = tuned.coll_reduce_threshold_bytes;
+  policy.coll_levels_threshold_bytes = tuned.coll_levels_threshold_bytes;
+  policy.coll_segment_threshold_bytes = tuned.coll_segment_threshold_bytes;
+  policy.coll_segment_bytes = tuned.coll_segment_bytes;
   policy.coll_chain_block_bytes = tuned.coll_chain_block_bytes;
   policy.coll_kernel_copy_bytes = tuned.coll_kernel_copy_bytes;
   if (backend == nullptr) {

@@ -2,6 +2,7 @@
 #include "progress/host_turns.hpp"
 
 #include "base/log.hpp"
+#include "progress/notices.hpp"
 #include "progress/thread.hpp"
 #include "wire/channel.hpp"
 #include "wire/host.hpp"
@@ -27,12 +28,18 @@ void HostTurns::serve(const TrackedPtr &tracked) {
 
 void HostTurns::serve_host() noexcept {
   // A call that looks for a message makes the host MPI serve all that is under way, unless it finds one: then the host
-  // MPIs answer at once. So this looks for one that nobody sends; others may lie there for long (permissions do).
-  constexpr int kTagOfNone = wire::Channel::tag(wire::PrivateKind::kAcknowledgement, 0);  // numbers begin with 1
+  // MPIs answer at once. So this looks for one that is sent only when something failed; others may lie there for long
+  // (permissions do).
   int is_there = 0;
-  if (wire::host().MPI_Iprobe(MPI_ANY_SOURCE, kTagOfNone, wire::Channel::process().comm(), &is_there,
+  if (wire::host().MPI_Iprobe(MPI_ANY_SOURCE, Notices::kTag, wire::Channel::process().comm(), &is_there,
                               MPI_STATUS_IGNORE) != MPI_SUCCESS) {
     log::warn_once("host_turns", "progress", "the host MPI could not be served by the progress thread");
+  }
+  if (is_there == 0) return;
+  try {
+    Notices::process().receive();
+  } catch (const std::exception &error) {
+    log::warn_once("notices", "progress", std::string("what another rank said was lost: ") + error.what());
   }
 }
 

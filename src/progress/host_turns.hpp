@@ -26,7 +26,8 @@ class HostTurns final : public RecurringTask {
 
   [[nodiscard]] bool advance() override;
 
-  // Lets the host MPI go on with all that is under way in it. Any thread, as the host MPI allows.
+  // Lets the host MPI go on with all that is under way in it, and takes in what other ranks said (notices.hpp). Any
+  // thread, as the host MPI allows.
   static void serve_host() noexcept;
 
  private:

@@ -11,6 +11,7 @@
 #include "ops/coll/in_segments.hpp"
 #include "ops/coll/rank_order.hpp"
 #include "ops/coll/two_level.hpp"
+#include "ops/coll/whole_call.hpp"
 #include "ops/datatype/layout_of.hpp"
 #include "ops/request/collective.hpp"
 #include "progress/host_turns.hpp"
@@ -84,12 +85,15 @@ int call_host(const Call &call, const Member *member) {
 
 int execute_blocking(const Call &call, const Member *member, const Sides &sides) {
   const statistics::Stopwatch watch;
-  Status status = sides.copy_down();
-  if (!status.is_ok()) return raise(call.comm, status);
+  WholeCall whole(call, member);
+  const Status down = sides.copy_down();
+  if (!down.is_ok() && !whole.tell_others()) return raise(call.comm, down);
   const int result = call_host(call, member);
   if (result != MPI_SUCCESS) return result;
+  if (!down.is_ok()) return raise(call.comm, down);
   // complete
-  status = sides.copy_up();
+  Status status = whole.outcome();
+  if (status.is_ok()) status = sides.copy_up();
   sides.record(call.operation, watch.elapsed());
   return status.is_ok() ? MPI_SUCCESS : raise(call.comm, status);
 }

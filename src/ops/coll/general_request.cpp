@@ -5,6 +5,7 @@
 
 #include <utility>
 
+#include "ops/env/errors.hpp"
 #include "wire/host.hpp"
 
 namespace sluice::ops::coll {
@@ -46,7 +47,7 @@ Status host_error(const Call &call, int code) {
   char text[MPI_MAX_ERROR_STRING] = "";
   int length = 0;
   if (wire::host().MPI_Error_string(code, text, &length) != MPI_SUCCESS) text[0] = '\0';
-  return Status::error(ErrorKind::kBackend, fmt::format("{}: {}", name(call.operation), text));
+  return Status::error(kind_of(code), fmt::format("{}: {}", name(call.operation), text));
 }
 
 }  // namespace sluice::ops::coll

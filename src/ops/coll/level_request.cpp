@@ -23,7 +23,7 @@ using plan::Levels;
 Status step_error(const Call &call, int code) {
   std::string text;
   if (!find_error_text(code, &text)) return host_error(call, code);
-  return Status::error(ErrorKind::kBackend, fmt::format("{} in two levels: {}", name(call.operation), text));
+  return Status::error(kind_of(code), fmt::format("{} in two levels: {}", name(call.operation), text));
 }
 
 }  // namespace

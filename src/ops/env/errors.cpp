@@ -81,6 +81,8 @@ int class_of(ErrorKind kind) noexcept {
       return MPI_ERR_BUFFER;
     case ErrorKind::kInvalidArgument:
       return MPI_ERR_ARG;
+    case ErrorKind::kBadType:
+      return MPI_ERR_TYPE;
     case ErrorKind::kTruncated:
       return MPI_ERR_TRUNCATE;
     case ErrorKind::kInternal:
@@ -100,6 +102,28 @@ void set_last_error(const Status &status) {
 
 const char *last_error() noexcept {
   return last_error_text.c_str();
+}
+
+ErrorKind kind_of(int code) noexcept {
+  int error_class = MPI_ERR_OTHER;
+  if (wire::host().MPI_Error_class(code, &error_class) != MPI_SUCCESS) return ErrorKind::kBackend;
+  switch (error_class) {
+    case MPI_ERR_NO_MEM:
+      return ErrorKind::kOutOfMemory;
+    case MPI_ERR_BUFFER:
+      return ErrorKind::kBadBuffer;
+    case MPI_ERR_TYPE:
+      return ErrorKind::kBadType;
+    case MPI_ERR_TRUNCATE:
+      return ErrorKind::kTruncated;
+    case MPI_ERR_ARG:
+    case MPI_ERR_COMM:
+    case MPI_ERR_RANK:
+    case MPI_ERR_TAG:
+      return ErrorKind::kInvalidArgument;
+    default:
+      return ErrorKind::kBackend;
+  }
 }
 
 int error_code(const Status &status) {

@@ -14,6 +14,9 @@ namespace sluice::ops {
 // code: the codes, one a class, carry the text of the class's last error. Remembers the text for sluice_last_error().
 [[nodiscard]] int error_code(const Status &status);
 
+// The kind of error that the host MPI's `code` is, by its class; kBackend for what has none. Any thread.
+[[nodiscard]] ErrorKind kind_of(int code) noexcept;
+
 // The text of `code` when it was made by error_code; false, and `text` untouched, for every other code. Any thread.
 [[nodiscard]] bool find_error_text(int code, std::string *text);
 

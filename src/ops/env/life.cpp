@@ -63,12 +63,12 @@ void write_trace() {
   if (!status.is_ok()) log::error("ops", status.message());
 }
 
-// From which length on this rank would carry collective operations out together: the shortest that its backends ask
-// for, of those that are in the process by now.
-std::uint64_t collective_threshold(std::uint64_t plan::Policy::*threshold, const char *knob) {
+// A length that this rank brings to the agreement on collective operations, as from which on it would carry them out
+// together: the shortest that its backends ask for, of those that are in the process by now.
+std::uint64_t collective_length(std::uint64_t plan::Policy::*length, const char *knob) {
   std::optional<std::uint64_t> least;
   for (const device::Backend *backend : device::Registry::process().backends()) {
-    const std::uint64_t bytes = plan::policy_of(backend, 0).*threshold;
+    const std::uint64_t bytes = plan::policy_of(backend, 0).*length;
     least = std::min(least.value_or(bytes), bytes);
   }
   return least.value_or(Knobs::process().bytes(knob));
@@ -80,16 +80,19 @@ void open_channel() {
   const bool has_use = knobs.text("SLUICE_P2P_IPC") != "off" || knobs.text("SLUICE_P2P_PIPELINE") != "none";
   wire::CollectiveTerms terms;
   if (knobs.text("SLUICE_COLL_IPC") != "off") {
-    terms.threshold_bytes = collective_threshold(&plan::Policy::coll_ipc_threshold_bytes, "SLUICE_COLL_IPC_THRESHOLD");
+    terms.threshold_bytes = collective_length(&plan::Policy::coll_ipc_threshold_bytes, "SLUICE_COLL_IPC_THRESHOLD");
     terms.reduce_threshold_bytes =
-        collective_threshold(&plan::Policy::coll_reduce_threshold_bytes, "SLUICE_COLL_REDUCE_THRESHOLD");
+        collective_length(&plan::Policy::coll_reduce_threshold_bytes, "SLUICE_COLL_REDUCE_THRESHOLD");
   }
   if (knobs.text("SLUICE_COLL_LEVELS") != "off")
-    terms.levels_threshold_bytes = knobs.bytes("SLUICE_COLL_LEVELS_THRESHOLD");
+    terms.levels_threshold_bytes =
+        collective_length(&plan::Policy::coll_levels_threshold_bytes, "SLUICE_COLL_LEVELS_THRESHOLD");
   terms.may_leave_out = knobs.text("SLUICE_COLL_IPC") != "always";
   if (knobs.text("SLUICE_COLL_SEGMENTS") != "off")
-    terms.segments_threshold_bytes = knobs.bytes("SLUICE_COLL_SEGMENT_THRESHOLD");
-  terms.segment_bytes = std::max<std::uint64_t>(knobs.bytes("SLUICE_COLL_SEGMENT"), 1);
+    terms.segments_threshold_bytes =
+        collective_length(&plan::Policy::coll_segment_threshold_bytes, "SLUICE_COLL_SEGMENT_THRESHOLD");
+  terms.segment_bytes =
+      std::max<std::uint64_t>(collective_length(&plan::Policy::coll_segment_bytes, "SLUICE_COLL_SEGMENT"), 1);
   terms.may_stay_whole = knobs.text("SLUICE_COLL_SEGMENTS") != "always";
   terms.keeps_rank_order = knobs.text("SLUICE_REDUCE_ORDER") == "rank";
   // What they share for it is worth some tens of calls (docs/adr/0045).

@@ -39,6 +39,7 @@ struct CommState {
   std::shared_ptr<coll::NodeGroup> node_group;
   bool has_sought_node_group = false;
   std::uint64_t n_calls_without_meeting = 0;  // blocking ones (ops/coll/meeting.hpp)
+  std::uint64_t n_whole_calls = 0;            // blocking ones of the host MPI's (ops/coll/whole_call.hpp)
   // How non-blocking ones come to it (ops/coll/request_group.hpp).
   std::shared_ptr<coll::RequestGroup> request_group;
   // What that goes on with where a duplicate of the communicator may not be begun (RequestGroup::make_ahead).

@@ -9,31 +9,13 @@
 #include "base/log.hpp"
 #include "base/statistics.hpp"
 #include "generated/operations.hpp"
+#include "ops/env/errors.hpp"
 #include "progress/tracked_requests.hpp"
 #include "wire/host.hpp"
 #include "wire/status.hpp"
 
 namespace sluice::ops::queue {
 namespace {
-
-ErrorKind kind_of(int code) noexcept {
-  int error_class = MPI_ERR_OTHER;
-  if (wire::host().MPI_Error_class(code, &error_class) != MPI_SUCCESS) return ErrorKind::kBackend;
-  switch (error_class) {
-    case MPI_ERR_TRUNCATE:
-      return ErrorKind::kTruncated;
-    case MPI_ERR_BUFFER:
-      return ErrorKind::kBadBuffer;
-    case MPI_ERR_ARG:
-    case MPI_ERR_COMM:
-    case MPI_ERR_RANK:
-    case MPI_ERR_TAG:
-    case MPI_ERR_TYPE:
-      return ErrorKind::kInvalidArgument;
-    default:
-      return ErrorKind::kBackend;
-  }
-}
 
 // An error of the message's own, in the words of whoever found it.
 Status error_of(const Carrier &carrier, int code) {

@@ -3,18 +3,25 @@
 #pragma once
 
 #include "progress/engine.hpp"
+#include "progress/host_turns.hpp"
 #include "progress/tracked_requests.hpp"
+#include "wire/channel.hpp"
 #include "wire/host.hpp"
 
 namespace sluice::ops {
 
-// Completes `request`, which nothing of Sluice's hangs on. Returns the host MPI's error code.
+// Completes `request`, which nothing of Sluice's hangs on. Takes in what other ranks say meanwhile, where the channel
+// is open. Returns the host MPI's error code.
 inline int wait_in_turns(MPI_Request *request, MPI_Status *status) {
+  constexpr unsigned kTurnsBetween = 64;  // a rank that has something to say waits until it is heard
   int result = MPI_SUCCESS;
+  unsigned n_turns = 0;
   progress::turn_until([&] {
     int is_done = 0;
     result = wire::host().MPI_Test(request, &is_done, status);
-    return result != MPI_SUCCESS || is_done != 0;
+    if (result != MPI_SUCCESS || is_done != 0) return true;
+    if (++n_turns % kTurnsBetween == 0 && wire::Channel::process().is_open()) progress::HostTurns::serve_host();
+    return false;
   });
   return result;
 }

@@ -36,6 +36,20 @@ class Levels : public testing::Test {
   bool is_alone_ = false;  // on its node
 };
 
+// tests/launch --hosts: that the host MPI has the ranks on two hosts, as TEST_HOSTS says, and not on one.
+TEST(LevelHosts, AreTakenForTwoByTheHostMpi) {
+  if (std::getenv("TEST_HOSTS") == nullptr) GTEST_SKIP() << "missing: TEST_HOSTS";
+  const Session &session = Session::get();
+  MPI_Comm node = MPI_COMM_NULL;
+  ASSERT_EQ(MPI_Comm_split_type(session.comm(), MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node), MPI_SUCCESS);
+  int rank = 0;
+  ASSERT_EQ(MPI_Comm_rank(node, &rank), MPI_SUCCESS);
+  int n_first = rank == 0 ? 1 : 0;
+  ASSERT_EQ(MPI_Allreduce(MPI_IN_PLACE, &n_first, 1, MPI_INT, MPI_SUM, session.comm()), MPI_SUCCESS);
+  EXPECT_EQ(n_first, 2);
+  EXPECT_EQ(MPI_Comm_free(&node), MPI_SUCCESS);
+}
+
 Case all_on_device() {
   return {Kind::device, Kind::device, 0};
 }

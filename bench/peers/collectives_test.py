@@ -1,0 +1,134 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""compare_collectives on made-up figures and stand-in programs. Needs no GPU and no MPI."""
+
+import importlib.machinery
+import importlib.util
+import os
+import pathlib
+import subprocess
+import tempfile
+import unittest
+import unittest.mock
+
+
+def load_compare_collectives():
+    path = pathlib.Path(__file__).resolve().parent.parent / "compare_collectives"
+    loader = importlib.machinery.SourceFileLoader("compare_collectives", str(path))
+    module = importlib.util.module_from_spec(importlib.util.spec_from_loader("compare_collectives", loader))
+    loader.exec_module(module)
+    return module
+
+
+class CollectivesTest(unittest.TestCase):
+    def setUp(self):
+        self.script = load_compare_collectives()
+        self.arguments = self.script.parse_arguments(["--ranks", "4", "--rounds", "3"])
+
+    def test_medians_are_the_second_figure_of_each_row(self):
+        text = "# Size Avg Median\n1024  9.5  8.25  7.0\n65536  21.0  20.5  19.0\n"
+        self.assertEqual(self.script.medians(text), {1024: 8.25, 65536: 20.5})
+
+    def test_reductions_are_compared_with_the_peers_too(self):
+        self.assertLess(set(self.script.REDUCTIONS), set(self.script.parse_arguments(["--compare", "peers"]).tests))
+
+    def test_uneven_blocks_are_those_of_every_side(self):
+        asked = []
+        self.script.run = lambda words: asked.append([str(word) for word in words]) or ""
+        self.script.commands = unittest.mock.Mock(wraps=self.script.commands, own_program=lambda *_: "nccl", nccl_library=lambda: "lib",
+                                         ucx_command=lambda _site, run: ["mpirun", "-n", "2", *run.words])
+        arguments = self.script.parse_arguments(["--compare", "peers", "--ranks", "4"])
+        site = unittest.mock.Mock(flavour="x", need=lambda *words: "/".join(words), bench=lambda flavour: "bench." + flavour)
+        site.host_launch = lambda *_: ["mpiexec", "-n", "2", "env"]
+        for test, wanted in (("alltoallv", True), ("alltoall", False)):
+            every = self.script.sides(site, arguments, test)
+            self.assertIn("NCCL", every)
+            for name, once in every.items():
+                asked.clear()
+                once(self.script.series_of(arguments)[0])
+                self.assertEqual(" ".join(asked[0]).count("--layout uneven"), int(wanted), (test, name))
+        self.assertNotIn("NCCL", self.script.sides(site, arguments, "gatherv"))
+        self.assertIn("alltoallv (uneven blocks)", self.script.table({"alltoallv": {64: {"ipc": [1.0]}}}, {}, 1, arguments))
+
+    def test_table_has_ratios_of_medians_and_names_what_failed(self):
+        row = {"staged": [30.0, 10.0, 20.0], "ipc": [5.0, 4.0, 6.0], "NCCL": [10.0, 10.0, 10.0]}
+        text = self.script.table({"bcast": {1024: row}}, {"gather: NCCL": "status 1: why"}, 3, self.arguments)
+        self.assertRegex(text, r"1024 +20\.0 \[10\.0\.\.30\.0\] .* 4\.00  0\.50\n")
+        self.assertIn("left out: gather: NCCL: status 1: why", text)
+
+    def test_faked_nodes_are_told_apart_and_every_side_is_compared_with_the_first(self):
+        arguments = self.script.parse_arguments(["--compare", "levels", "--nodes", "2", "--ranks", "4"])
+        self.assertEqual(arguments.tests, ["bcast", "allgather", "allreduce", "reduce", "reduce_scatter_block"])
+        row = {"flat": [40.0], "leaders": [20.0], "lanes": [10.0], "lanes, cut": [5.0]}
+        text = self.script.table({"bcast": {4096: row}}, {}, 1, arguments)
+        self.assertIn("4 ranks on 2 faked nodes", text)
+        self.assertRegex(text, r"leaders/flat, lanes/flat, lanes, cut/flat(.|\n)* 0\.50  0\.25  0\.12\n")
+
+        class Site:
+            flavour = "x"
+
+            def host_launch(self, _backend):
+                return ["mpiexec", "-n", "2", "env"]
+
+            def need(self, *words):
+                return "/".join(words)
+
+            def bench(self, flavour):
+                return "bench." + flavour
+        words = self.script.launch(Site(), arguments, ["A=1"], "cuda")
+        self.assertEqual(words[words.index("-n") + 1], "4")
+        shell = words.index("sh")
+        shown = subprocess.run([*words[shell:-1], "printenv", "SLUICE_NODE"], env={**os.environ, "PMI_RANK": "3"},
+                               capture_output=True, text=True, check=True).stdout
+        self.assertEqual(shown, "1\n")
+
+    def test_large_sizes_are_a_start_of_their_own_with_fewer_iterations(self):
+        arguments = self.script.parse_arguments(["--sizes", "64,4194304,33554432,1073741824", "--iterations", "20"])
+        small, large = self.script.series_of(arguments)
+        self.assertEqual(small.words(), ["--sizes", "64,4194304", "-i", "20", "-x", "3"])
+        self.assertEqual(large.words(), ["--sizes", "33554432,1073741824", "-i", "5", "-x", "1"])
+        self.assertEqual([series.text for series in self.script.series_of(arguments, 64)], ["64"])
+
+    def test_a_side_is_left_out_after_it_failed_at_large_sizes_and_goes_on_at_small_ones(self):
+        arguments = self.script.parse_arguments(["--compare", "peers", "--sizes", "64,1073741824"])
+
+        def once(series):
+            if series.sizes[0] > 64:
+                raise self.script.SideError("no memory")
+            return {64: 1.0}
+        cells, failures = {}, {}
+        for _ in range(2):
+            self.script.measure_once(once, arguments, "bcast", "ipc", cells, failures)
+        self.assertEqual(cells, {"bcast": {64: {"ipc": [1.0, 1.0]}}})
+        self.assertEqual(failures, {"bcast: ipc, large sizes": "no memory"})
+        self.assertEqual(self.script.largest_of(arguments, "staged"), 32 << 20)
+        self.assertEqual(self.script.largest_of(arguments, "ipc"), 0)
+
+    def test_files_of_several_calls_come_to_one_table(self):
+        with tempfile.TemporaryDirectory() as folder:
+            paths = []
+            for name, cells, failures in (("a", {"bcast": {64: {"ipc": [1.0, 3.0]}}}, {"bcast: NCCL": "why"}),
+                                          ("b", {"bcast": {64: {"ipc": [2.0]}}, "gather": {64: {"ipc": [7.0]}}}, {})):
+                out = pathlib.Path(folder) / name
+                out.mkdir()
+                arguments = self.script.parse_arguments(["--compare", "peers", "--out", str(out)])
+                self.script.write(cells, failures, 2, arguments)
+                paths.append(str(out / "peers_2.json"))
+            arguments = self.script.parse_arguments(["--compare", "peers", "--merge", *paths])
+            cells, failures = self.script.merge(arguments)
+            self.assertEqual(cells, {"bcast": {64: {"ipc": [1.0, 3.0, 2.0]}}, "gather": {64: {"ipc": [7.0]}}})
+            self.assertEqual(failures, {"a: bcast: NCCL": "why"})
+            even = self.script.parse_arguments(["--compare", "peers", "--layout", "even", "--out", str(folder)])
+            self.script.write({"alltoallv": {64: {"ipc": [1.0]}}}, {}, 1, even)
+            with self.assertRaisesRegex(self.script.measuring.MeasureError, "even blocks of alltoallv"):
+                self.script.merge(self.script.parse_arguments(["--compare", "peers", "--merge", f"{folder}/peers_2.json"]))
+            arguments = self.script.parse_arguments(["--compare", "kernel", "--merge", *paths])
+            with self.assertRaisesRegex(self.script.measuring.MeasureError, "another comparison"):
+                self.script.merge(arguments)
+
+    def test_a_side_that_ends_with_an_error_says_its_first_line(self):
+        with self.assertRaisesRegex(self.script.SideError, "status 3: no device"):
+            self.script.run(["sh", "-c", "echo no device >&2; exit 3"])
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,23 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# Lengths from a tuning table instead of the environment: the routes that these tests ask for show that it holds. Included by
+# CMakeLists.txt, whose variables it uses.
+get_property(built GLOBAL PROPERTY SLUICE_BACKENDS)
+# sluice_write_tables(<folder> <"KNOB": "value", ...>): one for each backend
+function(sluice_write_tables folder knobs)
+  foreach(backend IN LISTS built)
+    file(WRITE ${folder}/${backend}.json "{\"format\": 1, \"backend\": \"${backend}\", \"knobs\": {${knobs}}}\n")
+  endforeach()
+endfunction()
+set(tables ${CMAKE_CURRENT_BINARY_DIR}/tuning)
+sluice_write_tables(${tables} "\"SLUICE_COLL_IPC_THRESHOLD\": \"0\", \"SLUICE_COLL_CHAIN_BLOCK\": \"500\"")
+sluice_write_tables(${tables}_levels "\"SLUICE_COLL_IPC_THRESHOLD\": \"0\", \"SLUICE_COLL_CHAIN_BLOCK\": \"500\", \
+\"SLUICE_COLL_REDUCE_THRESHOLD\": \"0\", \"SLUICE_COLL_LEVELS_THRESHOLD\": \"0\"")
+sluice_write_tables(${tables}_segments "\"SLUICE_COLL_SEGMENT\": \"5000\", \"SLUICE_COLL_SEGMENT_THRESHOLD\": \"0\"")
+set(tuned coll MPIS ${first_mpi} BACKENDS faulty LABELS coll NO_SANITIZER)
+sluice_add_rank_test(${tuned} NAME coll_tuned RANKS 3 ARGS ${together_alone}
+                     ENV SLUICE_COLL_IPC=always SLUICE_TUNING=${tables} SLUICE_STATS_FILE=/dev/null)
+sluice_add_rank_test(${tuned} NAME coll_tuned_levels RANKS 4 ARGS --gtest_filter=Levels.*:LevelReductions.*
+                     ENV SLUICE_COLL_IPC=always SLUICE_TUNING=${tables}_levels SLUICE_STATS_FILE=/dev/null
+                     LAUNCH --env-rank 2 SLUICE_NODE=b --env-rank 3 SLUICE_NODE=b)
+sluice_add_rank_test(${tuned} NAME coll_tuned_segments RANKS 3 ARGS --gtest_filter=Segments.*-*CopyFails
+                     ENV SLUICE_COLL_IPC=off SLUICE_COLL_SEGMENTS=always SLUICE_TUNING=${tables}_segments SLUICE_STATS_FILE=/dev/null)
