@@ -46,12 +46,12 @@ class Site:
             return site
         raise MeasureError(f"`{launch}` starts no sluice-bench of {root / 'bin'}: {'; '.join(said) or 'there is none'}")
 
-    def run(self, tests, placement, sizes, iterations, environment):
+    def run(self, tests, placement, sizes, iterations, environment, datatype=""):
         """The JSON of each test, by name. Raises MeasureError."""
         with tempfile.TemporaryDirectory() as folder:
             words = [str(self.root / "bin/sluice"), "run", "--backend", self.backend, "--", *shlex.split(self.launch),
                      str(self.bench), tests, *placement, "-d", self.backend, "--sizes", ",".join(sizes), "-i", str(iterations), "-x",
-                     str(max(1, iterations // 10)), "--check", "some", "--json", folder if "," in tests else f"{folder}/{tests}.json"]
+                     str(max(1, iterations // 10)), *(["-D", datatype] if datatype else []), "--check", "some", "--json", folder if "," in tests else f"{folder}/{tests}.json"]
             try:
                 done = subprocess.run(words, env={**os.environ, "SLUICE_TUNING": "off", **environment}, text=True, check=False,
                                       capture_output=True, timeout=RUN_LIMIT_S)
@@ -71,7 +71,8 @@ def measure(site, question, arguments):
         sides = list(question.sides)
         turn = number % len(sides)
         for side in sides[turn:] + sides[:turn]:
-            runs = site.run(question.tests, question.placement, sizes, arguments.iterations or question.iterations, question.sides[side])
+            runs = site.run(question.tests, question.placement, sizes, arguments.iterations or question.iterations, question.sides[side],
+                            question.datatype)
             for test, run in runs.items():
                 for row in run["rows"]:
                     result[side].setdefault((test, row["size_bytes"]), []).append(row["series"][0]["medians"]["median"])
