@@ -8,3 +8,5 @@ list(APPEND SLUICE_TEST_ENVIRONMENT SYCL_CACHE_PERSISTENT=1 "SYCL_CACHE_DIR=${CM
 if(TARGET sluice_onemkl)
   list(APPEND SLUICE_TEST_TRANSFORMS "onemkl:oneAPI Math Kernel Library:SLUICE_SYCL_FFT=onemkl" "fftw:library fftw-3:SLUICE_SYCL_FFT=fftw")
 endif()
+# A copy that reaches out of an allocation is refused.
+set(SLUICE_TEST_REFUSES_REACHING_OUT TRUE)
