@@ -120,6 +120,20 @@ endforeach()
 foreach(backend IN LISTS real_backends)
   _app_compiled(fft3d fft3d ${backend} --variant alltoallv,alltoallw,staged ${transform_short})
 endforeach()
+# By each library that a backend can be told to take.
+foreach(backend IN LISTS real_backends)
+  set(SLUICE_TEST_TRANSFORMS "")
+  include(${CMAKE_SOURCE_DIR}/backends/${backend}/test_environment.cmake OPTIONAL)
+  foreach(transforms IN LISTS SLUICE_TEST_TRANSFORMS)
+    string(REPLACE ":" ";" words ${transforms})
+    list(POP_FRONT words name text)
+    foreach(precision double float)
+      sluice_add_rank_test(fft3d NAME app.fft3d_by_${name}_${precision} MPIS ${first_mpi} BACKENDS ${backend} ${app} ENV ${words} TIMEOUT 400
+                           LAUNCH --expect-output ${text}
+                           ARGS -d ${backend} --oversubscribe --variant alltoallv --precision ${precision} ${transform_short})
+    endforeach()
+  endforeach()
+endforeach()
 # A device without a vendor; backends that have a library of messages test it in their own folder.
 foreach(backend IN LISTS faulty_backends)
   sluice_add_rank_test(fft3d NAME app.fft3d_tells_no_messages MPIS ${first_mpi} BACKENDS ${backend} NO_BACKEND_ARGUMENT NO_SANITIZER LABELS apps

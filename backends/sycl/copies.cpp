@@ -7,6 +7,8 @@
 #include <mutex>
 #include <optional>
 #include <span>
+#include <sstream>
+#include <stdexcept>
 #include <vector>
 
 #include "queue.h"
@@ -114,7 +116,16 @@ Lane &change_to(sluice_queue *queue, size_t lane) {
 
 void enqueue_one(sluice_queue *queue, void *dst, const void *src, size_t size_bytes) {
   const std::array<const void *, 2> addresses = {dst, src};
-  queue->last_copy = change_to(queue, lane_of(queue, addresses)).queue.memcpy(dst, src, size_bytes);
+  Lane &lane = change_to(queue, lane_of(queue, addresses));
+  try {
+    queue->last_copy = lane.queue.memcpy(dst, src, size_bytes);
+  } catch (const std::exception &error) {
+    // Of a list only the runtime knows which one it refused, and it says nothing but a number.
+    std::ostringstream text;
+    text << error.what() << ": " << size_bytes << " bytes at " << src << " to " << dst
+         << ", one of which may reach out of its allocation";
+    throw std::runtime_error(text.str());
+  }
 }
 
 sluice_result_t wait_for(sluice_queue *queue, ::sycl::event *event, uint64_t ticket) {

@@ -44,6 +44,11 @@ sluice_result_t check_knobs() {
     return fail(SLUICE_ERROR_INVALID_ARGUMENT,
                 "SLUICE_SYCL_IPC is \"" + std::string(ipc) + "\"; it may be auto, extension, level_zero or off");
   }
+  const std::string_view fft = knob_text("SLUICE_SYCL_FFT");
+  if (fft != "auto" && fft != "onemkl" && fft != "fftw") {
+    return fail(SLUICE_ERROR_INVALID_ARGUMENT,
+                "SLUICE_SYCL_FFT is \"" + std::string(fft) + "\"; it may be auto, onemkl or fftw");
+  }
   const std::string_view streams = knob_text("SLUICE_SYCL_STREAMS");
   if (streams != "auto" && streams != "events" && streams != "driver" && streams != "off") {
     return fail(SLUICE_ERROR_INVALID_ARGUMENT,

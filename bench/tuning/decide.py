@@ -59,10 +59,11 @@ def decide_threshold(question, result):
                     "round: something disturbs this machine")
     if found is None:
         return "", f"left as it is: {upper} is not faster than {lower} at the longest size ({ratios[max(ratios)]:.2f} of its time)"
+    value = str(-(-found // question.unit))
     if found == min(ratios):
-        return str(found), f"{upper} is faster than {lower} from the shortest size measured on ({ratios[found]:.2f} of its time there)"
+        return value, f"{upper} is faster than {lower} from the shortest size measured on ({ratios[found]:.2f} of its time there)"
     below = max(size for size in ratios if size < found)
-    return str(found), f"from {found} bytes on {upper} takes {ratios[found]:.2f} of {lower}'s time or less, at {below} {ratios[below]:.2f}"
+    return value, f"from {found} bytes on {upper} takes {ratios[found]:.2f} of {lower}'s time or less, at {below} {ratios[below]:.2f}"
 
 
 def decide_choice(question, result):
@@ -78,9 +79,22 @@ def decide_choice(question, result):
     return best, f"{best} is fastest; time beside {usual}: {said}"
 
 
+def decide_slope(question, result):
+    """From the shortest size to the longest: the rest of what a message takes is in both. It goes down and comes up."""
+    (side,) = question.sides
+    times = middle(result, side)
+    shortest, longest = min(times, key=lambda key: key[1]), max(times, key=lambda key: key[1])
+    n_units = (longest[1] - shortest[1]) / question.unit
+    each_ns = round((times[longest] - times[shortest]) * 1000 / 2 / n_units) if n_units else 0
+    if each_ns < 1:
+        return "", f"left as it is: {longest[1]} bytes take no longer than {shortest[1]}"
+    return str(each_ns), f"{each_ns} ns for each of the {n_units:.0f} by which {longest[1]} bytes are more than {shortest[1]}, one way"
+
+
 def answer(question, result):
     """The value for the question's knob, with the reason and the numbers."""
-    value, sentence = (decide_threshold if question.is_threshold else decide_choice)(question, result)
+    decide = decide_slope if question.is_slope else decide_threshold if question.is_threshold else decide_choice
+    value, sentence = decide(question, result)
     sentence += f" ({question.remark})" if question.remark else ""
     sides = {side: {"environment": environment,
                     "us": [{"test": test, "size_bytes": size, "rounds": values} for (test, size), values in sorted(result[side].items())]}

@@ -59,12 +59,12 @@ class Site:
         return ([*words, "--mpi", flavour, "--", *launch, "sh", "-c", FAKE_NODES % nodes, "sh", str(self.bench)],
                 {"MPIR_CVAR_NUM_CLIQUES": str(nodes)})
 
-    def run(self, tests, placement, sizes, iterations, environment, nodes=1):
+    def run(self, tests, placement, sizes, iterations, environment, nodes=1, datatype=""):
         """The JSON of each test, by name. Raises MeasureError."""
         with tempfile.TemporaryDirectory() as folder:
             start, of_nodes = self.start(nodes)
             words = [*start, tests, *placement, "-d", self.backend, "--sizes", ",".join(sizes), "-i", str(iterations), "-x",
-                     str(max(1, iterations // 10)), "--check", "some", "--json", folder if "," in tests else f"{folder}/{tests}.json"]
+                     str(max(1, iterations // 10)), *(["-D", datatype] if datatype else []), "--check", "some", "--json", folder if "," in tests else f"{folder}/{tests}.json"]
             try:
                 done = subprocess.run(words, env={**os.environ, "SLUICE_TUNING": "off", **of_nodes, **environment}, text=True, check=False,
                                       capture_output=True, timeout=RUN_LIMIT_S)
@@ -85,7 +85,7 @@ def measure(site, question, arguments):
         turn = number % len(sides)
         for side in sides[turn:] + sides[:turn]:
             runs = site.run(question.tests, question.placement, sizes, arguments.iterations or question.iterations,
-                            question.sides[side], question.nodes)
+                            question.sides[side], question.nodes, question.datatype)
             for test, run in runs.items():
                 for row in run["rows"]:
                     result[side].setdefault((test, row["size_bytes"]), []).append(row["series"][0]["medians"]["median"])

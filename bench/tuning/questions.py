@@ -13,8 +13,8 @@ class UsageError(Exception):
 @dataclasses.dataclass(frozen=True)
 class Question:
     """One knob. Of a threshold the first side is what is done from it on and the second what is done below it; of a choice
-    the first side is what holds without a table, and the name of each other one is the knob's value. Of several nodes, which
-    are faked on this machine, `remark` says what that leaves out."""
+    the first side is what holds without a table, and the name of each other one is the knob's value; of a slope there is one. Of
+    several nodes, which are faked on this machine, `remark` says what that leaves out."""
 
     name: str
     knob: str
@@ -28,6 +28,9 @@ class Question:
     least_ranks: int = 2
     nodes: int = 1  # as which the ranks are started
     remark: str = ""
+    datatype: str = ""  # of sluice-bench -D; the blocks of a vector are one `unit` long
+    unit: int = 1  # bytes of what the knob counts, for a threshold in other things than bytes
+    is_slope: bool = False  # the knob is what one unit more costs the one side, in nanoseconds, down and up again
 
 
 def bytes_of(text):
@@ -82,6 +85,13 @@ ALL = (
              "allgather,alltoall", ("D",), ("256", "1K", "4K", "16K", "64K", "256K"),
              {"0": TOGETHER, **{most: {**TOGETHER, "SLUICE_COLL_KERNEL_COPY": most} for most in ("8K", "32K", "128K", "512K", "2M")}},
              100),
+    Question("runs", "SLUICE_TRANSFER_PACK_FROM", True, "from how many runs on does one kernel pack faster than a copy for each?",
+             "latency", ("D", "D"), ("1K", "1536", "2K", "3K", "4K", "8K", "16K"),
+             {"kernel": {**STAGED, "SLUICE_TRANSFER_PACK": "kernel"}, "copies": {**STAGED, "SLUICE_TRANSFER_PACK": "copies"}}, 50,
+             datatype="vector:4K:512", unit=512),
+    Question("copies", "SLUICE_TRANSFER_COPY_NS", False, "how long does each further short copy of a list take?",
+             "latency", ("D", "D"), ("2K", "4K", "8K", "16K", "32K"),
+             {"copies": {**STAGED, "SLUICE_TRANSFER_PACK": "copies"}}, 50, datatype="vector:4K:512", unit=512, is_slope=True),
     Question("engines", "SLUICE_COLL_REDUCE_ENGINES", True,
              "from which length on do copy engines that feed kernels reduce faster than kernels across the devices?",
              "allreduce,reduce_scatter_block", ("D",), ("16M", "64M", "256M"),

@@ -109,6 +109,18 @@ class NodesTest(unittest.TestCase):
                                           "/r/bin/sluice-bench.mpich"], {}))
 
 
+class RunsTest(unittest.TestCase):
+    def test_a_threshold_counts_in_its_units(self):
+        made = numbers(BY_NAME["runs"], kernel=[30, 30, 20, 20, 20], copies=[10, 20, 30, 60, 90])
+        self.assertEqual(decide.answer(BY_NAME["runs"], made).value, "4", "2048 bytes in runs of 512")
+
+    def test_a_slope_is_what_one_more_costs_each_way(self):
+        made = numbers(BY_NAME["copies"], copies=[40, 80, 160, 320, 640])
+        self.assertEqual(decide.answer(BY_NAME["copies"], made).value, "5000", "600 us for 60 runs, down and up")
+        self.assertEqual(decide.answer(BY_NAME["copies"], numbers(BY_NAME["copies"], copies=[40, 40])).value, "")
+        self.assertEqual(decide.answer(BY_NAME["copies"], numbers(BY_NAME["copies"], copies=[40])).value, "")
+
+
 class WordsTest(unittest.TestCase):
     def test_devices_of_a_kind_share_their_words(self):
         self.assertEqual(decide.device_words("Polar device 1"), "Polar device")
@@ -121,13 +133,14 @@ class CommandTest(unittest.TestCase):
 
     def test_writes_a_table_that_sluice_reads(self):
         with tempfile.TemporaryDirectory() as folder:
-            done = self.run_sluice("tune", "--backend", BACKEND, "--launch", LAUNCH, "--only", "together,pull", "--rounds", "2",
+            done = self.run_sluice("tune", "--backend", BACKEND, "--launch", LAUNCH, "--only", "together,pull,runs,copies", "--rounds", "2",
                                    "--iterations", "3", "--largest", "4K", XDG_CONFIG_HOME=folder)
             self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
             path, = (pathlib.Path(folder) / "sluice/tuning").iterdir()
             table = json.loads(path.read_text(encoding="utf-8"))
             self.assertEqual((table["format"], table["backend"]), (1, BACKEND))
-            self.assertEqual(set(table["explanation"]), {"SLUICE_COLL_IPC_THRESHOLD", "SLUICE_P2P_IPC_THRESHOLD"})
+            self.assertEqual(set(table["explanation"]), {"SLUICE_COLL_IPC_THRESHOLD", "SLUICE_P2P_IPC_THRESHOLD", "SLUICE_TRANSFER_PACK_FROM",
+                                                         "SLUICE_TRANSFER_COPY_NS"})
             self.assertEqual(set(table["measured"]["load"]), {"before", "after"})
             asked = table["measured"]["questions"][0]
             self.assertEqual([len(row["rounds"]) for row in asked["sides"]["pulled"]["us"]], [2, 2, 2, 2])

@@ -48,6 +48,17 @@ inline constexpr std::array<std::string_view, 4> kStagingMemoryNames = {"malloc"
 enum class Pipeline : std::uint8_t { kNone, kEven, kAdvanced, kAuto };
 inline constexpr std::array<std::string_view, 4> kPipelineNames = {"none", "even", "advanced", "auto"};
 
+// What brings a payload with gaps together or apart (plan/packing.hpp).
+enum class PackMeans : std::uint8_t {
+  kOneCopy,  // all of the span, gaps and all, in one copy
+  kCopies,   // a copy for each run
+  kKernel,   // one kernel between the program's memory and where the payload is to be
+  kScratch,  // one kernel between the program's memory and device memory of Sluice's own, and a copy to or from there
+  kGather    // one kernel of the receiver's, which reads the sender's layout over IPC
+};
+inline constexpr std::array<std::string_view, 5> kPackMeansNames = {"one copy", "copies", "kernel", "scratch",
+                                                                    "gather"};
+
 // The alignment of the two aligned staging memories, in bytes.
 inline constexpr std::size_t kStagingAlignment = 4096;
 
@@ -62,6 +73,9 @@ inline constexpr std::size_t kStagingAlignment = 4096;
 }
 [[nodiscard]] constexpr std::string_view name(Pipeline pipeline) noexcept {
   return kPipelineNames[static_cast<std::size_t>(pipeline)];
+}
+[[nodiscard]] constexpr std::string_view name(PackMeans means) noexcept {
+  return kPackMeansNames[static_cast<std::size_t>(means)];
 }
 [[nodiscard]] constexpr std::string_view name(StagingMemory memory) noexcept {
   return kStagingMemoryNames[static_cast<std::size_t>(memory)];

@@ -103,6 +103,26 @@ RouteAnswer answer(const RouteQuestion &question, const OpenBackends &open) {
   return result;
 }
 
+PackAnswer answer(const PackQuestion &question, const OpenBackends &open) {
+  const device::Backend *backend = find_backend(open, [](const sluice_backend_t &) { return true; });
+  PackAnswer result{question, backend != nullptr ? backend->name() : "", {}};
+  const plan::PackLimits limits = plan::policy_of(backend, 0).pack;
+  const std::uint64_t n_runs = (question.size_bytes + question.run_bytes - 1) / question.run_bytes;
+  const std::uint64_t last = question.size_bytes - (n_runs - std::min<std::uint64_t>(n_runs, 1)) * question.run_bytes;
+  std::uint64_t span_bytes = 0;
+  if (n_runs == 0 || __builtin_mul_overflow(n_runs - 1, question.gap_bytes, &span_bytes) ||
+      __builtin_add_overflow(span_bytes, question.size_bytes, &span_bytes)) {
+    span_bytes = 0;  // farther apart than can be said
+  }
+  const plan::RunSummary runs{question.size_bytes, n_runs, last, std::min(question.run_bytes, question.size_bytes),
+                              span_bytes};
+  for (std::size_t leg = 0; leg < plan::kPackLegNames.size(); ++leg) {
+    const plan::PackQuery query{runs, static_cast<plan::PackLeg>(leg), question.kind};
+    result.sentences.push_back(plan::explain(query, choose_packing(query, limits)));
+  }
+  return result;
+}
+
 QueueAnswer answer_queue(const OpenBackends &open) {
   const device::Backend *backend =
       find_backend(open, [](const sluice_backend_t &table) { return table.stream_open != nullptr; });
@@ -146,6 +166,7 @@ Info collect_info(const std::string &library_folder, const InfoQuestions &questi
   }
   for (std::string &text : unknown_names(info.installation.modules)) info.problems.push_back(std::move(text));
   if (questions.route) info.route = answer(*questions.route, open);
+  if (questions.pack) info.pack = answer(*questions.pack, open);
   if (questions.asks_queue) info.queue = answer_queue(open);
   return info;
 }

@@ -48,6 +48,19 @@ struct RouteAnswer {
   std::string receive;
 };
 
+// What would bring a payload with gaps together, on the way to each place where it may be wanted.
+struct PackQuestion {
+  std::uint64_t size_bytes = 0;  // of payload
+  std::uint64_t run_bytes = 0;   // of each of its runs, not 0
+  std::uint64_t gap_bytes = 0;   // between two of them
+  MemoryKind kind = MemoryKind::kDevice;
+};
+struct PackAnswer {
+  PackQuestion question;
+  std::string backend;                 // of the device; empty when no backend is loaded
+  std::vector<std::string> sentences;  // plan::explain for each leg
+};
+
 // What would carry the messages of a queue, where all ranks have the same knobs.
 struct QueueAnswer {
   std::string backend;                 // of the stream; empty when no loaded one takes streams of programs
@@ -58,6 +71,7 @@ struct QueueAnswer {
 struct InfoQuestions {
   std::optional<RouteQuestion> route;
   bool asks_queue = false;
+  std::optional<PackQuestion> pack;
 };
 
 struct Info {
@@ -70,6 +84,7 @@ struct Info {
   std::vector<std::string> problems;      // unknown knobs, unreadable modules
   std::optional<RouteAnswer> route;
   std::optional<QueueAnswer> queue;
+  std::optional<PackAnswer> pack;
 };
 
 // Looks at the machine. Loads every module to ask it for its devices. `library_folder` as in find_installation.

@@ -71,6 +71,14 @@ std::string to_json(const Info &info) {
                      {"send", route.send},
                      {"receive", route.receive}};
   }
+  if (info.pack) {
+    const PackAnswer &pack = *info.pack;
+    root["pack"] = {{"size_bytes", pack.question.size_bytes},
+                    {"run_bytes", pack.question.run_bytes},
+                    {"gap_bytes", pack.question.gap_bytes},
+                    {"backend", pack.backend},
+                    {"legs", pack.sentences}};
+  }
   if (info.queue) root["queue"] = {{"backend", info.queue->backend}, {"engine", info.queue->sentences}};
   root["problems"] = info.problems;
   return root.dump(2, ' ', false, ordered_json::error_handler_t::replace) + "\n";

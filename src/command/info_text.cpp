@@ -99,6 +99,12 @@ std::string to_text(const Info &info) {
                    route.backend.empty() ? ", without a backend" : fmt::format(", backend {}", route.backend),
                    route.send, route.receive);
   }
+  if (info.pack) {
+    fmt::format_to(
+        out, "\nData with gaps{}\n",
+        info.pack->backend.empty() ? ", without a backend" : fmt::format(" (backend {})", info.pack->backend));
+    for (const std::string &sentence : info.pack->sentences) fmt::format_to(out, "  {}\n", sentence);
+  }
   if (info.queue) {
     fmt::format_to(out, "\nQueues ({})\n",
                    info.queue->backend.empty() ? "no loaded backend takes streams of programs"

@@ -33,23 +33,65 @@ bool parse_kind(const std::string &word, MemoryKind *kind) {
   return false;
 }
 
-int show_info(const std::string &library_folder, const RouteWords &words, bool asks_queue, bool wants_json) {
-  InfoQuestions questions{{}, asks_queue};
-  if (!words.size.empty()) {
-    RouteQuestion *question = &questions.route.emplace();
-    if (!parse_bytes(words.size, &question->size_bytes)) {
-      fmt::print(stderr, "sluice info: --route {}: wanted a number of bytes, with K, M or G if you like\n", words.size);
-      return kWrongUse;
-    }
-    if (!parse_kind(words.from, &question->from) || !parse_kind(words.to, &question->to)) {
-      fmt::print(stderr, "sluice info: --from {} --to {}: wanted host, pinned, device or shared\n", words.from,
-                 words.to);
-      return kWrongUse;
-    }
+// What "info" is asked besides; all words as they were typed.
+struct InfoWords {
+  RouteWords route;
+  std::string pack_size;
+  std::string run = "64";
+  std::string gap = "64";
+  bool asks_queue = false;
+};
+
+int read_route(const RouteWords &words, InfoQuestions *questions) {
+  if (words.size.empty()) return 0;
+  RouteQuestion *question = &questions->route.emplace();
+  if (!parse_bytes(words.size, &question->size_bytes)) {
+    fmt::print(stderr, "sluice info: --route {}: wanted a number of bytes, with K, M or G if you like\n", words.size);
+    return kWrongUse;
+  }
+  if (!parse_kind(words.from, &question->from) || !parse_kind(words.to, &question->to)) {
+    fmt::print(stderr, "sluice info: --from {} --to {}: wanted host, pinned, device or shared\n", words.from, words.to);
+    return kWrongUse;
+  }
+  return 0;
+}
+
+int read_pack(const InfoWords &words, InfoQuestions *questions) {
+  if (words.pack_size.empty()) return 0;
+  PackQuestion *question = &questions->pack.emplace();
+  if (!parse_bytes(words.pack_size, &question->size_bytes) || !parse_bytes(words.run, &question->run_bytes) ||
+      !parse_bytes(words.gap, &question->gap_bytes) || question->size_bytes == 0 || question->run_bytes == 0) {
+    fmt::print(
+        stderr,
+        "sluice info: --pack {} --run {} --gap {}: wanted numbers of bytes, with K, M or G if you like, the first "
+        "two not 0\n",
+        words.pack_size, words.run, words.gap);
+    return kWrongUse;
+  }
+  return 0;
+}
+
+int show_info(const std::string &library_folder, const InfoWords &words, bool wants_json) {
+  InfoQuestions questions{{}, words.asks_queue, {}};
+  for (const int result : {read_route(words.route, &questions), read_pack(words, &questions)}) {
+    if (result != 0) return result;
   }
   const Info info = collect_info(library_folder, questions);
   const std::string text = wants_json ? to_json(info) : to_text(info);
   return std::fputs(text.c_str(), stdout) < 0 ? 1 : 0;
+}
+
+void describe_info(CLI::App *app, InfoWords *words) {
+  CLI::Option *size = app->add_option("--route", words->route.size, "say which route a message of this size takes");
+  app->add_option("--from", words->route.from, "memory that it is sent from")->needs(size)->capture_default_str();
+  app->add_option("--to", words->route.to, "memory that it is received in")->needs(size)->capture_default_str();
+  app->add_flag("--queue", words->asks_queue, "say what carries the messages of queues");
+  CLI::Option *pack =
+      app->add_option("--pack", words->pack_size,
+                      "say what brings so many bytes of device data with gaps together, and how long each way takes "
+                      "by the model");
+  app->add_option("--run", words->run, "bytes of each run of them")->needs(pack)->capture_default_str();
+  app->add_option("--gap", words->gap, "bytes between two runs")->needs(pack)->capture_default_str();
 }
 
 void describe_run(CLI::App *app, RunRequest *request) {
@@ -90,16 +132,12 @@ int dispatch(int argc, char **argv, std::vector<std::string> command) {
   describe_run(run_app, &request);
 
   std::string library_folder;
-  RouteWords route;
-  bool asks_queue = false;
+  InfoWords words;
   bool wants_json = false;
   CLI::App *info_app = app.add_subcommand("info", "shows host MPIs, backends, devices, knobs and routes");
   info_app->add_flag("--json", wants_json, "print JSON");
   info_app->add_option("--lib-dir", library_folder, "folder of the Sluice libraries");
-  CLI::Option *size = info_app->add_option("--route", route.size, "say which route a message of this size takes");
-  info_app->add_option("--from", route.from, "memory that it is sent from")->needs(size)->capture_default_str();
-  info_app->add_option("--to", route.to, "memory that it is received in")->needs(size)->capture_default_str();
-  info_app->add_flag("--queue", asks_queue, "say what carries the messages of queues");
+  describe_info(info_app, &words);
 
   PlaceWords place;
   describe_topology(info_app, &place);
@@ -133,7 +171,7 @@ int dispatch(int argc, char **argv, std::vector<std::string> command) {
     place.library_folder = library_folder;
     return show_topology(place);
   }
-  return run_app->parsed() ? run(request) : show_info(library_folder, route, asks_queue, wants_json);
+  return run_app->parsed() ? run(request) : show_info(library_folder, words, wants_json);
 }
 
 }  // namespace

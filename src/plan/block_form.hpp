@@ -8,6 +8,8 @@
 #include <string>
 #include <string_view>
 
+#include "plan/packing.hpp"
+
 namespace sluice::plan {
 
 struct BlockQuery {
@@ -17,13 +19,9 @@ struct BlockQuery {
 };
 
 struct BlockLimits {
-  std::uint64_t pack_from_runs = 0;  // SLUICE_TRANSFER_PACK_FROM; 0: no kernel packs
-  std::uint64_t most_runs = 0;       // of a block that is told of, or copied run by run
+  PackLimits pack;
+  std::uint64_t most_runs = 0;  // of a block that is told of, or copied run by run
 };
-
-// A copy takes the device about as long as this many bytes take over a link (5 us, docs/adr/0029): longer runs leave a
-// kernel nothing to save.
-inline constexpr std::uint64_t kLongRunBytes = std::uint64_t{1} << 20;
 
 enum class BlockForm : std::uint8_t {
   kRuns,    // as it lies: the sender publishes its runs, the receiver makes a copy for each
@@ -40,7 +38,7 @@ struct BlockPlan {
 [[nodiscard]] constexpr BlockPlan choose_offered_form(const BlockQuery &query, const BlockLimits &limits) noexcept {
   const bool can_tell = query.is_regular && query.n_runs <= limits.most_runs;
   if (can_tell) return {BlockForm::kRuns, "others can be told where it lies"};
-  if (limits.pack_from_runs == 0)
+  if (limits.pack.use == PackUse::kCopies)
     return {BlockForm::kNeither, "others cannot be told where it lies, and no kernel packs"};
   return {BlockForm::kKernel, "others cannot be told where it lies"};
 }
@@ -48,14 +46,18 @@ struct BlockPlan {
 // What the receiver moves it with. Hot.
 [[nodiscard]] constexpr BlockPlan choose_taken_form(const BlockQuery &query, const BlockLimits &limits) noexcept {
   const bool can_copy = query.is_regular && query.n_runs <= limits.most_runs;
-  if (limits.pack_from_runs == 0) {
+  if (limits.pack.use == PackUse::kCopies) {
     return can_copy ? BlockPlan{BlockForm::kRuns, "no kernel packs"}
                     : BlockPlan{BlockForm::kNeither, "too many or uneven runs for copies, and no kernel packs"};
   }
   if (!can_copy) return {BlockForm::kKernel, "too many or uneven runs for copies"};
-  if (query.n_runs < limits.pack_from_runs) return {BlockForm::kRuns, "fewer runs than SLUICE_TRANSFER_PACK_FROM"};
   if (query.n_runs < 2) return {BlockForm::kRuns, "one run"};
-  if (query.size_bytes / query.n_runs >= kLongRunBytes) return {BlockForm::kRuns, "each run is long enough for a copy"};
+  if (!may_pack(query.n_runs, limits.pack)) return {BlockForm::kRuns, "fewer runs than SLUICE_TRANSFER_PACK_FROM"};
+  if (limits.pack.use == PackUse::kKernel) return {BlockForm::kKernel, "SLUICE_TRANSFER_PACK asks for it"};
+  const RunSummary runs{query.size_bytes, query.n_runs};
+  if (copies_us(runs, kLinkBytesPerUs, limits.pack) <= gather_us(runs, limits.pack)) {
+    return {BlockForm::kRuns, "each run is long enough for a copy"};
+  }
   return {BlockForm::kKernel, "one launch instead of a copy for each run"};
 }
 

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "base/types.hpp"
+#include "plan/packing.hpp"
 
 namespace sluice::plan {
 
@@ -26,7 +27,7 @@ struct Policy {
   std::uint64_t coll_segment_bytes = 2097152;             // SLUICE_COLL_SEGMENT
   std::uint64_t coll_chain_block_bytes = 1048576;         // SLUICE_COLL_CHAIN_BLOCK
   std::uint64_t coll_kernel_copy_bytes = 0;               // SLUICE_COLL_KERNEL_COPY
-  std::uint64_t pack_from_runs = 0;                       // SLUICE_TRANSFER_PACK_FROM; 0: no kernel packs
+  PackLimits pack;                                        // SLUICE_TRANSFER_PACK and what it goes by
 };
 
 // A process that sends to itself before it receives gets away with it under every host MPI when the message is short;
@@ -81,11 +82,6 @@ struct Plan {
   bool packs = false;  // one kernel brings the runs of the payload together, or apart, instead of a copy for each
 };
 
-// Copies cost something for each run, a kernel about the same however many there are.
-[[nodiscard]] constexpr bool packs_by_kernel(std::uint64_t n_runs, const Policy &policy) noexcept {
-  return policy.pack_from_runs != 0 && n_runs >= policy.pack_from_runs;
-}
-
 // An image costs the gaps, and lets the host MPI send by the program's own datatype; from MPICH 4.0 a packed message of
 // more than one chunk cannot be received into a type with gaps (MPI_ERR_TRUNCATE, without Sluice too). Only what is
 // sent can be one: bringing an image up would overwrite the gaps.
@@ -103,7 +99,7 @@ struct Plan {
 // The route of device memory that is sent from: only one run of bytes can be pulled or cut, be it one that a kernel
 // packs, and only a Sluice at the other end knows what to do with a descriptor.
 [[nodiscard]] constexpr Plan choose_for_device(const Query &query, const Policy &policy) noexcept {
-  const bool packs = !query.is_contiguous && packs_by_kernel(query.n_runs, policy);
+  const bool packs = !query.is_contiguous && may_pack(query.n_runs, policy.pack);
   Plan staged{Route::kStaged, Reason::kDeviceMemory, policy.staging_memory, form_of(query)};
   staged.packs = packs && staged.form == Form::kPacked;
   if (!query.is_outgoing || !(query.is_contiguous || packs) || query.peer == Peer::kUnknown) return staged;

@@ -10,6 +10,7 @@
 
 #include "base/knobs.hpp"
 #include "base/log.hpp"
+#include "plan/gather.hpp"
 #include "plan/tuning.hpp"
 
 namespace sluice::plan {
@@ -51,6 +52,7 @@ struct Tuned {
   std::uint64_t coll_chain_block_bytes = 0;
   std::uint64_t coll_kernel_copy_bytes = 0;
   std::uint64_t pack_from_runs = 0;
+  std::uint64_t copy_ns = 0;
   ReductionMeansLimits reduction_means;
 };
 
@@ -79,6 +81,7 @@ Tuned read_tuned(const sluice_backend_t *backend, std::int32_t device) {
           tuned_bytes(table, "SLUICE_COLL_CHAIN_BLOCK"),
           tuned_bytes(table, "SLUICE_COLL_KERNEL_COPY"),
           tuned_bytes(table, "SLUICE_TRANSFER_PACK_FROM"),
+          tuned_bytes(table, "SLUICE_TRANSFER_COPY_NS"),
           {tuned_bytes(table, "SLUICE_COLL_REDUCE_ENGINES"), tuned_bytes(table, "SLUICE_COLL_REDUCE_BLOCK")}};
 }
 
@@ -103,13 +106,13 @@ const Tuned &tuned_of(const sluice_backend_t *backend, std::int32_t device) {
   return known.tuned;
 }
 
-// From how many runs on a kernel packs; 0 for never.
-std::uint64_t pack_from_runs(const sluice_backend_t &table, std::int32_t device, std::uint32_t traits,
-                             std::uint64_t tuned) {
+PackUse pack_use(const sluice_backend_t &table, std::int32_t device, std::uint32_t traits) {
   static const std::string &use = Knobs::process().text("SLUICE_TRANSFER_PACK");
-  if (use == "copies" || table.can_pack == nullptr || table.can_pack(std::max(device, 0)) == 0) return 0;
-  if (use == "kernel") return 1;
-  return (traits & SLUICE_DEVICE_COPIES_BY_CPU) != 0 ? 0 : tuned;
+  if (use == "copies" || table.can_pack == nullptr || table.can_pack(std::max(device, 0)) == 0) {
+    return PackUse::kCopies;
+  }
+  if (use == "kernel") return PackUse::kKernel;
+  return (traits & SLUICE_DEVICE_COPIES_BY_CPU) != 0 ? PackUse::kCopies : PackUse::kByModel;
 }
 
 }  // namespace
@@ -128,13 +131,16 @@ Policy policy_of(const device::Backend *backend, std::int32_t device) {
   policy.coll_segment_bytes = tuned.coll_segment_bytes;
   policy.coll_chain_block_bytes = tuned.coll_chain_block_bytes;
   policy.coll_kernel_copy_bytes = tuned.coll_kernel_copy_bytes;
+  policy.pack.from_runs = tuned.pack_from_runs;
+  policy.pack.copy_ns = tuned.copy_ns;
+  policy.pack.gather_bytes = gather_limit_bytes();
   if (backend == nullptr) {
     policy.allows_ipc = false;
     return policy;
   }
   const sluice_backend_t &table = backend->table();
   const std::uint32_t traits = table.device_traits != nullptr ? table.device_traits(device) : 0;
-  policy.pack_from_runs = pack_from_runs(table, device, traits, tuned.pack_from_runs);
+  policy.pack.use = pack_use(table, device, traits);
   policy.allows_ipc &= table.ipc_export != nullptr && (traits & SLUICE_DEVICE_NO_EXPORT) == 0;
   if (policy.pipeline == Pipeline::kAuto && (traits & SLUICE_DEVICE_COPIES_BY_CPU) != 0) {
     policy.pipeline = Pipeline::kNone;

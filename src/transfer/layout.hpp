@@ -27,11 +27,14 @@ struct Layout {
   std::vector<Block> blocks;      // empty when is_contiguous
   // What kernels need to know of the blocks, found when it is needed; null when is_contiguous.
   std::shared_ptr<const Packing> packing;
+  // Of the blocks; 0 when is_contiguous.
+  std::uint64_t shortest_bytes = 0;
+  std::uint64_t longest_bytes = 0;
 
   // The layout of a basic type of `size` bytes.
   static Layout basic(std::uint64_t size) {
     const auto bytes = static_cast<std::int64_t>(size);
-    return {size, bytes, 0, bytes, true, {}, nullptr};
+    return {size, bytes, 0, bytes, true, {}, nullptr, 0, 0};
   }
 };
 

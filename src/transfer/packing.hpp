@@ -65,10 +65,10 @@ class Packer {
   Packer &operator=(Packer &&) = delete;
   ~Packer();  // waits, too
 
-  // Whether one kernel is to move the payload of `region`. Hot.
+  // Whether the plan has a kernel move the payload of `region`, and its layout can be told to one. Hot.
   [[nodiscard]] static bool is_for(const Region &region) noexcept {
-    return region.pack_from_runs != 0 && region.layout->packing != nullptr &&
-           most_runs(*region.layout, region.count) >= region.pack_from_runs;
+    return (region.pack == PackMeans::kKernel || region.pack == PackMeans::kScratch) &&
+           region.layout->packing != nullptr;
   }
 
   // Enqueues the move of bytes `first_bytes` to `first_bytes + size_bytes` of the payload between `region` and the

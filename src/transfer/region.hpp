@@ -7,6 +7,7 @@
 #include <cstdint>
 
 #include "base/status.hpp"
+#include "base/types.hpp"
 #include "device/place.hpp"
 #include "transfer/layout.hpp"
 
@@ -18,8 +19,10 @@ struct Region {
   std::int64_t count = 0;       // elements
   LayoutPtr layout;
   device::Place place;
-  // From how many runs on one kernel moves the payload, instead of a copy for each; 0: never.
-  std::uint64_t pack_from_runs = 0;
+  // How the payload is brought to staging memory and up again, if it has gaps: what plan/packing.hpp chose.
+  PackMeans pack = PackMeans::kCopies;
+  // An image comes down in one copy, gaps and all, where it lies in one allocation; else by runs, as `pack` says.
+  bool is_one_copy = true;
 
   // Payload in bytes.
   [[nodiscard]] std::uint64_t size_bytes() const noexcept {

@@ -50,8 +50,12 @@ Status Staged::copy_elements_up(std::int64_t first, std::int64_t count) const {
 
 Status Staged::copy_elements(Direction direction, std::int64_t first, std::int64_t count) const {
   const Layout &layout = *region_.layout;
-  const Region part = {at(region_.origin, first * layout.extent_bytes), count, region_.layout, region_.place,
-                       region_.pack_from_runs};
+  const Region part = {at(region_.origin, first * layout.extent_bytes),
+                       count,
+                       region_.layout,
+                       region_.place,
+                       region_.pack,
+                       region_.is_one_copy};
   std::byte *staged = lease_.data() + static_cast<std::uint64_t>(first) * layout.size_bytes;
   return copy(direction, part, staged, part.size_bytes());
 }
@@ -63,6 +67,7 @@ Status Staged::copy(Direction direction, const Region &part, std::byte *staged, 
 }
 
 Status Staged::copy_image_down() const {
+  if (!region_.is_one_copy) return copy_blocks(Direction::kDown, region_, lease_.data(), region_.size_bytes());
   std::byte *lowest = at(region_.origin, region_.first_byte());
   const std::uint64_t span = region_.span_bytes();
   bool is_one_allocation = false;

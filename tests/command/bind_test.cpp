@@ -35,6 +35,8 @@ TEST(LocalRank_IsFound, UnderEachLauncher) {
   EXPECT_EQ(told({{"MPI_LOCALRANKID", "1"}, {"MPI_LOCALNRANKS", "2"}}), "1/2");
   EXPECT_EQ(told({{"PALS_LOCAL_RANKID", "5"}, {"PALS_LOCAL_SIZE", "12"}}), "5/12");
   EXPECT_EQ(told({{"PMI_LOCAL_RANK", "5"}, {"PMI_LOCAL_SIZE", "12"}}), "5/12");
+  EXPECT_EQ(told({{"MV2_COMM_WORLD_LOCAL_RANK", "1"}, {"MV2_COMM_WORLD_LOCAL_SIZE", "8"}}), "1/8");
+  EXPECT_EQ(told({{"JSM_NAMESPACE_LOCAL_RANK", "2"}, {"JSM_NAMESPACE_LOCAL_SIZE", "6"}}), "2/6");
   EXPECT_EQ(told({{"FLUX_TASK_LOCAL_ID", "6"}}), "6/-1");
   EXPECT_EQ(told({{"SLURM_LOCALID", "2"}, {"SLURM_NODEID", "0"}, {"SLURM_STEP_TASKS_PER_NODE", "4"}}), "2/4");
   EXPECT_EQ(rank_in({{"MPI_LOCALRANKID", "1"}})->variable, "MPI_LOCALRANKID");
@@ -66,6 +68,43 @@ TEST(LocalRank_IsFound, OfTheLauncherInsideABatchJob) {
   EXPECT_EQ(told(variables), "3/4");
   variables.insert({{"OMPI_COMM_WORLD_LOCAL_RANK", "1"}, {"OMPI_COMM_WORLD_LOCAL_SIZE", "2"}});
   EXPECT_EQ(told(variables), "1/2");
+}
+
+// PBS has no variable for ranks: what it sets counts nodes and tasks of its own, in whichever launcher's job.
+TEST(LocalRank_IsFound, OfTheLauncherInsideAPbsJob) {
+  const std::map<std::string, std::string> job = {
+      {"PBS_JOBID", "17.head"}, {"PBS_NODENUM", "1"}, {"PBS_TASKNUM", "5"}, {"PBS_VNODENUM", "9"}, {"NCPUS", "104"}};
+  EXPECT_EQ(told(job), "");
+  std::map<std::string, std::string> pals = job;
+  pals.insert({{"PALS_RANKID", "17"}, {"PALS_NODEID", "1"}, {"PALS_LOCAL_RANKID", "5"}, {"PALS_LOCAL_SIZE", "12"}});
+  pals.insert({{"PMI_RANK", "17"}, {"PMI_LOCAL_RANK", "5"}, {"PMI_LOCAL_SIZE", "12"}});
+  EXPECT_EQ(told(pals), "5/12");
+  EXPECT_EQ(rank_in(pals)->variable, "PALS_LOCAL_RANKID");
+  std::map<std::string, std::string> hydra = job;
+  hydra.insert({{"PMI_RANK", "5"}, {"PMI_SIZE", "8"}, {"MPI_LOCALRANKID", "1"}, {"MPI_LOCALNRANKS", "4"}});
+  EXPECT_EQ(told(hydra), "1/4");
+  std::map<std::string, std::string> ompi = job;
+  ompi.insert(
+      {{"OMPI_COMM_WORLD_RANK", "6"}, {"OMPI_COMM_WORLD_LOCAL_RANK", "2"}, {"OMPI_COMM_WORLD_LOCAL_SIZE", "4"}});
+  EXPECT_EQ(told(ompi), "2/4");
+}
+
+// srun starts the ranks; the script that called it is task 0 of a step of one task.
+TEST(LocalRank_IsFound, OfTheStepInsideASlurmJob) {
+  EXPECT_EQ(told({{"SLURM_JOBID", "9"},
+                  {"SLURM_TASKS_PER_NODE", "1(x2)"},
+                  {"SLURM_PROCID", "5"},
+                  {"SLURM_LOCALID", "1"},
+                  {"SLURM_NODEID", "1"},
+                  {"SLURM_STEP_TASKS_PER_NODE", "4(x2)"}}),
+            "1/4");
+  // Intel MPI's and MPICH's hydra start their proxies by srun, one a node: the proxy's number is not the rank's.
+  EXPECT_EQ(told({{"SLURM_LOCALID", "0"},
+                  {"SLURM_NODEID", "1"},
+                  {"SLURM_STEP_TASKS_PER_NODE", "1(x2)"},
+                  {"MPI_LOCALRANKID", "3"},
+                  {"MPI_LOCALNRANKS", "4"}}),
+            "3/4");
 }
 
 TEST(LocalRank_IsNotFound, InTextsThatAreNone) {

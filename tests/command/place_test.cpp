@@ -150,6 +150,25 @@ TEST(Seats_GiveNoCoreTwice, AndEachRankItsDevice) {
   EXPECT_EQ(all.text(), "0-207");
 }
 
+// Each device of two tiles counts as two, at one address: a rank a tile, none on the other's cores.
+TEST(Seats_GiveEachTileItsCores, WhereTwoDevicesHaveOneAddress) {
+  const Described six = file("six_devices.xml");
+  std::vector<std::string> tiles;
+  for (const std::string &bus : kSix) tiles.insert(tiles.end(), 2, bus);
+  const std::vector<Nearness> near = nearness_of(six.machine(), devices_at(tiles));
+  EXPECT_EQ(near[4].threads.text(), "0-51,104-155");
+  EXPECT_EQ(near[6].threads.text(), "52-103,156-207");
+  EXPECT_THAT(near[4].cards.names, ElementsAre("hsn0", "hsn1", "hsn2", "hsn3"));
+  const std::vector<Seat> seats = seats_of(six.machine(), near, "closest", 12);
+  EXPECT_THAT(cores_of(seats), ElementsAre("0-7,104-111", "8-16,112-120", "17-25,121-129", "26-33,130-137",
+                                           "34-42,138-146", "43-51,147-155", "52-59,156-163", "60-68,164-172",
+                                           "69-77,173-181", "78-85,182-189", "86-94,190-198", "95-103,199-207"));
+  for (std::size_t rank = 0; rank < seats.size(); ++rank) {
+    EXPECT_EQ(seats[rank].device, static_cast<std::int32_t>(rank));
+    EXPECT_EQ(seats[rank].n_sharing, 1);
+  }
+}
+
 TEST(Seats_ShareTheCores_WhenTheRanksAreMore, OnASyntheticMachine) {
   const Described described("HWLOC_SYNTHETIC", "package:2 [numa] core:2 pu:1");
   const std::vector<Nearness> near = nearness_of(described.machine(), {device_at("", 0), device_at("", 1)});

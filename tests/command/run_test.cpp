@@ -131,6 +131,9 @@ TEST(Program_Refuses, AWrongOption) {
   EXPECT_EQ(sluice("run --mpi cray -- ./app").exit_status, 2);
   EXPECT_EQ(sluice("info --route many").exit_status, 2);
   EXPECT_EQ(sluice("info --route 8 --from nowhere").exit_status, 2);
+  EXPECT_EQ(sluice("info --pack 0").exit_status, 2);
+  EXPECT_EQ(sluice("info --pack 1K --run none").exit_status, 2);
+  EXPECT_EQ(sluice("info --run 8").exit_status, 2);
   EXPECT_EQ(sluice("").exit_status, 2);
 }
 
@@ -140,6 +143,15 @@ TEST(Program_Tells, VersionAndRoute) {
   EXPECT_EQ(ended.exit_status, 0) << ended.output;
   EXPECT_THAT(ended.output, HasSubstr("\"size_bytes\": 65536"));
   EXPECT_THAT(ended.output, HasSubstr("host 65536 bytes -> host"));
+}
+
+TEST(Program_Tells, WhatBringsDataWithGapsTogether) {
+  const Ended ended = sluice("info --pack 64K --run 512 --gap 1K");
+  EXPECT_EQ(ended.exit_status, 0) << ended.output;
+  for (const char *leg : {"staged", "staged as an image", "pulled", "on the device"}) {
+    EXPECT_THAT(ended.output, HasSubstr(std::string("device 65536 bytes in 128 runs of 512, ") + leg + " -> "));
+  }
+  EXPECT_THAT(sluice("info --json --pack 100 --run 64").output, HasSubstr("in 2 runs of 36 to 64"));
 }
 
 TEST(Program_Tells, WhatCarriesMessagesOfQueues) {

@@ -6,8 +6,10 @@
 namespace sluice::plan {
 namespace {
 
-constexpr BlockLimits kLimits{4, 256};
-constexpr BlockLimits kNoKernel{0, 256};
+constexpr BlockLimits kLimits{{PackUse::kByModel}, 256};
+constexpr BlockLimits kForced{{PackUse::kKernel}, 256};
+constexpr BlockLimits kNoKernel{{PackUse::kCopies}, 256};
+constexpr std::uint64_t kLong = std::uint64_t{1} << 20;
 constexpr std::uint64_t kShort = 4096;
 
 TEST(BlockForm, IsAsItLies_WhereOthersCanBeTold) {
@@ -25,15 +27,17 @@ TEST(BlockForm, IsPacked_WhereOthersCannotBeTold) {
 
 TEST(BlockForm, IsOneKernel_ForManyShortRuns) {
   EXPECT_EQ(choose_taken_form({kShort, 4, true}, kLimits).form, BlockForm::kKernel);
-  EXPECT_EQ(choose_taken_form({4 * kLongRunBytes - 1, 4, true}, kLimits).form, BlockForm::kKernel);
-  EXPECT_EQ(choose_taken_form({1000 * kLongRunBytes, 257, true}, kLimits).form, BlockForm::kKernel);
+  EXPECT_EQ(choose_taken_form({100 * kLong / 2, 100, true}, kLimits).form, BlockForm::kKernel);
+  EXPECT_EQ(choose_taken_form({1000 * kLong, 257, true}, kLimits).form, BlockForm::kKernel);
+  EXPECT_EQ(choose_taken_form({4 * kLong, 2, true}, kForced).form, BlockForm::kKernel);
   EXPECT_EQ(choose_taken_form({kShort, 2, false}, kLimits).form, BlockForm::kKernel);
 }
 
 TEST(BlockForm, IsACopyForEachRun_OfFewOrLongOnes) {
   EXPECT_EQ(choose_taken_form({kShort, 3, true}, kLimits).form, BlockForm::kRuns);
-  EXPECT_EQ(choose_taken_form({4 * kLongRunBytes, 4, true}, kLimits).form, BlockForm::kRuns);
-  EXPECT_EQ(choose_taken_form({kShort, 1, true}, {1, 256}).form, BlockForm::kRuns);
+  EXPECT_EQ(choose_taken_form({4 * kLong, 4, true}, kLimits).form, BlockForm::kRuns);
+  EXPECT_EQ(choose_taken_form({100 * kLong, 100, true}, kLimits).form, BlockForm::kRuns);
+  EXPECT_EQ(choose_taken_form({kShort, 1, true}, kForced).form, BlockForm::kRuns);
   EXPECT_EQ(choose_taken_form({kShort, 256, true}, kNoKernel).form, BlockForm::kRuns);
 }
 

@@ -10,6 +10,13 @@
 namespace sluice::plan {
 namespace {
 
+Policy policy(bool stages_shared, StagingMemory memory) {
+  Policy made;
+  made.stages_shared = stages_shared;
+  made.staging_memory = memory;
+  return made;
+}
+
 using ::testing::HasSubstr;
 using ::testing::Not;
 
@@ -39,7 +46,7 @@ TEST(Plan_Choose, TakesTheRoute_ForEveryKindAndPolicy) {
       for (const StagingMemory memory : kMemories) {
         for (const bool is_contiguous : {false, true}) {
           for (const std::uint64_t size : {1ULL, 4096ULL, 1ULL << 40}) {
-            const Plan plan = choose({kind, size, is_contiguous}, {stages_shared, memory});
+            const Plan plan = choose({kind, size, is_contiguous}, policy(stages_shared, memory));
             const bool staged = is_staged(kind, stages_shared);
             EXPECT_EQ(plan.route, staged ? Route::kStaged : Route::kHost) << name(kind);
             if (!staged) continue;
@@ -152,16 +159,17 @@ TEST(Plan_Choose, SaysWhy) {
   EXPECT_EQ(choose({MemoryKind::kHost, 8, true}, {}).reason, Reason::kHostMemory);
   EXPECT_EQ(choose({MemoryKind::kPinned, 8, true}, {}).reason, Reason::kCpuMayTouch);
   EXPECT_EQ(choose({MemoryKind::kDevice, 8, true}, {}).reason, Reason::kDeviceMemory);
-  EXPECT_EQ(choose({MemoryKind::kShared, 8, true}, {true, {}}).reason, Reason::kSharedIsStaged);
-  EXPECT_EQ(choose({MemoryKind::kShared, 8, true}, {false, {}}).reason, Reason::kCpuMayTouch);
+  EXPECT_EQ(choose({MemoryKind::kShared, 8, true}, policy(true, StagingMemory::kMalloc)).reason,
+            Reason::kSharedIsStaged);
+  EXPECT_EQ(choose({MemoryKind::kShared, 8, true}, policy(false, StagingMemory::kMalloc)).reason, Reason::kCpuMayTouch);
 }
 
 TEST(Plan_Explain, NamesKindBytesRouteAndReason) {
   const Query query{MemoryKind::kDevice, 4096, true};
-  EXPECT_EQ(explain(query, choose(query, {true, StagingMemory::kRuntime})),
+  EXPECT_EQ(explain(query, choose(query, policy(true, StagingMemory::kRuntime))),
             "device 4096 bytes -> staged through runtime memory: the CPU may not touch device memory");
   const Query packed{MemoryKind::kDevice, 12, false};
-  EXPECT_EQ(explain(packed, choose(packed, {true, StagingMemory::kRuntimeAligned})),
+  EXPECT_EQ(explain(packed, choose(packed, policy(true, StagingMemory::kRuntimeAligned))),
             "device 12 bytes -> staged through runtime_aligned memory, packed: the CPU may not touch device memory");
   const Query host{MemoryKind::kHost, 7, true};
   EXPECT_EQ(explain(host, choose(host, {})), "host 7 bytes -> host: plain host memory goes to the host MPI as it is");
@@ -173,7 +181,7 @@ TEST(Plan_Explain, HasWordsForEveryChoice) {
       for (const StagingMemory memory : kMemories) {
         for (const std::uint64_t size : {0ULL, 65ULL}) {
           const Query query{kind, size, true};
-          const Plan plan = choose(query, {stages_shared, memory});
+          const Plan plan = choose(query, policy(stages_shared, memory));
           const std::string text = explain(query, plan);
           EXPECT_TRUE(text.starts_with(std::string(name(kind)) + " " + std::to_string(size) + " bytes -> " +
                                        std::string(name(plan.route))))
@@ -190,8 +198,10 @@ TEST(Plan_Explain, HasWordsForEveryChoice) {
 
 TEST(Plan_Explain, NamesTheKnob_WhenSharedMemoryIsStaged) {
   const Query query{MemoryKind::kShared, 65, true};
-  EXPECT_THAT(explain(query, choose(query, {true, {}})), HasSubstr("SLUICE_DEVICE_SHARED is staged"));
-  EXPECT_THAT(explain(query, choose(query, {false, {}})), Not(HasSubstr("SLUICE_DEVICE_SHARED")));
+  EXPECT_THAT(explain(query, choose(query, policy(true, StagingMemory::kMalloc))),
+              HasSubstr("SLUICE_DEVICE_SHARED is staged"));
+  EXPECT_THAT(explain(query, choose(query, policy(false, StagingMemory::kMalloc))),
+              Not(HasSubstr("SLUICE_DEVICE_SHARED")));
 }
 
 TEST(Plan_Collective, IsAnImage_WhereHalfOfItIsPayloadOrItIsReduced) {

@@ -66,6 +66,21 @@ class Placement(unittest.TestCase):
         self.assertEqual([device["network"] for device in said["devices"]], [[f"fabric_{i}"] for i in range(8)])
         self.assertNotIn("pulls_from", said["devices"][0])
 
+    def test_topology_of_devices_with_two_tiles(self):
+        places = [{"pci_address": f"0000:{bus}:00.0"} for bus in ("18", "28", "38", "98", "a8", "b8") for _ in range(2)]
+        done = self.sluice(["info", "--topology", "--json", "--backend", "emu"], places,
+                           HWLOC_XMLFILE=str(MACHINES / "six_devices.xml"))
+        self.assertEqual(done.returncode, 0, done.stderr)
+        ranks = json.loads(done.stdout)["ranks"]
+        self.assertEqual([rank["device"] for rank in ranks], list(range(12)))
+        self.assertEqual([rank["cores"] for rank in ranks][:7:3], ["0-7,104-111", "26-33,130-137", "52-59,156-163"])
+
+    def test_a_described_machine_is_not_bound_to(self):
+        done = self.run_bound(self.flavours()[0], "closest", [{"pci_address": "0000:18:00.0"}], 1,
+                              HWLOC_XMLFILE=str(MACHINES / "six_devices.xml"))
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("hwloc was given the description of another machine", done.stderr)
+
     def test_topology_measures_what_is_reached(self):
         done = self.sluice(["info", "--topology", "--json", "--measure", "--backend", "emu"], [{"numa_node": 0}] * 2)
         self.assertEqual(done.returncode, 0, done.stderr)

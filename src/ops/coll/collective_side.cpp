@@ -7,8 +7,10 @@
 
 #include "base/log.hpp"
 #include "ops/datatype/layout_of.hpp"
+#include "ops/datatype/pack_choice.hpp"
 #include "plan/collective.hpp"
 #include "plan/policy.hpp"
+#include "transfer/packing.hpp"
 #include "wire/host.hpp"
 
 namespace sluice::ops::coll {
@@ -159,10 +161,14 @@ Status CollectiveSide::add_blocks(const Argument &argument, const BlockAccess &a
       blocks->back().region.count += count;
       continue;
     }
-    const Region region{at(static_cast<std::byte *>(argument.buffer), offset), count, layout_, place_,
-                        plan::policy_of(place_.backend, place_.device).pack_from_runs};
+    const Region region{at(static_cast<std::byte *>(argument.buffer), offset), count, layout_, place_};
     blocks->push_back({region, access.of(i), nullptr});
     indices_.push_back(i);
+  }
+  for (StagedBlock &block : *blocks) {
+    const transfer::Layout &layout = *block.region.layout;
+    if (layout.is_contiguous) continue;
+    choose_pack(plan::PackLeg::kStaging, transfer::most_runs(layout, block.region.count), &block.region);
   }
   return {};
 }
@@ -247,7 +253,7 @@ Region CollectiveSide::block(int index) const {
   if (is_regular_) {
     const std::vector<StagedBlock> &all = blocks_.blocks();
     return {at(origin_, index * count_ * layout_->extent_bytes), count_, layout_, place_,
-            all.empty() ? 0 : all.front().region.pack_from_runs};
+            all.empty() ? PackMeans::kCopies : all.front().region.pack};
   }
   const auto found = std::lower_bound(indices_.begin(), indices_.end(), index);
   if (found == indices_.end() || *found != index) return {};

@@ -25,6 +25,10 @@ using transfer::Region;
 using transfer::StridedBlock;
 using Content = CollectiveSide::Content;
 
+plan::BlockLimits limits_of(const Region &region) {
+  return {plan::policy_of(region.place.backend, region.place.device).pack, transfer::kMostRuns};
+}
+
 bool is_broadcast(const Call &call) noexcept {
   return call.pattern == Pattern::kBroadcast;
 }
@@ -151,8 +155,8 @@ bool NodeOffer::can_get_wanted(const Member &member) {
       query.n_runs = std::max(query.n_runs, transfer::count_runs(*own));
     }
     if (query.is_regular && query.n_runs <= transfer::kMostRuns) continue;
-    if (choose_taken_form(query, {region.pack_from_runs, transfer::kMostRuns}).form == plan::BlockForm::kNeither ||
-        !can_lay_out(region) || (own != nullptr && !can_lay_out(*own))) {
+    if (choose_taken_form(query, limits_of(region)).form == plan::BlockForm::kNeither || !can_lay_out(region) ||
+        (own != nullptr && !can_lay_out(*own))) {
       return false;
     }
   }
@@ -195,7 +199,7 @@ bool NodeOffer::export_offered(const device::Place &place, const std::vector<Reg
   for (const Region &region : offered) {
     if (size_of(region) == 0) continue;
     const plan::BlockQuery query{region.size_bytes(), transfer::count_runs(region), is_regular(region)};
-    const plan::BlockPlan plan = choose_offered_form(query, {region.pack_from_runs, transfer::kMostRuns});
+    const plan::BlockPlan plan = choose_offered_form(query, limits_of(region));
     if (plan.form == plan::BlockForm::kRuns) continue;
     if (log::level() >= log::Level::kDebug) log::debug("plan", "a block for others, " + explain(query, plan));
     return plan.form == plan::BlockForm::kKernel && export_packed(place, offered);

@@ -148,7 +148,8 @@ Step NodePull::begin(std::uint64_t number) {
 Moved NodePull::add(const Source &source, const NodeBlocks::Wanted &wanted, device::Queue *queue,
                     std::vector<sluice_copy_t> *copies) {
   const plan::BlockQuery query{source.size_bytes, std::max(wanted.n_runs, source.block.n_runs), source.is_regular};
-  const plan::BlockPlan plan = choose_taken_form(query, {wanted.region.pack_from_runs, transfer::kMostRuns});
+  const plan::BlockPlan plan =
+      choose_taken_form(query, {plan::policy_of(place().backend, place().device).pack, transfer::kMostRuns});
   const bool can_copy = query.is_regular && query.n_runs <= transfer::kMostRuns;
   // The one kernel of all copies takes a few runs, too.
   const bool is_short_list = means_ == plan::CopyMeans::kKernel && can_copy && query.n_runs <= SLUICE_KERNEL_MAX_COPIES;

@@ -178,9 +178,12 @@ Status flatten(MPI_Datatype type, transfer::Layout *layout) {
   layout->packing = std::make_shared<transfer::Packing>(walk.element_bytes());
   layout->first_byte = std::numeric_limits<std::int64_t>::max();
   layout->end_byte = std::numeric_limits<std::int64_t>::min();
+  layout->shortest_bytes = std::numeric_limits<std::uint64_t>::max();
   for (const transfer::Block &block : blocks) {
     layout->first_byte = std::min(layout->first_byte, block.offset_bytes);
     layout->end_byte = std::max(layout->end_byte, block.offset_bytes + static_cast<std::int64_t>(block.size_bytes));
+    layout->shortest_bytes = std::min(layout->shortest_bytes, block.size_bytes);
+    layout->longest_bytes = std::max(layout->longest_bytes, block.size_bytes);
   }
   return {};
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The predefined types: which of them the host MPI has, and their layouts.
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cstddef>
@@ -59,6 +60,10 @@ std::vector<MPI_Datatype> listed_types() {
           MPI_2INT};
 }
 
+bool is_shorter(const transfer::Block &one, const transfer::Block &other) noexcept {
+  return one.size_bytes < other.size_bytes;
+}
+
 template <typename Value>
 LayoutPtr pair_layout() {
   struct Pair {  // MPI 4.1, section 6.9.4: the layout of the C structure
@@ -77,6 +82,8 @@ LayoutPtr pair_layout() {
   } else {
     layout->blocks = {{0, sizeof(Value)}, {offsetof(Pair, index), sizeof(int)}};
   }
+  layout->shortest_bytes = std::min_element(layout->blocks.begin(), layout->blocks.end(), is_shorter)->size_bytes;
+  layout->longest_bytes = std::max_element(layout->blocks.begin(), layout->blocks.end(), is_shorter)->size_bytes;
   return layout;
 }
 

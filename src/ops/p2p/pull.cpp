@@ -10,6 +10,7 @@
 #include "base/log.hpp"
 #include "base/statistics.hpp"
 #include "device/registry.hpp"
+#include "ops/datatype/pack_choice.hpp"
 #include "plan/policy.hpp"
 #include "transfer/host_layout.hpp"
 #include "transfer/packing.hpp"
@@ -33,9 +34,9 @@ std::uint64_t bytes_to_bring(std::uint64_t came_bytes, std::uint64_t room_bytes)
 // The device that the receive's memory belongs to can put what comes there: by a copy, or a kernel where either end has
 // gaps.
 bool can_place(const transfer::Region &region, const Descriptor &descriptor) {
-  if (!region.layout->is_contiguous) return transfer::Packer::is_for(region);
+  if (!region.layout->is_contiguous) return may_pack(region);
   if (transfer::is_one_run(descriptor.layout)) return true;
-  return plan::policy_of(region.place.backend, region.place.device).pack_from_runs != 0;
+  return plan::policy_of(region.place.backend, region.place.device).pack.use != plan::PackUse::kCopies;
 }
 
 }  // namespace

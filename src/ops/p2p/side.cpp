@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "ops/datatype/layout_of.hpp"
+#include "ops/datatype/pack_choice.hpp"
 #include "ops/p2p/comm_state.hpp"
 #include "ops/p2p/permissions.hpp"
 #include "ops/p2p/pull_hints.hpp"
@@ -72,22 +73,27 @@ Status Side::classify(MPI_Count count, Use use) {
   // Absolute addresses may lead to several allocations, on devices and on the host: no image of those.
   const std::uint64_t span_bytes = is_contiguous || buffer_ == MPI_BOTTOM ? 0 : region_.span_bytes();
   query_ = {place.kind, region_.size_bytes(), is_contiguous, is_outgoing, span_bytes};
-  if (!is_contiguous) {
-    region_.pack_from_runs = plan::policy_of(place.backend, place.device).pack_from_runs;
-    if (transfer::Packer::is_for(region_)) query_.n_runs = transfer::most_runs(*region_.layout, count);
-  }
+  if (!is_contiguous) query_.n_runs = transfer::most_runs(*region_.layout, count);
   if (!is_outgoing) choose_route();  // of what is sent once the peer is known
   return {};
 }
 
 void Side::choose_route() {
   plan_ = plan::choose(query_, plan::policy_of(region_.place.backend, region_.place.device));
+  choose_runs();
+}
+
+// How the runs of a payload with gaps come into staging memory, or up from there.
+void Side::choose_runs() {
+  if (query_.is_contiguous || plan_.route == Route::kHost) return;
+  choose_pack(plan_.form == plan::Form::kImage ? plan::PackLeg::kImage : plan::PackLeg::kStaging, query_.n_runs,
+              &region_);
 }
 
 // A message of device memory may travel as a descriptor: to whom it goes.
 void Side::find_peer(int peer, MPI_Comm comm, Sending sending) {
   const bool is_device = kind_ == MemoryKind::kDevice || kind_ == MemoryKind::kShared;
-  const bool is_one_run = query_.is_contiguous || query_.n_runs != 0;  // or becomes one
+  const bool is_one_run = query_.is_contiguous || (query_.n_runs != 0 && may_pack(region_));  // or becomes one
   if (!is_device || !is_one_run || comm == MPI_COMM_NULL || query_.size_bytes == 0) return;
   query_.peer = peer_of(comm, peer, &world_peer_);
   if (query_.peer == plan::Peer::kUnknown) return;
@@ -131,6 +137,7 @@ void Side::plan_without_ipc() {
   plan::Policy policy = plan::policy_of(region_.place.backend, region_.place.device);
   policy.allows_ipc = false;
   plan_ = plan::choose(query_, policy);
+  choose_runs();
 }
 
 Status Side::open_packed_payload() {
@@ -152,7 +159,6 @@ Status Side::pack_payload() const {
 
 void Side::plan_without_packing() {
   query_.n_runs = 0;
-  region_.pack_from_runs = 0;
   packed_.reset();
   query_.peer = plan::Peer::kUnknown;
   choose_route();

@@ -173,6 +173,7 @@ class Side {
   [[nodiscard]] Status classify(MPI_Count count, Use use);
   void find_peer(int peer, MPI_Comm comm, Sending sending);
   void choose_route();
+  void choose_runs();
   [[nodiscard]] Status copy_up_bytes(Operation operation, const MPI_Status &status, std::uint64_t size_bytes) const;
   void keep_head();
   void claim_head();

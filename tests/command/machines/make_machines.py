@@ -7,8 +7,8 @@
 eight_devices.xml   two sockets of 56 cores with two threads each, a NUMA node each; eight devices, four below each
                     socket, each behind a PCI switch of its own with a network card (the shape of a DGX or HGX node)
 six_devices.xml     two sockets of 52 cores with two threads each; besides its DRAM each socket has memory on the
-                    package, a NUMA node without cores of its own; six devices, three below each socket, each at a PCI
-                    root of its own; eight network cards, four below each socket, at other roots (the shape of an
+                    package, a NUMA node without cores of its own; six devices of two tiles each, three below each
+                    socket, each at a PCI root of its own; eight network cards, four below each socket, at other roots (the shape of an
                     Aurora node)
 
 They are written by this program from what is published about such machines, and recorded on none.
@@ -104,7 +104,10 @@ def eight_devices(writer, package, socket):
 def six_devices(writer, package, socket):
     for i in range(3):
         bus = 0x18 + 0x80 * socket + 0x10 * i
-        writer.pci_device(writer.root_bridge(package, bus, bus), bus, ACCELERATOR)
+        name = f"accelerator{3 * socket + i}"
+        whole = writer.add(writer.pci_device(writer.root_bridge(package, bus, bus), bus, ACCELERATOR), "OSDev", name=name, osdev_type=5)
+        for tile in range(2):
+            writer.add(whole, "OSDev", name=f"{name}.{tile}", osdev_type=5)
     for i in range(4):
         bus = 0x50 + 0x80 * socket + i
         writer.card(writer.root_bridge(package, bus, bus), bus, f"hsn{4 * socket + i}", kind=2)
