@@ -92,7 +92,8 @@ struct Collective {
   std::string title;
   bool is_reduction = false;
   bool is_neighborhood = false;
-  bool has_data = true;  // false: barrier
+  bool has_data = true;         // false: barrier
+  bool has_two_buffers = true;  // false: bcast, which sends from what others receive into
   // n: elements of a block, or of the vector.
   std::function<Layout(const Circle &, std::uint64_t n)> layout = {};
   Forms forms;
