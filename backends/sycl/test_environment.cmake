@@ -4,3 +4,7 @@ list(APPEND SLUICE_TEST_ENVIRONMENT "OCL_ICD_FILENAMES=${SLUICE_PYTHON_ENVS}/one
      "LD_LIBRARY_PATH=${SLUICE_PYTHON_ENVS}/oneapi/lib")
 # Kernels that are compiled from their source, which takes seconds, are compiled once and for all processes.
 list(APPEND SLUICE_TEST_ENVIRONMENT SYCL_CACHE_PERSISTENT=1 "SYCL_CACHE_DIR=${CMAKE_BINARY_DIR}/kernel_cache")
+# What sluice-bench cannot have on its CPU device, whose memory no other process can map; windows in device memory lie where the
+# host MPI reaches them.
+set(SLUICE_TEST_LACKS copy_list ipc_export ipc_open)
+set(SLUICE_TEST_WINDOWS D:D)
