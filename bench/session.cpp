@@ -98,21 +98,24 @@ void Session::choose_memory() {
   const TestInfo &test = *options_.test;
   if (test.needs_device) {
     const bool is_user = world_.is_root() || test.min_ranks > 1;
-    memory_ = is_user ? SLUICE_MEMORY_DEVICE : SLUICE_MEMORY_HOST;
+    memory_ = recv_memory_ = is_user ? SLUICE_MEMORY_DEVICE : SLUICE_MEMORY_HOST;
     return;
   }
   if (!options_.rank_placement.empty()) {
-    memory_ = options_.rank_placement.at(static_cast<std::size_t>(world_.rank()));
+    const auto rank = static_cast<std::size_t>(world_.rank());
+    memory_ = options_.rank_placement.at(rank);
+    recv_memory_ = options_.rank_recv_placement.at(rank);
     return;
   }
   const bool is_first = test.family == Family::p2p ? world_.rank() < (world_.n_ranks() + 1) / 2 : world_.is_root();
   memory_ = options_.placement.at(is_first ? 0 : 1);
+  recv_memory_ = options_.recv_placement.at(is_first ? 0 : 1);
 }
 
 // Collective.
 void Session::bind_device() {
   const std::string error = error_of([this] {
-    if (memory_ != SLUICE_MEMORY_HOST) {
+    if (memory_ != SLUICE_MEMORY_HOST || recv_memory_ != SLUICE_MEMORY_HOST) {
       module_.emplace(options_.module_dir.empty() ? default_module_dir() : options_.module_dir, options_.device);
     }
   });
@@ -164,7 +167,7 @@ std::int32_t Session::choose_device() {
 void Session::require_awareness() {
   std::string refusal;
   const bool is_staged = options_.route == Route::naive && options_.by_hand == ByHand::staging;
-  if (memory_ == SLUICE_MEMORY_DEVICE && !is_staged && options_.test->has_placement) {
+  if (has_memory(SLUICE_MEMORY_DEVICE) && !is_staged && options_.test->has_placement) {
     const bool is_one_sided = options_.test->family == Family::rma;
     const DeviceAwareness awareness =
         is_one_sided ? query_window_awareness(options_.device) : query_device_awareness(options_.device);
@@ -188,7 +191,7 @@ void Session::require_awareness() {
 // Collective. A check that misses a wrong byte ends the run before anything is measured.
 void Session::prove_check() {
   const bool is_needed = module_ && options_.check != CheckMode::none &&
-                         (memory_ == SLUICE_MEMORY_DEVICE || memory_ == SLUICE_MEMORY_SHARED);
+                         (has_memory(SLUICE_MEMORY_DEVICE) || has_memory(SLUICE_MEMORY_SHARED));
   std::string reason = "--check-on host";
   world_.agree(error_of([&] {
     if (is_needed && options_.check_place != CheckPlace::host) {
@@ -207,6 +210,9 @@ std::string Session::describe_rank() const {
   nlohmann::json about = {
       {"rank", world_.rank()},          {"host", world_.host()}, {"local_rank", world_.local_rank()},
       {"memory", memory_name(memory_)}, {"cores", place_.cores}, {"numa_node", place_.numa_node}};
+  if (recv_memory_ != memory_) {
+    about["recv_memory"] = memory_name(recv_memory_);
+  }
   if (module_) {
     const sluice_device_info_t info = module_->query_device(module_->device());
     about["device"] = {
@@ -240,7 +246,7 @@ void Session::begin(Columns columns) {
   run_->mpi_library = world_.library_version();
   run_->mpi_standard = world_.standard_version();
   run_->clock_cost_ns = clock_cost_ns();
-  watch_.emplace(memory_);
+  watch_.emplace(memory_, recv_memory_);
   const bool has_watch = watch_->is_there() && options_.test->family != Family::micro;
   if (!world_.is_same_everywhere(has_watch ? "told" : "not told") || !has_watch) {
     watch_.reset();

@@ -34,8 +34,9 @@ class Session {
   const World &world() const { return world_; }
   // Null when everything lies in host memory.
   DeviceModule *module() { return module_ ? &*module_ : nullptr; }
-  // Where this rank's messages lie.
+  // Where this rank's messages lie; of a collective: what it sends, and what it receives.
   sluice_memory_kind_t memory() const { return memory_; }
+  sluice_memory_kind_t recv_memory() const { return recv_memory_; }
 
   // Local, before begin(). A line for the heading and for JSON.
   void add_note(std::string note);
@@ -56,6 +57,7 @@ class Session {
   std::int32_t choose_device();
   void require_awareness();
   void prove_check();
+  bool has_memory(sluice_memory_kind_t kind) const { return memory_ == kind || recv_memory_ == kind; }
   std::string describe_rank() const;
 
   const Options &options_;
@@ -64,6 +66,7 @@ class Session {
   std::unique_ptr<RunRecord> run_;
   std::optional<DeviceModule> module_;
   sluice_memory_kind_t memory_ = SLUICE_MEMORY_HOST;
+  sluice_memory_kind_t recv_memory_ = SLUICE_MEMORY_HOST;
   RankPlace place_;
   std::string check_place_;  // who looks at this rank's memory: "device", or "host" and why; "" without device memory
   std::optional<RouteWatch> watch_;  // none when no library below tells

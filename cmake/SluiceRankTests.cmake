@@ -33,6 +33,8 @@
 #   SLUICE_TEST_PRIVATE_MEMORIES  the same for memory that no other process can reach
 #   SLUICE_TEST_FEWER_DEVICES     K=V that shows a rank one device less
 #   SLUICE_TEST_REFUSED_CHANNELS  list of name:K=V, each of which has the backend's streams carry no messages
+#   SLUICE_TEST_LACKS         list of the tests of sluice-bench that end with a line, for its device cannot do that
+#   SLUICE_TEST_WINDOWS       words of a memory that the host MPI alone reaches, for windows (default M:M)
 #   SLUICE_TEST_STANDS_IN     ON: what runs here is no device of that vendor, but something in its place
 #   SLUICE_TEST_FEW           ON: the quick set has its tests under the first host MPI on up to two ranks; the others are
 #                             `full`

@@ -60,6 +60,7 @@ void add_device(cl_platform_id platform, cl_device_id id) {
     device.alloc_shared = find_extension<clSharedMemAllocINTEL_fn>(platform, "clSharedMemAllocINTEL");
     device.free_usm = find_extension<clMemBlockingFreeINTEL_fn>(platform, "clMemBlockingFreeINTEL");
     device.enqueue_memcpy = find_extension<clEnqueueMemcpyINTEL_fn>(platform, "clEnqueueMemcpyINTEL");
+    device.set_pointer = find_extension<clSetKernelArgMemPointerINTEL_fn>(platform, "clSetKernelArgMemPointerINTEL");
   }
   devices().push_back(device);
 }

@@ -18,7 +18,9 @@ namespace sluice::backends::opencl {
 #define SLUICE_OPENCL_FUNCTIONS(X) \
   X(clGetPlatformIDs) X(clGetPlatformInfo) X(clGetDeviceIDs) X(clGetDeviceInfo) X(clCreateContext) \
   X(clCreateCommandQueueWithProperties) X(clReleaseCommandQueue) X(clFinish) X(clCreateBuffer) X(clReleaseMemObject) \
-  X(clEnqueueMapBuffer) X(clEnqueueUnmapMemObject) X(clGetExtensionFunctionAddressForPlatform)
+  X(clEnqueueMapBuffer) X(clEnqueueUnmapMemObject) X(clGetExtensionFunctionAddressForPlatform) \
+  X(clCreateProgramWithSource) X(clBuildProgram) X(clGetProgramBuildInfo) X(clReleaseProgram) X(clCreateKernel) \
+  X(clSetKernelArg) X(clEnqueueNDRangeKernel)
 // clang-format on
 
 struct Functions {
@@ -40,6 +42,7 @@ struct Device {
   clSharedMemAllocINTEL_fn alloc_shared = nullptr;
   clMemBlockingFreeINTEL_fn free_usm = nullptr;
   clEnqueueMemcpyINTEL_fn enqueue_memcpy = nullptr;
+  clSetKernelArgMemPointerINTEL_fn set_pointer = nullptr;
 };
 
 // Found once, left to the end of the process.

@@ -10,3 +10,7 @@ if(TARGET sluice_onemkl)
 endif()
 # A copy that reaches out of an allocation is refused.
 set(SLUICE_TEST_REFUSES_REACHING_OUT TRUE)
+# What sluice-bench cannot have on its CPU device, whose memory no other process can map; windows in device memory lie where the
+# host MPI reaches them.
+set(SLUICE_TEST_LACKS copy_list ipc_export ipc_open)
+set(SLUICE_TEST_WINDOWS D:D)

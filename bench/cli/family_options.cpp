@@ -152,7 +152,7 @@ void declare_family_options(CLI::App &app, FamilyWords &words) {
   app.add_option(
       "-D,--ddt", words.message,
       "Point to point: messages of one datatype, cont(iguous), vect(or), subarray, hindexed or struct; behind "
-      "the last four :STRIDE:BLOCK in bytes (default 128:64)");
+      "the last four :STRIDE:BLOCK in bytes (default 128:64). Several, one after the other: vector,struct");
   app.add_option(
       "--pack-by", words.pack_way,
       "Packing by hand (--packed, --compare-packed, pack): a device does it by a kernel, by copies, or auto, "

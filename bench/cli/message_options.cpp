@@ -96,6 +96,9 @@ void interpret_freshness(const std::string &rotate, Options &options) {
   if (!options.test->has_fresh_memory) {
     throw OptionError(fmt::format("{} takes neither --cold nor --rotate", options.test->name));
   }
+  if (!options.test->has_rotation && options.rotate != 1) {
+    throw OptionError(fmt::format("{} takes no --rotate: --cold has new memory in each iteration", options.test->name));
+  }
   if (options.is_cold && (options.rotate != 1 || options.batch != 1)) {
     throw OptionError("--cold excludes --rotate and --batch: each iteration has memory and a time of its own");
   }

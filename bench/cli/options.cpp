@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "bench/cli/check_options.hpp"
+#include "bench/cli/choices.hpp"
 #include "bench/cli/help_footer.hpp"
 #include "bench/cli/message_options.hpp"
 #include "bench/cli/osu_options.hpp"
@@ -77,10 +78,12 @@ void declare_what(Command &command, Options &options) {
   app.add_flag("--list", command.wants_tests, "Name the tests, one a line");
   app.add_flag("--list-devices", command.wants_devices, "Name the device modules and devices found, one a line");
   app.add_option("test", words.test, "The test to run (--list), or several: latency,bw,allreduce");
-  app.add_option("placement", words.placement,
-                 "Memory of rank 0 and of rank 1 (of the lower and the upper half of the pairs; of rank 0 and of all "
-                 "others): H host, D device, M (MD, MH) managed or shared, P pinned host; with -d the default is D D. "
-                 "One word for each rank: D,H,D,H. Several, one after the other: D:D,H:D")
+  app.add_option(
+         "placement", words.placement,
+         "Memory of rank 0 and of rank 1 (of the lower and the upper half of the pairs; of rank 0 and of all "
+         "others): H host, D device, M (MD, MH) managed or shared, P pinned host; with -d the default is D D. "
+         "One word for each rank: D,H,D,H. Several, one after the other: D:D,H:D. Collectives with two buffers: "
+         "D/H sends from device and receives into host memory, for all ranks or wherever a word stands")
       ->expected(0, kManyWords);
   app.add_option("-d,--accelerator", options.device, "Device module to take memory from (--list-devices)");
   app.add_option("--module-path", options.module_dir, "Folder with the device modules (default: ../lib/sluice)");
@@ -154,10 +157,12 @@ void interpret_route(const Command &command, Options &options) {
     options.route = Route::compare;
     options.naive_staging = parse_staging("--compare-naive", words.compare_naive);
   }
-  const auto is_staged = [](sluice_memory_kind_t kind) {
-    return kind == SLUICE_MEMORY_DEVICE || kind == SLUICE_MEMORY_SHARED;
+  const auto is_staged = [](const std::array<sluice_memory_kind_t, 2> &kinds) {
+    return std::any_of(kinds.begin(), kinds.end(), [](sluice_memory_kind_t kind) {
+      return kind == SLUICE_MEMORY_DEVICE || kind == SLUICE_MEMORY_SHARED;
+    });
   };
-  if (options.route != Route::direct && !is_staged(options.placement[0]) && !is_staged(options.placement[1])) {
+  if (options.route != Route::direct && !is_staged(options.placement) && !is_staged(options.recv_placement)) {
     throw OptionError("--naive and --compare-naive need a side in device or managed memory (-d <name>, D or M)");
   }
 }
@@ -283,30 +288,25 @@ std::string file_in(const std::string &folder, const std::string &test, const ch
 
 // common: what the command line said to all tests alike.
 std::vector<Options> interpret_all(Command &command, std::span<const TestInfo> tests, const Options &common) {
-  const std::vector<std::string> names = CLI::detail::split(command.words.test, ',');
-  const std::vector<std::vector<std::string>> placements = placements_of(command.words.placement);
-  const std::vector<std::string> types = element_words_of(command.words.family.type);
+  const Words &words = command.words;
+  const std::vector<Choice> choices =
+      choices_of({words.test, words.placement, words.family.message, words.family.type});
   std::vector<Options> runs;
-  for (const std::string &name : names) {
-    for (const std::vector<std::string> &placement : placements) {
-      for (const std::string &type : types) {
-        Options options = common;
-        command.words.test = name;
-        command.words.placement = placement;
-        command.words.family.type = type;
-        interpret_test(command.words, tests, options);
-        interpret(command, options);
-        std::string file = name;
-        if (placements.size() > 1) file += fmt::format(".{}", fmt::join(placement, "-"));
-        if (types.size() > 1 && options.test->has_element_type) file += "." + type;
-        if (names.size() * placements.size() * types.size() > 1) {
-          options.json_path = file_in(options.json_path, file, "json");
-          options.csv_path = file_in(options.csv_path, file, "csv");
-        }
-        // What has no elements is the same with all of them.
-        if (&type == &types.front() || options.test->has_element_type) runs.push_back(std::move(options));
-      }
+  for (const Choice &choice : choices) {
+    Options options = common;
+    command.words.test = choice.test;
+    command.words.placement = choice.placement;
+    command.words.family.message = choice.datatype;
+    command.words.family.type = choice.type;
+    interpret_test(command.words, tests, options);
+    interpret(command, options);
+    if (choices.size() > 1) {
+      const std::string file = choice.file + (options.test->has_element_type ? choice.type_suffix : "");
+      options.json_path = file_in(options.json_path, file, "json");
+      options.csv_path = file_in(options.csv_path, file, "csv");
     }
+    // What has no elements is the same with all of them.
+    if (choice.is_first_type || options.test->has_element_type) runs.push_back(std::move(options));
   }
   return runs;
 }

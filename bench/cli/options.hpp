@@ -66,6 +66,8 @@ struct Options {
   std::string device;      // name of a device module; empty: host memory only
   std::string module_dir;  // empty: beside the program
   std::array<sluice_memory_kind_t, 2> placement{SLUICE_MEMORY_HOST, SLUICE_MEMORY_HOST};  // of rank 0 and rank 1
+  // What they receive into: the same, unless a word of a collective said both sides (D/H).
+  std::array<sluice_memory_kind_t, 2> recv_placement{SLUICE_MEMORY_HOST, SLUICE_MEMORY_HOST};
   Route route = Route::direct;
   ByHand by_hand = ByHand::staging;
   NaiveStaging naive_staging = NaiveStaging::pageable;
@@ -86,13 +88,17 @@ struct Options {
   std::size_t n_runs = 1;
 
   std::vector<sluice_memory_kind_t> rank_placement;  // of each rank; empty: placement says
+  std::vector<sluice_memory_kind_t> rank_recv_placement;
 
   int root = 0;                    // of collectives that have one
   std::uint64_t n_pairs = 0;       // that the ranks must be; 0: any number
   std::vector<std::string> notes;  // for the heading: what was understood otherwise than a reader might think
 
   // True when a buffer of any rank comes from a device runtime.
-  bool has_device_side() const { return placement[0] != SLUICE_MEMORY_HOST || placement[1] != SLUICE_MEMORY_HOST; }
+  bool has_device_side() const {
+    constexpr std::array kHost{SLUICE_MEMORY_HOST, SLUICE_MEMORY_HOST};
+    return placement != kHost || recv_placement != kHost;
+  }
 };
 
 // Reads the arguments (without the program's name). tests: all tests there are; must outlive the result.

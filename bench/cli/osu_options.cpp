@@ -8,6 +8,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
+#include <regex>
 #include <string_view>
 
 namespace sluice::bench {
@@ -72,11 +73,9 @@ void interpret_root(const std::string &text, Options &options) {
   options.notes.push_back(fmt::format("the root is rank {}", root));
 }
 
-// D as M, in a list too.
+// D as M, in a list and of one side too.
 std::string with_managed(const std::string &word) {
-  std::vector<std::string> kinds = CLI::detail::split(word, ',');
-  std::replace(kinds.begin(), kinds.end(), std::string("D"), std::string("M"));
-  return fmt::format("{}", fmt::join(kinds, ","));
+  return std::regex_replace(word, std::regex("\\bD\\b"), "M");
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The words that say where messages lie: H, D, M, P.
+// The words that say where messages lie: H, D, M, P; D/H: what a rank of a collective sends from / receives into.
 #pragma once
 
 #include <string>
@@ -13,9 +13,9 @@ namespace sluice::bench {
 // three ranks.
 std::vector<std::vector<std::string>> placements_of(const std::vector<std::string> &words);
 
-// Fills options.placement for options.test and options.device. Where a list says the memory of each rank,
-// rank_placement has it, and placement is rank 0's and that of the other which is farthest from plain host memory.
-// Throws OptionError.
+// Fills options.placement and recv_placement for options.test and options.device. Where a list says the memory of each
+// rank, rank_placement and rank_recv_placement have it, and placement is rank 0's and that of the other which is
+// farthest from plain host memory. Throws OptionError.
 void interpret_placement(const std::vector<std::string> &words, Options &options);
 
 }  // namespace sluice::bench

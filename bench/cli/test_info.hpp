@@ -36,11 +36,13 @@ struct TestInfo {
   std::uint64_t size_step = 1;          // sizes are multiples of it: bytes of an element
   std::string default_range = {};       // as -m takes it; empty: 1:4M, starting at min_size
   bool has_placement = true;            // takes the words H D M P
+  bool has_two_buffers = false;         // a rank sends from one and receives into another in one call: takes D/H
   bool needs_device = false;            // means nothing without -d
   bool needs_threads = false;           // several threads of a rank call MPI
   bool has_large_counts = false;        // takes --large-count
   bool has_derived_types = false;       // takes -D
-  bool has_fresh_memory = false;        // takes --cold and --rotate
+  bool has_fresh_memory = false;        // takes --cold, and
+  bool has_rotation = true;             // --rotate
   bool has_element_type = false;        // takes -T
   bool has_operation = false;           // takes --op
   bool has_block_layouts = false;       // takes --layout

@@ -8,6 +8,7 @@ namespace {
 const CollectiveRegistration bcast({
     .name = "bcast",
     .title = "every rank gets the vector of rank 0",
+    .has_two_buffers = false,
     .layout =
         [](const Circle &circle, std::uint64_t n) {
           return Layout{.recv = {{.n = n, .rank = circle.root}}, .is_recv_preset = circle.is_root()};

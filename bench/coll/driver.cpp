@@ -339,6 +339,7 @@ CollectiveRegistration::CollectiveRegistration(Collective collective) {
                   .max_ranks = 0,
                   .has_sizes = shared->has_data,
                   .default_range = "1M",
+                  .has_two_buffers = shared->has_data && shared->has_two_buffers,
                   .has_fresh_memory = shared->has_data,
                   .has_element_type = shared->has_data,
                   .has_operation = shared->is_reduction,

@@ -67,8 +67,10 @@ Layout layout_within_counts(const Collective &collective, const Circle &circle, 
   return layout;
 }
 
-MessageBuffer buffer_for(Session &session, const std::vector<Block> &blocks, std::uint64_t element_size) {
-  return {session.module(), session.memory(), elements_of(blocks) * element_size};
+// The root of a bcast sends from the only buffer there is: both kinds are the same there (TestInfo::has_two_buffers).
+MessageBuffer buffer_for(Session &session, sluice_memory_kind_t kind, const std::vector<Block> &blocks,
+                         std::uint64_t element_size) {
+  return {session.module(), kind, elements_of(blocks) * element_size};
 }
 
 }  // namespace
@@ -83,14 +85,13 @@ Exchange::Exchange(Session &session, const Collective &collective, Form form, co
       element_(session.options().family.type),
       operation_(session.options().family.operation),
       block_type_(size_bytes / parts_of_size(circle), true),
-      send_(buffer_for(session, layout_.send, element_bytes(element_))),
-      recv_(buffer_for(session, layout_.recv, element_bytes(element_))),
+      send_(buffer_for(session, session.memory(), layout_.send, element_bytes(element_))),
+      recv_(buffer_for(session, session.recv_memory(), layout_.recv, element_bytes(element_))),
       module_(session.module()) {
-  const StagingPlace place{module_, session.memory(), session.options().naive_staging};
-  if (is_naive && place.is_staged()) {
-    staged_send_ = place.allocate(send_.size_bytes(), 1);
-    staged_recv_ = place.allocate(recv_.size_bytes(), 1);
-  }
+  const StagingPlace send_place{module_, session.memory(), session.options().naive_staging};
+  const StagingPlace recv_place{module_, session.recv_memory(), session.options().naive_staging};
+  if (is_naive && send_place.is_staged()) staged_send_ = send_place.allocate(send_.size_bytes(), 1);
+  if (is_naive && recv_place.is_staged()) staged_recv_ = recv_place.allocate(recv_.size_bytes(), 1);
   call_.comm = comm;
   call_.root = circle.root;
   fill_call(size_bytes / element_bytes(element_));

@@ -33,7 +33,9 @@ const char *statistics_name(sluice_memory_kind_t kind) {
 
 }  // namespace
 
-RouteWatch::RouteWatch(sluice_memory_kind_t memory) : memory_(memory) {
+RouteWatch::RouteWatch(sluice_memory_kind_t send, sluice_memory_kind_t recv)
+    : memory_(send), recv_memory_(recv == SLUICE_MEMORY_HOST ? send : recv) {
+  if (memory_ == SLUICE_MEMORY_HOST) memory_ = recv_memory_;
   const auto is_enabled = reinterpret_cast<int (*)()>(::dlsym(RTLD_DEFAULT, "sluice_is_enabled"));
   if (is_enabled != nullptr && is_enabled() != 0) {
     statistics_ = reinterpret_cast<Statistics>(::dlsym(RTLD_DEFAULT, "sluice_statistics_json"));
@@ -50,7 +52,8 @@ RouteUses RouteWatch::read() const {
   }
   RouteUses uses;
   for (const nlohmann::json &row : document.at("rows")) {
-    if (row.value("buffer", "") == statistics_name(memory_)) {
+    const std::string buffer = row.value("buffer", "");
+    if (buffer == statistics_name(memory_) || buffer == statistics_name(recv_memory_)) {
       RouteUse &use = uses[row.value("route", "")];
       use.n_calls += row.value("calls", std::uint64_t{0});
       use.n_bytes += row.value("bytes", std::uint64_t{0});

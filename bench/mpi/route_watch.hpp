@@ -20,9 +20,10 @@ using RouteUses = std::map<std::string, RouteUse>;
 // Compares the library's statistics (sluice_statistics_json), which count what ran and not what was planned. Local.
 class RouteWatch {
  public:
-  // memory: where this rank's messages lie. Operations on other memory are the program's own talk and left out; of
-  // those on host memory the ones that the library only handed on count where it carried out no other.
-  explicit RouteWatch(sluice_memory_kind_t memory);
+  // send, recv: where this rank's messages lie. Operations on other memory are the program's own talk and left out, and
+  // so are those on host memory where one side is other memory; of those on host memory alone the ones that the library
+  // only handed on count where it carried out no other.
+  RouteWatch(sluice_memory_kind_t send, sluice_memory_kind_t recv);
 
   // False when no such library is below, or it is switched off.
   bool is_there() const { return statistics_ != nullptr && count_ != nullptr; }
@@ -36,6 +37,7 @@ class RouteWatch {
   RouteUses read() const;
 
   sluice_memory_kind_t memory_;
+  sluice_memory_kind_t recv_memory_;
   Statistics statistics_ = nullptr;
   int (*count_)(int) = nullptr;
   int was_counting_ = 0;

@@ -33,7 +33,6 @@ void in_threads(std::size_t n, Body body) {
 
 struct ThreadedPingPong : PingPong<PlainCalls> {
   static constexpr std::size_t kSingleBuffers = SIZE_MAX;  // threads share none
-  static constexpr bool kHasFreshMemory = false;           // threads take no turns
   static std::size_t window(const Options &options) { return static_cast<std::size_t>(options.family.n_threads); }
 
   static Traffic traffic(const Party &party, std::size_t n_threads) {
@@ -56,17 +55,33 @@ struct ThreadedPingPong : PingPong<PlainCalls> {
     }
   }
 
+  static void meet_partner(const Party &party, std::size_t thread) {
+    constexpr int kFirstMeetingTag = 5000;  // beyond those of the messages
+    const int peer = 1 - party.rank;
+    const int tag = kFirstMeetingTag + static_cast<int>(thread);
+    check_mpi(MPI_Sendrecv(nullptr, 0, MPI_BYTE, peer, tag, nullptr, 0, MPI_BYTE, peer, tag, MPI_COMM_WORLD,
+                           MPI_STATUS_IGNORE),
+              "MPI_Sendrecv");
+  }
+
   template <class Route>
   static void iterate(Route &route, const Party &party) {
     in_threads(route.n_sends(), [&](std::size_t thread) { answer(route, party, thread); });
   }
 
+  // Each thread takes the routes in turn, and begins when its partner is there: what it takes to start a thread is in
+  // no figure.
   template <class Route>
   static std::vector<double> sample(const Loop &loop, const std::vector<Route *> &routes, const Party &party) {
-    Route &route = *routes.front();
-    std::vector<std::vector<double>> samples(route.n_sends());
-    in_threads(route.n_sends(),
-               [&](std::size_t thread) { samples[thread] = sample_us(loop, [&] { answer(route, party, thread); }); });
+    std::vector<std::vector<double>> samples(routes.front()->n_sends());
+    in_threads(samples.size(), [&](std::size_t thread) {
+      meet_partner(party, thread);
+      std::size_t turn = 0;
+      samples[thread] = sample_us(loop, [&] {
+        answer(*routes[turn], party, thread);
+        turn = turn + 1 == routes.size() ? 0 : turn + 1;
+      });
+    });
     std::vector<double> slowest = samples.front();
     for (const std::vector<double> &one : samples) {
       std::transform(one.begin(), one.end(), slowest.begin(), slowest.begin(),

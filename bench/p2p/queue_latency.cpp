@@ -6,13 +6,13 @@
 #include <array>
 #include <chrono>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "bench/catalogue.hpp"
 #include "bench/measure/chosen_loop.hpp"
-#include "bench/memory/buffer.hpp"
 #include "bench/mpi/agreed_stop.hpp"
 #include "bench/mpi/rank_samples.hpp"
 #include "bench/p2p/queue_parts.hpp"
@@ -23,46 +23,51 @@ namespace sluice::bench {
 namespace {
 
 // A ping-pong of one size: kernel, message, kernel, and the same back.
-class PingPong : QueueExchange {
+class PingPong : public QueueExchange {
  public:
   PingPong(Session &session, const QueueFunctions &calls, std::uint64_t size) : QueueExchange(session, calls, size) {}
 
   void plain() {
     if (rank_ == 0) {
-      stream_.copy(sent_, source_);
+      stream_.copy(sent(), source());
       stream_.synchronize();
-      check_mpi(MPI_Send(sent_.data(), count(), MPI_BYTE, peer(), kQueueTag, MPI_COMM_WORLD), "MPI_Send");
+      check_mpi(MPI_Send(sent().data(), count(), MPI_BYTE, peer(), kQueueTag, MPI_COMM_WORLD), "MPI_Send");
     }
-    check_mpi(MPI_Recv(received_.data(), count(), MPI_BYTE, peer(), kQueueTag, MPI_COMM_WORLD, MPI_STATUS_IGNORE),
+    check_mpi(MPI_Recv(received().data(), count(), MPI_BYTE, peer(), kQueueTag, MPI_COMM_WORLD, MPI_STATUS_IGNORE),
               "MPI_Recv");
-    stream_.copy(rank_ == 0 ? result_ : sent_, received_);
+    stream_.copy(rank_ == 0 ? result() : sent(), received());
     stream_.synchronize();
-    if (rank_ == 1) check_mpi(MPI_Send(sent_.data(), count(), MPI_BYTE, peer(), kQueueTag, MPI_COMM_WORLD), "MPI_Send");
+    if (rank_ == 1)
+      check_mpi(MPI_Send(sent().data(), count(), MPI_BYTE, peer(), kQueueTag, MPI_COMM_WORLD), "MPI_Send");
   }
 
   // The host enqueues all of it, then waits once.
   void triggered() {
     std::array<MPI_Request, 2> requests;
     if (rank_ == 0) {
-      stream_.copy(sent_, source_);
-      requests = {queue_.enqueue_recv(received_, peer()), queue_.enqueue_send(sent_, peer())};
+      stream_.copy(sent(), source());
+      requests = {queue_.enqueue_recv(received(), peer()), queue_.enqueue_send(sent(), peer())};
       queue_.enqueue_start();
       queue_.enqueue_wait();
-      stream_.copy(result_, received_);
+      stream_.copy(result(), received());
     } else {
-      requests[0] = queue_.enqueue_recv(received_, peer());
+      requests[0] = queue_.enqueue_recv(received(), peer());
       queue_.enqueue_start();
       queue_.enqueue_wait();
-      stream_.copy(sent_, received_);
-      requests[1] = queue_.enqueue_send(sent_, peer());
+      stream_.copy(sent(), received());
+      requests[1] = queue_.enqueue_send(sent(), peer());
       queue_.enqueue_start();
     }
     stream_.synchronize();
     complete(requests);
   }
 
-  void prepare(std::uint64_t iteration) { fill(0, iteration); }
-  std::string verify(std::uint64_t iteration) const { return find_error(rank_ == 0 ? result_ : sent_, 0, iteration); }
+  void prepare(std::uint64_t iteration) { fill(senders(), iteration); }
+  std::string verify(std::uint64_t iteration) { return find_error(senders(), iteration); }
+
+ private:
+  // All data are rank 0's: rank 1's stream command has what it received sent back.
+  Senders senders() const { return {.of_sent = 0, .of_received = 0, .has_result = rank_ == 0}; }
 };
 
 struct Way {
@@ -71,11 +76,12 @@ struct Way {
 };
 constexpr std::array kWays = {Way{"plain", &PingPong::plain}, Way{"queue", &PingPong::triggered}};
 
-// Each way is checked before either is timed. Collective.
+// Each way is checked before either is timed, with --cold in memory that is new in each iteration. Collective.
 std::string check(Session &session, PingPong &test, std::uint64_t size, std::uint64_t n_iterations) {
   std::string failure;
   for (const Way &way : kWays) {
     for (std::uint64_t iteration = 0; iteration < n_iterations; ++iteration) {
+      if (session.options().is_cold) test.renew();
       test.prepare(iteration);
       session.world().barrier();
       (test.*way.iterate)();
@@ -90,10 +96,18 @@ Loop queue_loop(std::uint64_t size) {
   return size > kLargeMessage ? Loop{.warmup = 10, .iterations = 200} : Loop{.warmup = 100, .iterations = 1000};
 }
 
-// Halves of round trips. Collective.
-std::vector<double> time(Session &session, PingPong &test, const Way &way, const Loop &loop) {
+// Halves of round trips. growth: null without --cold. Collective.
+std::vector<double> time(Session &session, PingPong &test, const Way &way, const Loop &loop, MemoryGrowth *growth) {
   session.world().barrier();
-  std::vector<double> samples = sample_us(loop, [&] { (test.*way.iterate)(); });
+  std::vector<double> samples;
+  if (growth != nullptr) {
+    run_cold(session, test, loop, *growth, [&](bool counts) {
+      const double time_us = sample_us({.warmup = 0, .iterations = 1}, [&] { (test.*way.iterate)(); }).front();
+      if (counts) samples.push_back(time_us);
+    });
+  } else {
+    samples = sample_us(loop, [&] { (test.*way.iterate)(); });
+  }
   for (double &sample : samples) sample /= 2;
   return largest_of_ranks(std::move(samples), session.world().is_root());
 }
@@ -102,10 +116,12 @@ void run_latency(Session &session) {
   const Options &options = session.options();
   const QueueFunctions calls;
   session.add_note("half of a round trip: stream command, message, stream command; copies stand in kernels' place");
-  session.begin({{"plain", "queue"}, {}});
+  Columns columns{{"plain", "queue"}, {}};
+  std::optional<MemoryGrowth> growth = growth_with(session, columns);
+  session.begin(std::move(columns));
   for (const std::uint64_t size : options.sizes) {
     PingPong test(session, calls, size);
-    const Loop loop = chosen_loop(options, queue_loop(size));
+    const Loop loop = queue_loop_of(options, queue_loop(size));
     Row row;
     row.size_bytes = size;
     row.check.n_iterations = checked_iterations(options.check, loop.iterations);
@@ -114,57 +130,112 @@ void run_latency(Session &session) {
     row.routes = session.end_routes();
     if (row.check.failure.empty()) {
       for (const Way &way : kWays) row.series.push_back({way.name, {}});
+      if (growth) growth->clear();
       row.stopped = repeat_blocks_together(options, row.series, [&](std::uint64_t) {
         for (std::size_t i = 0; i < kWays.size(); ++i) {
-          row.series[i].blocks.push_back(summarise(time(session, test, kWays[i], loop), options.percentiles));
+          row.series[i].blocks.push_back(
+              summarise(time(session, test, kWays[i], loop, growth ? &*growth : nullptr), options.percentiles));
         }
       });
+      if (growth) growth->add_to(row);
     }
     session.add(std::move(row));
   }
 }
 
-// What the host spends in the four calls of an exchange until they return; all of it is completed after each, untimed.
+// The four calls of an exchange of 8 bytes both ways. Of one rank's.
+class FourCalls : public QueueExchange {
+ public:
+  FourCalls(Session &session, const QueueFunctions &calls) : QueueExchange(session, calls, kBytes) {}
+  static constexpr std::uint64_t kBytes = 8;
+  static constexpr std::array kNames = {"send", "recv", "start", "wait"};
+
+  // The time in each call, in µs, until it returns. All of it is completed afterwards, untimed. has_commands: stream
+  // commands make the data and take them, so that a start or a wait out of its turn is seen.
+  std::array<double, kNames.size()> exchange(bool has_commands) {
+    using Clock = std::chrono::steady_clock;
+    std::array<MPI_Request, 2> requests;
+    std::array<Clock::time_point, kNames.size() + 1> at;
+    if (has_commands) stream_.copy(sent(), source());
+    at[0] = Clock::now();
+    requests[0] = queue_.enqueue_send(sent(), peer());
+    at[1] = Clock::now();
+    requests[1] = queue_.enqueue_recv(received(), peer());
+    at[2] = Clock::now();
+    queue_.enqueue_start();
+    at[3] = Clock::now();
+    queue_.enqueue_wait();
+    at[4] = Clock::now();
+    if (has_commands) stream_.copy(result(), received());
+    stream_.synchronize();
+    complete(requests);
+    std::array<double, kNames.size()> times_us{};
+    for (std::size_t k = 0; k < times_us.size(); ++k) {
+      times_us[k] = std::chrono::duration<double, std::micro>(at[k + 1] - at[k]).count();
+    }
+    return times_us;
+  }
+
+  void prepare(std::uint64_t iteration) { fill(senders(), iteration); }
+  std::string verify(std::uint64_t iteration) { return find_error(senders(), iteration); }
+
+ private:
+  Senders senders() const { return {.of_sent = rank_, .of_received = peer()}; }
+};
+
+std::string check(Session &session, FourCalls &test, std::uint64_t n_iterations) {
+  std::string failure;
+  for (std::uint64_t iteration = 0; iteration < n_iterations; ++iteration) {
+    if (session.options().is_cold) test.renew();
+    test.prepare(iteration);
+    session.world().barrier();
+    test.exchange(true);
+    if (failure.empty()) {
+      failure = text_with_iteration(FourCalls::kBytes, iteration, test.verify(iteration), "queue");
+    }
+  }
+  return session.world().first_error(failure);
+}
+
+void time(Session &session, FourCalls &test, const Loop &loop, MemoryGrowth *growth, Row &row) {
+  std::array<std::vector<double>, FourCalls::kNames.size()> samples;
+  const auto exchange = [&](bool counts) {
+    const auto times_us = test.exchange(false);
+    for (std::size_t k = 0; k < times_us.size() && counts; ++k) samples[k].push_back(times_us[k]);
+  };
+  session.world().barrier();
+  if (growth != nullptr) {
+    run_cold(session, test, loop, *growth, exchange);
+  } else {
+    for (std::uint64_t i = 0; i < loop.warmup + loop.iterations; ++i) exchange(i >= loop.warmup);
+  }
+  for (std::size_t k = 0; k < samples.size(); ++k) {
+    row.series[k].blocks.push_back(
+        summarise(largest_of_ranks(std::move(samples[k]), true), session.options().percentiles));
+  }
+}
+
+// What the host spends in the four calls of an exchange until they return.
 void run_enqueue(Session &session) {
   const Options &options = session.options();
   const QueueFunctions calls;
-  const std::vector<std::string> names = {"send", "recv", "start", "wait"};
-  session.begin({names, {}});
-  DeviceModule &module = *session.module();
-  ProgramStream stream(module);
-  Queue queue(calls, stream);
-  const Buffer sent = Buffer::program_memory(&module, SLUICE_MEMORY_DEVICE, 8);
-  const Buffer received = Buffer::program_memory(&module, SLUICE_MEMORY_DEVICE, 8);
-  const int peer = 1 - session.world().rank();
+  Columns columns{{FourCalls::kNames.begin(), FourCalls::kNames.end()}, {}};
+  std::optional<MemoryGrowth> growth = growth_with(session, columns);
+  session.begin(std::move(columns));
+  FourCalls test(session, calls);
+  const Loop loop = queue_loop_of(options, {.warmup = 100, .iterations = 1000});
   Row row;
-  for (const std::string &name : names) row.series.push_back({name, {}});
-  const Loop loop = chosen_loop(options, {.warmup = 100, .iterations = 1000});
-  row.stopped = repeat_blocks_together(options, row.series, [&](std::uint64_t) {
-    std::vector<std::vector<double>> times_us(names.size());
-    session.world().barrier();
-    for (std::uint64_t i = 0; i < loop.warmup + loop.iterations; ++i) {
-      using Clock = std::chrono::steady_clock;
-      std::array<MPI_Request, 2> requests;
-      std::array<Clock::time_point, 5> at;
-      at[0] = Clock::now();
-      requests[0] = queue.enqueue_send(sent, peer);
-      at[1] = Clock::now();
-      requests[1] = queue.enqueue_recv(received, peer);
-      at[2] = Clock::now();
-      queue.enqueue_start();
-      at[3] = Clock::now();
-      queue.enqueue_wait();
-      at[4] = Clock::now();
-      stream.synchronize();
-      complete(requests);
-      for (std::size_t k = 0; k < names.size() && i >= loop.warmup; ++k) {
-        times_us[k].push_back(std::chrono::duration<double, std::micro>(at[k + 1] - at[k]).count());
-      }
-    }
-    for (std::size_t k = 0; k < names.size(); ++k) {
-      row.series[k].blocks.push_back(summarise(largest_of_ranks(std::move(times_us[k]), true), options.percentiles));
-    }
-  });
+  row.check.n_iterations = checked_iterations(options.check, loop.iterations);
+  session.begin_routes();
+  row.check.failure = check(session, test, row.check.n_iterations);
+  row.routes = session.end_routes();
+  if (row.check.failure.empty()) {
+    for (const char *name : FourCalls::kNames) row.series.push_back({name, {}});
+    if (growth) growth->clear();
+    row.stopped = repeat_blocks_together(
+        options, row.series, [&](std::uint64_t) { time(session, test, loop, growth ? &*growth : nullptr, row); });
+    if (growth) growth->add_to(row);
+  }
   session.add(std::move(row));
 }
 
@@ -178,6 +249,8 @@ TestInfo queue_test(const char *name, const char *title, bool has_sizes, std::fu
           .has_placement = false,
           .needs_device = true,
           .needs_threads = true,
+          .has_fresh_memory = true,
+          .has_rotation = false,
           .run = std::move(run)};
 }
 

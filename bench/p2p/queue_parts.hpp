@@ -10,12 +10,19 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <memory>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
-#include "bench/memory/buffer.hpp"
+#include "bench/measure/chosen_loop.hpp"
+#include "bench/measure/sampling.hpp"
+#include "bench/memory/message_buffer.hpp"
 #include "bench/memory/pattern.hpp"
+#include "bench/mpi/memory_growth.hpp"
 #include "bench/mpi/newer_calls.hpp"
+#include "bench/report/failure_text.hpp"
 #include "bench/session.hpp"
 
 namespace sluice::bench {
@@ -61,7 +68,7 @@ class ProgramStream {
 
   void *native() const { return native_; }
   // What stands in a kernel's place: it reads `src` and writes `dst`, all of it memory of the device. Returns at once.
-  void copy(Buffer &dst, const Buffer &src) {
+  void copy(MessageBuffer &dst, const MessageBuffer &src) {
     module_.require(module_.table().program_stream_copy(native_, dst.data(), src.data(), dst.size_bytes()),
                     "enqueueing of a copy");
   }
@@ -74,7 +81,7 @@ class ProgramStream {
   void *native_ = nullptr;
 };
 
-inline int count_of(const Buffer &data) {
+inline int count_of(const MessageBuffer &data) {
   if (data.size_bytes() > kLargestQueueCount) throw MpiError("a message of a queue is larger than its count can say");
   return static_cast<int>(data.size_bytes());
 }
@@ -89,13 +96,13 @@ class Queue {
   Queue(const Queue &) = delete;
   Queue &operator=(const Queue &) = delete;
 
-  MPI_Request enqueue_send(const Buffer &data, int peer) {
+  MPI_Request enqueue_send(const MessageBuffer &data, int peer) {
     MPI_Request request = MPI_REQUEST_NULL;
     check_mpi(calls_.send(data.data(), count_of(data), MPI_BYTE, peer, kQueueTag, queue_, &request),
               "MPIX_Enqueue_send");
     return request;
   }
-  MPI_Request enqueue_recv(const Buffer &data, int peer) {
+  MPI_Request enqueue_recv(const MessageBuffer &data, int peer) {
     MPI_Request request = MPI_REQUEST_NULL;
     check_mpi(calls_.recv(data.data(), count_of(data), MPI_BYTE, peer, kQueueTag, queue_, &request),
               "MPIX_Enqueue_recv");
@@ -114,53 +121,134 @@ inline void complete(std::array<MPI_Request, 2> requests) {
 }
 
 // What an exchange of one size between two ranks works with: stream commands copy `source` to `sent`, and what is
-// received to `result`.
+// received to `result`. Checked as every message is (memory/message_buffer.hpp): by a kernel of the device, in place.
 class QueueExchange {
+ public:
+  // Collective. Other memory, made before what was there is given back, so that an allocator that hands out what it got
+  // last does not give the same again. Throws AgreedError.
+  void renew() {
+    std::unique_ptr<Messages> fresh;
+    session_.world().agree(
+        text_with_size(size_bytes_, error_of([&] { fresh = std::make_unique<Messages>(module_, size_bytes_); })));
+    messages_ = std::move(fresh);
+  }
+
  protected:
+  // Collective. Throws AgreedError.
   QueueExchange(Session &session, const QueueFunctions &calls, std::uint64_t size)
-      : module_(*session.module()),
-        rank_(session.world().rank()),
+      : rank_(session.world().rank()),
+        session_(session),
+        module_(*session.module()),
         stream_(module_),
         queue_(calls, stream_),
-        source_(make(size)),
-        sent_(make(size)),
-        received_(make(size)),
-        result_(make(size)) {}
+        size_bytes_(size) {
+    renew();
+  }
   ~QueueExchange() = default;
   QueueExchange(const QueueExchange &) = delete;
   QueueExchange &operator=(const QueueExchange &) = delete;
 
+  // Whose data the messages hold when an iteration is over. Data that no stream command of this rank writes lie in
+  // `source`, and in `result` without has_result, from the beginning, and must stay.
+  struct Senders {
+    int of_sent = 0;
+    int of_received = 0;
+    bool has_result = true;
+  };
+
   [[nodiscard]] int peer() const { return 1 - rank_; }
-  [[nodiscard]] int count() const { return count_of(sent_); }
-  // Writes what an iteration of `sender` sends, and poisons what it is to be found in.
-  void fill(int sender, std::uint64_t iteration) {
-    std::vector<std::byte> bytes(source_.size_bytes());
-    const Pattern pattern(static_cast<std::uint32_t>(sender), iteration, 0);
-    pattern.fill(bytes);
-    module_.copy(source_.data(), bytes.data(), bytes.size());
-    pattern.poison(bytes);
-    for (Buffer *buffer : {&sent_, &received_, &result_}) module_.copy(buffer->data(), bytes.data(), bytes.size());
+  [[nodiscard]] int count() const { return count_of(messages_->sent); }
+  MessageBuffer &source() { return messages_->source; }
+  MessageBuffer &sent() { return messages_->sent; }
+  MessageBuffer &received() { return messages_->received; }
+  MessageBuffer &result() { return messages_->result; }
+
+  // Writes what an iteration begins with, and poisons all that it must write.
+  void fill(const Senders &senders, std::uint64_t iteration) {
+    const Pattern sent = sent_by(senders.of_sent, iteration);
+    const Pattern received = sent_by(senders.of_received, iteration);
+    messages_->source.fill(sent, scratch_);
+    messages_->sent.poison(sent, scratch_);
+    messages_->received.poison(received, scratch_);
+    if (senders.has_result) {
+      messages_->result.poison(received, scratch_);
+    } else {
+      messages_->result.fill(received, scratch_);
+    }
   }
-  // "" where `found` is what `sender` sent.
-  [[nodiscard]] std::string find_error(const Buffer &found, int sender, std::uint64_t iteration) const {
-    std::vector<std::byte> bytes(found.size_bytes());
-    module_.copy(bytes.data(), found.data(), bytes.size());
-    return Pattern(static_cast<std::uint32_t>(sender), iteration, 0).find_error(bytes);
+  // The first byte that is wrong, of any of them and its guards; "".
+  [[nodiscard]] std::string find_error(const Senders &senders, std::uint64_t iteration) {
+    struct Look {
+      const char *name;
+      const MessageBuffer &buffer;
+      int sender;
+    };
+    for (const Look &look :
+         {Look{"result", messages_->result, senders.of_received},
+          Look{"received message", messages_->received, senders.of_received},
+          Look{"sent message", messages_->sent, senders.of_sent}, Look{"source", messages_->source, senders.of_sent}}) {
+      const std::string wrong = look.buffer.find_error(sent_by(look.sender, iteration), scratch_);
+      if (!wrong.empty()) return std::string(look.name) + ", " + wrong;
+    }
+    return "";
   }
+
+  int rank_;
 
  private:
-  Buffer make(std::uint64_t size) { return Buffer::program_memory(&module_, SLUICE_MEMORY_DEVICE, size); }
+  struct Messages {
+    Messages(DeviceModule &module, std::uint64_t size)
+        : source(&module, SLUICE_MEMORY_DEVICE, size),
+          sent(&module, SLUICE_MEMORY_DEVICE, size),
+          received(&module, SLUICE_MEMORY_DEVICE, size),
+          result(&module, SLUICE_MEMORY_DEVICE, size) {}
+    MessageBuffer source;
+    MessageBuffer sent;
+    MessageBuffer received;
+    MessageBuffer result;
+  };
 
+  static Pattern sent_by(int rank, std::uint64_t iteration) { return {static_cast<std::uint32_t>(rank), iteration, 0}; }
+
+  Session &session_;
   DeviceModule &module_;
 
  protected:
-  int rank_;
   ProgramStream stream_;
   Queue queue_;
-  Buffer source_;
-  Buffer sent_;
-  Buffer received_;
-  Buffer result_;
+
+ private:
+  std::uint64_t size_bytes_;
+  std::unique_ptr<Messages> messages_;
+  std::vector<std::byte> scratch_;
 };
+
+inline Loop queue_loop_of(const Options &options, const Loop &usual) {
+  return chosen_loop(options, options.is_cold ? cold_loop(usual) : usual);
+}
+
+// With --cold, and its columns behind the others. Collective.
+inline std::optional<MemoryGrowth> growth_with(Session &session, Columns &columns) {
+  std::optional<MemoryGrowth> growth;
+  if (session.options().is_cold) {
+    growth.emplace(session.module());
+    growth->add_columns(columns);
+  }
+  return growth;
+}
+
+// Iterations of --cold, each timed by itself, in memory that was made for it; a barrier keeps the making out of the
+// time. `iterate` is given whether the iteration counts. Collective.
+template <class Exchange, class Iterate>
+void run_cold(Session &session, Exchange &exchange, const Loop &loop, MemoryGrowth &growth, Iterate iterate) {
+  for (std::uint64_t i = 0; i < loop.warmup + loop.iterations; ++i) {
+    exchange.renew();
+    exchange.prepare(i);
+    if (i == loop.warmup) growth.begin();
+    session.world().barrier();
+    iterate(i >= loop.warmup);
+  }
+  growth.end();
+}
 
 }  // namespace sluice::bench

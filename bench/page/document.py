@@ -82,10 +82,11 @@ def cells_of(contest, size):
 
 def device_text(rank):
     device = rank.get("device")
+    memory = f"{rank['memory']} memory" + (f" to send and {rank['recv_memory']} memory to receive" if "recv_memory" in rank else "")
     if not device:
-        return f"rank {rank['rank']}: {rank['host']}, {rank['memory']} memory"
+        return f"rank {rank['rank']}: {rank['host']}, {memory}"
     where = f", PCI {device['pci_address']}" if device.get("pci_address") else ""
-    return f"rank {rank['rank']}: {rank['host']}, {rank['memory']} memory of {device['module']} {device['index']}, {device['name']}{where}"
+    return f"rank {rank['rank']}: {rank['host']}, {memory} of {device['module']} {device['index']}, {device['name']}{where}"
 
 
 def about(run):

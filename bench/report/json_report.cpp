@@ -138,12 +138,18 @@ json family_json(const Options &options) {
   }
 }
 
+// "device", or, of a rank that receives into another kind, "device/host".
 json placement_json(const Options &options) {
-  json names = json::array();
-  for (const sluice_memory_kind_t kind : options.rank_placement) {
-    names.push_back(memory_name(kind));
-  }
-  return names.empty() ? json{memory_name(options.placement[0]), memory_name(options.placement[1])} : names;
+  const auto names_of = [](const auto &send, const auto &recv) {
+    json names = json::array();
+    for (std::size_t i = 0; i < send.size(); ++i) {
+      const std::string name = memory_name(send.at(i));
+      names.push_back(send.at(i) == recv.at(i) ? name : fmt::format("{}/{}", name, memory_name(recv.at(i))));
+    }
+    return names;
+  };
+  return options.rank_placement.empty() ? names_of(options.placement, options.recv_placement)
+                                        : names_of(options.rank_placement, options.rank_recv_placement);
 }
 
 json options_json(const Options &options) {

@@ -59,6 +59,9 @@ void Report::print_rank(std::size_t rank) const {
   const nlohmann::json &about = run_.ranks.at(rank);
   std::string text =
       fmt::format("# Rank {}: host {}, {} memory", rank, about.value("host", "?"), about.value("memory", "?"));
+  if (about.contains("recv_memory")) {
+    text += fmt::format(" to send, {} memory to receive", about.value("recv_memory", "?"));
+  }
   if (about.contains("device")) {
     const nlohmann::json &device = about.at("device");
     text += fmt::format(", device {} {} ({})", device.value("module", ""), device.value("index", -1),

@@ -4,12 +4,14 @@
 
 #include <algorithm>
 #include <memory>
+#include <optional>
 #include <utility>
 #include <vector>
 
 #include "bench/catalogue.hpp"
 #include "bench/measure/chosen_loop.hpp"
 #include "bench/mpi/agreed_stop.hpp"
+#include "bench/mpi/memory_growth.hpp"
 #include "bench/mpi/rank_samples.hpp"
 #include "bench/report/failure_text.hpp"
 #include "bench/rma/exchange.hpp"
@@ -30,13 +32,17 @@ Loop one_sided_loop(bool is_bandwidth, std::uint64_t size_bytes) {
   return size_bytes > kLargeMessage ? Loop{.warmup = 10, .iterations = 1000} : Loop{.warmup = 100, .iterations = 10000};
 }
 
+using ExchangePointer = std::unique_ptr<OneSidedExchange>;
+
 class OneSidedSweep {
  public:
   OneSidedSweep(Session &session, const OneSided &test)
       : session_(session),
         test_(test),
         n_accesses_(test.is_bandwidth ? session.options().window : 1),
-        is_origin_(session.world().rank() == kOrigin) {}
+        is_origin_(session.world().rank() == kOrigin) {
+    if (session.options().is_cold) growth_.emplace(session.module());
+  }
 
   void run() {
     const Options &options = session_.options();
@@ -45,21 +51,26 @@ class OneSidedSweep {
     }
     session_.add_note(fmt::format("window memory: {}, synchronisation: {}", word_of(options.family.window),
                                   word_of(options.family.epoch)));
-    session_.begin({{"direct"}, {}});
+    Columns columns{{"direct"}, {}};
+    if (growth_) growth_->add_columns(columns);
+    session_.begin(std::move(columns));
     for (const std::uint64_t size : options.sizes) {
       Row row;
       row.size_bytes = test_.is_one_element ? kOneElementBytes : size;
-      const Loop loop = chosen_loop(options, one_sided_loop(test_.is_bandwidth, row.size_bytes));
+      const Loop usual = one_sided_loop(test_.is_bandwidth, row.size_bytes);
+      const Loop loop = chosen_loop(options, options.is_cold ? cold_loop(usual) : usual);
       row.check.n_iterations = checked_iterations(options.check, loop.iterations);
-      const auto exchange = agree_on_exchange(row.size_bytes);
+      auto exchange = agree_on_exchange(row.size_bytes);
       session_.begin_routes();
-      row.check.failure = session_.world().first_error(check(*exchange, row.check.n_iterations, row.size_bytes));
+      row.check.failure = session_.world().first_error(check(exchange, row.check.n_iterations, row.size_bytes));
       row.routes = session_.end_routes();
       if (row.check.failure.empty()) {
         row.series.push_back({"direct", {}});
+        if (growth_) growth_->clear();
         row.stopped = repeat_blocks_together(options, row.series, [&](std::uint64_t) {
-          row.series.front().blocks.push_back(time(*exchange, loop, row.size_bytes));
+          row.series.front().blocks.push_back(time(exchange, loop, row.size_bytes));
         });
+        if (growth_) growth_->add_to(row);
       }
       session_.add(std::move(row));
     }
@@ -73,24 +84,25 @@ class OneSidedSweep {
 
   // On every rank, or AgreedError on every rank. The limits that throw are the same everywhere; a rank whose window
   // cannot be made ends the run by itself.
-  std::unique_ptr<OneSidedExchange> agree_on_exchange(std::uint64_t size) {
-    std::unique_ptr<OneSidedExchange> exchange;
+  ExchangePointer agree_on_exchange(std::uint64_t size) {
+    ExchangePointer exchange;
     const std::string error =
         error_of([&] { exchange = std::make_unique<OneSidedExchange>(session_, test_, size, n_slots(size)); });
     session_.world().agree(text_with_size(size, error));
     return exchange;
   }
 
-  std::string check(OneSidedExchange &exchange, std::uint64_t n_iterations, std::uint64_t size) {
+  std::string check(ExchangePointer &exchange, std::uint64_t n_iterations, std::uint64_t size) {
     std::string failure;
     for (std::uint64_t iteration = 0; iteration < n_iterations; ++iteration) {
-      exchange.prepare(iteration, scratch_);
+      if (growth_) exchange = agree_on_exchange(size);
+      exchange->prepare(iteration, scratch_);
       session_.world().barrier();
-      exchange.epoch().open();
-      exchange.run(n_slots(size));
-      exchange.epoch().close();
+      exchange->epoch().open();
+      exchange->run(n_slots(size));
+      exchange->epoch().close();
       session_.world().barrier();
-      const std::string wrong = exchange.verify(iteration, scratch_);
+      const std::string wrong = exchange->verify(iteration, scratch_);
       if (failure.empty()) {
         failure = text_with_iteration(size, iteration, wrong);
       }
@@ -98,15 +110,39 @@ class OneSidedSweep {
     return failure;
   }
 
-  Summary time(OneSidedExchange &exchange, const Loop &loop, std::uint64_t size) {
-    exchange.prepare(0, scratch_);
-    session_.world().barrier();
-    exchange.epoch().open();
-    std::vector<double> samples = sample_us(loop, [&] { exchange.run(n_accesses_); });
-    exchange.epoch().close();
+  Summary time(ExchangePointer &exchange, const Loop &loop, std::uint64_t size) {
+    std::vector<double> samples;
+    if (growth_) {
+      samples = cold_samples(exchange, loop, size);
+    } else {
+      exchange->prepare(0, scratch_);
+      session_.world().barrier();
+      exchange->epoch().open();
+      samples = sample_us(loop, [&] { exchange->run(n_accesses_); });
+      exchange->epoch().close();
+    }
     samples = largest_of_ranks(std::move(samples), is_origin_);
     const Summary times = summarise(std::move(samples), session_.options().percentiles);
     return test_.is_bandwidth ? rate_of(times, static_cast<double>(size) * static_cast<double>(n_accesses_)) : times;
+  }
+
+  // One iteration in each of many windows and memories. The next ones are made before the last are given back, so that
+  // an allocator that hands out what it got last does not give the same again; a barrier keeps the making out of the
+  // time, and so the access epoch's beginning, as far as the MPI does not put it off to the first access.
+  std::vector<double> cold_samples(ExchangePointer &exchange, const Loop &loop, std::uint64_t size) {
+    std::vector<double> samples;
+    for (std::uint64_t i = 0; i < loop.warmup + loop.iterations; ++i) {
+      exchange = agree_on_exchange(size);
+      exchange->prepare(i, scratch_);
+      if (i == loop.warmup) growth_->begin();
+      session_.world().barrier();
+      exchange->epoch().open();
+      const double time_us = sample_us({.warmup = 0, .iterations = 1}, [&] { exchange->run(n_accesses_); }).front();
+      exchange->epoch().close();
+      if (i >= loop.warmup) samples.push_back(time_us);
+    }
+    growth_->end();
+    return samples;
   }
 
   Session &session_;
@@ -114,6 +150,7 @@ class OneSidedSweep {
   std::uint64_t n_accesses_;
   bool is_origin_;
   std::vector<std::byte> scratch_;
+  std::optional<MemoryGrowth> growth_;  // with --cold
 };
 
 }  // namespace
@@ -126,6 +163,8 @@ OneSidedRegistration::OneSidedRegistration(OneSided test) {
                 .metric = shared->is_bandwidth ? Metric::bandwidth_mbps : Metric::latency_us,
                 .has_sizes = !shared->is_one_element,
                 .min_size = shared->is_bandwidth ? std::uint64_t{1} : std::uint64_t{0},
+                .has_fresh_memory = true,
+                .has_rotation = false,
                 .has_element_type = shared->has_numbers && !shared->is_one_element,
                 .has_operation = shared->has_numbers && !shared->is_comparing,
                 .has_requests = static_cast<bool>(shared->requested_access),

@@ -3,9 +3,10 @@
 set(kinds contiguous vector subarray hindexed struct)
 set(ddt_sizes --sizes 8,64,8192)
 
-# Every kind under the first MPI; the others send the same types.
+# Every kind under the first MPI, in one launch; the others send the same types.
+list(JOIN kinds "," all_kinds)
+_bench_list(ddt 2 ${first_mpi} "" "latency;bw" -D ${all_kinds} ${ddt_sizes} ${brief} -W 4)
 foreach(kind IN LISTS kinds)
-  _bench_list(ddt_${kind} 2 ${first_mpi} "" "latency;bw" -D ${kind} ${ddt_sizes} ${brief} -W 4)
   _bench_list(ddt_${kind} 2 "${other_mpis}" full "latency;bw;bibw_persistent" -D ${kind} ${ddt_sizes} ${brief} -W 4)
   _bench_list(ddt_groups_${kind} 4 ${first_mpi} full "multi_lat;bw_fan_in;bw_fan_out;halo_3d" -D ${kind} ${ddt_sizes} ${brief} -W 4)
 endforeach()
@@ -20,13 +21,16 @@ if(SLUICE_FLAVOURS)
   _sluice_test_backends(backends all)
   _sluice_test_backends(always_there faulty)
   foreach(backend IN LISTS backends)
-    foreach(kind IN LISTS kinds)
+    set(label "")
+    sluice_test_stands_in(is_stand_in ${backend})
+    if(is_stand_in)
       set(label full)
-      if(backend IN_LIST always_there AND kind MATCHES "subarray|hindexed")
-        set(label "")
-      endif()
+    endif()
+    sluice_add_rank_test(sluice-bench NAME bench.device_ddt MPIS ${first_mpi} BACKENDS ${backend} NO_BACKEND_ARGUMENT LABELS bench ${label}
+                         ARGS latency,bw -d ${backend} --oversubscribe -D ${all_kinds} --compare-packed --repeat 2 --sizes 64,8K -i 4 -x 1 -c -W 2)
+    foreach(kind IN LISTS kinds)
       sluice_add_rank_test(sluice-bench NAME bench.device_ddt_${kind} MPIS ${first_mpi} ompi4 BACKENDS ${backend}
-                           NO_BACKEND_ARGUMENT LABELS bench ${label}
+                           NO_BACKEND_ARGUMENT LABELS bench full
                            ARGS latency,bw -d ${backend} --oversubscribe -D ${kind} --compare-packed --repeat 2 --sizes 64,64K -i 4 -x 1 -c -W 2)
     endforeach()
   endforeach()

@@ -110,6 +110,13 @@ _bench_list(root_of_two 3 ${first_mpi} "" "${rooted}" -k fixed:2 --sizes 8200 ${
 # Collectives on device memory: staged by hand, on a stub module.
 _bench_list(collectives_naive 3 ${first_mpi} "" "allreduce;bcast;gather;alltoallv;exscan;neighbor_allgather"
             ${stub} --naive ${both_sizes})
+# Another kind to send from than to receive into, on each rank another: of all but bcast, which has one buffer.
+set(two_sided ${blocking} ${nonblocking} ${persistent_but_roots})
+list(FILTER two_sided EXCLUDE REGEX "bcast")
+sluice_add_rank_test(sluice-bench NAME bench.sides MPIS ${first_mpi} RANKS 3 ${no_sluice}
+                     LAUNCH --expect-output ", device memory to send, host memory to receive, device stub 0"
+                     ARGS allreduce,gatherv,ialltoallw,scan_persistent,neighbor_alltoallv ${stub} --force D/H,H/D,M/P ${both_sizes})
+_bench_list(sides_naive 2 ${first_mpi} "" "reduce;iallgather" ${stub} --compare-naive --force D/H:D/H,H/D:H/D ${both_sizes})
 # A kind of memory for each rank: of three, the first is looked at by its device, the last has no kernel for that.
 sluice_add_rank_test(sluice-bench NAME bench.kind_of_each_rank MPIS ${first_mpi} RANKS 3 ${no_sluice}
                      LAUNCH --env-rank 2 SLUICE_STUB_CHECK=none
@@ -199,6 +206,10 @@ foreach(where "" _on_device)
   _bench_see("${modes}" nonblocking${where} 3 full "${nonblocking}" ${words})
   _bench_see("${modes}" persistent${where} 3 full "${persistent}" ${words})
 endforeach()
+# Where the two sides lie in different memory: what each rank receives into is looked at by another place.
+set(blocking_sides ${blocking})
+list(REMOVE_ITEM blocking_sides bcast)
+_bench_see("${modes}" blocking_sides 3 "" "${blocking_sides}" ${stub} --force --check-on device D/H,H/D,M/P)
 # Accesses in memory that ranks share, and ended by each further synchronisation.
 _bench_see("${modes}" accesses_shared_request 2 "" "${accesses}" -w shared -s request)
 _bench_see("${modes}" accesses_request 2 full "${accesses}" -s request)
@@ -274,7 +285,7 @@ endforeach()
 # Mistakes.
 function(_bench_refuses name n_ranks status text)
   sluice_add_rank_test(sluice-bench NAME bench.${name} MPIS ${first_mpi} RANKS ${n_ranks} ${no_sluice}
-                       LAUNCH --expect-exit ${status} --expect-output "${text}" ARGS ${ARGN})
+                       LAUNCH --expect-exit ${status} --expect-output "${text}" --expect-lines 1 "sluice-bench: " ARGS ${ARGN})
 endfunction()
 _bench_refuses(odd_pairs 3 1 "needs at least 2 ranks, an even number" mbw_mr)
 _bench_refuses(lonely_collective 1 1 "allreduce needs at least 2 ranks" allreduce)
@@ -288,6 +299,9 @@ _bench_refuses(unreachable_uneven_offset 2 1 "alltoallw: its offsets are ints of
 _bench_refuses(uncountable_quarters 2 1 "elements are no multiple of 4" alltoallv --layout uneven --sizes 4398046511105)
 _bench_refuses(unreachable_offset 2 1 "alltoallw: its offsets are ints of bytes" alltoallw --sizes 64T)
 _bench_refuses(uncountable_accumulate 2 1 "acc_latency: 17592186044416 elements are more than a count" acc_latency --sizes 64T)
+_bench_refuses(sides_of_a_message 2 2 "'D/H' says what a rank sends from and what it receives into" latency ${stub} D/H D)
+_bench_refuses(sides_of_one_buffer 2 2 "bcast has no two buffers there" bcast ${stub} D/H)
+_bench_refuses(sides_in_place 2 2 "-l: no MPI_IN_PLACE" allreduce -l ${stub} D/H)
 _bench_refuses(kinds_of_others 3 1 "the placement names the memory of 2 ranks, and this run has 3" allreduce ${stub} --force D,H)
 _bench_refuses(no_such_root 3 1 "-k fixed:3: there are only 3 ranks" bcast -k fixed:3)
 _bench_refuses(other_pairs 4 1 "-p 1: this run has 4 ranks, which are 2 pairs: start it with mpiexec -n 2" mbw_mr -p 1)
@@ -306,7 +320,7 @@ _bench_refuses(unaware_collective 2 1 "does not take stub device memory" allredu
 # Ranks that were given different arguments must end, not wait for each other.
 foreach(mpi ${first_mpi} ompi4)
   sluice_add_rank_test(sluice-bench NAME bench.unequal_arguments MPIS ${mpi} RANKS 1 ${no_sluice}
-                       LAUNCH --expect-exit 1 --expect-output "started with different arguments"
+                       LAUNCH --expect-exit 1 --expect-output "started with different arguments" --expect-lines 1 "sluice-bench: "
                        ARGS latency --sizes 8 : -n 1 ${CMAKE_RUNTIME_OUTPUT_DIRECTORY}/sluice-bench.${SLUICE_HOST_MPI_${mpi}_FLAVOUR}
                             latency --sizes 16)
 endforeach()

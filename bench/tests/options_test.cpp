@@ -23,6 +23,7 @@ const std::array k_tests{
              .title = "t",
              .family = Family::coll,
              .default_range = "1M",
+             .has_two_buffers = true,
              .has_element_type = true,
              .has_operation = true,
              .has_block_layouts = true},
@@ -217,6 +218,48 @@ TEST(Options, ReadAPlacementOfEachRank) {
   expect_error({"adds", "-d", "any", "D,X"}, "placement 'X' is unknown");
   expect_error({"adds", "D,H"}, "this placement needs a device module here");
   expect_error({"adds", "-d", "any", "--naive", "H,P,H"}, "need a side in device or managed memory");
+}
+
+TEST(Options, AreThoseOfEachDatatype_WhenSeveralAreNamed) {
+  const std::vector<Options> runs =
+      parse_runs({"latency", "-D", "contiguous,vector:96:32", "--sizes", "64", "--csv", "out"}, k_tests);
+  ASSERT_EQ(runs.size(), 2U);
+  EXPECT_FALSE(runs[0].family.message.has_gaps());
+  EXPECT_EQ(runs[1].family.message.stride_bytes, 96U);
+  EXPECT_EQ(runs[1].csv_path, "out/latency.vector_96_32.csv");
+  expect_error({"latency", "-D", "vector,frob", "--sizes", "64"}, "frob");
+  expect_error({"adds", "-D", "vector,struct", "--sizes", "64"}, "takes no -D");
+}
+
+TEST(Options, ReadAKindForEachSideOfACollective) {
+  const Options all = parse({"adds", "-d", "any", "D/H"});
+  EXPECT_EQ(all.placement, (std::array{SLUICE_MEMORY_DEVICE, SLUICE_MEMORY_DEVICE}));
+  EXPECT_EQ(all.recv_placement, (std::array{SLUICE_MEMORY_HOST, SLUICE_MEMORY_HOST}));
+  const Options two = parse({"adds", "-d", "any", "H/MD", "P"});
+  EXPECT_EQ(two.placement, (std::array{SLUICE_MEMORY_HOST, SLUICE_MEMORY_PINNED}));
+  EXPECT_EQ(two.recv_placement, (std::array{SLUICE_MEMORY_SHARED, SLUICE_MEMORY_PINNED}));
+  const Options each = parse({"adds", "-d", "any", "H,D/H,H/P"});
+  EXPECT_EQ(each.rank_placement,
+            (std::vector<sluice_memory_kind_t>{SLUICE_MEMORY_HOST, SLUICE_MEMORY_DEVICE, SLUICE_MEMORY_HOST}));
+  EXPECT_EQ(each.rank_recv_placement,
+            (std::vector<sluice_memory_kind_t>{SLUICE_MEMORY_HOST, SLUICE_MEMORY_HOST, SLUICE_MEMORY_PINNED}));
+  EXPECT_TRUE(parse({"adds", "-d", "any", "H/D"}).has_device_side());
+  EXPECT_EQ(parse({"adds", "-d", "any", "--naive", "H/D"}).route, Route::naive);
+  const std::vector<Options> runs = parse_runs({"adds", "-d", "any", "D/H:D,H/D:H/D", "--json", "out"}, k_tests);
+  ASSERT_EQ(runs.size(), 2U);
+  EXPECT_EQ(runs[0].json_path, "out/adds.D_H-D.json");
+  EXPECT_EQ(runs[1].recv_placement, (std::array{SLUICE_MEMORY_DEVICE, SLUICE_MEMORY_DEVICE}));
+}
+
+TEST(Options, RefuseAKindForEachSide_WhereThereIsOneBuffer) {
+  expect_error({"latency", "-d", "any", "D/H", "D"}, "'D/H' says what a rank sends from and what it receives into");
+  expect_error({"latency", "-d", "any", "D/H:D,D:D"}, "latency has no two buffers there");
+  expect_error({"waits", "-d", "any", "D/H"}, "waits has no two buffers there");
+  expect_error({"adds", "-d", "any", "D/X"}, "placement 'X' is unknown");
+  expect_error({"adds", "-d", "any", "/D"}, "placement '' is unknown");
+  expect_error({"adds", "-d", "any", "D/H/D"}, "placement 'H/D' is unknown");
+  expect_error({"adds", "D/H"}, "this placement needs a device module here");
+  expect_error({"adds", "-l", "-d", "any", "D/H"}, "-l: no MPI_IN_PLACE");
 }
 
 TEST(Options, ReadNaiveForms) {

@@ -17,7 +17,7 @@ const std::array kOsuTests{
     TestInfo{.name = "bcast", .title = "t", .family = Family::coll, .max_ranks = 0, .has_element_type = true},
     TestInfo{.name = "latency", .title = "t", .has_derived_types = true},
     TestInfo{.name = "mbw_mr", .title = "t", .max_ranks = 0, .is_paired = true},
-    TestInfo{.name = "neighbors", .title = "t", .family = Family::coll, .max_ranks = 0}};
+    TestInfo{.name = "neighbors", .title = "t", .family = Family::coll, .max_ranks = 0, .has_two_buffers = true}};
 
 Options read(const Words &words) {
   return parse_options(words, kOsuTests);
@@ -88,6 +88,9 @@ TEST(OsuWords, NameModules) {
   EXPECT_EQ(managed.device, "cuda");
   EXPECT_EQ(managed.placement, (std::array{SLUICE_MEMORY_SHARED, SLUICE_MEMORY_SHARED}));
   EXPECT_EQ(read({"bcast", "-d", "managed", "D,H"}).placement, (std::array{SLUICE_MEMORY_SHARED, SLUICE_MEMORY_HOST}));
+  const Options sides = read({"neighbors", "-d", "managed", "D/H"});
+  EXPECT_EQ(sides.placement, (std::array{SLUICE_MEMORY_SHARED, SLUICE_MEMORY_SHARED}));
+  EXPECT_EQ(sides.recv_placement, (std::array{SLUICE_MEMORY_HOST, SLUICE_MEMORY_HOST}));
   EXPECT_EQ(read({"latency", "-d", "managed", "H", "D"}).placement,
             (std::array{SLUICE_MEMORY_HOST, SLUICE_MEMORY_SHARED}));
 }

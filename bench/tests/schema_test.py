@@ -78,6 +78,21 @@ def check_bandwidths(document):
             assert abs(extras[key] - value) <= 1e-6 * value, (document["test"], key, value, extras)
 
 
+def check_sides(modules, launch, path, validator):
+    """What a rank sends and what it receives, where they lie in different memory."""
+    words = ["allgather", "D/H,P", "--sizes", "64", "-i", "4", "--module-path", str(modules), "-d", "stub", "--oversubscribe", "--force"]
+    done = subprocess.run([*launch, *words, "--json", str(path)], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, f"{words}: {done.stdout}{done.stderr}"
+    document = json.loads(path.read_text(encoding="utf-8"))
+    assert validator.is_valid(document), list(validator.iter_errors(document))
+    assert document["options"]["placement"] == ["device/host", "pinned"], document["options"]
+    first, second = document["ranks"]
+    assert (first["memory"], first["recv_memory"], second["memory"]) == ("device", "host", "pinned"), document["ranks"]
+    assert "recv_memory" not in second, second
+    first["recv_memory"] = "elsewhere"
+    assert not validator.is_valid(document), "a memory that nobody knows passes"
+
+
 def growth_kib(launch, words, path, where="host"):
     command = [*launch, *words, "--json", str(path)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
@@ -107,6 +122,10 @@ def check_device_growth(modules, launch, path):
     kept_kib = 39 * 2 * (64 + 8)
     assert (calm, grown) == (0, kept_kib), f"{calm} KiB without a leak, {grown} KiB where {kept_kib} are kept"
     print(f"device memory: {calm:.0f} KiB more alone, {grown:.0f} KiB with {kept_kib} KiB kept")
+    # One-sided: what is accessed and the window, and the guards of what a put has not, to compare with and to bring.
+    kept_kib = 39 * (2 * (64 + 8) + 2 * 8)
+    calm, grown = (growth_kib(one, ["put_latency", *words[1:]], path, "device") for one in (launch, leaking))
+    assert (calm, grown) == (0, kept_kib), f"put_latency: {calm} KiB without a leak, {grown} KiB where {kept_kib} are kept"
 
 
 def main():
@@ -132,6 +151,7 @@ def main():
             # The schema must be able to say no.
             del document["rows"][0]["series"][0]["blocks"][0]["median"]
             assert not validator.is_valid(document), "a block without its median passes"
+        check_sides(sys.argv[2], sys.argv[3:], json_path, validator)
         check_growth(sys.argv[1], sys.argv[3:], json_path)
         check_device_growth(sys.argv[2], sys.argv[3:], json_path)
     print(f"{len(RUNS)} runs hold to the schema")

@@ -14,11 +14,18 @@ foreach(fresh cold rotate)
     set(words --rotate 2)
   endif()
   # One test a run: what one has freed may be what the next is given.
-  foreach(test latency latency_persistent)
+  set(fresh_tests latency latency_persistent latency_mt)
+  if(fresh STREQUAL "cold")
+    list(APPEND fresh_tests get_latency)
+  endif()
+  foreach(test IN LISTS fresh_tests)
     sluice_add_rank_test(sluice-bench NAME bench.${test}_${fresh}_reuses_nothing MPIS ${first_mpi} ${no_sluice} fault
-                         ${reuse} ARGS ${test} ${words} --sizes 4096 -i 6 -x 1 -c)
+                         ${reuse} ARGS ${test} ${words} --sizes 4096 -i 6 -x 1 -c -t 1)
   endforeach()
 endforeach()
+sluice_add_rank_test(sluice-bench NAME bench.others_see_reuse MPIS ${first_mpi} ${no_sluice} fault
+                     ${reuse} --expect-exit 1 --expect-lines 2 "size 4096, iteration " --expect-output "2 of 2 tests failed"
+                     ARGS latency_mt,get_latency --sizes 4096 -i 4 -t 1)
 # The same of collectives, in each of their forms: one launch, all fail; one a test, and none does.
 set(fresh_collectives allreduce ialltoall bcast_persistent)
 list(JOIN fresh_collectives "," names)
@@ -40,6 +47,17 @@ _bench_list(cold_collectives_naive 2 ${first_mpi} "" "allreduce;ibcast" ${stub} 
 
 _bench_list(rotate_auto 2 ${first_mpi} "" "latency;bw;partitioned_latency" --rotate auto --sizes 64,1M ${brief} -W 2)
 _bench_list(cold_pairs 4 ${first_mpi} "" "bw_fan_in;mbw_mr;halo_2d" --cold --sizes 8192 ${brief} -W 2)
+_bench_list(cold_threads 2 ${first_mpi} "" latency_mt --cold -t 3 --sizes 8,8192 ${brief})
+_bench_list(rotated_threads 2 ${first_mpi} "" latency_mt --rotate 3 --sizes 8,8192 ${brief})
+_bench_list(cold_accesses 2 ${first_mpi} "" "put_latency;get_bw;get_acc_latency" --cold --sizes 8,8200 ${brief} -W 4)
+foreach(words "-w create -s fence" "-w dynamic -s flush_all" "-w shared -s lock" "-w allocate -s pscw")
+  string(REGEX REPLACE "[ -]+" "_" name ${words})
+  string(REPLACE " " ";" words ${words})
+  _bench_list(cold_accesses${name} 2 ${first_mpi} full "${accesses}" --cold --sizes 8,8200 ${brief} -W 4 ${words})
+endforeach()
+sluice_add_rank_test(sluice-bench NAME bench.no_rotated_windows MPIS ${first_mpi} ${no_sluice}
+                     LAUNCH --expect-exit 2 --expect-output "put_bw takes no --rotate: --cold has new memory in each iteration"
+                     ARGS put_bw --rotate 2)
 _bench_list(cold_naive 2 ${first_mpi} "" "latency;bw" ${stub} --cold --compare-naive --force --sizes 8192 ${brief} -W 2 --repeat 2)
 _bench_list(fresh 2 "${other_mpis}" full "latency;bw;bibw_persistent" --cold --sizes 64,64K ${brief} -W 2)
 # The device that is always there.
