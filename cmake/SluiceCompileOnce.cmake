@@ -5,13 +5,13 @@
 option(SLUICE_COMPILE_ONCE "Precompile headers, and compile further flavours several files at a time" OFF)
 
 # sluice_compile_together(<target> [ALONE <file> ...]): a few files at a time, when the target is of another flavour than the
-# first. The first is compiled file by file, so that each file is seen to include what it needs, and has a command line
-# of its own for clang-tidy. Files that define the same names for themselves are
+# first, or for a sanitizer. The first is compiled file by file, so that each file is seen to include what it needs, and has a
+# command line of its own for clang-tidy. Files that define the same names for themselves are
 # compiled alone.
 function(sluice_compile_together target flavour)
   cmake_parse_arguments(arg "" "" "ALONE" ${ARGN})
   list(GET SLUICE_FLAVOURS 0 first)
-  if(NOT SLUICE_COMPILE_ONCE OR flavour STREQUAL first)
+  if(NOT SLUICE_COMPILE_ONCE OR (flavour STREQUAL first AND NOT SLUICE_SANITIZE))
     return()
   endif()
   set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE BATCH UNITY_BUILD_BATCH_SIZE 12)
@@ -49,7 +49,9 @@ function(_sluice_precompiled_headers owner is_program gtest fmt)
   target_link_libraries(${owner} PRIVATE sluice_options ${gtest} ${fmt})
   set(headers algorithm array atomic chrono condition_variable cstddef cstdint cstdlib cstring deque exception fstream
       functional limits list map memory mutex optional set span sstream string string_view thread unordered_map utility vector)
-  if(gtest)
+  if(gtest MATCHES "gmock")
+    list(APPEND headers gmock/gmock.h)
+  elseif(gtest)
     list(APPEND headers gtest/gtest.h)
   endif()
   if(fmt)
@@ -82,7 +84,10 @@ function(sluice_precompile_headers folder)
       string(APPEND owner _program)
     endif()
     set(gtest "")
-    if(linked MATCHES "GTest::")
+    if(linked MATCHES "GTest::gmock")
+      set(gtest GTest::gmock)
+      string(APPEND owner _gmock)
+    elseif(linked MATCHES "GTest::")
       set(gtest GTest::gtest)
       string(APPEND owner _gtest)
     endif()

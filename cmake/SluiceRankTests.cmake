@@ -23,7 +23,8 @@
 #   [NO_THREAD_SANITIZER]) not under the thread sanitizer
 #
 # A test is named <name>.<mpi>.<backend>.n<ranks>. A program that ends with 77 counts as skipped. A test with the label
-# `full` is left out of the quick set (ctest -LE full).
+# `full` is left out of the quick set (ctest -LE full): those that LABELS say, and, of the others of one name, all but a
+# cover of host MPIs, backends and numbers of ranks (SluiceQuickTests.cmake).
 #
 # What a backend needs to be tested is in backends/<name>/test_environment.cmake, which may set
 #   SLUICE_TEST_ENVIRONMENT   list of K=V for the ranks
@@ -41,6 +42,8 @@
 
 # A test with the label `sanitize` runs under the sanitizers in `make check` (target `sanitized_tests`), one with
 # `sanitize-more` in `make check-sanitizers` alone (target `all_sanitized_tests`).
+
+include(SluiceQuickTests)
 
 set(SLUICE_LAUNCH ${CMAKE_SOURCE_DIR}/tests/launch)
 # Preload libraries of the tests; the launcher looks for its yield shim there.
@@ -159,14 +162,22 @@ endfunction()
 
 # Sets <out> to `sanitize` or `sanitize-more` in the caller. `make check` has both sanitizers' builds and tests to come to on
 # two cores, so it leaves out what others show them: sluice-bench, the proofs that the harness sees faults, calls on host
-# memory alone, and the same calls in other surroundings; the thread sanitizer has what goes on in threads and requests.
+# memory alone, and the same calls in other surroundings. The thread sanitizer has what goes on in threads and requests, and the
+# other one leaves that to it: a progress thread, several threads, and queues whose messages go another way.
 # Reads the variables of sluice_add_rank_test.
 function(_sluice_sanitize_label out)
   set(label sanitize)
-  if(program STREQUAL "sluice-bench" OR arg_NAME MATCHES "^(checker_sees_|(coll|p2p)_all$|p2p_(first|no)_|tool_)|_flipped$")
+  if(program STREQUAL "sluice-bench" OR arg_NAME MATCHES
+     "^(checker_sees_|(coll|p2p)_all$|p2p_(first|no)_|p2p_open_late|tool_|capabilities_|queue_dwq_missing|coll_levels_in_segments)|_flipped$")
     set(label sanitize-more)
-  elseif(SLUICE_SANITIZE STREQUAL "thread" AND NOT arg_NAME MATCHES
-         "^(checker_|queue|fault_(delay|queue|freed)|p2p_(nonblocking|persistent|blocks|differential)|coll_(together|reducing|levels|meeting|copy_kernel)$)|thread|requests")
+  elseif(SLUICE_SANITIZE STREQUAL "thread")
+    if(NOT arg_NAME MATCHES
+       "^(checker_|queue|fault_(delay|queue|freed)|p2p_(nonblocking|persistent|blocks|differential)|coll_(together|reducing|levels|meeting|copy_kernel)$)|thread|requests"
+       OR arg_NAME MATCHES "^queue_(staged|blocks|device_in_host_of_one)$")
+      set(label sanitize-more)
+    endif()
+  elseif(arg_NAME MATCHES
+         "_thread$|_progress_thread|_blocks_threads|_differential_(threads|found)|^queue_(late|early|staged|by_kernels|device_late|device_by_kernels|dwq_late)$|^coll_(vectors|reductions|neighbors|meeting|short_numbers)$")
     set(label sanitize-more)
   endif()
   set(${out} ${label} PARENT_SCOPE)
@@ -221,6 +232,9 @@ function(_sluice_add_one_rank_test)
     sluice_sanitized_targets(${program}_${flavour} sluice_${flavour} sluice_backend_${backend})
   elseif("sanitize-more" IN_LIST labels)
     sluice_sanitized_targets(MORE ${program}_${flavour} sluice_${flavour} sluice_backend_${backend})
+  endif()
+  if(NOT "full" IN_LIST labels AND (NOT SLUICE_SANITIZE OR "sanitize" IN_LIST labels))
+    _sluice_in_suite()
   endif()
   math(EXPR ctest_limit_s "${limit_s} + 20")
   set_tests_properties(${name} PROPERTIES LABELS "${labels}" PROCESSORS ${n} TIMEOUT ${ctest_limit_s}
