@@ -154,9 +154,9 @@ class CommandTest(unittest.TestCase):
     def test_asks_of_reductions_segments_and_faked_nodes(self):
         with tempfile.TemporaryDirectory() as folder:
             path = pathlib.Path(folder) / "table.json"
-            four = " ".join("4" if word == "2" else word for word in LAUNCH.split())
+            four = " ".join("4" if word == "2" else word for word in LAUNCH.split())  # whose devices are as many
             done = self.run_sluice("tune", "--backend", BACKEND, "--launch", four, "--only", "reduce,segment,levels", "--rounds", "1",
-                                   "--iterations", "2", "--largest", "16K", "-o", str(path))
+                                   "--iterations", "2", "--largest", "16K", "-o", str(path), **{f"SLUICE_{BACKEND.upper()}_DEVICES": "4"})
             self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
             table = json.loads(path.read_text(encoding="utf-8"))
             self.assertEqual(set(table["explanation"]), {"SLUICE_COLL_REDUCE_THRESHOLD", "SLUICE_COLL_SEGMENT", "SLUICE_COLL_LEVELS_THRESHOLD"})

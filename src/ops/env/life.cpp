@@ -84,13 +84,15 @@ void open_channel() {
     terms.reduce_threshold_bytes =
         collective_length(&plan::Policy::coll_reduce_threshold_bytes, "SLUICE_COLL_REDUCE_THRESHOLD");
   }
-  if (knobs.text("SLUICE_COLL_LEVELS") != "off")
+  if (knobs.text("SLUICE_COLL_LEVELS") != "off") {
     terms.levels_threshold_bytes =
         collective_length(&plan::Policy::coll_levels_threshold_bytes, "SLUICE_COLL_LEVELS_THRESHOLD");
+  }
   terms.may_leave_out = knobs.text("SLUICE_COLL_IPC") != "always";
-  if (knobs.text("SLUICE_COLL_SEGMENTS") != "off")
+  if (knobs.text("SLUICE_COLL_SEGMENTS") != "off") {
     terms.segments_threshold_bytes =
         collective_length(&plan::Policy::coll_segment_threshold_bytes, "SLUICE_COLL_SEGMENT_THRESHOLD");
+  }
   terms.segment_bytes =
       std::max<std::uint64_t>(collective_length(&plan::Policy::coll_segment_bytes, "SLUICE_COLL_SEGMENT"), 1);
   terms.may_stay_whole = knobs.text("SLUICE_COLL_SEGMENTS") != "always";

@@ -13,14 +13,18 @@ namespace sluice::ops {
 // Completes `request`, which nothing of Sluice's hangs on. Takes in what other ranks say meanwhile, where the channel
 // is open. Returns the host MPI's error code.
 inline int wait_in_turns(MPI_Request *request, MPI_Status *status) {
-  constexpr unsigned kTurnsBetween = 64;  // a rank that has something to say waits until it is heard
+  // A rank that has something to say waits until it is heard: who waits for long, and gives its core away between
+  // turns, looks in each.
+  constexpr unsigned kTurnsBetween = 64;
+  constexpr unsigned kManyTurns = 512;
   int result = MPI_SUCCESS;
   unsigned n_turns = 0;
   progress::turn_until([&] {
     int is_done = 0;
     result = wire::host().MPI_Test(request, &is_done, status);
     if (result != MPI_SUCCESS || is_done != 0) return true;
-    if (++n_turns % kTurnsBetween == 0 && wire::Channel::process().is_open()) progress::HostTurns::serve_host();
+    const bool is_due = ++n_turns % kTurnsBetween == 0 || n_turns > kManyTurns;
+    if (is_due && wire::Channel::process().is_open()) progress::HostTurns::serve_host();
     return false;
   });
   return result;

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Staged blocking calls in which all copies of one rank fail. Included by CMakeLists.txt, whose variables it uses.
-set(staged_faults coll BACKENDS faulty LABELS coll fault TIMEOUT 120 FAULT queue_copy:1+ FAULT_RANK 1
+set(staged_faults coll BACKENDS faulty LABELS coll fault TIMEOUT 300 FAULT queue_copy:1+ FAULT_RANK 1
                   ARGS --gtest_filter=*StagedFaults.*)
 set(whole ENV SLUICE_COLL_IPC=off SLUICE_COLL_SEGMENTS=off TEST_COPIES_FAIL_ON=1)
-sluice_add_rank_test(${staged_faults} NAME coll_staged_faults RANKS 3 MPIS ${one_of_each} ${whole} NO_THREAD_SANITIZER)
+sluice_add_rank_test(${staged_faults} NAME coll_staged_faults RANKS 3 MPIS ${first_mpi} ompi4 ${whole} NO_THREAD_SANITIZER)
 sluice_add_rank_test(${staged_faults} NAME coll_staged_faults RANKS 5 MPIS ${first_mpi} ${whole} NO_SANITIZER)
 # They meet before each call; and never; on two nodes; beside the progress thread.
 sluice_add_rank_test(${staged_faults} NAME coll_staged_faults_meeting RANKS 3 MPIS ${first_mpi} ${whole} SLUICE_COLL_MEET=always
