@@ -57,8 +57,9 @@ bool overlaps(MPI_Datatype type, int count) {
 // One attempt at a type. What it is made of is freed at once, as MPI allows.
 class Maker {
  public:
-  Maker(Dice &dice, const Signature &signature, bool may_overlap, std::string *how)
-      : dice_(dice), signature_(signature), may_overlap_(may_overlap), how_(how) {}
+  // is_tight: no gaps between the predefined types of a signature.
+  Maker(Dice &dice, const Signature &signature, bool may_overlap, bool is_tight, std::string *how)
+      : dice_(dice), signature_(signature), may_overlap_(may_overlap), is_tight_(is_tight), how_(how) {}
 
   MPI_Datatype nested(int n, int depth) {
     if (depth == 0) {
@@ -151,6 +152,15 @@ class Maker {
     }
     return places;
   }
+  static std::vector<MPI_Aint> tight_places_of(const std::vector<Bounds> &blocks) {
+    std::vector<MPI_Aint> places;
+    MPI_Aint next = 0;
+    for (const Bounds &block : blocks) {
+      places.push_back(next);
+      next += block.high;
+    }
+    return places;
+  }
   static Bounds block_of(const Bounds &part, int length) {
     return {0, part.low, part.high + std::max(length - 1, 0) * part.extent};
   }
@@ -160,7 +170,7 @@ class Maker {
     if (n == 1) return signature_.basics.front();
     std::vector<Bounds> blocks;
     for (const MPI_Datatype type : signature_.basics) blocks.push_back(bounds_of(type));
-    const std::vector<MPI_Aint> places = places_of(blocks, 1);
+    const std::vector<MPI_Aint> places = is_tight_ ? tight_places_of(blocks) : places_of(blocks, 1);
     const Ints lengths(n, 1);
     MPI_Datatype made = MPI_DATATYPE_NULL;
     MPI_Type_create_struct(static_cast<int>(n), lengths.data(), places.data(), signature_.basics.data(), &made);
@@ -333,6 +343,7 @@ class Maker {
   Dice &dice_;
   const Signature &signature_;
   bool may_overlap_;
+  bool is_tight_;
   std::string *how_;
 };
 
@@ -361,7 +372,7 @@ RandomLayout::RandomLayout(std::uint64_t seed, const Signature &signature, int n
     how_.clear();
     // The last one is as good as any that does.
     const int depth = i + 1 < kMostTries ? 1 + dice.below_int(kDeepest) : 0;
-    type_ = Maker(dice, signature, may_overlap && depth > 0, &how_).nested(n_repeats, depth);
+    type_ = Maker(dice, signature, may_overlap && depth > 0, depth == 0, &how_).nested(n_repeats, depth);
     const Bounds bounds = bounds_of(type_);
     extent_bytes_ = bounds.extent;
     low_bytes_ = bounds.low;
