@@ -113,7 +113,7 @@ class OneSidedSweep {
   Summary time(ExchangePointer &exchange, const Loop &loop, std::uint64_t size) {
     std::vector<double> samples;
     if (growth_) {
-      samples = cold_samples(exchange, loop, size);
+      samples = cold_samples(exchange, loop, size, *growth_);
     } else {
       exchange->prepare(0, scratch_);
       session_.world().barrier();
@@ -129,19 +129,20 @@ class OneSidedSweep {
   // One iteration in each of many windows and memories. The next ones are made before the last are given back, so that
   // an allocator that hands out what it got last does not give the same again; a barrier keeps the making out of the
   // time, and so the access epoch's beginning, as far as the MPI does not put it off to the first access.
-  std::vector<double> cold_samples(ExchangePointer &exchange, const Loop &loop, std::uint64_t size) {
+  std::vector<double> cold_samples(ExchangePointer &exchange, const Loop &loop, std::uint64_t size,
+                                   MemoryGrowth &growth) {
     std::vector<double> samples;
     for (std::uint64_t i = 0; i < loop.warmup + loop.iterations; ++i) {
       exchange = agree_on_exchange(size);
       exchange->prepare(i, scratch_);
-      if (i == loop.warmup) growth_->begin();
+      if (i == loop.warmup) growth.begin();
       session_.world().barrier();
       exchange->epoch().open();
       const double time_us = sample_us({.warmup = 0, .iterations = 1}, [&] { exchange->run(n_accesses_); }).front();
       exchange->epoch().close();
       if (i >= loop.warmup) samples.push_back(time_us);
     }
-    growth_->end();
+    growth.end();
     return samples;
   }
 
