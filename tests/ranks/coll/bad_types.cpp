@@ -94,7 +94,7 @@ class UncommittedTypes : public testing::Test {
   void compare(const Both<Arguments...> &functions, Given... given) {
     for (const Form form : {Form::blocking, Form::nonblocking, Form::persistent}) {
       if (form == Form::persistent && functions.visible.init == nullptr) continue;
-      SCOPED_TRACE(std::string(functions.visible.name) + ", form " + std::to_string(static_cast<int>(form)));
+      SCOPED_TRACE(testing::Message() << functions.visible.name << ", form " << static_cast<int>(form));
       const int wanted = class_of_code(answer_of(form, functions.host, given...));
       const int answer = answer_of(form, functions.visible, given...);
       // Also where the ranks meet first and the host MPI is asked later: then its error comes with the request.
