@@ -95,7 +95,7 @@ struct Collective {
   bool is_neighborhood = false;
   bool has_block_layouts = false;  // its layout looks at Circle::has_uneven_blocks
   bool has_data = true;            // false: barrier
-  bool has_two_buffers = true;  // false: bcast, which sends from what others receive into
+  bool has_two_buffers = true;     // false: bcast, which sends from what others receive into
   // n: elements of a block, or of the vector.
   std::function<Layout(const Circle &, std::uint64_t n)> layout = {};
   Forms forms;

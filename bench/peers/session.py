@@ -149,7 +149,10 @@ STEPS = (
     cases("queues", "7: the tests of queues and channels", "queues,channels", 400),
     cases("cases", "5, 8: the failure cases, and data with gaps", "T2,T3,T8,T9,T10,T11,T12,T14,T15,T18,T22,gaps,graphs,kernel,probe", 480),
     cases("full_device", "6: the program's kernels hold the whole device while collective operations reduce by kernels", "full_device", 200),
-    Step("topology", "8: placement: each rank's device, cores, network card and peers", ("{site}/ours/bin/sluice", "info", "--topology"), 60),
+    Step("tune", "8: the constants of the model that chooses what brings data with gaps together",
+         ("{python}", "{site}/ours/libexec/sluice/tune", "--backend", "cuda", "--launch", "{site}/mpich/bin/mpiexec -n 2", "--oversubscribe", "--only",
+          "runs,copies,reduce", "-o", "{out}/cuda.json"), 120),
+    Step("topology", "8: placement: each rank's device, cores, network card and peers", ("{site}/ours/bin/sluice", "info", "--topology", "--measure"), 60),
     app("faces_paper", "7: the paper's loops, five runs", "faces", "--rounds", "5", "--loops", "10x100x100", "--env", "SLUICE_QUEUE_ENGINE=device",
         "--limit-s", "60", limit_s=330),
     *overlaps(),
@@ -199,6 +202,10 @@ def stage_scripts(stage):
     for folder in ("paper", "peers"):
         shutil.copytree(HERE.parent / folder, scripts / folder, ignore=shutil.ignore_patterns("__pycache__", "*_test.py", "*.md", "*.c", "*.cpp", "*.hpp"))
     shutil.copytree(ROOT / "apps/data_parallel", stage / "data_parallel", ignore=shutil.ignore_patterns("__pycache__", "*_test.py"))
+    tune = stage / "ours/libexec/sluice"  # as it lies in an installation
+    tune.mkdir(parents=True)
+    shutil.copy2(HERE.parent / "tune", tune / "tune")
+    shutil.copytree(HERE.parent / "tuning", tune / "tuning", ignore=shutil.ignore_patterns("__pycache__", "*_test.py"))
     profiles = stage / "ours/lib/sluice/emu_profiles"  # the paper's own numbers are drawn from there
     profiles.mkdir(parents=True)
     shutil.copy2(ROOT / "backends/emu/profiles/dg1.json", profiles / "dg1.json")

@@ -30,13 +30,14 @@ class Site:
     backend: str
     launch: str
     bench: pathlib.Path = None
+    more: tuple = ()  # words of sluice-bench in each run
     n_ranks: int = 0
     sample: dict = None  # of the first run, for what it says of the machine
 
     @classmethod
-    def find(cls, root, backend, launch):
+    def find(cls, root, backend, launch, more=()):
         """Tries the programs for the binary interfaces until one runs under this launcher. Raises MeasureError."""
-        site = cls(root, backend, launch)
+        site = cls(root, backend, launch, more=more)
         said = []
         for program in sorted((root / "bin").glob("sluice-bench.*")):
             site.bench = program
@@ -63,8 +64,9 @@ class Site:
         """The JSON of each test, by name. Raises MeasureError."""
         with tempfile.TemporaryDirectory() as folder:
             start, of_nodes = self.start(nodes)
-            words = [*start, tests, *placement, "-d", self.backend, "--sizes", ",".join(sizes), "-i", str(iterations), "-x",
-                     str(max(1, iterations // 10)), *(["-D", datatype] if datatype else []), "--check", "some", "--json", folder if "," in tests else f"{folder}/{tests}.json"]
+            words = [*start, tests, *placement, "-d", self.backend, *self.more, "--sizes", ",".join(sizes), "-i", str(iterations), "-x",
+                     str(max(1, iterations // 10)), *(["-D", datatype] if datatype else []), "--check", "some", "--json",
+                     folder if "," in tests else f"{folder}/{tests}.json"]
             try:
                 done = subprocess.run(words, env={**os.environ, "SLUICE_TUNING": "off", **of_nodes, **environment}, text=True, check=False,
                                       capture_output=True, timeout=RUN_LIMIT_S)

