@@ -23,7 +23,8 @@ inline int wait_in_turns(MPI_Request *request, MPI_Status *status) {
     int is_done = 0;
     result = wire::host().MPI_Test(request, &is_done, status);
     if (result != MPI_SUCCESS || is_done != 0) return true;
-    const bool is_due = ++n_turns % kTurnsBetween == 0 || n_turns > kManyTurns;
+    ++n_turns;
+    const bool is_due = n_turns % kTurnsBetween == 0 || n_turns > kManyTurns;
     if (is_due && wire::Channel::process().is_open()) progress::HostTurns::serve_host();
     return false;
   });
