@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "ops/coll/request_group.hpp"
 
-#include <algorithm>
 #include <atomic>
 #include <bit>
 #include <exception>
@@ -14,11 +13,11 @@
 namespace sluice::ops::coll {
 namespace {
 
-// Whether the ranks ask in this call, `n` calls after they began to: soon again after the first ones in which a rank
+// Whether the ranks ask in this call, the `n`-th since they began to: soon again after the first ones in which a rank
 // had no device memory, later seldom. By the number alone, because not all know the last answer at the same call.
 constexpr bool asks_in(std::uint64_t n) noexcept {
   constexpr std::uint64_t kMostBetween = 64;
-  return n < kMostBetween ? std::has_single_bit(n + 1) : n % kMostBetween == 0;
+  return std::has_single_bit(n) || n % kMostBetween == 0;
 }
 
 std::atomic<std::uint32_t> &count_of_duplicating() noexcept {
@@ -88,7 +87,7 @@ std::uint64_t RequestGroup::join(Pattern pattern, bool has_device) {
   const std::scoped_lock lock(mutex_);
   const std::uint64_t number = ++n_joined_;
   Calls &calls = calls_of(pattern);
-  if (asks_in(calls.n_joined++) && calls.first_together == UINT64_MAX) {
+  if (asks_in(++calls.n_joined) && calls.first_together == UINT64_MAX) {
     questions_.push_back({number, pattern, has_device});
   }
   return number;
@@ -237,10 +236,8 @@ void RequestGroup::end(bool is_good) {
   questions_.pop_front();
   if (!is_good) return;
   // Those that calls behind it have asked meanwhile, which other ranks may not have.
-  const auto is_answered = [&](const Question &one) {
-    return is_reduction(one.pattern) == is_reduction(answered.pattern);
-  };
-  questions_.erase(std::remove_if(questions_.begin(), questions_.end(), is_answered), questions_.end());
+  std::erase_if(questions_,
+                [&](const Question &one) { return is_reduction(one.pattern) == is_reduction(answered.pattern); });
   calls_of(answered.pattern).first_together = answered.number;
   group_->take_staging_comm(comm_);
   group_->note_together(answered.pattern);

@@ -20,17 +20,3 @@ sluice_add_rank_test(${on_hosts} NAME coll_hosts_unlike RANKS 3 MPIS ompi4 ${two
 # What says that there are two sees that there is one.
 sluice_add_rank_test(coll NAME checker_coll_hosts RANKS 3 MPIS ompi4 BACKENDS none NO_SLUICE LABELS coll fault ENV TEST_HOSTS=2
                      ARGS --gtest_filter=LevelHosts.* LAUNCH --expect-exit 1)
-# Every call.
-foreach(n_ranks 4 8)
-  math(EXPR half "${n_ranks} / 2")
-  math(EXPR last "${n_ranks} - 1")
-  set(second_node "")
-  foreach(rank RANGE ${half} ${last})
-    list(APPEND second_node --env-rank ${rank} SLUICE_NODE=b)
-  endforeach()
-  foreach(group IN LISTS groups)
-    sluice_add_rank_test(coll NAME full_coll_hosts_${group} RANKS ${n_ranks} MPIS ompi4 LABELS coll full TIMEOUT 1800
-                         ARGS --gtest_filter=${filter_${group}} --matrix full LAUNCH --hosts 2 ${second_node}
-                         ENV ${together} SLUICE_COLL_LEVELS_THRESHOLD=0)
-  endforeach()
-endforeach()
