@@ -113,7 +113,7 @@ struct Call {
   bool comes_after_barrier = false;
   // The ranks of a node have found that it is too short for any of them to go together; all of them know it.
   bool is_short_for_all = false;
-  // A reduction of ours, in whatever order: it may go in segments, each of which the host MPI reduces as it likes.
+  // A reduction of ours, in whatever order: it may go in segments whatever its type and operation are.
   bool may_be_cut = false;
   // The host MPI's function for the arguments as they are here: the blocking one (of kBlocking), and the one that gives
   // a request (the persistent one of kPersistent, else the non-blocking one).

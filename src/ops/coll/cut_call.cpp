@@ -155,7 +155,13 @@ int CutCall::start_reduction(Slot *slot) {
     case Pattern::kReduceScatter:
       return host.MPI_Ireduce_scatter_block(sent, received, elements, call_.recv.type, call_.op, call_.comm,
                                             &slot->request);
-    default:  // what is not cut
+    case Pattern::kScan:
+      return host.MPI_Iscan(sent == received ? MPI_IN_PLACE : sent, received, elements, call_.recv.type, call_.op,
+                            call_.comm, &slot->request);
+    case Pattern::kExscan:
+      return host.MPI_Iexscan(sent == received ? MPI_IN_PLACE : sent, received, elements, call_.recv.type, call_.op,
+                              call_.comm, &slot->request);
+    default:  // no reduction
       break;
   }
   return MPI_ERR_INTERN;

@@ -140,18 +140,35 @@ bool find_moved(const Call &call, const Member &member, const Sides &sides, Find
   return false;
 }
 
+// For what the host MPI may write and nobody reads: as much memory of our own.
+CutShape room_like(const CutShape &other) {
+  CutShape room = other;
+  room.place = {};
+  room.skipped = 0;
+  room.is_kept_apart = true;
+  return room;
+}
+
 bool find_reduced(const Call &call, const Member &member, const Sides &sides, Finder *finder, CutShapes *shapes) {
   const bool is_root = call.root == member.rank;
   if (call.pattern == Pattern::kReduceScatter) {
-    return finder->find(call.send, sides.send, member.size, &shapes->send) &&
+    Argument sent = call.send;
+    sent.count = call.recv.count;  // of each block; MPI has no other
+    return finder->find(sent, sides.send, member.size, &shapes->send) &&
            finder->find(call.recv, sides.recv, 1, &shapes->recv);
   }
-  if (call.pattern != Pattern::kAllreduce && call.pattern != Pattern::kReduce) return false;  // others stay whole
-  if ((call.pattern == Pattern::kAllreduce || is_root) && !finder->find(call.recv, sides.recv, 1, &shapes->recv)) {
+  const bool has_no_result = call.pattern == Pattern::kExscan && member.rank == 0;  // nobody is before it
+  if (call.pattern == Pattern::kReduce ? is_root : !has_no_result) {
+    if (!finder->find(call.recv, sides.recv, 1, &shapes->recv)) return false;
+  }
+  if (!call.send.is_in_place()) {
+    if (!finder->find(call.send, sides.send, 1, &shapes->send)) return false;
+  } else if (!has_no_result) {
+    shapes->send = shapes->recv;
+  } else if (!finder->find(call.recv, sides.recv, 1, &shapes->send)) {
     return false;
   }
-  if (!call.send.is_in_place()) return finder->find(call.send, sides.send, 1, &shapes->send);
-  shapes->send = shapes->recv;
+  if (has_no_result) shapes->recv = room_like(shapes->send);
   return true;
 }
 

@@ -12,6 +12,8 @@
 #include "ops/coll/cut_call.hpp"
 #include "ops/coll/node_blocks.hpp"
 #include "ops/coll/node_group.hpp"
+#include "ops/coll/rank_order.hpp"
+#include "ops/coll/reduction_pair.hpp"
 #include "ops/coll/segment_group.hpp"
 #include "ops/coll/segment_question.hpp"
 #include "ops/coll/segment_request.hpp"
@@ -27,11 +29,19 @@ using plan::SegmentAbility;
 using plan::SegmentLengths;
 using plan::SegmentQuery;
 
-// The arguments that say so mean the same on all ranks.
+// What the host MPI reduces element by element, and in parts as well as whole: a program's own operation may be called
+// in ways that host MPIs' non-blocking forms have wrong (carry_out.cpp), and what is wrong is theirs to refuse.
+bool can_be_reduced_in_parts(const Call &call, const Member &member) {
+  ReductionPair pair{};
+  return call.may_be_cut || (!call.recv.counts.is_named() && find_reduction_pair(call.recv.type, call.op, &pair) &&
+                             !is_folded_in_rank_order(call, member));
+}
+
+// The arguments that say so mean the same on all ranks. Of reductions query_of() looks at the rest.
 bool can_have_segments(const Call &call, const Member &member) noexcept {
   if (call.pattern == Pattern::kNone || is_of_neighbors(call.pattern)) return false;
   if (member.is_inter || member.size < 2) return false;
-  if (is_reduction(call.pattern)) return call.may_be_cut;  // those of two levels, which are of blocks of one length
+  if (is_reduction(call.pattern)) return true;
   const bool has_root = call.pattern != Pattern::kAllgather && call.pattern != Pattern::kAlltoall;
   if (has_root && (call.root < 0 || call.root >= member.size)) return false;
   return call.pattern != Pattern::kAlltoall || !call.send.is_in_place();
@@ -74,6 +84,7 @@ std::optional<SegmentQuery> query_of(const Call &call, const Member &member) {
     set_equal_blocks(call, member, *bytes, &query);
   }
   if (!may_be_cut(query)) return std::nullopt;
+  if (is_reduction(call.pattern) && !can_be_reduced_in_parts(call, member)) return std::nullopt;
   return query;
 }
 
