@@ -163,6 +163,8 @@ STEPS = (
                 "4", "--rounds", "5", "--tests", "allreduce,reduce_scatter_block,bcast,allgather", "--sizes", "65536,1048576,16777216", n_devices=1,
                 # Four ranks with the many connections that queues want are more than the service has: no memory, it says.
                 under=("env", "CUDA_DEVICE_MAX_CONNECTIONS=8")),
+    collectives("segments_one", "5, 6: staged reductions in segments, on two faked nodes of one rank each that share one device", "--compare", "segments",
+                "--nodes", "2", "--rounds", "5", "--tests", "allreduce,reduce_scatter_block", "--sizes", "4194304,33554432,268435456", n_devices=1),
     suite("neighbors", "5: neighbourhood collectives over IPC beside UCX's", 240, "--groups", "neighbors", n_devices=2),
     suite("host", "4: host memory beside UCX's, with warm-ups enough for MPICH 5", 120, "--groups", "host,host_windows"),
     suite("suite", "4: the whole suite, as much as the time suffices for", 420),
