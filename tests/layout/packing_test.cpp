@@ -57,6 +57,44 @@ TEST(Layout, MovesBytesLikeTheHostMpi_WhenArraysAreDistributed) {
   EXPECT_EQ(errors_seen(), "");
 }
 
+// Open MPI takes a stride of -1 byte for the length of a block, alone, in types of such types, and for any part.
+TEST(Layout, MovesBytesLikeTheHostMpi_WhenAStrideIsMinusOneByte) {
+  const wire::Host &mpi = wire::host();
+  MPI_Datatype backwards = MPI_DATATYPE_NULL;  // with an extent of -1 byte
+  MPI_Datatype gapped = MPI_DATATYPE_NULL;     // with its first byte below its address
+  MPI_Datatype inner = MPI_DATATYPE_NULL;
+  ASSERT_EQ(mpi.MPI_Type_create_resized(MPI_BYTE, 0, -1, &backwards), MPI_SUCCESS);
+  ASSERT_EQ(mpi.MPI_Type_vector(2, 1, -3, MPI_SHORT, &gapped), MPI_SUCCESS);
+  ASSERT_EQ(mpi.MPI_Type_vector(4, 1, -1, MPI_BYTE, &inner), MPI_SUCCESS);
+  for (const int count : {1, 2, 3, 6}) {
+    for (const int length : {1, 2, 5}) {
+      for (MPI_Datatype part : {MPI_BYTE, MPI_SHORT, MPI_INT, MPI_DOUBLE_INT, backwards, gapped, inner}) {
+        MPI_Aint lower = 0;
+        MPI_Aint extent = 0;
+        ASSERT_EQ(mpi.MPI_Type_get_extent(part, &lower, &extent), MPI_SUCCESS);
+        MPI_Datatype vector = MPI_DATATYPE_NULL;
+        MPI_Datatype outer = MPI_DATATYPE_NULL;
+        if (extent == 1 || extent == -1) {
+          ASSERT_EQ(mpi.MPI_Type_vector(count, length, static_cast<int>(-extent), part, &vector), MPI_SUCCESS);
+        } else {
+          ASSERT_EQ(mpi.MPI_Type_create_hvector(count, length, -1, part, &vector), MPI_SUCCESS);
+        }
+        ASSERT_EQ(mpi.MPI_Type_commit(&vector), MPI_SUCCESS);
+        const std::string how = fmt::format("vector({}, {}, -1 byte, extent {})", count, length, extent);
+        expect_same({vector, how, false});
+        const int first = 1;
+        ASSERT_EQ(mpi.MPI_Type_create_indexed_block(1, 6, &first, vector, &outer), MPI_SUCCESS);
+        ASSERT_EQ(mpi.MPI_Type_commit(&outer), MPI_SUCCESS);
+        expect_same({outer, "6 in a row of " + how, false});
+        ASSERT_EQ(mpi.MPI_Type_free(&outer), MPI_SUCCESS);
+        ASSERT_EQ(mpi.MPI_Type_free(&vector), MPI_SUCCESS);
+      }
+    }
+  }
+  for (MPI_Datatype *type : {&backwards, &gapped, &inner}) ASSERT_EQ(mpi.MPI_Type_free(type), MPI_SUCCESS);
+  EXPECT_EQ(errors_seen(), "");
+}
+
 TEST(Layout, MovesBytesLikeTheHostMpi_WhenTypesArePredefined) {
   int n_named = 0;
   for (MPI_Datatype type : {MPI_CHAR,

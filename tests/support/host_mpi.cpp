@@ -63,10 +63,6 @@ bool mishandles_types_of_uneven_lengths() {
   return version_starts_with("MPICH Version:") || version_starts_with("Intel(R) MPI");
 }
 
-bool lacks_nested_types_in_messages() {
-  return version_starts_with("Open MPI v4.") || lacks_nested_types_in_programs();
-}
-
 bool lacks_nested_types_in_programs() {
   return version_starts_with("Intel(R) MPI");
 }

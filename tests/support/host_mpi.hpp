@@ -34,12 +34,9 @@ bool aborts_on_external_unpack_of_nothing();
 // src/mpi/datatype/get_elements_x.c").
 bool mishandles_types_of_uneven_lengths();
 
-// Hosts under which random programs have no random nested types. Intel MPI: MPI_Unpack of some writes beside its memory
-// ("double free or corruption"; by which constructor was not found out).
+// Hosts under which random programs, of messages and of collective calls, have no random nested types. Intel MPI:
+// MPI_Unpack of some writes beside its memory ("double free or corruption"; by which constructor was not found out).
 bool lacks_nested_types_in_programs();
-// Those, and under which random messages have none. Open MPI 4: under Sluice the program 7276 on 5 ranks misses three
-// of 33208 bytes in a buffer of rank 2, by every route, the only one of about 650; whose fault it is was not found out.
-bool lacks_nested_types_in_messages();
 
 // MPICH and Intel MPI: MPI_Testall over partitioned requests of which not all are complete fails. (They also crash in
 // MPI_Psend_init for MPI_PROC_NULL, which no test does.)

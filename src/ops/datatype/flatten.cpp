@@ -13,6 +13,7 @@
 #include "ops/datatype/handle_key.hpp"
 #include "ops/datatype/layout_of.hpp"
 #include "ops/datatype/type_contents.hpp"
+#include "ops/datatype/vector_stride.hpp"
 #include "transfer/packing.hpp"
 #include "wire/host.hpp"
 
@@ -104,6 +105,9 @@ class Walk {
     for (std::size_t k = 0; k < parts.size(); ++k) {
       if (Status status = visit(contents.types[k], depth + 1, &parts[k].blocks); !status.is_ok()) return status;
       if (Status status = query_extent(contents.types[k], &parts[k].extent_bytes); !status.is_ok()) return status;
+    }
+    if (!parts.empty()) {
+      if (Status status = take_stride_of_host(type, parts[0], &contents); !status.is_ok()) return status;
     }
     if (Status status = assemble(contents, parts, &node->blocks); !status.is_ok()) return status;
     if (node->blocks.size_bytes() == size_bytes) return {};

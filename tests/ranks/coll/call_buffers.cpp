@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
-#include <cstring>
 #include <limits>
 #include <map>
 #include <memory>
@@ -28,13 +27,6 @@ struct Shape {
   long long per_grain = 0;        // elements
   Content content = Content::bytes;
 };
-
-// Powers of two, few of them: their sums and products are exact in any order.
-template <class Number>
-void put_number(unsigned char *at, unsigned char byte) {
-  constexpr std::array<Number, 3> kNumbers = {Number{0.5}, Number{1}, Number{2}};
-  std::memcpy(at, &kNumbers[byte % 3], sizeof(Number));
-}
 
 // How the blocks of a buffer lie.
 enum class Spread : std::uint8_t { one_after_the_other, in_extents, in_bytes };
@@ -349,17 +341,7 @@ void CallBuffer::fill(const Trial &run, int iteration) const {
     return;
   }
   Bytes bytes = memory->read();
-  const std::size_t step = content == Content::logical ? 1 : content == Content::numbers32 ? 4 : 8;
-  for (std::size_t at = 0; at + step <= bytes.size(); at += step) {
-    const unsigned char byte = bytes[at];
-    if (content == Content::logical) {
-      bytes[at] = byte % 2;
-    } else if (content == Content::numbers64) {
-      put_number<double>(&bytes[at], byte);
-    } else {
-      put_number<float>(&bytes[at], byte);
-    }
-  }
+  make_reducible(content, &bytes);
   memory->write(0, bytes.data(), bytes.size());
 }
 

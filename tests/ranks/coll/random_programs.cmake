@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Random collective programs beyond the groups' own. Included by CMakeLists.txt, whose variables it uses.
+sluice_add_rank_test(coll NAME coll_one_outcome RANKS 1 MPIS ${one_of_each} BACKENDS none NO_SLUICE NO_SANITIZER
+                     LABELS coll ARGS --gtest_filter=OneOutcome.*)
 # Random programs on more ranks than the groups above have, and the command for many more of them (tools/differential).
 sluice_add_rank_test(coll NAME coll_differential_wide RANKS 6 MPIS ${first_mpi} BACKENDS faulty LABELS coll NO_SANITIZER
                      ARGS --gtest_filter=Differential.* --programs 40 --seed 5001 ENV ${together} TIMEOUT 300)

@@ -185,6 +185,10 @@ std::vector<Layout> gapped_layouts() {
   std::vector<Layout> all;
   all.emplace_back("vector", vector_of(5, 3, 7, MPI_INT), 15);
   all.emplace_back("vector with negative stride", vector_of(4, 2, -5, MPI_INT), 8);
+  // Open MPI takes its stride for that of a run of bytes.
+  all.emplace_back("vector with a stride of -1 byte",
+                   consume(vector_of(4, 1, -1, MPI_BYTE), [](MPI_Datatype inner) { return vector_of(3, 2, 3, inner); }),
+                   0);
   all.emplace_back("hvector", hvector(), 12);
   all.emplace_back("indexed out of order", indexed(), 9);
   all.emplace_back("hindexed", hindexed(false), 5);

@@ -61,13 +61,13 @@ void Side::free_type() {
 }
 
 Side sending_side(Trial &run, const Message &message) {
-  return message.is_nested && !lacks_nested_types_in_messages()
+  return message.is_nested && !lacks_nested_types_in_programs()
              ? make_nested_side(run, message, true)
              : make_side(run, message, message.size_bytes, message.send_kind, message.send_stride);
 }
 
 Side receiving_side(Trial &run, const Message &message) {
-  return message.is_nested && !lacks_nested_types_in_messages()
+  return message.is_nested && !lacks_nested_types_in_programs()
              ? make_nested_side(run, message, false)
              : make_side(run, message, message.size_bytes + message.spare_bytes, message.recv_kind,
                          message.recv_stride);
