@@ -140,4 +140,32 @@ class ByTorch:
         self.distributed.destroy_process_group()
 
 
-WAYS = {"mpi": ByMpi, "staged": ByStagedMpi, "torch": ByTorch}
+class ByHorovod:
+    """horovod.torch, whose own thread calls MPI_Allreduce: on device tensors too where it was built with
+    HOROVOD_GPU_OPERATIONS=MPI, else by copies of its own. It may fuse buckets that are ready together."""
+
+    def __init__(self, device):
+        del device
+        try:
+            import horovod.torch as horovod
+        except ImportError as error:
+            raise RuntimeError(f"Horovod cannot be loaded: {error}; docs/interop.md tells how it is built") from error
+        if not horovod.mpi_built():
+            raise RuntimeError("this Horovod was built without MPI: HOROVOD_WITH_MPI=1 when it is built")
+        self.horovod = horovod
+        horovod.init()  # on a duplicate of MPI_COMM_WORLD; MPI stays mpi4py's to end
+        self.handles = []
+
+    def enqueue(self, number, flat):
+        self.handles.append(self.horovod.allreduce_async_(flat, name=f"bucket {number}", op=self.horovod.Sum))
+
+    def wait(self):
+        for handle in self.handles:
+            self.horovod.synchronize(handle)
+        self.handles.clear()
+
+    def close(self):
+        self.horovod.shutdown()
+
+
+WAYS = {"mpi": ByMpi, "staged": ByStagedMpi, "torch": ByTorch, "horovod": ByHorovod}
