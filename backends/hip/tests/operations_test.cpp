@@ -245,6 +245,7 @@ TEST_F(Operations, WhatIsRefused_IsNotEnqueued) {
   ASSERT_EQ(open("kernels"), SLUICE_SUCCESS) << table->last_error();
   ASSERT_EQ(messages->can_carry(streams_[0]), 1);
   std::vector<sluice_stream_send_t> sends;
+  sends.reserve(kMessages);
   for (uint32_t k = 0; k < kMessages; ++k) sends.push_back({slots_ + k, from_ + k, 1, words_ + k, k + 1});
   for (const int n_launches : {3, 2, 1, 0}) {
     std::memset(words_, 0, kPageBytes);
