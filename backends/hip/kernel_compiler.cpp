@@ -86,8 +86,13 @@ using ::sluice_uint32_t;
 using ::sluice_uint64_t;
 }
 )"};
+// Words are looked at and set past all caches, for the whole system, which is what the compiler's own atomics are for;
+// the fences are those of kernels/. A work-item that waits sleeps for 64 clocks at a time.
 constexpr const char *kPreamble = R"(
 #define std sluice_std
+#define SLUICE_KERNELS_LOOK(word) __atomic_load_n(word, __ATOMIC_RELAXED)
+#define SLUICE_KERNELS_SET(word, value) __atomic_store_n(word, value, __ATOMIC_RELAXED)
+#define SLUICE_KERNELS_PAUSE() __builtin_amdgcn_s_sleep(1)
 #define SLUICE_KERNELS_FUNCTION __device__ inline __attribute__((always_inline))
 #define SLUICE_KERNELS_UNROLLED _Pragma("unroll")
 #define SLUICE_KERNELS_ROLLED _Pragma("unroll 1")
@@ -100,21 +105,22 @@ extern "C" __global__ void __launch_bounds__(512) sluice_kernel(const sluice::ke
   sluice::kernels::SHARE(task, item, n_items);
 }
 )";
-// One work-item of a block reads the word, which lies in the host's memory. The compiler's own atomic load and fence
-// are for the whole system.
-constexpr const char *kEntryThatBeginsTogether = R"(
-extern "C" __global__ void __launch_bounds__(512) sluice_kernel(const sluice::kernels::TASK task) {
+// One work-item of a block reads the word, which lies in the host's memory.
+constexpr const char *kEntryThatTakes = R"(
+extern "C" __global__ void __launch_bounds__(512) sluice_kernel(const sluice::kernels::TASK list) {
   __shared__ sluice::kernels::MessageSource source;
-  if (threadIdx.x == 0) source = sluice::kernels::message_begin(task, blockIdx.x, nullptr);
+  const sluice::kernels::TakePart found = sluice::kernels::find_part(list, blockIdx.x, gridDim.x);
+  const sluice::kernels::MessageTask &task = list.tasks[found.task];
+  if (threadIdx.x == 0) source = sluice::kernels::message_begin(task, 0, nullptr);
   __syncthreads();
-  const std::uint64_t n_items = std::uint64_t{gridDim.x} * blockDim.x;
-  const std::uint64_t item = std::uint64_t{blockIdx.x} * blockDim.x + threadIdx.x;
+  const std::uint64_t n_items = found.n_parts * blockDim.x;
+  const std::uint64_t item = found.part * blockDim.x + threadIdx.x;
   sluice::kernels::SHARE(task, source, item, n_items);
 }
 )";
 
 std::string source_of(const KernelBody &body) {
-  std::string source = std::string(kPreamble) + (body.begins_together ? kEntryThatBeginsTogether : kEntry);
+  std::string source = std::string(kPreamble) + (body.takes_messages ? kEntryThatTakes : kEntry);
   const auto replace = [&source](std::string_view word, std::string_view by) {
     source.replace(source.find(word), word.size(), by);
   };
@@ -204,8 +210,16 @@ KernelBody work_body() {
   return {"work.hpp", "WorkTask", "work_share"};
 }
 
-KernelBody message_body() {
-  return {"message.hpp", "MessageTask", "message_share", true};
+KernelBody take_body() {
+  return {"take.hpp", "TakeList", "message_share", true};
+}
+
+KernelBody trigger_body() {
+  return {"signals.hpp", "SignalList", "trigger_share"};
+}
+
+KernelBody await_body() {
+  return {"signals.hpp", "SignalList", "await_share"};
 }
 
 // Sums are computed as they are written: no product is fused with a sum.

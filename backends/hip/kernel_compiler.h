@@ -14,8 +14,9 @@ struct KernelBody {
   std::string header;  // that has both
   std::string task;
   std::string share;
-  // The work-items of a block begin together: the first of them calls message_begin for all (kernels/message.hpp).
-  bool begins_together = false;
+  // The argument is a TakeList (kernels/take.hpp), of which each block has a part of one message; the first of its
+  // work-items looks at the word for all of them.
+  bool takes_messages = false;
 };
 KernelBody reduction_body(sluice_element_t element, sluice_operation_t operation);
 KernelBody copies_body();
@@ -23,8 +24,11 @@ KernelBody pack_body();
 KernelBody rearrange_body();
 KernelBody check_body();
 KernelBody work_body();
-// A part of one message; the task has no word to set (kernels/message.hpp).
-KernelBody message_body();
+// Messages whose words have come, and which have none to set (kernels/take.hpp).
+KernelBody take_body();
+// Words set or waited for, by a work-item for each (kernels/signals.hpp).
+KernelBody trigger_body();
+KernelBody await_body();
 
 // Name of the entry of the code that compile_kernel() makes.
 inline constexpr const char *kKernelEntry = "sluice_kernel";

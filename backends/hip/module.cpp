@@ -43,9 +43,25 @@ sluice_result_t read_switch(const char *name, bool *value) {
               std::string(name) + " is \"" + std::string(text) + "\"; it may be one of on, off");
 }
 
+sluice_result_t read_stream_operations() {
+  const std::string_view text = knob_text("SLUICE_HIP_STREAM_OPERATIONS");
+  if (text == "auto") {
+    g_choices.stream_operations = StreamOperations::kAuto;
+  } else if (text == "memory") {
+    g_choices.stream_operations = StreamOperations::kMemory;
+  } else if (text == "kernels") {
+    g_choices.stream_operations = StreamOperations::kKernels;
+  } else {
+    return fail(SLUICE_ERROR_INVALID_ARGUMENT, "SLUICE_HIP_STREAM_OPERATIONS is \"" + std::string(text) +
+                                                   "\"; it may be one of memory, kernels, auto");
+  }
+  return SLUICE_SUCCESS;
+}
+
 sluice_result_t read_knobs() {
   sluice_result_t result = read_switch("SLUICE_HIP_IPC", &g_choices.ipc);
   if (result == SLUICE_SUCCESS) result = read_switch("SLUICE_HIP_STREAMS", &g_choices.streams);
+  if (result == SLUICE_SUCCESS) result = read_stream_operations();
   return result == SLUICE_SUCCESS ? read_switch("SLUICE_HIP_REDUCE", &g_choices.reduce) : result;
 }
 

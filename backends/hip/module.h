@@ -16,10 +16,15 @@ namespace sluice::backends::hip {
 // The runtime's functions; valid after init().
 extern Runtime g_runtime;
 
-// What the knobs SLUICE_HIP_IPC, _STREAMS and _REDUCE say.
+// What triggers and waits in streams: the runtime's stream memory operations, kernels, or (auto) the first where the
+// device has it.
+enum class StreamOperations { kAuto, kMemory, kKernels };
+
+// What the knobs SLUICE_HIP_IPC, _STREAMS, _STREAM_OPERATIONS and _REDUCE say.
 struct Choices {
   bool ipc = true;
   bool streams = false;
+  StreamOperations stream_operations = StreamOperations::kAuto;
   bool reduce = true;
 };
 extern Choices g_choices;

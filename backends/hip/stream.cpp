@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The program's streams: a hipStream_t. Triggers and waits are the runtime's stream memory operations, which it carries
-// out by small kernels or by the device's command processor.
+// out by small kernels or by the device's command processor, or kernels of ours (stream_kernels.cpp).
 #include "stream.h"
 
 #include <memory>
@@ -13,28 +13,49 @@ namespace sluice::backends::hip {
 namespace {
 
 bool has_functions() {
-  return g_runtime.hipStreamWriteValue64 != nullptr && g_runtime.hipStreamWaitValue64 != nullptr &&
-         g_runtime.hipGetStreamDeviceId != nullptr && g_runtime.hipStreamIsCapturing != nullptr;
+  return g_runtime.hipGetStreamDeviceId != nullptr && g_runtime.hipStreamIsCapturing != nullptr;
 }
 
-sluice_result_t check_device_waits(int32_t device) {
+// SLUICE_ERROR_UNSUPPORTED where this device or its runtime does not have them.
+sluice_result_t check_memory_operations(int32_t device) {
+  if (g_runtime.hipStreamWriteValue64 == nullptr || g_runtime.hipStreamWaitValue64 == nullptr) {
+    return fail(SLUICE_ERROR_UNSUPPORTED,
+                "this HIP runtime has no stream memory operations; set SLUICE_HIP_STREAM_OPERATIONS=kernels");
+  }
   int can = 0;
   const sluice_result_t result = translate(
       "hipDeviceGetAttribute", g_runtime.hipDeviceGetAttribute(&can, hipDeviceAttributeCanUseStreamWaitValue, device));
   if (result != SLUICE_SUCCESS || can != 0) return result;
-  return fail(SLUICE_ERROR_UNSUPPORTED, "this device has no stream memory operations; queues need a newer one");
+  return fail(SLUICE_ERROR_UNSUPPORTED,
+              "this device has no stream memory operations; set SLUICE_HIP_STREAM_OPERATIONS=kernels");
 }
 
-// `enqueue` is given the word as the runtime knows it, with the stream's device current.
-template <typename Enqueue>
-sluice_result_t enqueue_on(sluice_stream *stream, const uint64_t *word, const char *call, Enqueue enqueue) {
-  if (stream == nullptr) return fail(SLUICE_ERROR_INVALID_ARGUMENT, "the stream is null");
+// By what the stream triggers and waits, and the kernels for it. Without a device to measure on auto is what the
+// runtime says of itself.
+sluice_result_t choose_operations(sluice_stream *stream) {
+  if (g_choices.stream_operations != StreamOperations::kKernels) {
+    const sluice_result_t result = check_memory_operations(stream->device);
+    const bool is_last = g_choices.stream_operations == StreamOperations::kMemory || result != SLUICE_ERROR_UNSUPPORTED;
+    if (is_last) return result;
+  }
+  stream->is_by_kernels = true;
   const DeviceScope scope(stream->device);
-  sluice_result_t result = scope.result();
-  if (result == SLUICE_SUCCESS) result = check_not_captured(*stream);
-  uint64_t *found = nullptr;
-  if (result == SLUICE_SUCCESS) result = find_word(word, &found);
-  return result == SLUICE_SUCCESS ? translate(call, enqueue(found)) : result;
+  return scope.result() == SLUICE_SUCCESS ? find_signals(stream) : scope.result();
+}
+
+// A word as the runtime knows it and its value, by the runtime's `operation` or the module's `kernel`.
+template <typename Operation, typename Kernel>
+sluice_result_t enqueue_on(sluice_stream *stream, const uint64_t *word, uint64_t value, Operation operation,
+                           Kernel kernel) {
+  return enqueue_in(stream, [&]() -> sluice_result_t {
+    uint64_t *known = nullptr;
+    sluice_result_t result = find_word(word, &known);
+    if (result != SLUICE_SUCCESS) return result;
+    if (!stream->is_by_kernels) return operation(known);
+    kernels::Signal signal = {nullptr, value};
+    result = find_word_on_device(known, &signal.word);
+    return result == SLUICE_SUCCESS ? kernel(known, signal) : result;
+  });
 }
 
 }  // namespace
@@ -64,15 +85,20 @@ sluice_result_t stream_open(void *native, sluice_stream_t **stream, int32_t *dev
                 "queues on streams of this backend are switched off, because no GPU of this vendor has run them "
                 "(docs/queue.md); SLUICE_HIP_STREAMS=on tries all the same");
   }
-  if (!has_functions()) return fail(SLUICE_ERROR_UNSUPPORTED, "this HIP runtime has no stream memory operations");
-  const int32_t found = g_runtime.hipGetStreamDeviceId(static_cast<hipStream_t>(native));
-  sluice_result_t result = check_device(found);
-  if (result == SLUICE_SUCCESS) result = check_device_waits(found);
+  if (!has_functions()) {
+    return fail(SLUICE_ERROR_UNSUPPORTED, "this HIP runtime does not say whose a stream is; queues need a newer one");
+  }
+  std::unique_ptr<sluice_stream> made(new (std::nothrow) sluice_stream());
+  if (made == nullptr) return fail(SLUICE_ERROR_OUT_OF_MEMORY, "no memory for a stream");
+  made->stream = static_cast<hipStream_t>(native);
+  made->device = g_runtime.hipGetStreamDeviceId(made->stream);
+  sluice_result_t result = check_device(made->device);
   if (result != SLUICE_SUCCESS) return result;
   run_releases();
-  *stream = new (std::nothrow) sluice_stream{static_cast<hipStream_t>(native), found, {}};
-  if (*stream == nullptr) return fail(SLUICE_ERROR_OUT_OF_MEMORY, "no memory for a stream");
-  *device = found;
+  result = choose_operations(made.get());
+  if (result != SLUICE_SUCCESS) return result;
+  *device = made->device;
+  *stream = made.release();
   return SLUICE_SUCCESS;
 }
 
@@ -83,15 +109,26 @@ sluice_result_t stream_close(sluice_stream_t *stream) {
 }
 
 sluice_result_t stream_write(sluice_stream_t *stream, uint64_t *word, uint64_t value) {
-  return enqueue_on(stream, word, "hipStreamWriteValue64",
-                    [&](uint64_t *found) { return g_runtime.hipStreamWriteValue64(stream->stream, found, value, 0); });
+  return enqueue_on(
+      stream, word, value,
+      [&](uint64_t *known) {
+        return translate("hipStreamWriteValue64", g_runtime.hipStreamWriteValue64(stream->stream, known, value, 0));
+      },
+      [&](const uint64_t * /*known*/, const kernels::Signal &signal) { return launch_trigger(stream, {&signal, 1}); });
 }
 
 sluice_result_t stream_wait(sluice_stream_t *stream, const uint64_t *word, uint64_t least) {
-  return enqueue_on(stream, word, "hipStreamWaitValue64", [&](uint64_t *found) {
-    note_wait(found, least);
-    return g_runtime.hipStreamWaitValue64(stream->stream, found, least, hipStreamWaitValueGte, UINT64_MAX);
-  });
+  return enqueue_on(
+      stream, word, least,
+      [&](uint64_t *known) {
+        note_wait(known, least);
+        return translate("hipStreamWaitValue64", g_runtime.hipStreamWaitValue64(stream->stream, known, least,
+                                                                                hipStreamWaitValueGte, UINT64_MAX));
+      },
+      [&](const uint64_t *known, const kernels::Signal &signal) {
+        note_wait(known, least);
+        return launch_await(stream, {&signal, 1});
+      });
 }
 
 sluice_result_t program_stream_create(void **native) {

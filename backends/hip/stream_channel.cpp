@@ -11,9 +11,9 @@
 #include <mutex>
 #include <string>
 
-#include "message.hpp"
 #include "pages.h"
 #include "stream.h"
+#include "take.hpp"
 #include "waits.h"
 
 namespace sluice::backends::hip {
@@ -69,44 +69,36 @@ Byte *as_known(Byte *memory) {
   return found != nullptr ? static_cast<Byte *>(static_cast<void *>(found)) : memory;
 }
 
-sluice_result_t find_take(int32_t device, Kernel *kernel) {
-  if (!can_run_kernels(device)) {
-    return fail(SLUICE_ERROR_UNSUPPORTED, "no kernels here: the runtime's compiler (libhiprtc) is not there");
-  }
-  return find_kernel(device, message_body(), kernel);
-}
-
-// `enqueue` is called with the stream's device current.
-template <typename Enqueue>
-sluice_result_t enqueue_in(sluice_stream *stream, Enqueue enqueue) {
-  if (stream == nullptr) return fail(SLUICE_ERROR_INVALID_ARGUMENT, "the stream is null");
-  const DeviceScope scope(stream->device);
-  sluice_result_t result = scope.result();
-  if (result == SLUICE_SUCCESS) result = check_not_captured(*stream);
-  return result == SLUICE_SUCCESS ? enqueue() : result;
-}
-
-// With the stream's device current, and as many bytes to take as there are.
-sluice_result_t enqueue_take(sluice_stream *stream, const sluice_units_t &from, uint64_t *word,
-                             kernels::MessageTask task) {
-  void *found = nullptr;
-  sluice_result_t result = device_range(stream->device, as_known(task.copy.dst), task.copy.size_bytes, &found);
-  if (result != SLUICE_SUCCESS) return result;
-  task.copy.dst = static_cast<unsigned char *>(found);
-  // Of the units whichever the word will name.
-  result = device_range(stream->device, as_known(from.base), from.size_bytes, &found);
-  if (result != SLUICE_SUCCESS) return result;
-  task.copy.src = static_cast<const unsigned char *>(found);
-  task.unit_bytes = from.unit_bytes;
-  result = translate("hipHostGetDevicePointer", g_runtime.hipHostGetDevicePointer(&found, word, 0));
-  if (result != SLUICE_SUCCESS) return result;
-  task.word = static_cast<const uint64_t *>(found);
-  if (stream->take.function == nullptr) result = find_take(stream->device, &stream->take);
-  if (result != SLUICE_SUCCESS) return result;
-  return launch_in(stream->stream, stream->take, {1, task.copy.size_bytes}, &task);
-}
-
 }  // namespace
+
+sluice_result_t find_range(int32_t device, const void *memory, size_t size_bytes, void **found) {
+  return device_range(device, as_known(memory), size_bytes, found);
+}
+
+sluice_result_t find_word_on_device(uint64_t *known, uint64_t **found) {
+  void *address = nullptr;
+  const sluice_result_t result =
+      translate("hipHostGetDevicePointer", g_runtime.hipHostGetDevicePointer(&address, known, 0));
+  *found = static_cast<uint64_t *>(address);
+  return result;
+}
+
+sluice_result_t make_take(int32_t device, const sluice_stream_receive_t &receive, uint64_t *known,
+                          kernels::MessageTask *task) {
+  *task = {};
+  void *dst = nullptr;
+  void *src = nullptr;
+  uint64_t *word = nullptr;
+  sluice_result_t result = find_range(device, receive.dst, receive.most_bytes, &dst);
+  // Of the units whichever the word will name.
+  if (result == SLUICE_SUCCESS) result = find_range(device, receive.from.base, receive.from.size_bytes, &src);
+  if (result == SLUICE_SUCCESS) result = find_word_on_device(known, &word);
+  if (result != SLUICE_SUCCESS) return result;
+  task->copy = {static_cast<unsigned char *>(dst), static_cast<const unsigned char *>(src), receive.most_bytes};
+  task->word = word;
+  task->unit_bytes = receive.from.unit_bytes;
+  return SLUICE_SUCCESS;
+}
 
 sluice_result_t find_word(const uint64_t *word, uint64_t **found) {
   *found = nullptr;
@@ -124,7 +116,7 @@ sluice_result_t find_word(const uint64_t *word, uint64_t **found) {
   return SLUICE_SUCCESS;
 }
 
-// The kernel of stream_take is made here, where no stream waits for a message yet; without it nothing is registered,
+// The kernels of messages are made here, where no stream waits for a message yet; without them nothing is registered,
 // and the threads carry the messages.
 sluice_result_t host_register(int32_t device, void *memory, size_t size_bytes) {
   sluice_result_t result = check_device(device);
@@ -133,8 +125,9 @@ sluice_result_t host_register(int32_t device, void *memory, size_t size_bytes) {
   if (!g_choices.streams) return fail(SLUICE_ERROR_UNSUPPORTED, "no words for streams: SLUICE_HIP_STREAMS is off");
   const DeviceScope scope(device);
   result = scope.result();
-  Kernel take;
-  if (result == SLUICE_SUCCESS) result = find_take(device, &take);
+  sluice_stream any;
+  any.device = device;
+  if (result == SLUICE_SUCCESS) result = find_message_kernels(&any);
   if (result != SLUICE_SUCCESS) return result;
   Pages pages = {};
   result = map_again(memory, size_bytes, &pages);
@@ -189,11 +182,12 @@ sluice_result_t stream_take(sluice_stream_t *stream, void *dst, const sluice_uni
   if (from == nullptr) return fail(SLUICE_ERROR_INVALID_ARGUMENT, "stream_take: null pointer");
   return enqueue_in(stream, [&]() -> sluice_result_t {
     uint64_t *known = nullptr;
-    const sluice_result_t result = find_word(word, &known);
+    sluice_result_t result = find_word(word, &known);
     if (result != SLUICE_SUCCESS || most_bytes == 0) return result;
-    kernels::MessageTask task = {};
-    task.copy = {static_cast<unsigned char *>(dst), nullptr, most_bytes};
-    return enqueue_take(stream, *from, known, task);
+    kernels::MessageTask task;
+    result = make_take(stream->device, {dst, *from, most_bytes, word, 0, nullptr, 0}, known, &task);
+    if (result == SLUICE_SUCCESS) result = find_take(stream);
+    return result == SLUICE_SUCCESS ? launch_take(stream, {&task, 1}) : result;
   });
 }
 

@@ -8,8 +8,13 @@ if(NOT EXISTS /dev/kfd)
   set(SLUICE_TEST_FEW ON)
   set(SLUICE_TEST_REFUSED_CHANNELS "unmapped:HIP_LOOPBACK_REFUSES=mapping" "uncompiled:HIP_LOOPBACK_REFUSES=compiling")
 endif()
-# Queues on its streams, which are off by default.
+# Queues on its streams, which are off by default; and how they trigger and wait besides the usual way. The loop-back has
+# no other way then.
 list(APPEND SLUICE_TEST_ENVIRONMENT SLUICE_HIP_STREAMS=on)
+set(SLUICE_TEST_STREAM_FORMS by_kernels:SLUICE_HIP_STREAM_OPERATIONS=kernels)
+if(NOT EXISTS /dev/kfd)
+  string(APPEND SLUICE_TEST_STREAM_FORMS ":HIP_LOOPBACK_REFUSES=operations")
+endif()
 # The words that it answers, for the test of capabilities.
 set(SLUICE_TEST_SUPPORT_WORDS hip rocm)
 set(SLUICE_TEST_MEMORY_KIND_WORDS rocm rocm:host rocm:device rocm:managed)

@@ -59,7 +59,7 @@ TEST(Compile, AllButReductions) {
   leave_without_compiler();
   namespace hip = sluice::backends::hip;
   for (const auto &body : {hip::copies_body(), hip::pack_body(), hip::rearrange_body(), hip::check_body(),
-                           hip::work_body(), hip::message_body()}) {
+                           hip::work_body(), hip::take_body(), hip::trigger_body(), hip::await_body()}) {
     std::vector<char> code;
     ASSERT_EQ(compile_kernel(body, "gfx90a", &code), "") << body.share;
     EXPECT_TRUE(is_code(code)) << body.share;

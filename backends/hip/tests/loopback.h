@@ -71,12 +71,15 @@ struct State {
   bool is_broken = false;  // a kernel touched what is not there: nothing works any more
   std::map<char *, Block> blocks;
   uint32_t last_id = 0;
-  std::atomic<int> n_waits{0};    // for words, that streams were given and have not passed
-  std::atomic<int> n_held_up{0};  // threads of the host that stand in hold_up()
+  std::atomic<int> n_waits{0};       // for words, that streams were given and have not passed
+  std::atomic<int> n_held_up{0};     // threads of the host that stand in hold_up()
+  std::atomic<int> n_kernels{0};     // that were launched
+  std::atomic<int> n_operations{0};  // stream memory operations
+  std::atomic<int> n_launches{-1};   // so many more are taken; -1: any number
 };
 
 // What HIP_LOOPBACK_REFUSES names in the environment does not work: "registering" memory, "mapping" what is registered
-// for a device, or "compiling" kernels.
+// for a device, "compiling" kernels, or stream memory "operations", which the devices do not have then.
 bool refuses(const char *what);
 
 State &state();

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Kernels of the loop-back runtime: it cannot run a device's code, and runs the same kernel as the host's compiler made
 // it, which it finds by the name that is the code (loopback_compiler.cpp).
+#include <algorithm>
 #include <memory>
 #include <string>
 #include <string_view>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -11,15 +13,16 @@
 #include "copy.hpp"
 #include "functions.hpp"
 #include "loopback.h"
-#include "message.hpp"
 #include "rearrange.hpp"
+#include "signals.hpp"
+#include "take.hpp"
 #include "work.hpp"
 
 namespace kernels = sluice::kernels;
 using loopback::Kind;
 using loopback::state;
 
-enum class Body { kReduction, kCopies, kPack, kRearrange, kCheck, kWork, kMessage };
+enum class Body { kReduction, kCopies, kPack, kRearrange, kCheck, kWork, kTake, kTrigger, kAwait };
 struct ihipModuleSymbol_t {
   Body body;
   kernels::Function run;  // of a reduction
@@ -33,8 +36,9 @@ namespace {
 
 bool find_function(std::string_view name, ihipModuleSymbol_t *function) {
   static constexpr std::pair<std::string_view, Body> kBodies[] = {
-      {"copy_share", Body::kCopies}, {"pack_share", Body::kPack}, {"rearrange_share", Body::kRearrange},
-      {"check_share", Body::kCheck}, {"work_share", Body::kWork}, {"message_share", Body::kMessage}};
+      {"copy_share", Body::kCopies},     {"pack_share", Body::kPack},  {"rearrange_share", Body::kRearrange},
+      {"check_share", Body::kCheck},     {"work_share", Body::kWork},  {"message_share", Body::kTake},
+      {"trigger_share", Body::kTrigger}, {"await_share", Body::kAwait}};
   for (const auto &[known, body] : kBodies) {
     *function = {body, nullptr, 0};
     if (name == known) return true;
@@ -136,20 +140,54 @@ bool is_reachable_now(const void *address, size_t size_bytes, int device) {
   return is_reachable(address, size_bytes, device);
 }
 
-// Block by block. What a message has to touch it knows when it has seen the word.
-void run(const kernels::MessageTask &task, unsigned n_blocks, unsigned n_threads, int device) {
+// A kernel that waited for what it then reads, or told of what it wrote, would be none that this vendor's rules allow.
+bool may_take(const kernels::MessageTask &task, int device) {
+  if (task.least != 0 || task.mark != nullptr) return false;
+  return task.word == nullptr || is_reachable_now(task.word, sizeof(*task.word), device);
+}
+
+// Block by block, the last one first. What a message has to touch it knows when it has seen the word.
+void run(const kernels::TakeList &list, unsigned n_blocks, unsigned n_threads, int device) {
   if (loopback::is_broken()) return;
-  if (!is_reachable_now(task.word, sizeof(*task.word), device)) return break_all();
-  for (uint64_t block = 0; block < n_blocks; ++block) {
-    const kernels::MessageSource source = kernels::message_begin(task, block, nullptr);
+  if (list.n_tasks == 0 || n_blocks % list.n_tasks != 0) return break_all();
+  for (uint64_t block = n_blocks; block-- > 0;) {
+    const kernels::TakePart found = kernels::find_part(list, block, n_blocks);
+    const kernels::MessageTask &task = list.tasks[found.task];
+    if (!may_take(task, device)) return break_all();
+    const kernels::MessageSource source = kernels::message_begin(task, 0, nullptr);
     if (source.size_bytes == 0) continue;
     const bool is_safe = is_reachable_now(source.src, source.size_bytes, device) &&
                          is_reachable_now(task.copy.dst, source.size_bytes, device);
     if (!is_safe) return break_all();
     for (uint64_t thread = 0; thread < n_threads; ++thread) {
-      kernels::message_share(task, source, block * n_threads + thread, uint64_t{n_blocks} * n_threads);
+      kernels::message_share(task, source, found.part * n_threads + thread, found.n_parts * n_threads);
     }
   }
+}
+
+bool is_reachable_now(const kernels::SignalList &list, int device) {
+  return std::all_of(list.signals, list.signals + list.n_signals, [&](const kernels::Signal &signal) {
+    return is_reachable_now(signal.word, sizeof(*signal.word), device);
+  });
+}
+
+void run_trigger(const kernels::SignalList &list, uint64_t n_items, int device) {
+  if (loopback::is_broken()) return;
+  if (!is_reachable_now(list, device)) return break_all();
+  for (uint64_t item = n_items; item-- > 0;) kernels::trigger_share(list, item, n_items);
+}
+
+void run_await(const kernels::SignalList &list, uint64_t n_items, int device) {
+  if (!loopback::is_broken() && !is_reachable_now(list, device)) break_all();
+  const auto all_have_come = [&] {
+    return std::all_of(list.signals, list.signals + list.n_signals,
+                       [](const kernels::Signal &signal) { return kernels::has_come(signal); });
+  };
+  while (!loopback::is_broken() && !all_have_come()) std::this_thread::yield();
+  if (!loopback::is_broken()) {
+    for (uint64_t item = n_items; item-- > 0;) kernels::await_share(list, item, n_items);
+  }
+  --state().n_waits;
 }
 
 // All items do the same: the first is computed.
@@ -184,6 +222,9 @@ hipError_t hipModuleLaunchKernel(hipFunction_t function, unsigned blocks_x, unsi
   const bool has_work = blocks_x > 0 && blocks_y == 1 && blocks_z == 1 && threads_x > 0 && threads_y == 1 &&
                         threads_z == 1 && threads_x <= 512;
   if (!has_work || stream->device() != loopback::current()) return hipErrorInvalidValue;
+  if (state().n_launches == 0) return hipErrorLaunchFailure;
+  if (state().n_launches > 0) --state().n_launches;
+  ++state().n_kernels;
   const int device = stream->device();
   const uint64_t n_items = uint64_t{blocks_x} * threads_x;
   if (function->body == Body::kCopies) {
@@ -201,9 +242,16 @@ hipError_t hipModuleLaunchKernel(hipFunction_t function, unsigned blocks_x, unsi
   } else if (function->body == Body::kWork) {
     const auto task = *static_cast<const kernels::WorkTask *>(arguments[0]);
     stream->enqueue([=] { run(task, n_items); });
-  } else if (function->body == Body::kMessage) {
-    const auto task = *static_cast<const kernels::MessageTask *>(arguments[0]);
-    stream->enqueue([=] { run(task, blocks_x, threads_x, device); });
+  } else if (function->body == Body::kTake) {
+    const auto list = *static_cast<const kernels::TakeList *>(arguments[0]);
+    stream->enqueue([=] { run(list, blocks_x, threads_x, device); });
+  } else if (function->body == Body::kTrigger) {
+    const auto list = *static_cast<const kernels::SignalList *>(arguments[0]);
+    stream->enqueue([=] { run_trigger(list, n_items, device); });
+  } else if (function->body == Body::kAwait) {
+    const auto list = *static_cast<const kernels::SignalList *>(arguments[0]);
+    ++state().n_waits;
+    stream->enqueue([=] { run_await(list, n_items, device); });
   } else {
     const auto task = *static_cast<const kernels::Task *>(arguments[0]);
     stream->enqueue([=] { run(*function, task, device); });

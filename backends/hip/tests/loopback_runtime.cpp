@@ -73,6 +73,7 @@ hipError_t hipDeviceGetPCIBusId(char *id, int length, int device) {
 }
 hipError_t hipDeviceGetAttribute(int *value, hipDeviceAttribute_t attribute, int device) {
   *value = attribute == hipDeviceAttributeMultiprocessorCount ? 8 : 1;
+  if (attribute == hipDeviceAttributeCanUseStreamWaitValue && loopback::refuses("operations")) *value = 0;
   return is_device(device) ? hipSuccess : hipErrorInvalidDevice;
 }
 hipError_t hipDeviceCanAccessPeer(int *can_access, int device, int peer) {

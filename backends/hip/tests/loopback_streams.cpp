@@ -130,14 +130,17 @@ hipError_t hipMemcpyAsync(void *dst, const void *src, size_t size_bytes, hipMemc
 }
 
 hipError_t hipStreamWriteValue64(hipStream_t stream, void *address, uint64_t value, unsigned /*flags*/) {
+  if (loopback::refuses("operations")) return hipErrorNotSupported;
   if (!loopback::is_inside(address, sizeof value)) return hipErrorInvalidValue;
+  ++state().n_operations;
   stream->enqueue([=] {
     if (!is_broken()) std::atomic_ref<uint64_t>(*static_cast<uint64_t *>(address)).store(value);
   });
   return hipSuccess;
 }
 hipError_t hipStreamWaitValue64(hipStream_t stream, void *address, uint64_t value, unsigned flags, uint64_t mask) {
-  if (flags != hipStreamWaitValueGte) return hipErrorNotSupported;
+  if (flags != hipStreamWaitValueGte || loopback::refuses("operations")) return hipErrorNotSupported;
+  ++state().n_operations;
   ++state().n_waits;
   stream->enqueue([=] {
     const std::atomic_ref<uint64_t> word(*static_cast<uint64_t *>(address));

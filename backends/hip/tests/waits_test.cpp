@@ -25,7 +25,11 @@ constexpr size_t kPageBytes = 4096;
 constexpr size_t kBytes = 5000;
 
 const char *g_streams = "on";
+// By what the streams of this process trigger and wait.
 const char *knob(const char *name) {
+  if (std::string(name) == "SLUICE_HIP_STREAM_OPERATIONS") {
+    return std::getenv("WAITS_TEST_OPERATIONS");  // NOLINT(concurrency-mt-unsafe): nobody sets it
+  }
   return std::string(name) == "SLUICE_HIP_STREAMS" ? g_streams : nullptr;
 }
 constexpr sluice_host_services_t kServices = {sizeof(sluice_host_services_t), [](int, const char *) {}, knob};
