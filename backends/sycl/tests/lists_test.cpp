@@ -102,7 +102,7 @@ TEST_F(Lists, Batches_OfEveryLength_ArriveWhole) {
 TEST_F(Lists, CopyThatIsNotMade_IsSeen) {
   state_.drops_last = true;
   auto lists = made();
-  for (const size_t n_copies : {1, 2, 64, 1000}) {
+  for (const size_t n_copies : {size_t{1}, size_t{2}, size_t{64}, size_t{1000}}) {
     Case one(n_copies, 3);
     ASSERT_TRUE(one.enqueue(lists.get()).is_success());
     ASSERT_TRUE(lists->wait(one.number).is_success());
