@@ -1,71 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Owns the queues and the copies on them. One queue of Sluice is an in-order queue of the runtime for each context
-// whose memory it has met: a runtime's queue copies memory of its own context only.
+// Owns the queues and their tickets.
 #include <algorithm>
 #include <array>
-#include <memory>
-#include <mutex>
-#include <optional>
-#include <span>
-#include <sstream>
 #include <stdexcept>
-#include <vector>
 
 #include "queue.h"
-#include "runtime.h"
+#include "queue_state.h"
 #include "waits.h"
-
-namespace sluice::backends::sycl {
-
-namespace {
-
-// Tickets in flight at once; the next one waits for the oldest.
-constexpr size_t kTickets = 64;
-
-// What the runtime reports of failures that no call returned. It may outlive the queue, hence shared.
-struct Failure {
-  std::atomic<bool> is_set{false};
-  std::mutex mutex;
-  std::string text;  // the first one
-
-  void set(const std::string &what) {
-    const std::scoped_lock lock(mutex);
-    if (!is_set.load(std::memory_order_relaxed)) text = what;
-    is_set.store(true, std::memory_order_release);
-  }
-
-  void take(const ::sycl::exception_list &errors) {
-    for (const std::exception_ptr &error : errors) {
-      try {
-        std::rethrow_exception(error);
-      } catch (const std::exception &e) {
-        set(e.what());
-      }
-    }
-  }
-};
-
-struct Lane {
-  const KnownContext *context;
-  ::sycl::queue queue;
-};
-
-}  // namespace
-
-}  // namespace sluice::backends::sycl
-
-struct sluice_queue {
-  explicit sluice_queue(::sycl::device on) : device(std::move(on)) {}
-
-  ::sycl::device device;
-  std::vector<sluice::backends::sycl::Lane> lanes;  // the first is the default context's
-  size_t last_lane = 0;
-  std::optional<::sycl::event> last_copy;  // or kernel
-  std::array<std::optional<::sycl::event>, sluice::backends::sycl::kTickets> tickets;
-  uint64_t last_ticket = 0;
-  uint64_t done_ticket = 0;
-  std::shared_ptr<sluice::backends::sycl::Failure> failure = std::make_shared<sluice::backends::sycl::Failure>();
-};
 
 namespace sluice::backends::sycl {
 
@@ -84,7 +25,7 @@ size_t lane_for(sluice_queue *queue, const KnownContext *context) {
   const std::shared_ptr<Failure> failure = queue->failure;
   const auto handler = [failure](const ::sycl::exception_list &errors) { failure->take(errors); };
   queue->lanes.push_back(
-      {context, ::sycl::queue(context->context, queue->device, handler, ::sycl::property::queue::in_order())});
+      {context, ::sycl::queue(context->context, queue->device, handler, ::sycl::property::queue::in_order()), nullptr});
   return queue->lanes.size() - 1;
 }
 
@@ -95,7 +36,9 @@ bool has_device(const KnownContext &context, const ::sycl::device &device) {
   return false;
 }
 
-// The lane whose context owns the memory of a command. Without contexts of the program's own there is only one.
+}  // namespace
+
+// Without contexts of the program's own there is only one.
 size_t lane_of(sluice_queue *queue, std::span<const void *const> addresses) {
   const Runtime &runtime = Runtime::start();
   if (!runtime.has_registered_contexts()) return 0;
@@ -107,29 +50,43 @@ size_t lane_of(sluice_queue *queue, std::span<const void *const> addresses) {
   return 0;
 }
 
-Lane &change_to(sluice_queue *queue, size_t lane) {
-  // Order holds within a lane only; changing lanes is rare, so it may wait.
-  if (lane != queue->last_lane && queue->last_copy.has_value()) queue->last_copy->wait();
-  queue->last_lane = lane;
-  return queue->lanes[lane];
+void require(const Outcome &outcome) {
+  if (!outcome.is_success()) throw std::runtime_error(outcome.text);
 }
 
-void enqueue_one(sluice_queue *queue, void *dst, const void *src, size_t size_bytes) {
-  const std::array<const void *, 2> addresses = {dst, src};
-  Lane &lane = change_to(queue, lane_of(queue, addresses));
-  try {
-    queue->last_copy = lane.queue.memcpy(dst, src, size_bytes);
-  } catch (const std::exception &error) {
-    // Of a list only the runtime knows which one it refused, and it says nothing but a number.
-    std::ostringstream text;
-    text << error.what() << ": " << size_bytes << " bytes at " << src << " to " << dst
-         << ", one of which may reach out of its allocation";
-    throw std::runtime_error(text.str());
+namespace {
+
+void wait_for(End *end) {
+  if (end->lists != nullptr) require(end->lists->wait(end->batch));
+  if (end->event.has_value()) end->event->wait_and_throw();
+}
+
+bool is_done(const End &end) {
+  if (end.lists != nullptr) {
+    const Outcome outcome = end.lists->test(end.batch);
+    if (outcome.result == SLUICE_NOT_READY) return false;
+    require(outcome);
   }
+  return !end.event.has_value() || end.event->get_info<::sycl::info::event::command_execution_status>() ==
+                                       ::sycl::info::event_command_status::complete;
 }
 
-sluice_result_t wait_for(sluice_queue *queue, ::sycl::event *event, uint64_t ticket) {
-  event->wait_and_throw();
+}  // namespace
+
+// Order holds within a lane's queue, and within a lane's lists, only: the runtime's queue and the command queue of
+// Level Zero that executes lists know nothing of each other. An event that one of them waits for would have to be made
+// of what the runtime has inside, which may change, so the host waits here. Changing is rare: batches are mostly waited
+// for before anything else is enqueued.
+Lane &change_to(sluice_queue *queue, Way way) {
+  if (way != queue->last_way) wait_for(&queue->last);
+  queue->last_way = way;
+  return queue->lanes[way.lane];
+}
+
+namespace {
+
+sluice_result_t wait_for(sluice_queue *queue, End *end, uint64_t ticket) {
+  wait_for(end);
   const sluice_result_t result = failure_of(queue);
   if (result == SLUICE_SUCCESS) queue->done_ticket = ticket;
   return result;
@@ -219,7 +176,11 @@ sluice_result_t queue_destroy(sluice_queue_t *queue) {
   if (queue == nullptr || is_exiting()) return SLUICE_SUCCESS;
   return guarded("queue", [&] {
     const std::unique_ptr<sluice_queue> owner(queue);
-    for (Lane &lane : queue->lanes) lane.queue.wait_and_throw();
+    for (Lane &lane : queue->lanes) {
+      const Outcome closed = lane.lists != nullptr ? lane.lists->close() : Outcome{};
+      if (!closed.is_success()) queue->failure->set(closed.text);
+      lane.queue.wait_and_throw();
+    }
     return failure_of(queue);
   });
 }
@@ -234,16 +195,14 @@ const ::sycl::device &device_of(const sluice_queue_t *queue) {
 
 sluice_result_t enqueue_command(sluice_queue_t *queue, std::span<const void *const> addresses, const Command &command) {
   return guarded_queue(queue, "kernel", [&] {
-    queue->last_copy = command(&change_to(queue, lane_of(queue, addresses)).queue);
+    queue->last = {.event = command(&change_to(queue, {lane_of(queue, addresses), false}).queue)};
     return SLUICE_SUCCESS;
   });
 }
 
 sluice_result_t enqueue_copies(sluice_queue_t *queue, const sluice_copy_t *copies, size_t n_copies) {
   return guarded_queue(queue, "memcpy", [&] {
-    for (size_t i = 0; i < n_copies; ++i) {
-      if (copies[i].size_bytes != 0) enqueue_one(queue, copies[i].dst, copies[i].src, copies[i].size_bytes);
-    }
+    enqueue_batch(queue, {copies, n_copies});
     return SLUICE_SUCCESS;
   });
 }
@@ -252,12 +211,12 @@ sluice_result_t enqueue_copies(sluice_queue_t *queue, const sluice_copy_t *copie
 sluice_result_t enqueue_ticket(sluice_queue_t *queue, uint64_t *ticket) {
   return guarded_queue(queue, "event", [&] {
     const uint64_t next = queue->last_ticket + 1;
-    std::optional<::sycl::event> &slot = queue->tickets[next % kTickets];
-    if (slot.has_value() && next > kTickets && next - kTickets > queue->done_ticket) {
-      const sluice_result_t result = wait_for(queue, &*slot, next - kTickets);
+    End &slot = queue->tickets[next % kTickets];
+    if (next > kTickets && next - kTickets > queue->done_ticket) {
+      const sluice_result_t result = wait_for(queue, &slot, next - kTickets);
       if (result != SLUICE_SUCCESS) return result;
     }
-    slot = queue->last_copy;
+    slot = queue->last;
     queue->last_ticket = next;
     *ticket = next;
     return SLUICE_SUCCESS;
@@ -267,31 +226,23 @@ sluice_result_t enqueue_ticket(sluice_queue_t *queue, uint64_t *ticket) {
 sluice_result_t test_ticket(sluice_queue_t *queue, uint64_t ticket) {
   if (ticket <= queue->done_ticket) return SLUICE_SUCCESS;
   return guarded_queue(queue, "event status", [&] {
-    std::optional<::sycl::event> &slot = queue->tickets[ticket % kTickets];
-    if (slot.has_value() &&
-        slot->get_info<::sycl::info::event::command_execution_status>() != ::sycl::info::event_command_status::complete)
-      return SLUICE_NOT_READY;
-    // Complete, so this returns at once; it brings the errors that the runtime kept back.
-    if (slot.has_value()) return wait_for(queue, &*slot, ticket);
-    queue->done_ticket = ticket;
-    return SLUICE_SUCCESS;
+    End &slot = queue->tickets[ticket % kTickets];
+    if (!is_done(slot)) return SLUICE_NOT_READY;
+    // So this returns at once; it brings the errors that the runtime kept back.
+    return wait_for(queue, &slot, ticket);
   });
 }
 
 sluice_result_t wait_ticket(sluice_queue_t *queue, uint64_t ticket) {
   if (ticket <= queue->done_ticket) return SLUICE_SUCCESS;
-  return guarded_queue(queue, "event wait", [&] {
-    std::optional<::sycl::event> &slot = queue->tickets[ticket % kTickets];
-    if (slot.has_value()) return wait_for(queue, &*slot, ticket);
-    queue->done_ticket = ticket;
-    return SLUICE_SUCCESS;
-  });
+  return guarded_queue(queue, "event wait",
+                       [&] { return wait_for(queue, &queue->tickets[ticket % kTickets], ticket); });
 }
 
 sluice_result_t copy(sluice_queue_t *queue, void *dst, const void *src, size_t size_bytes) {
   return guarded_queue(queue, "memcpy", [&] {
-    if (size_bytes != 0) enqueue_one(queue, dst, src, size_bytes);
-    return queue->last_copy.has_value() ? wait_for(queue, &*queue->last_copy, queue->last_ticket) : SLUICE_SUCCESS;
+    if (size_bytes != 0) enqueue_one(queue, {dst, src, size_bytes});
+    return wait_for(queue, &queue->last, queue->last_ticket);
   });
 }
 

@@ -21,17 +21,12 @@ void find(void *library, const char *name, Function *function) {
 
 const char *name_of(Result native) {
   static constexpr std::pair<uint32_t, const char *> kNames[] = {
-      {0x70000001U, "ZE_RESULT_ERROR_DEVICE_LOST"},
-      {0x70000002U, "ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY"},
-      {0x70000003U, "ZE_RESULT_ERROR_OUT_OF_DEVICE_MEMORY"},
-      {0x70010000U, "ZE_RESULT_ERROR_INSUFFICIENT_PERMISSIONS"},
-      {0x70010001U, "ZE_RESULT_ERROR_NOT_AVAILABLE"},
-      {0x78000001U, "ZE_RESULT_ERROR_UNINITIALIZED"},
-      {0x78000002U, "ZE_RESULT_ERROR_UNSUPPORTED_VERSION"},
-      {0x78000003U, "ZE_RESULT_ERROR_UNSUPPORTED_FEATURE"},
-      {0x78000004U, "ZE_RESULT_ERROR_INVALID_ARGUMENT"},
-      {0x78000005U, "ZE_RESULT_ERROR_INVALID_NULL_HANDLE"},
-      {0x7ffffffeU, "ZE_RESULT_ERROR_UNKNOWN"},
+      {0x70000001U, "ZE_RESULT_ERROR_DEVICE_LOST"},          {0x70000002U, "ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY"},
+      {0x70000003U, "ZE_RESULT_ERROR_OUT_OF_DEVICE_MEMORY"}, {0x70010000U, "ZE_RESULT_ERROR_INSUFFICIENT_PERMISSIONS"},
+      {0x70010001U, "ZE_RESULT_ERROR_NOT_AVAILABLE"},        {0x78000001U, "ZE_RESULT_ERROR_UNINITIALIZED"},
+      {0x78000002U, "ZE_RESULT_ERROR_UNSUPPORTED_VERSION"},  {0x78000003U, "ZE_RESULT_ERROR_UNSUPPORTED_FEATURE"},
+      {0x78000004U, "ZE_RESULT_ERROR_INVALID_ARGUMENT"},     {0x78000005U, "ZE_RESULT_ERROR_INVALID_NULL_HANDLE"},
+      {0x78000006U, "ZE_RESULT_ERROR_HANDLE_OBJECT_IN_USE"}, {0x7ffffffeU, "ZE_RESULT_ERROR_UNKNOWN"},
   };
   for (const auto &[code, name] : kNames) {
     if (code == static_cast<uint32_t>(native)) return name;
@@ -74,6 +69,21 @@ Outcome find_calls(const char *library, Calls *calls) {
   find(loaded, "zeEventCreate", &calls->create_event);
   find(loaded, "zeEventDestroy", &calls->destroy_event);
   find(loaded, "zeEventHostSignal", &calls->signal_event);
+  find(loaded, "zeDeviceGetCommandQueueGroupProperties", &calls->get_queue_groups);
+  find(loaded, "zeCommandQueueCreate", &calls->create_queue);
+  find(loaded, "zeCommandQueueDestroy", &calls->destroy_queue);
+  find(loaded, "zeCommandQueueExecuteCommandLists", &calls->execute_lists);
+  find(loaded, "zeCommandListCreate", &calls->create_list);
+  find(loaded, "zeCommandListDestroy", &calls->destroy_list);
+  find(loaded, "zeCommandListClose", &calls->close_list);
+  find(loaded, "zeCommandListReset", &calls->reset_list);
+  find(loaded, "zeCommandListAppendBarrier", &calls->append_barrier);
+  find(loaded, "zeCommandListAppendMemoryCopy", &calls->append_copy);
+  find(loaded, "zeFenceCreate", &calls->create_fence);
+  find(loaded, "zeFenceDestroy", &calls->destroy_fence);
+  find(loaded, "zeFenceHostSynchronize", &calls->wait_fence);
+  find(loaded, "zeFenceQueryStatus", &calls->query_fence);
+  find(loaded, "zeFenceReset", &calls->reset_fence);
   return {};
 }
 
@@ -106,6 +116,25 @@ Outcome check_event_calls(const Calls &calls) {
   if (calls.create_event == nullptr) return missing("zeEventCreate");
   if (calls.destroy_event == nullptr) return missing("zeEventDestroy");
   if (calls.signal_event == nullptr) return missing("zeEventHostSignal");
+  return {};
+}
+
+Outcome check_list_calls(const Calls &calls) {
+  if (calls.get_queue_groups == nullptr) return missing("zeDeviceGetCommandQueueGroupProperties");
+  if (calls.create_queue == nullptr) return missing("zeCommandQueueCreate");
+  if (calls.destroy_queue == nullptr) return missing("zeCommandQueueDestroy");
+  if (calls.execute_lists == nullptr) return missing("zeCommandQueueExecuteCommandLists");
+  if (calls.create_list == nullptr) return missing("zeCommandListCreate");
+  if (calls.destroy_list == nullptr) return missing("zeCommandListDestroy");
+  if (calls.close_list == nullptr) return missing("zeCommandListClose");
+  if (calls.reset_list == nullptr) return missing("zeCommandListReset");
+  if (calls.append_barrier == nullptr) return missing("zeCommandListAppendBarrier");
+  if (calls.append_copy == nullptr) return missing("zeCommandListAppendMemoryCopy");
+  if (calls.create_fence == nullptr) return missing("zeFenceCreate");
+  if (calls.destroy_fence == nullptr) return missing("zeFenceDestroy");
+  if (calls.wait_fence == nullptr) return missing("zeFenceHostSynchronize");
+  if (calls.query_fence == nullptr) return missing("zeFenceQueryStatus");
+  if (calls.reset_fence == nullptr) return missing("zeFenceReset");
   return {};
 }
 

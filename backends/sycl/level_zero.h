@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Level Zero's calls for memory that other processes read, and for events. They are found in the loader that the
-// runtime sits on; no header of it is needed, what is declared here is all that is used. Nothing here knows the runtime
-// above.
+// Level Zero's calls for memory that other processes read, for events, and for lists of copies. They are found in the
+// loader that the runtime sits on; no header of it is needed, what is declared here is all that is used. Nothing here
+// knows the runtime above.
 #pragma once
 
 #include <cstddef>
@@ -55,6 +55,38 @@ struct EventDescription {
   std::uint32_t wait = 0;    // for whoever waits
 };
 
+// Engines of a device that take the same commands; their place in what the device answers is their ordinal.
+struct QueueGroup {
+  std::int32_t structure_type = 0x6;
+  void *next = nullptr;
+  std::uint32_t flags = 0;  // 1: kernels, 2: copies
+  std::size_t longest_fill_bytes = 0;
+  std::uint32_t n_engines = 0;
+};
+
+struct QueueDescription {
+  std::int32_t structure_type = 0xe;
+  const void *next = nullptr;
+  std::uint32_t ordinal = 0;
+  std::uint32_t index = 0;  // in the group; the specification says 0
+  std::uint32_t flags = 0;
+  std::int32_t mode = 0;  // 2: whoever executes does not wait
+  std::int32_t priority = 0;
+};
+
+struct ListDescription {
+  std::int32_t structure_type = 0xf;
+  const void *next = nullptr;
+  std::uint32_t ordinal = 0;
+  std::uint32_t flags = 0;
+};
+
+struct FenceDescription {
+  std::int32_t structure_type = 0x12;
+  const void *next = nullptr;
+  std::uint32_t flags = 0;
+};
+
 // Null: the loader has no such function.
 struct Calls {
   Result (*get_properties)(Context, const void *, AllocationProperties *, Device *) = nullptr;
@@ -69,6 +101,22 @@ struct Calls {
   Result (*create_event)(void *pool, const EventDescription *, void **) = nullptr;
   Result (*destroy_event)(void *) = nullptr;
   Result (*signal_event)(void *) = nullptr;
+  Result (*get_queue_groups)(Device, std::uint32_t *n_groups, QueueGroup *) = nullptr;
+  Result (*create_queue)(Context, Device, const QueueDescription *, void **) = nullptr;
+  Result (*destroy_queue)(void *) = nullptr;
+  Result (*execute_lists)(void *queue, std::uint32_t n_lists, void **lists, void *fence) = nullptr;
+  Result (*create_list)(Context, Device, const ListDescription *, void **) = nullptr;
+  Result (*destroy_list)(void *) = nullptr;
+  Result (*close_list)(void *) = nullptr;
+  Result (*reset_list)(void *) = nullptr;
+  Result (*append_barrier)(void *list, void *signal, std::uint32_t n_waits, void **waits) = nullptr;
+  Result (*append_copy)(void *list, void *dst, const void *src, std::size_t size_bytes, void *signal,
+                        std::uint32_t n_waits, void **waits) = nullptr;
+  Result (*create_fence)(void *queue, const FenceDescription *, void **) = nullptr;
+  Result (*destroy_fence)(void *) = nullptr;
+  Result (*wait_fence)(void *, std::uint64_t timeout_ns) = nullptr;
+  Result (*query_fence)(void *) = nullptr;
+  Result (*reset_fence)(void *) = nullptr;
 };
 
 // The functions of a library (a file name or path) that is in this process already; SLUICE_ERROR_UNSUPPORTED when it is
@@ -80,6 +128,8 @@ Outcome find_calls_of_process(const Calls **calls);
 Outcome check_ipc_calls(const Calls &calls);
 // The same for events.
 Outcome check_event_calls(const Calls &calls);
+// The same for lists of copies.
+Outcome check_list_calls(const Calls &calls);
 
 // "zeMemOpenIpcHandle: 0x78000004 (ZE_RESULT_ERROR_INVALID_ARGUMENT)", and what it means to Sluice. Success for 0.
 Outcome outcome_of(const char *call, Result native);

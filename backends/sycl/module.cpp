@@ -4,9 +4,11 @@
 
 #include <link.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstdlib>
 #include <cstring>
+#include <initializer_list>
 #include <iterator>
 #include <set>
 #include <string>
@@ -33,28 +35,26 @@ constexpr sluice_backend_knob_t kKnobs[] = {
 #undef SYCL_KNOB
 };
 
+// The knob's text is one of these words.
+sluice_result_t check_knob(const char *name, std::initializer_list<std::string_view> words) {
+  const std::string_view text = knob_text(name);
+  if (std::ranges::find(words, text) != words.end()) return SLUICE_SUCCESS;
+  std::string list;
+  for (const std::string_view word : words) {
+    if (!list.empty()) list += word == *std::prev(words.end()) ? " or " : ", ";
+    list += word;
+  }
+  return fail(SLUICE_ERROR_INVALID_ARGUMENT,
+              std::string(name) + " is \"" + std::string(text) + "\"; it may be " + list);
+}
+
 sluice_result_t check_knobs() {
-  const std::string_view devices = knob_text("SLUICE_SYCL_DEVICES");
-  if (devices != "auto" && devices != "gpu" && devices != "cpu" && devices != "all") {
-    return fail(SLUICE_ERROR_INVALID_ARGUMENT,
-                "SLUICE_SYCL_DEVICES is \"" + std::string(devices) + "\"; it may be auto, gpu, cpu or all");
-  }
-  const std::string_view ipc = knob_text("SLUICE_SYCL_IPC");
-  if (ipc != "auto" && ipc != "extension" && ipc != "level_zero" && ipc != "off") {
-    return fail(SLUICE_ERROR_INVALID_ARGUMENT,
-                "SLUICE_SYCL_IPC is \"" + std::string(ipc) + "\"; it may be auto, extension, level_zero or off");
-  }
-  const std::string_view fft = knob_text("SLUICE_SYCL_FFT");
-  if (fft != "auto" && fft != "onemkl" && fft != "fftw") {
-    return fail(SLUICE_ERROR_INVALID_ARGUMENT,
-                "SLUICE_SYCL_FFT is \"" + std::string(fft) + "\"; it may be auto, onemkl or fftw");
-  }
-  const std::string_view streams = knob_text("SLUICE_SYCL_STREAMS");
-  if (streams != "auto" && streams != "events" && streams != "driver" && streams != "off") {
-    return fail(SLUICE_ERROR_INVALID_ARGUMENT,
-                "SLUICE_SYCL_STREAMS is \"" + std::string(streams) + "\"; it may be auto, events, driver or off");
-  }
-  return SLUICE_SUCCESS;
+  sluice_result_t result = check_knob("SLUICE_SYCL_DEVICES", {"auto", "gpu", "cpu", "all"});
+  if (result == SLUICE_SUCCESS) result = check_knob("SLUICE_SYCL_IPC", {"auto", "extension", "level_zero", "off"});
+  if (result == SLUICE_SUCCESS) result = check_knob("SLUICE_SYCL_FFT", {"auto", "onemkl", "fftw"});
+  if (result == SLUICE_SUCCESS) result = check_knob("SLUICE_SYCL_STREAMS", {"auto", "events", "driver", "off"});
+  if (result == SLUICE_SUCCESS) result = check_knob("SLUICE_SYCL_LISTS", {"auto", "on", "off"});
+  return result;
 }
 
 int collect_runtimes(dl_phdr_info *library, size_t /*size*/, void *names) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Commands on a queue that are no copies. The queue itself is private to copies.cpp.
+// Commands on a queue that are no copies. What is in a queue (queue_state.h) is for copies.cpp and batches.cpp only.
 #pragma once
 
 #include <functional>

@@ -86,7 +86,15 @@ void loopback_reset(loopback::HandleForm form) {
   g_state.get_fault = 0;
   g_state.open_fault = 0;
   g_state.opens_half = false;
-  for (std::atomic<int> *count : {&g_state.n_gets, &g_state.n_puts, &g_state.n_opens, &g_state.n_closes}) *count = 0;
+  for (std::atomic<int32_t> *fault :
+       {&g_state.groups_fault, &g_state.queue_fault, &g_state.list_fault, &g_state.fence_fault, &g_state.append_fault,
+        &g_state.close_fault, &g_state.execute_fault, &g_state.wait_fault, &g_state.reset_fault})
+    *fault = 0;
+  g_state.drops_last = false;
+  g_state.ignores_barriers = false;
+  for (std::atomic<int> *count :
+       {&g_state.n_gets, &g_state.n_puts, &g_state.n_opens, &g_state.n_closes, &g_state.n_executed, &g_state.n_misuses})
+    *count = 0;
 }
 
 void *loopback_alloc(void *context, size_t size_bytes, void *wanted) {

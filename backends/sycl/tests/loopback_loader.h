@@ -31,6 +31,25 @@ struct State {
   std::atomic<int32_t> signal_fault;  // the same of zeEventHostSignal
   std::atomic<int> n_pools;           // that there are
   std::atomic<int> n_events;          // that there are
+
+  // Lists of copies. Faults are what the call gives from now on; 0: none.
+  std::atomic<int32_t> groups_fault;   // zeDeviceGetCommandQueueGroupProperties
+  std::atomic<int32_t> queue_fault;    // zeCommandQueueCreate
+  std::atomic<int32_t> list_fault;     // zeCommandListCreate
+  std::atomic<int32_t> fence_fault;    // zeFenceCreate
+  std::atomic<int32_t> append_fault;   // zeCommandListAppendMemoryCopy, from the third of a list on
+  std::atomic<int32_t> close_fault;    // zeCommandListClose
+  std::atomic<int32_t> execute_fault;  // zeCommandQueueExecuteCommandLists
+  std::atomic<int32_t> wait_fault;     // zeFenceQueryStatus and zeFenceHostSynchronize
+  std::atomic<int32_t> reset_fault;    // zeCommandListReset
+  std::atomic<bool> drops_last;        // the last copy of each list is not made
+  std::atomic<bool> ignores_barriers;
+  std::atomic<int> n_queues;  // that there are
+  std::atomic<int> n_lists;
+  std::atomic<int> n_fences;
+  std::atomic<int> n_executed;         // lists that were given to a queue
+  std::atomic<int> n_misuses;          // calls that were refused because of what they were given
+  std::atomic<uint32_t> last_ordinal;  // of the group of the queue that was made last
 };
 
 }  // namespace loopback
@@ -43,6 +62,10 @@ void loopback_reset(loopback::HandleForm form);
 // none.
 void *loopback_alloc(void *context, size_t size_bytes, void *wanted);
 void loopback_free(void *memory);
+// Lists that are held are not executed; somebody who waits for a fence ends that.
+void loopback_hold_lists(bool holds);
+// Returns when no list is in flight.
+void loopback_wait_lists();
 // Whether an event that there is was signalled.
 bool loopback_is_signalled(void *event);
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A stand-alone program that measures the ways to copy and to query pointers through the runtime, on the first GPU or
 // else the first device. The choices in copies.cpp, pointers.cpp and memory.cpp come from its figures.
-//   sycl_bench [iterations]
+//   sycl_bench [iterations [lists]]     with a second word only lists of copies
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -106,6 +106,57 @@ void measure_copies(sycl::queue &queue, int iterations) {
   }
 }
 
+// What the host does for a list of copies in one in-order queue, until it has the event of the last, and how long until
+// that has come. Both ways in turns, so that a busy machine treats them alike.
+void event_each(sycl::queue &queue, char *dst, const char *src, std::size_t n, std::size_t size, sycl::event *last) {
+  for (std::size_t i = 0; i < n; ++i) *last = queue.memcpy(dst + i * size, src + i * size, size);
+}
+
+void event_last(sycl::queue &queue, char *dst, const char *src, std::size_t n, std::size_t size, sycl::event *last) {
+  for (std::size_t i = 0; i + 1 < n; ++i) experimental::memcpy(queue, dst + i * size, src + i * size, size);
+  *last = queue.memcpy(dst + (n - 1) * size, src + (n - 1) * size, size);
+}
+
+constexpr struct {
+  const char *name;
+  void (*enqueue)(sycl::queue &, char *, const char *, std::size_t, std::size_t, sycl::event *);
+} kLists[] = {{"an event each", event_each}, {"an event at the end", event_last}};
+
+double median_of(std::vector<double> times) {
+  const auto middle = times.begin() + static_cast<std::ptrdiff_t>(times.size() / 2);
+  std::nth_element(times.begin(), middle, times.end());
+  return *middle;
+}
+
+void measure_lists(sycl::queue &queue, int iterations) {
+  constexpr int kRounds = 9;
+  constexpr std::size_t kLengths[][2] = {{2, 4096}, {16, 4096}, {64, 4096}, {64, 64}};
+  auto *from = sycl::malloc_device<char>(kMaxBytes, queue);
+  auto *to = sycl::malloc_host<char>(kMaxBytes, queue);
+  queue.memset(from, 7, kMaxBytes).wait();
+  for (const auto &[n, size] : kLengths) {
+    for (int round = 0; round < kRounds; ++round) {
+      for (const auto &way : kLists) {
+        std::vector<double> enqueued;
+        std::vector<double> all;
+        std::memset(to, 0, kMaxBytes);
+        for (int i = 0; i < iterations; ++i) {
+          sycl::event last;
+          const auto begin = Clock::now();
+          way.enqueue(queue, to, from, n, size, &last);
+          const auto middle = Clock::now();
+          last.wait_and_throw();
+          all.push_back(std::chrono::duration<double, std::micro>(Clock::now() - begin).count());
+          enqueued.push_back(std::chrono::duration<double, std::micro>(middle - begin).count());
+        }
+        const bool is_right = std::all_of(to, to + n * size, [](char byte) { return byte == 7; });
+        std::printf("list of %3zu x %5zu, round %d, %-20s enqueued %9.2f us, done %9.2f us%s\n", n, size, round,
+                    way.name, median_of(enqueued), median_of(all), is_right ? "" : "  WRONG DATA");
+      }
+    }
+  }
+}
+
 void measure_call(const char *what, const std::function<int()> &call) {
   constexpr int kCalls = 100'000;
   int result = call();
@@ -153,6 +204,8 @@ int main(int argc, char **argv) try {
   std::printf("context and queue took %.1f ms\n%s\n",
               std::chrono::duration<double, std::milli>(Clock::now() - second).count(),
               device.get_info<sycl::info::device::name>().c_str());
+  measure_lists(queue, iterations);
+  if (argc > 2) return 0;
   measure_queries(queue);
   std::printf("us per copy:%50s", "");
   for (const std::size_t size : kSizes) std::printf(" %8zu", size);
