@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Lists of copies for the queues of copies.cpp, where the runtime sits on Level Zero and the user asks for them
-// (docs/adr/0050).
+// (docs/adr/0051).
 #pragma once
 
 #include <memory>
