@@ -15,7 +15,7 @@ using sluice::backends::sycl::level_zero::EventPoolDescription;
 using sluice::backends::sycl::level_zero::Result;
 
 constexpr Result kInvalidArgument = 0x78000004;
-constexpr Result kInUse = 0x7800000d;
+constexpr Result kInUse = 0x78000006;
 
 struct Pool {
   uint32_t count;
