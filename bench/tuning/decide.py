@@ -91,10 +91,18 @@ def decide_slope(question, result):
     return str(each_ns), f"{each_ns} ns for each of the {n_units:.0f} by which {longest[1]} bytes are more than {shortest[1]}, one way"
 
 
-def answer(question, result):
-    """The value for the question's knob, with the reason and the numbers."""
+def only_route(routes):
+    """The one that all sides took; empty: there were more, or nobody said."""
+    taken = set().union(*routes.values())
+    return taken.pop() if len(taken) == 1 else ""
+
+
+def answer(question, result, routes=None):
+    """The value for the question's knob, with the reason and the numbers. routes: those that each side took."""
     decide = decide_slope if question.is_slope else decide_threshold if question.is_threshold else decide_choice
     value, sentence = decide(question, result)
+    if question.has_routes and (route := only_route(routes or {})):
+        value, sentence = "", f"left as it is: there is one way only here, {' and '.join(question.sides)} were {route} alike"
     sentence += f" ({question.remark})" if question.remark else ""
     sides = {side: {"environment": environment,
                     "us": [{"test": test, "size_bytes": size, "rounds": values} for (test, size), values in sorted(result[side].items())]}

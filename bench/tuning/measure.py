@@ -79,9 +79,11 @@ class Site:
 
 
 def measure(site, question, arguments):
-    """side -> (test, size in bytes) -> medians in us, one a round; each round runs every side, the order turning."""
+    """side -> (test, size in bytes) -> medians in us, one a round, and side -> the routes that the longest size took; each round runs
+    every side, the order turning."""
     sizes = [size for size in question.sizes if not arguments.largest or bytes_of(size) <= arguments.largest] or [question.sizes[0]]
     result = {side: {} for side in question.sides}
+    routes = {side: set() for side in question.sides}
     for number in range(arguments.rounds):
         sides = list(question.sides)
         turn = number % len(sides)
@@ -91,7 +93,8 @@ def measure(site, question, arguments):
             for test, run in runs.items():
                 for row in run["rows"]:
                     result[side].setdefault((test, row["size_bytes"]), []).append(row["series"][0]["medians"]["median"])
-    return result
+                routes[side].update(taken["route"] for taken in run["rows"][-1].get("routes", []))
+    return result, routes
 
 
 def middle(result, side):

@@ -14,7 +14,8 @@ class UsageError(Exception):
 class Question:
     """One knob. Of a threshold the first side is what is done from it on and the second what is done below it; of a choice
     the first side is what holds without a table, and the name of each other one is the knob's value; of a slope there is one. Of
-    several nodes, which are faked on this machine, `remark` says what that leaves out."""
+    several nodes, which are faked on this machine, `remark` says what that leaves out. Where the sides go by different routes,
+    `has_routes`, there is nothing to choose if they did not."""
 
     name: str
     knob: str
@@ -30,6 +31,7 @@ class Question:
     remark: str = ""
     datatype: str = ""  # of sluice-bench -D; the blocks of a vector are one `unit` long
     unit: int = 1  # bytes of what the knob counts, for a threshold in other things than bytes
+    has_routes: bool = False
     is_slope: bool = False  # the knob is what one unit more costs the one side, in nanoseconds, down and up again
 
 
@@ -54,7 +56,7 @@ ALL = (
                                  for kind in ("malloc", "aligned", "runtime", "runtime_aligned")}}, 50),
     Question("pull", "SLUICE_P2P_IPC_THRESHOLD", True, "from which length on is a message pulled faster than staged?", "latency",
              ("D", "D"), ("8", "64", "512", "4K", "16K", "64K"),
-             {"pulled": {"SLUICE_P2P_IPC_THRESHOLD": "1"}, "staged": {"SLUICE_P2P_IPC_THRESHOLD": NEVER}}, 200),
+             {"pulled": {"SLUICE_P2P_IPC_THRESHOLD": "1"}, "staged": {"SLUICE_P2P_IPC_THRESHOLD": NEVER}}, 200, has_routes=True),
     Question("blocks", "SLUICE_P2P_PIPELINE_THRESHOLD", True, "from which length on do blocks that overlap beat one that does not?",
              "latency", ("D", "D"), ("16K", "64K", "256K", "1M", "4M"),
              {"blocks": {"SLUICE_P2P_IPC": "off", "SLUICE_P2P_PIPELINE_THRESHOLD": "256"},
@@ -62,11 +64,11 @@ ALL = (
     Question("together", "SLUICE_COLL_IPC_THRESHOLD", True,
              "from which length on do the ranks carry collective operations out together faster than each for itself?",
              "bcast,allgather,alltoall", ("D",), ("1K", "4K", "16K", "64K", "256K", "1M"),
-             {"together": TOGETHER, "staged": {"SLUICE_COLL_IPC": "off"}}, 50),
+             {"together": TOGETHER, "staged": {"SLUICE_COLL_IPC": "off"}}, 50, has_routes=True),
     Question("reduce", "SLUICE_COLL_REDUCE_THRESHOLD", True,
              "from which length on do the ranks of a node reduce on their devices faster than the host MPI does for them?",
              "allreduce,reduce,reduce_scatter_block", ("D",), ("64", "256", "1K", "4K", "16K", "64K", "1M"),
-             {"devices": {**TOGETHER, "SLUICE_COLL_REDUCE_THRESHOLD": "0"}, "staged": {"SLUICE_COLL_IPC": "off"}}, 50),
+             {"devices": {**TOGETHER, "SLUICE_COLL_REDUCE_THRESHOLD": "0"}, "staged": {"SLUICE_COLL_IPC": "off"}}, 50, has_routes=True),
     Question("levels", "SLUICE_COLL_LEVELS_THRESHOLD", True,
              "from which length on do the ranks of two nodes carry operations out in two levels faster than each for itself?",
              "bcast,allgather,allreduce", ("D",), ("16K", "64K", "256K", "1M", "4M"),
@@ -74,7 +76,7 @@ ALL = (
              least_ranks=4, nodes=2, remark="two nodes faked on one machine, with no network between them"),
     Question("segments", "SLUICE_COLL_SEGMENT_THRESHOLD", True,
              "from which length on do staged operations in segments beat whole ones?", "bcast,allgather,alltoall,gather,scatter",
-             ("D",), ("1M", "2M", "4M", "8M", "32M"), {"segments": CUT, "whole": WHOLE}, 10),
+             ("D",), ("1M", "2M", "4M", "8M", "32M"), {"segments": CUT, "whole": WHOLE}, 10, has_routes=True),
     Question("segment", "SLUICE_COLL_SEGMENT", False, "of which length are the segments of staged operations fastest?",
              "bcast,allgather,alltoall,gather,scatter", ("D",), ("8M", "32M"),
              {"2M": CUT, **{length: {**CUT, "SLUICE_COLL_SEGMENT": length} for length in ("256K", "512K", "1M", "4M")}}, 10),

@@ -59,6 +59,15 @@ class ThresholdTest(unittest.TestCase):
         self.assertIn("disturbs", given.sentence)
 
 
+    def test_stays_where_both_sides_took_one_route(self):
+        result = numbers(self.question, together=[5, 5], staged=[10, 20])
+        given = decide.answer(self.question, result, {"together": {"staged"}, "staged": {"staged"}})
+        self.assertEqual(given.value, "")
+        self.assertIn("one way only", given.sentence)
+        self.assertEqual(decide.answer(self.question, result, {"together": {"ipc"}, "staged": {"staged"}}).value, "1024")
+        self.assertEqual(decide.answer(self.question, result, {"together": set(), "staged": set()}).value, "1024", "nobody said")
+
+
 class ChoiceTest(unittest.TestCase):
     question = BY_NAME["staging"]
 
