@@ -5,6 +5,7 @@ backend with a device."""
 import json
 import os
 import pathlib
+import signal
 import subprocess
 import sys
 import tempfile
@@ -159,6 +160,20 @@ class CommandTest(unittest.TestCase):
             self.assertIn(table["device"], tuned["devices"][0]["name"])
             self.assertEqual(tuned["tuning"], str(path), "the user's table goes before the one that came with Sluice")
             self.assertNotIn(str(path), self.run_sluice("info", XDG_CONFIG_HOME=folder, SLUICE_TUNING="off").stdout)
+
+    def test_has_written_what_it_knows_when_it_is_ended(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder) / "table.json"
+            words = [SLUICE, "tune", "--backend", BACKEND, "--launch", LAUNCH, "--only", "pull,together", "--rounds", "1", "--iterations", "2",
+                     "--largest", "4K", "-o", str(path)]
+            with subprocess.Popen(words, stdout=subprocess.PIPE, text=True, start_new_session=True) as running:
+                n_begun = 0
+                for line in running.stdout:
+                    n_begun += line.startswith("SLUICE_")
+                    if n_begun == 2:
+                        break
+                os.killpg(running.pid, signal.SIGTERM)
+            self.assertEqual(set(json.loads(path.read_text(encoding="utf-8"))["explanation"]), {"SLUICE_P2P_IPC_THRESHOLD"})
 
     def test_asks_of_reductions_segments_and_faked_nodes(self):
         with tempfile.TemporaryDirectory() as folder:
