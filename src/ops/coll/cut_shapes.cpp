@@ -158,16 +158,11 @@ bool find_reduced(const Call &call, const Member &member, const Sides &sides, Fi
            finder->find(call.recv, sides.recv, 1, &shapes->recv);
   }
   const bool has_no_result = call.pattern == Pattern::kExscan && member.rank == 0;  // nobody is before it
-  if (call.pattern == Pattern::kReduce ? is_root : !has_no_result) {
-    if (!finder->find(call.recv, sides.recv, 1, &shapes->recv)) return false;
-  }
-  if (!call.send.is_in_place()) {
-    if (!finder->find(call.send, sides.send, 1, &shapes->send)) return false;
-  } else if (!has_no_result) {
-    shapes->send = shapes->recv;
-  } else if (!finder->find(call.recv, sides.recv, 1, &shapes->send)) {
-    return false;
-  }
+  const bool has_result = call.pattern == Pattern::kReduce ? is_root : !has_no_result;
+  if (has_result && !finder->find(call.recv, sides.recv, 1, &shapes->recv)) return false;
+  const bool is_found = call.send.is_in_place() ? finder->find(call.recv, sides.recv, 1, &shapes->send)
+                                                : finder->find(call.send, sides.send, 1, &shapes->send);
+  if (!is_found) return false;
   if (has_no_result) shapes->recv = room_like(shapes->send);
   return true;
 }

@@ -4,13 +4,13 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "tests/ranks/coll/reducing.hpp"
 #include "tests/ranks/coll/rounding.hpp"
+#include "tests/ranks/coll/segmented.hpp"
 #include "tests/support/oracle.hpp"
 #include "tests/support/statistics.hpp"
 
@@ -20,16 +20,8 @@ namespace {
 const Case kOnDevice = {.send = Kind::device, .recv = Kind::device};
 constexpr int kCount = 9'001;  // several segments, the last one shorter
 
-class SegmentReductions : public testing::Test {
+class SegmentReductions : public Segmented {
  protected:
-  void SetUp() override {
-    const char *mode = std::getenv("SLUICE_COLL_SEGMENTS");
-    if (!session_.has_kind(Kind::device)) GTEST_SKIP() << "missing: device memory";
-    if (mode == nullptr || std::string_view(mode) != "always" || session_.size() < 2) {
-      GTEST_SKIP() << "missing: SLUICE_COLL_SEGMENTS=always, or a second rank";
-    }
-  }
-
   void TearDown() override {
     if (comm_ != MPI_COMM_NULL) {
       EXPECT_EQ(MPI_Comm_free(&comm_), MPI_SUCCESS);
@@ -57,7 +49,6 @@ class SegmentReductions : public testing::Test {
     return n;
   }
 
-  const Session &session_ = Session::get();
   MPI_Comm comm_ = MPI_COMM_NULL;
 };
 

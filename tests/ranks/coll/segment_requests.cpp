@@ -4,25 +4,21 @@
 // of one rank comes to all. Started as segments.cpp says.
 #include <gtest/gtest.h>
 
-#include <cstdlib>
 #include <memory>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "tests/ranks/coll/moving.hpp"
+#include "tests/ranks/coll/segmented.hpp"
 
 namespace sluice::tests {
 namespace {
 
-class SegmentRequests : public testing::Test {
+class SegmentRequests : public Segmented {
  protected:
   void SetUp() override {
-    const char *mode = std::getenv("SLUICE_COLL_SEGMENTS");
-    if (!session_.has_kind(Kind::device)) GTEST_SKIP() << "missing: device memory";
-    if (mode == nullptr || std::string_view(mode) != "always" || session_.size() < 2) {
-      GTEST_SKIP() << "missing: SLUICE_COLL_SEGMENTS=always, or a second rank";
-    }
+    Segmented::SetUp();
+    if (IsSkipped()) return;
     ASSERT_EQ(MPI_Comm_dup(session_.comm(), &comm_), MPI_SUCCESS);
     ASSERT_EQ(MPI_Comm_set_errhandler(comm_, MPI_ERRORS_RETURN), MPI_SUCCESS);
   }
@@ -52,7 +48,6 @@ class SegmentRequests : public testing::Test {
     return n;
   }
 
-  const Session &session_ = Session::get();
   MPI_Comm comm_ = MPI_COMM_NULL;
 };
 

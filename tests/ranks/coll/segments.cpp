@@ -5,24 +5,14 @@
 // program, started the same way.
 #include <gtest/gtest.h>
 
-#include <cstdlib>
-#include <string_view>
-
 #include "tests/ranks/coll/moving.hpp"
+#include "tests/ranks/coll/segmented.hpp"
 
 namespace sluice::tests {
 namespace {
 
-class Segments : public testing::Test {
+class Segments : public Segmented {
  protected:
-  void SetUp() override {
-    const char *mode = std::getenv("SLUICE_COLL_SEGMENTS");
-    if (!session_.has_kind(Kind::device)) GTEST_SKIP() << "missing: device memory";
-    if (mode == nullptr || std::string_view(mode) != "always" || session_.size() < 2) {
-      GTEST_SKIP() << "missing: SLUICE_COLL_SEGMENTS=always, or a second rank";
-    }
-  }
-
   // How many calls of `moving` went in segments on any rank, while they exchanged blocks of the kind.
   int exchange(const Moving &moving, Kind kind, int root, int round) const {
     const Buffers buffers(kind, round);
@@ -34,8 +24,6 @@ class Segments : public testing::Test {
     EXPECT_EQ(MPI_Allreduce(MPI_IN_PLACE, &n, 1, MPI_INT, MPI_SUM, session_.comm()), MPI_SUCCESS);
     return n;
   }
-
-  const Session &session_ = Session::get();
 };
 
 TEST_F(Segments, AreTaken_WhenAllHaveDeviceMemory) {
