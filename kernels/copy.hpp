@@ -60,9 +60,15 @@ SLUICE_KERNELS_FUNCTION void copy_words(const CopyOfBytes &copy, std::uint64_t i
       dst[i + k * n_items] = words[k];
     }
   }
-  SLUICE_KERNELS_ROLLED
-  for (; i < n_words; i += n_items) {
-    dst[i] = src[i];
+  // Fewer than that are left, and under way at a time too: one after another, each would wait for the one before.
+  Word words[kAtOnce] = {};  // NOLINT(modernize-avoid-c-arrays): registers
+  SLUICE_KERNELS_UNROLLED
+  for (unsigned k = 0; k < kAtOnce; ++k) {
+    if (i + k * n_items < n_words) words[k] = src[i + k * n_items];
+  }
+  SLUICE_KERNELS_UNROLLED
+  for (unsigned k = 0; k < kAtOnce; ++k) {
+    if (i + k * n_items < n_words) dst[i + k * n_items] = words[k];
   }
   const std::uint64_t in_words = n_words * sizeof(Word);
   SLUICE_KERNELS_ROLLED

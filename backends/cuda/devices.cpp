@@ -54,4 +54,9 @@ sluice_result_t device_info(int32_t device, sluice_device_info_t *info) {
   return SLUICE_SUCCESS;
 }
 
+// Of two H100s (docs/adr/0053); the driver maps memory of other processes in the same way on others.
+uint32_t device_traits(int32_t device) {
+  return check_device(device) == SLUICE_SUCCESS ? SLUICE_DEVICE_CROWDED_ENGINES : 0;
+}
+
 }  // namespace sluice::backends::cuda

@@ -12,6 +12,9 @@ constexpr KernelText kText =
 #include "copies.inc"
     ;
 
+// From here on a launch is a small part of the time.
+constexpr uint64_t kLongBytes = uint64_t{2} << 20U;
+
 sluice_result_t check_all_reached(const sluice_queue &queue, const kernels::CopyTask &task) {
   for (uint64_t k = 0; k < task.n_copies; ++k) {
     for (const void *address :
@@ -36,7 +39,8 @@ sluice_result_t enqueue_kernel_copies(sluice_queue_t *queue, const sluice_copy_t
   sluice_result_t result = scope.result();
   if (result == SLUICE_SUCCESS) result = check_all_reached(*queue, task);
   if (result != SLUICE_SUCCESS) return result;
-  return launch(queue, kText, {task.n_copies, longest_bytes(task)}, &task);
+  const uint64_t longest = longest_bytes(task);
+  return launch(queue, kText, {task.n_copies, longest, longest < kLongBytes ? Blocks::kFew : Blocks::kLean}, &task);
 }
 
 }  // namespace sluice::backends::cuda

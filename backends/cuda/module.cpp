@@ -197,7 +197,7 @@ constexpr sluice_backend_t kTable = {
     .ipc_close = ipc_close,
     .support_words = support_words,
     .memory_kind_words = memory_kind_words,
-    .device_traits = nullptr,
+    .device_traits = device_traits,
 #ifdef SLUICE_CUDA_HAS_KERNELS
     .can_reduce = can_reduce,
     .enqueue_reduction = enqueue_reduction,

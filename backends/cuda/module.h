@@ -160,6 +160,7 @@ bool special_free(void *memory, sluice_result_t *result);
 
 int32_t device_count();
 sluice_result_t device_info(int32_t device, sluice_device_info_t *info);
+uint32_t device_traits(int32_t device);
 
 sluice_result_t query_pointer(const void *address, sluice_pointer_info_t *info);
 sluice_result_t register_context(void *context);

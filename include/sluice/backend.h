@@ -77,9 +77,15 @@ typedef enum sluice_staging_memory {
 
 /* What is particular about a device and bears on the choice of a route; bits of a sum. */
 typedef enum sluice_device_trait {
-  SLUICE_DEVICE_NO_EXPORT = 1u,    /* none of its memory can ever be exported (group `ipc`) */
-  SLUICE_DEVICE_COPIES_BY_CPU = 2u /* its copies are work for the cores that send too: overlapping them gains nothing */
+  SLUICE_DEVICE_NO_EXPORT = 1u, /* none of its memory can ever be exported (group `ipc`) */
+  SLUICE_DEVICE_COPIES_BY_CPU =
+      2u, /* its copies are work for the cores that send too: overlapping them gains nothing */
+  /* Copies inside it and copies out of another process's memory slow each other where copy engines make both: then a
+   * kernel is better for the first, and for the second too where that allocation is no multiple of
+   * SLUICE_LARGE_PAGE_BYTES, which is mapped in small pages. */
+  SLUICE_DEVICE_CROWDED_ENGINES = 4u
 } sluice_device_trait_t;
+#define SLUICE_LARGE_PAGE_BYTES (2u << 20)
 
 /* What a reduction computes with: kernels/list.hpp says the same, in the same order. Complex numbers are two numbers;
  * pairs are the C structures of MPI 4.1, section 6.9.4, whose gaps are neither read nor written. */

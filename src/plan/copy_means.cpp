@@ -10,4 +10,9 @@ std::string explain(const CopyListQuery &query, const CopyPlan &plan) {
                      plan.means == CopyMeans::kKernel ? "kernel" : "engines", plan.reason);
 }
 
+std::string explain(const OwnBlockQuery &query, const CopyPlan &plan) {
+  return fmt::format("own blocks of {} bytes beside {} of others -> {}: {}", query.own_bytes, query.others_bytes,
+                     plan.means == CopyMeans::kKernel ? "kernel" : "engines", plan.reason);
+}
+
 }  // namespace sluice::plan

@@ -3,6 +3,7 @@
 // plan.hpp. Each rank's own: what makes its copies is nothing to the others.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -38,5 +39,52 @@ struct CopyPlan {
 
 // One line for people: "2 copies of 8192 bytes -> kernel: one kernel makes all copies at once".
 [[nodiscard]] std::string explain(const CopyListQuery &query, const CopyPlan &plan);
+
+// The values of SLUICE_COLL_OWN_BLOCK, in their order.
+enum class OwnBlock : std::uint8_t { kAuto, kEarly, kListed, kKernels };
+inline constexpr std::array<std::string_view, 4> kOwnBlockNames = {"auto", "early", "listed", "kernels"};
+
+// What a rank copies out of its own buffer while others' blocks come to it (docs/adr/0053).
+struct OwnBlockQuery {
+  std::uint64_t own_bytes = 0;
+  std::uint64_t others_bytes = 0;
+  bool is_blocking = true;  // else the program may want the device's cores meanwhile
+};
+
+struct OwnBlockLimits {
+  OwnBlock wanted = OwnBlock::kAuto;
+  bool is_crowded = false;  // SLUICE_DEVICE_CROWDED_ENGINES
+  bool has_kernel = false;
+};
+
+// From this length on own blocks and those of others take less time beside each other than one after the other (2
+// H200s, docs/adr/0014).
+inline constexpr std::uint64_t kLongOwnBytes = std::uint64_t{2} << 20;
+
+// What copies own blocks. Hot.
+[[nodiscard]] constexpr CopyPlan choose_own_means(const OwnBlockQuery &query, const OwnBlockLimits &limits) noexcept {
+  if (!limits.has_kernel) return {CopyMeans::kEngines, "the device has no kernel that copies"};
+  if (limits.wanted == OwnBlock::kKernels) return {CopyMeans::kKernel, "SLUICE_COLL_OWN_BLOCK is kernels"};
+  if (limits.wanted != OwnBlock::kAuto) return {CopyMeans::kEngines, "SLUICE_COLL_OWN_BLOCK wants the engines"};
+  if (!limits.is_crowded) return {CopyMeans::kEngines, "the device's engines do not slow each other"};
+  if (query.own_bytes < kLongOwnBytes) return {CopyMeans::kEngines, "short"};
+  if (!query.is_blocking) return {CopyMeans::kEngines, "the program may compute meanwhile"};
+  // A few blocks of work-items copy twice as fast as a link carries.
+  if (query.own_bytes / 2 > query.others_bytes) return {CopyMeans::kEngines, "longer than all that comes beside it"};
+  return {CopyMeans::kKernel, "leaves the engines to what others send"};
+}
+
+// What pulls the others' blocks beside own ones that `own` copies. has_small_pages: some lie in an allocation that is
+// no multiple of SLUICE_LARGE_PAGE_BYTES.
+[[nodiscard]] constexpr CopyPlan choose_pull_means(const CopyPlan &own, bool has_small_pages,
+                                                   const OwnBlockLimits &limits) noexcept {
+  if (own.means != CopyMeans::kKernel) return {CopyMeans::kEngines, "no kernel copies beside them"};
+  if (limits.wanted == OwnBlock::kKernels) return {CopyMeans::kKernel, "SLUICE_COLL_OWN_BLOCK is kernels"};
+  if (!has_small_pages) return {CopyMeans::kEngines, "all lie in large pages"};
+  return {CopyMeans::kKernel, "an allocation is mapped in small pages"};
+}
+
+// "own blocks of 8388608 bytes beside 8388608 of others -> kernel: leaves the engines to what others send".
+[[nodiscard]] std::string explain(const OwnBlockQuery &query, const CopyPlan &plan);
 
 }  // namespace sluice::plan

@@ -29,5 +29,42 @@ TEST(CopyMeans, ExplainThemselves) {
             "2 copies of 8192 bytes -> engines: longer than SLUICE_COLL_KERNEL_COPY");
 }
 
+constexpr OwnBlockLimits kCrowded{OwnBlock::kAuto, true, true};
+constexpr std::uint64_t kMi = std::uint64_t{1} << 20;
+
+TEST(OwnBlocks, AreAKernels_WhereLongAndBesideAsMuch) {
+  EXPECT_EQ(choose_own_means({2 * kMi, 2 * kMi, true}, kCrowded).means, CopyMeans::kKernel);
+  EXPECT_EQ(choose_own_means({2 * kMi, kMi, true}, kCrowded).means, CopyMeans::kKernel);
+  EXPECT_EQ(choose_own_means({1, 0, false}, {OwnBlock::kKernels, false, true}).means, CopyMeans::kKernel);
+}
+
+TEST(OwnBlocks, AreTheEngines_WhereAKernelGainsNothing) {
+  const auto means = [](const OwnBlockQuery &query, const OwnBlockLimits &limits) {
+    return choose_own_means(query, limits).means;
+  };
+  EXPECT_EQ(means({2 * kMi - 1, 2 * kMi, true}, kCrowded), CopyMeans::kEngines);
+  EXPECT_EQ(means({2 * kMi, 2 * kMi, false}, kCrowded), CopyMeans::kEngines);
+  EXPECT_EQ(means({2 * kMi, kMi - 1, true}, kCrowded), CopyMeans::kEngines);
+  EXPECT_EQ(means({2 * kMi, 2 * kMi, true}, {OwnBlock::kAuto, false, true}), CopyMeans::kEngines);
+  EXPECT_EQ(means({2 * kMi, 2 * kMi, true}, {OwnBlock::kKernels, true, false}), CopyMeans::kEngines);
+  for (const OwnBlock wanted : {OwnBlock::kEarly, OwnBlock::kListed}) {
+    EXPECT_EQ(means({2 * kMi, 2 * kMi, true}, {wanted, true, true}), CopyMeans::kEngines);
+  }
+}
+
+TEST(OwnBlocks, HaveOthersBesideThemByKernels_WhereMappedInSmallPages) {
+  const CopyPlan own = choose_own_means({2 * kMi, 2 * kMi, true}, kCrowded);
+  EXPECT_EQ(choose_pull_means(own, false, kCrowded).means, CopyMeans::kEngines);
+  EXPECT_EQ(choose_pull_means(own, true, kCrowded).means, CopyMeans::kKernel);
+  EXPECT_EQ(choose_pull_means(own, false, {OwnBlock::kKernels, true, true}).means, CopyMeans::kKernel);
+  EXPECT_EQ(choose_pull_means({CopyMeans::kEngines, ""}, true, kCrowded).means, CopyMeans::kEngines);
+}
+
+TEST(OwnBlocks, ExplainThemselves) {
+  const OwnBlockQuery query{4 * kMi, 4 * kMi, true};
+  EXPECT_EQ(explain(query, choose_own_means(query, kCrowded)),
+            "own blocks of 4194304 bytes beside 4194304 of others -> kernel: leaves the engines to what others send");
+}
+
 }  // namespace
 }  // namespace sluice::plan

@@ -22,9 +22,20 @@ using transfer::Published;
 
 namespace {
 
-// From this length on own blocks and those of others take less time in two queues than one after the other in one (2
-// H200s, docs/adr/0014).
-constexpr std::uint64_t kLongOwnBytes = std::uint64_t{2} << 20;
+plan::OwnBlock wanted_of_own_blocks() {
+  static const plan::OwnBlock wanted = [] {
+    const std::string_view text = Knobs::process().text("SLUICE_COLL_OWN_BLOCK");
+    const auto *const found = std::ranges::find(plan::kOwnBlockNames, text);
+    return static_cast<plan::OwnBlock>(found - plan::kOwnBlockNames.begin());
+  }();
+  return wanted;
+}
+
+plan::OwnBlockLimits own_block_limits(const device::Place &place) {
+  const auto traits_of = place.backend->table().device_traits;
+  const std::uint32_t traits = traits_of != nullptr ? traits_of(place.device) : 0;
+  return {wanted_of_own_blocks(), (traits & SLUICE_DEVICE_CROWDED_ENGINES) != 0, true};
+}
 
 }  // namespace
 
@@ -33,11 +44,16 @@ constexpr std::uint64_t kLongOwnBytes = std::uint64_t{2} << 20;
 void NodePull::choose_means() {
   if (is_reduction(call_.pattern) || offer_.blocks.wanted.empty()) return;
   plan::CopyListQuery query;
+  plan::OwnBlockQuery own;
   for (const NodeBlocks::Wanted &wanted : offer_.blocks.wanted) {
     query.n_copies += wanted.n_runs;
     query.size_bytes += size_of(wanted.region);
+    if (wanted.source == member_.rank) own.own_bytes += size_of(wanted.region);
   }
   if (query.n_copies == 0) return;
+  own.others_bytes = query.size_bytes - own.own_bytes;
+  own.is_blocking = call_.form == Form::kBlocking;
+  choose_own_means(own);
   plan::CopyListLimits limits{plan::policy_of(place().backend, place().device).coll_kernel_copy_bytes,
                               SLUICE_KERNEL_MAX_COPIES};
   plan::CopyPlan plan = choose_copy_means(query, limits);
@@ -51,11 +67,23 @@ void NodePull::choose_means() {
   means_ = plan.means;
 }
 
+void NodePull::choose_own_means(const plan::OwnBlockQuery &query) {
+  if (query.own_bytes == 0) return;
+  plan::OwnBlockLimits limits = own_block_limits(place());
+  own_plan_ = plan::choose_own_means(query, limits);
+  if (own_plan_.means == plan::CopyMeans::kKernel && !device::has_copy_kernel(place())) {
+    limits.has_kernel = false;
+    own_plan_ = plan::choose_own_means(query, limits);
+  }
+  if (log::level() >= log::Level::kDebug) {
+    log::debug("plan", fmt::format("{}: {}", name(call_.operation), explain(query, own_plan_)));
+  }
+}
+
 // Else it would copy in vain.
 bool NodePull::begins_early() const {
-  static const bool is_wanted = Knobs::process().text("SLUICE_COLL_OWN_BLOCK") == "early";
-  return is_wanted && offer_.published.state == Published::State::kTakesPart && call_.pattern != Pattern::kBroadcast &&
-         !is_reduction(call_.pattern) && means_ == plan::CopyMeans::kEngines &&
+  return wanted_of_own_blocks() != plan::OwnBlock::kListed && offer_.published.state == Published::State::kTakesPart &&
+         call_.pattern != Pattern::kBroadcast && !is_reduction(call_.pattern) && means_ == plan::CopyMeans::kEngines &&
          offer_.published.largest_bytes >= wire::Channel::process().terms().threshold_bytes;
 }
 
@@ -78,13 +106,19 @@ Moved NodePull::begin_own() {
     return {};
   }));
   if (size_bytes == 0) return {};
-  device::Queue *queue = size_bytes < kLongOwnBytes ? &queue_ : &own_queue_;
+  const bool is_by_kernel = own_plan_.means == plan::CopyMeans::kKernel;
+  device::Queue *queue = size_bytes < plan::kLongOwnBytes && !is_by_kernel ? &queue_ : &own_queue_;
   if (Status status = queue->acquire(place()); !status.is_ok()) return failed(status);
   std::vector<sluice_copy_t> copies;
   Moved moved = for_each_own(
       [&](const Source &source, const NodeBlocks::Wanted &wanted) { return add(source, wanted, queue, &copies); });
   if (moved.ending != Ending::kGood) return moved;
   is_under_way_ = true;
+  if (is_by_kernel) {
+    bool is_made = false;
+    if (Status status = enqueue_as_kernel(queue, &copies, &is_made); !status.is_ok()) return failed(status);
+    if (!is_made) own_plan_ = {plan::CopyMeans::kEngines, "no kernel takes them"};
+  }
   if (Status status = queue->enqueue(copies); !status.is_ok()) return failed(status);
   has_own_ = true;
   return {};
@@ -116,6 +150,7 @@ Moved NodePull::find(std::uint64_t number, const NodeBlocks::Wanted &wanted, Sou
                                  "what a rank sends in a collective operation is not as long as what another expects"));
   }
   if (wanted.source == member_.rank || source->size_bytes == 0) return {};
+  has_small_pages_ = has_small_pages_ || said.allocation_bytes % SLUICE_LARGE_PAGE_BYTES != 0;
   std::byte *first = nullptr;
   Status status = reach_.open(wanted.source, said.handle, said.base_address, said.allocation_bytes, place(), &first);
   source->base = first;
@@ -137,7 +172,7 @@ Step NodePull::begin(std::uint64_t number) {
   Status status;
   if (!own_queue_.is_empty()) status = own_copy_.begin(&own_queue_, {});
   if (status.is_ok() && queue_.is_empty()) status = queue_.acquire(place());
-  if (status.is_ok() && means_ == plan::CopyMeans::kKernel) status = enqueue_as_kernel(&copies);
+  if (status.is_ok()) status = enqueue_by_means(&copies);
   is_under_way_ = true;
   if (status.is_ok()) status = copy_.begin(&queue_, copies);
   if (!status.is_ok()) return failed(status);
@@ -188,20 +223,39 @@ Status NodePull::enqueue_block(const Source &source, const NodeBlocks::Wanted &w
   return transfer::enqueue_move(queue, from, to, source.size_bytes, is_refused);
 }
 
+// What kernels make of the list goes then and there, and leaves it empty.
+Status NodePull::enqueue_by_means(std::vector<sluice_copy_t> *copies) {
+  bool is_made = false;
+  if (means_ == plan::CopyMeans::kKernel) {
+    Status status = enqueue_as_kernel(&queue_, copies, &is_made);
+    means_ = is_made ? plan::CopyMeans::kKernel : plan::CopyMeans::kEngines;
+    return status;
+  }
+  if (!has_own_ || own_plan_.means != plan::CopyMeans::kKernel) return {};
+  Status status;
+  if (!copies->empty()) {
+    const plan::CopyPlan plan = choose_pull_means(own_plan_, has_small_pages_, own_block_limits(place()));
+    log::debug("plan", plan.reason);
+    if (plan.means == plan::CopyMeans::kKernel) status = enqueue_as_kernel(&queue_, copies, &is_made);
+  }
+  if (copies->empty()) means_ = plan::CopyMeans::kKernel;
+  return status;
+}
+
 // All of them, which leaves the list empty; or nothing, where they are for the copy engines after all.
-Status NodePull::enqueue_as_kernel(std::vector<sluice_copy_t> *copies) {
-  means_ = plan::CopyMeans::kEngines;
+Status NodePull::enqueue_as_kernel(device::Queue *queue, std::vector<sluice_copy_t> *copies, bool *is_made) {
+  *is_made = false;
   // What others send may lie in more pieces than what is received.
   if (copies->empty() || copies->size() > SLUICE_KERNEL_MAX_COPIES) return {};
   bool is_refused = false;
-  Status status = device::enqueue_kernel_copies(&queue_, *copies, &is_refused);
+  Status status = device::enqueue_kernel_copies(queue, *copies, &is_refused);
   if (is_refused) {
     log::warn_once("coll_copy_kernel", "ops", status.message() + "; the copy engines copy it instead");
     statistics::record_fallback("coll_copy_kernel");
     return {};
   }
   if (!status.is_ok()) return status;
-  means_ = plan::CopyMeans::kKernel;
+  *is_made = true;
   has_copies_ = false;
   copies->clear();
   return {};

@@ -64,7 +64,9 @@ class NodePull {
                           std::vector<sluice_copy_t> *copies);
   [[nodiscard]] Status enqueue_block(const Source &source, const NodeBlocks::Wanted &wanted, device::Queue *queue,
                                      bool *is_refused);
-  [[nodiscard]] Status enqueue_as_kernel(std::vector<sluice_copy_t> *copies);
+  void choose_own_means(const plan::OwnBlockQuery &query);
+  [[nodiscard]] Status enqueue_by_means(std::vector<sluice_copy_t> *copies);
+  [[nodiscard]] Status enqueue_as_kernel(device::Queue *queue, std::vector<sluice_copy_t> *copies, bool *is_made);
 
   const Call &call_;
   const Member &member_;
@@ -73,13 +75,15 @@ class NodePull {
   transfer::Board &board_;
   NodeReach &reach_;
   plan::CopyMeans means_ = plan::CopyMeans::kEngines;
-  device::Queue queue_;  // outlives the copy
+  plan::CopyPlan own_plan_;  // of own blocks that begin early
+  device::Queue queue_;      // outlives the copy
   device::PendingCopy copy_;
   device::Queue own_queue_;  // of long own blocks, beside the other
   device::PendingCopy own_copy_;
-  bool has_own_ = false;       // the rank's own blocks are on their way, or there
-  bool is_under_way_ = false;  // something is, in either queue
-  bool has_copies_ = false;    // not all of it by kernels
+  bool has_small_pages_ = false;  // some of what others send lies in them
+  bool has_own_ = false;          // the rank's own blocks are on their way, or there
+  bool is_under_way_ = false;     // something is, in either queue
+  bool has_copies_ = false;       // not all of it by kernels
   std::uint64_t bytes_ = 0;
   trace::Span span_;
 };

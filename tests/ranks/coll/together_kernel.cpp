@@ -18,9 +18,17 @@ class TogetherKernel : public Together {
   void SetUp() override {
     Together::SetUp();
     if (IsSkipped()) return;
-    const char *limit = std::getenv("SLUICE_COLL_KERNEL_COPY");
-    if (limit == nullptr || std::string(limit) == "0") GTEST_SKIP() << "started without SLUICE_COLL_KERNEL_COPY";
+    if (!is_set("SLUICE_COLL_KERNEL_COPY", "1G") && !has_own_by_kernels()) {
+      GTEST_SKIP() << "started without SLUICE_COLL_KERNEL_COPY and SLUICE_COLL_OWN_BLOCK";
+    }
   }
+
+  static bool is_set(const char *knob, const char *value) {
+    const char *text = std::getenv(knob);
+    return text != nullptr && std::string(text) == value;
+  }
+  // Not one kernel, but one for the rank's own blocks and another one for those of others beside them.
+  static bool has_own_by_kernels() { return is_set("SLUICE_COLL_OWN_BLOCK", "kernels"); }
 
   // Started with SLUICE_COLL_CHAIN_BLOCK=500, so that a broadcast to several ranks goes along a chain.
   // How many ranks send something to this one, itself included.
@@ -34,7 +42,24 @@ class TogetherKernel : public Together {
   }
 };
 
+TEST_F(TogetherKernel, BringsOwnBlocks_AndWhatComesBesideThem) {
+  if (!has_own_by_kernels()) GTEST_SKIP() << "started without SLUICE_COLL_OWN_BLOCK=kernels";
+  for (const char *name : {"MPI_Allgather", "MPI_Alltoall", "MPI_Gather", "MPI_Scatter"}) {
+    const Moving &moving = movement(name);
+    for (int root = 0; root < session_.size(); ++root) {
+      const Buffers buffers(Kind::device, root);
+      const bool is_rooted = std::string(name) == "MPI_Gather" || std::string(name) == "MPI_Scatter";
+      const bool has_own = !is_rooted || session_.rank() == root;
+      const long long by_kernel = calls_by(name, "kernel");
+      ASSERT_EQ(moving.call(buffers, root, session_.comm()), MPI_SUCCESS) << name;
+      EXPECT_EQ(calls_by(name, "kernel") > by_kernel, has_own) << name << ", root " << root;
+      expect_right(moving, buffers, root, root);
+    }
+  }
+}
+
 TEST_F(TogetherKernel, BringsWhateverARankGets) {
+  if (has_own_by_kernels()) GTEST_SKIP() << "started with SLUICE_COLL_OWN_BLOCK=kernels";
   for (const Moving &moving : movements()) {
     for (int root = 0; root < session_.size(); ++root) {
       const Buffers buffers(Kind::device, root);
