@@ -72,7 +72,7 @@ typedef struct sluice_stream_message {
   sluice_result_t (*receive)(sluice_stream_t *stream, const sluice_stream_receive_t *receives, uint32_t n,
                              sluice_stream_enqueued_t *enqueued);
 
-  /* ---- optional: sends that go aside (docs/adr/0052); all three or none (null) ------------------------------------ */
+  /* ---- optional: sends that go aside (docs/adr/0052); all three or none ----------------------------------------- */
   /* A stream may have a side: sends that go there hold up nothing that the stream is given afterwards, and run beside
    * it, until a join. One thread at a time for each stream, as for all of these. */
 

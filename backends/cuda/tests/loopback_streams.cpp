@@ -117,8 +117,13 @@ CUresult cuStreamCreateWithPriority(CUstream *stream, unsigned /*flags*/, int pr
   return CUDA_SUCCESS;
 }
 
+// Returns at once; the stream goes when what is in it has run.
 CUresult cuStreamDestroy(CUstream stream) {
-  delete stream;
+  if (stream->n_done() == stream->n_enqueued()) {
+    delete stream;
+  } else {
+    std::thread([stream] { delete stream; }).detach();
+  }
   return CUDA_SUCCESS;
 }
 
