@@ -95,34 +95,34 @@ struct Block {
   bool is_pooled = false;        // of cuMemAllocAsync
 };
 
-// Waits for events that are forgotten, so that a test is seen to notice: those of streams of the greatest priority, or of
-// the others.
+// Waits for events that are forgotten, so that a test is seen to notice: those of streams of the greatest priority, or
+// of the others.
 enum class Forgotten : int { kNone, kByPriority, kByOthers };
 
 // All that the "driver" knows. One lock for all of it.
 struct State {
   std::mutex mutex;
   bool is_initialised = false;
-  bool is_broken = false;             // streams do nothing any more and say so when asked
-  bool is_held = false;               // copies wait until this ends
-  bool refuses_batches = false;       // of memory operations
-  CUstream captured = nullptr;        // as if this stream were being captured into a graph
-  uint32_t overwritten = 0;           // the word that was where the last copy down began
-  std::atomic<int> n_word_writes{0};  // commands that write words, enqueued by cuStreamWriteValue64
-  std::atomic<int> n_batches{0};      // the same by cuStreamBatchMemOp
-  std::atomic<int> n_kernels{0};      // launched
-  std::atomic<int> n_graphs{0};       // launched; their kernels count too
-  std::atomic<int> n_executables{0};  // of graphs, that were made and not destroyed
-  bool refuses_graphs = false;        // to make them executable
-  bool has_service = false;           // as if processes shared the devices through the multi-process service
-  std::atomic<int> n_queries{0};      // by cuPointerGetAttributes
-  std::atomic<int> n_launches{-1};    // that are taken before one is refused; -1: any number
-  std::atomic<int> n_waits{0};        // on words, that were enqueued and have not been passed
+  bool is_broken = false;                   // streams do nothing any more and say so when asked
+  bool is_held = false;                     // copies wait until this ends
+  bool refuses_batches = false;             // of memory operations
+  CUstream captured = nullptr;              // as if this stream were being captured into a graph
+  uint32_t overwritten = 0;                 // the word that was where the last copy down began
+  std::atomic<int> n_word_writes{0};        // commands that write words, enqueued by cuStreamWriteValue64
+  std::atomic<int> n_batches{0};            // the same by cuStreamBatchMemOp
+  std::atomic<int> n_kernels{0};            // launched
+  std::atomic<int> n_graphs{0};             // launched; their kernels count too
+  std::atomic<int> n_executables{0};        // of graphs, that were made and not destroyed
+  bool refuses_graphs = false;              // to make them executable
+  bool has_service = false;                 // as if processes shared the devices through the multi-process service
+  std::atomic<int> n_queries{0};            // by cuPointerGetAttributes
+  std::atomic<int> n_launches{-1};          // that are taken before one is refused; -1: any number
+  std::atomic<int> n_waits{0};              // on words, that were enqueued and have not been passed
   std::atomic<bool> holds_priority{false};  // streams of the greatest priority do nothing until this ends
   std::atomic<int> n_priority_streams{0};   // there are
   std::atomic<int> n_at_events{0};          // streams that wait for an event at this moment
   std::atomic<Forgotten> forgotten{Forgotten::kNone};
-  std::atomic<int> n_held_up{0};      // threads of the host that stand in hold_up(), or wait for room in a stream
+  std::atomic<int> n_held_up{0};  // threads of the host that stand in hold_up(), or wait for room in a stream
   std::condition_variable changed;
   CUctx_st primary[kDevices] = {{0}, {1}};
   int n_retained[kDevices] = {0, 0};

@@ -90,6 +90,31 @@ TEST_F(SendsAside, ABufferIsTheStreamsAgain_BehindTheWait) {
   EXPECT_EQ(by_stream("MPIX_Enqueue_send"), sends + kMessages);
 }
 
+// The same where nothing but the join keeps the stream from the buffer: no receive of its own, and no other work.
+TEST_F(SendsAside, ABufferIsTheStreamsAgain_WhereItOnlySends) {
+  constexpr int kMessages = 24;
+  ProgramStream stream;
+  TestQueue queue(stream);
+  warm_up(stream, &queue, kTag, kLong);
+  const Memory out = make_memory(Kind::device, kLong);
+  stream.close_gate();
+  for (int k = 0; k < kMessages; ++k) {
+    if (Session::get().begins()) {
+      write(stream, out, k);
+      send(&queue, out, k, kTag);
+    } else {
+      receive(&queue, kTag);
+    }
+    queue.start();
+    queue.wait();
+    if (Session::get().begins()) overwrite(stream, out);
+  }
+  stream.open_gates();
+  stream.synchronize();
+  queue.complete();
+  expect_all(Session::get().begins() ? 0 : kMessages);
+}
+
 // Batches with sends, without, and with both, one wait for all of them; and the next ones have the other order.
 TEST_F(SendsAside, SeveralStarts_HaveOneWait) {
   constexpr int kRounds = 8;
