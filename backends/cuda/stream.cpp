@@ -35,20 +35,24 @@ sluice_result_t find_device(int32_t *device) {
   return fail(SLUICE_ERROR_UNSUPPORTED, "this device has no 64-bit stream memory operations; queues need a newer one");
 }
 
-// Through the vendor's multi-process service a process has few connections to the device, if it does not ask for more;
-// its streams share them, and behind one that waits the others wait too.
 void warn_of_few_connections(int32_t device) {
-  constexpr long kEnough = 8;  // what a process has without the service
   static std::atomic<bool> is_told{false};
-  const char *setting = std::getenv("CUDA_DEVICE_MAX_CONNECTIONS");
-  const long n_connections = setting != nullptr ? std::strtol(setting, nullptr, 10) : 0;
-  if (n_connections >= kEnough || !is_shared_at_once(device) || is_told.exchange(true)) return;
+  if (!has_few_connections(device) || is_told.exchange(true)) return;
   log_line(1,
            "queues through the multi-process service: streams share few connections to the device, and a stream that "
            "waits for a message may hold up the program's others for good; set CUDA_DEVICE_MAX_CONNECTIONS=32");
 }
 
 }  // namespace
+
+// Through the vendor's multi-process service a process has few connections to the device, if it does not ask for more;
+// its streams share them, and behind one that waits the others wait too.
+bool has_few_connections(int32_t device) {
+  constexpr long kEnough = 8;  // what a process has without the service
+  const char *setting = std::getenv("CUDA_DEVICE_MAX_CONNECTIONS");
+  const long n_connections = setting != nullptr ? std::strtol(setting, nullptr, 10) : 0;
+  return n_connections < kEnough && is_shared_at_once(device);
+}
 
 sluice_result_t address_of_word(const uint64_t *word, CUdeviceptr *address) {
   unsigned type = 0;
@@ -153,7 +157,7 @@ sluice_result_t stream_open(void *native, sluice_stream_t **stream, int32_t *dev
 sluice_result_t stream_close(sluice_stream_t *stream) {
   if (stream == nullptr) return fail(SLUICE_ERROR_INVALID_ARGUMENT, "stream_close: null pointer");
   const std::shared_ptr<sluice_stream> closed(stream);
-  if (!closed->graphs.empty()) {
+  if (!closed->graphs.empty() || closed->side.stream != nullptr) {
     release_later([closed] {
       // A context that is gone, or another one under the same handle, has taken them with it.
       unsigned long long number = 0;
@@ -163,6 +167,7 @@ sluice_result_t stream_close(sluice_stream_t *stream) {
         return;
       }
       if (graphs_close(&closed->graphs) != SLUICE_SUCCESS) log_line(1, error_text());
+      if (side_close(closed.get()) != SLUICE_SUCCESS) log_line(1, error_text());
     });
   }
   return SLUICE_SUCCESS;

@@ -7,6 +7,22 @@
 #include "message.hpp"
 #include "module.h"
 
+namespace sluice::backends::cuda {
+
+// Where sends go that hold up nothing of the program's stream (docs/adr/0052): a stream of the module's own, which
+// waits for the program's by one event, and for which the program's waits by another. What runs there runs beside the
+// program's stream: its kernels' graphs and the place that their blocks share are its own.
+struct StreamSide {
+  CUstream stream = nullptr;  // null: none
+  CUevent before = nullptr;   // recorded in the program's stream
+  CUevent behind = nullptr;   // recorded here
+  KernelGraphs graphs;        // with SLUICE_CUDA_LAUNCH=graph
+  uint32_t shared = 0;        // as the stream's
+  bool is_refused = false;    // it could not be made, and is not tried again
+};
+
+}  // namespace sluice::backends::cuda
+
 struct sluice_stream {
   CUstream stream = nullptr;
   CUcontext context = nullptr;
@@ -15,6 +31,7 @@ struct sluice_stream {
   sluice::backends::cuda::Kernel message;
   sluice::backends::cuda::Kernel messages;
   uint32_t shared = 0;  // one more than the place of those that have several blocks; 0: none yet
+  sluice::backends::cuda::StreamSide side;
   // Where kernels trigger and wait: theirs; without a function: there is none.
   sluice::backends::cuda::Kernel trigger;
   sluice::backends::cuda::Kernel await;
@@ -39,6 +56,19 @@ inline KernelGraphs *graphs_of(sluice_stream *stream) {
   return g_launches == Launches::kGraph ? &stream->graphs : nullptr;
 }
 
+// What kernels of messages are launched into.
+struct Lane {
+  CUstream stream;
+  KernelGraphs *graphs;  // null where they are launched by themselves
+  uint32_t *shared;
+};
+inline Lane lane_of(sluice_stream *stream) {
+  return {stream->stream, graphs_of(stream), &stream->shared};
+}
+inline Lane lane_of_side(sluice_stream *stream) {
+  return {stream->side.stream, g_launches == Launches::kGraph ? &stream->side.graphs : nullptr, &stream->side.shared};
+}
+
 // Where the device finds a word of memory of host_alloc or host_register; no other memory is taken.
 sluice_result_t address_of_word(const uint64_t *word, CUdeviceptr *address);
 
@@ -51,6 +81,20 @@ void prepare_message(sluice_stream *stream);
 // Enqueues it, a block for each of its parts; with 0 parts, and then without a mark, in as many blocks as its bytes
 // want. The same.
 sluice_result_t launch_message(sluice_stream *stream, const kernels::MessageTask &task);
+
+// stream_side.cpp; the stream's context is current.
+// Makes the side, unless there is one. SLUICE_ERROR_UNSUPPORTED, or the driver's refusal: there is none.
+sluice_result_t side_open(sluice_stream *stream);
+// What the side is given from here on waits for what the program's stream was given before.
+sluice_result_t side_follow(const sluice_stream &stream);
+// What the program's stream is given from here on waits for what the side was given before.
+sluice_result_t side_join(const sluice_stream &stream);
+// Gives it back; what is in it runs.
+sluice_result_t side_close(sluice_stream *stream);
+
+// stream.cpp. Whether streams of `device` share so few connections to it that one which waits may hold up others for
+// good.
+bool has_few_connections(int32_t device);
 
 // stream_kernels.cpp. The first finds both kernels, in the stream's context, which is current;
 // SLUICE_ERROR_UNSUPPORTED: they cannot be had, or not while a stream waits. The others enqueue them. `address` is

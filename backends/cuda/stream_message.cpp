@@ -45,29 +45,44 @@ unsigned threads_for(const kernels::MessageTask &task) {
   return task.n_parts != 1 ? kBlockThreads : threads_for(task.copy.size_bytes);
 }
 
-// Where the kernels of `stream` share, which is never another stream's: what was enqueued may run for long after it was
-// closed. False: as many streams as there is room for have had theirs.
-bool find_shared(sluice_stream *stream) {
+// Where the kernels of a lane share, which is never another lane's: what was enqueued may run for long after its stream
+// was closed. False: as many lanes as there is room for have had theirs.
+bool find_shared(uint32_t *shared) {
   static std::atomic<uint32_t> n_given{0};
-  if (stream->shared != 0) return true;
+  if (*shared != 0) return true;
   uint32_t given = n_given.load(std::memory_order_relaxed);
   while (given < kernels::kMostSharingStreams &&
          !n_given.compare_exchange_weak(given, given + 1, std::memory_order_relaxed)) {
   }
-  if (given < kernels::kMostSharingStreams) stream->shared = given + 1;
-  return stream->shared != 0;
+  if (given < kernels::kMostSharingStreams) *shared = given + 1;
+  return *shared != 0;
 }
 
-uint32_t parts_for(sluice_stream *stream, uint64_t size_bytes) {
-  if (size_bytes <= kMostOfOneBlock || !find_shared(stream)) return 1;
+uint32_t parts_for(uint32_t *shared, uint64_t size_bytes) {
+  if (size_bytes <= kMostOfOneBlock || !find_shared(shared)) return 1;
   return static_cast<uint32_t>(std::min((size_bytes + kPartBytes - 1) / kPartBytes, kMostParts));
 }
 
-// What goes into a stream: messages are gathered until there is a launch's worth of them, or one that must not run
-// beside them.
+// Enqueues the kernel of one message, a block for each of its parts; with 0 parts, and then without a mark, in as many
+// blocks as its bytes want.
+sluice_result_t launch_one_message(const sluice_stream &stream, const Lane &lane, const kernels::MessageTask &task) {
+  if (stream.message.function == nullptr) {
+    return fail(SLUICE_ERROR_UNSUPPORTED,
+                "the kernel for this was not loaded when the stream was opened: the device takes none, or a stream "
+                "waited for a message");
+  }
+  kernels::MessageTask passed = task;
+  const unsigned n_blocks = task.n_parts != 0 ? task.n_parts : blocks_for(stream.message, {1, task.copy.size_bytes});
+  return launch_kernel({&kText, stream.message.function, n_blocks, threads_for(passed), &passed}, lane.graphs,
+                       lane.stream);
+}
+
+// What goes into a stream, or aside: messages are gathered until there is a launch's worth of them, or one that must
+// not run beside them.
 class Launches {
  public:
-  Launches(sluice_stream *stream, sluice_stream_enqueued_t *enqueued) : stream_(*stream), enqueued_(*enqueued) {}
+  Launches(const sluice_stream &stream, const Lane &lane, sluice_stream_enqueued_t *enqueued)
+      : stream_(stream), lane_(lane), enqueued_(*enqueued) {}
 
   // A task with a word to set. It may run beside others, at least those since the last flush().
   sluice_result_t add(const kernels::MessageTask &task) {
@@ -77,8 +92,8 @@ class Launches {
     }
     kernels::MessageTask &added = list_.tasks[list_.n_tasks];
     added = task;
-    added.n_parts = parts_for(&stream_, task.copy.size_bytes);
-    if (stream_.shared != 0) added.shared = (stream_.shared - 1) * kernels::kMostMessages + list_.n_tasks;
+    added.n_parts = parts_for(lane_.shared, task.copy.size_bytes);
+    if (*lane_.shared != 0) added.shared = (*lane_.shared - 1) * kernels::kMostMessages + list_.n_tasks;
     ++list_.n_tasks;
     list_.n_parts += added.n_parts;
     return SLUICE_SUCCESS;
@@ -108,7 +123,7 @@ class Launches {
     if (task.least != 0) {
       task.n_parts = static_cast<uint32_t>(std::min<uint64_t>(task.n_parts, kMostWaitingBlocksOfLong));
     }
-    return launch_message(&stream_, task);
+    return launch_one_message(stream_, lane_, task);
   }
 
   sluice_result_t launch_list() {
@@ -121,10 +136,11 @@ class Launches {
     const uint64_t most_waiting = list_.n_parts > list_.n_tasks ? kMostWaitingBlocksOfLong : kMostWaitingBlocks;
     const uint64_t n_blocks = waits ? std::min<uint64_t>(list_.n_parts, most_waiting) : list_.n_parts;
     return launch_kernel({&kListText, stream_.messages.function, static_cast<unsigned>(n_blocks), n_threads, &list_},
-                         graphs_of(&stream_), stream_.stream);
+                         lane_.graphs, lane_.stream);
   }
 
-  sluice_stream &stream_;
+  const sluice_stream &stream_;
+  const Lane lane_;
   sluice_stream_enqueued_t &enqueued_;
   kernels::MessageList list_ = {};
 };
@@ -143,35 +159,83 @@ int32_t can_carry(sluice_stream_t *stream) {
   return stream->message.function != nullptr ? 1 : 0;
 }
 
-// `enqueue` is called in the stream's context, once for all messages; then what it gathered is launched.
+// `enqueue` is called in the stream's context, once for all messages; then what it gathered is launched into `lane`.
 template <typename Enqueue>
-sluice_result_t enqueue_all(sluice_stream *stream, sluice_stream_enqueued_t *enqueued, Enqueue enqueue) {
+sluice_result_t enqueue_all(sluice_stream *stream, Lane (*lane)(sluice_stream *), sluice_stream_enqueued_t *enqueued,
+                            Enqueue enqueue) {
   *enqueued = {0, 0};
   if (stream == nullptr) return null_stream();
   const ContextScope scope(stream->context);
   sluice_result_t result = scope.result();
   if (result == SLUICE_SUCCESS) result = check_not_captured(*stream);
   if (result != SLUICE_SUCCESS) return result;
-  Launches launches(stream, enqueued);
+  Launches launches(*stream, lane(stream), enqueued);
   result = enqueue(&launches);
   return result == SLUICE_SUCCESS ? launches.flush() : result;
 }
 
+sluice_result_t add_sends(std::span<const sluice_stream_send_t> sends, Launches *launches) {
+  sluice_result_t result = SLUICE_SUCCESS;
+  for (const sluice_stream_send_t &send : sends) {
+    kernels::MessageTask task = {};
+    task.copy = {static_cast<unsigned char *>(send.dst), static_cast<const unsigned char *>(send.src), send.size_bytes};
+    task.mark = send.word;
+    task.value = send.value;
+    result = launches->add(task);
+    if (result != SLUICE_SUCCESS) break;
+  }
+  return result;
+}
+
 sluice_result_t send(sluice_stream_t *stream, const sluice_stream_send_t *sends, uint32_t n,
                      sluice_stream_enqueued_t *enqueued) {
-  return enqueue_all(stream, enqueued, [&](Launches *launches) {
-    sluice_result_t result = SLUICE_SUCCESS;
-    for (const sluice_stream_send_t &send : std::span(sends, n)) {
-      kernels::MessageTask task = {};
-      task.copy = {static_cast<unsigned char *>(send.dst), static_cast<const unsigned char *>(send.src),
-                   send.size_bytes};
-      task.mark = send.word;
-      task.value = send.value;
-      result = launches->add(task);
-      if (result != SLUICE_SUCCESS) break;
-    }
-    return result;
+  return enqueue_all(stream, lane_of, enqueued,
+                     [&](Launches *launches) { return add_sends(std::span(sends, n), launches); });
+}
+
+// Graphs of kernels of messages; in the stream's context.
+void prepare_graphs(const sluice_stream &stream, const Lane &lane) {
+  kernels::MessageTask task = {};
+  if (stream.message.function != nullptr) {
+    prepare_graph({&kText, stream.message.function, 1, kWarp, &task}, lane.graphs);
+  }
+  kernels::MessageList list = {};
+  if (stream.messages.function != nullptr) {
+    prepare_graph({&kListText, stream.messages.function, 1, kWarp, &list}, lane.graphs);
+  }
+}
+
+int32_t can_send_aside(sluice_stream_t *stream) {
+  if (can_carry(stream) == 0) return 0;
+  if (stream->side.stream == nullptr && !stream->side.is_refused) {
+    const ContextScope scope(stream->context);
+    if (scope.result() != SLUICE_SUCCESS || side_open(stream) != SLUICE_SUCCESS) return 0;
+    prepare_graphs(*stream, lane_of_side(stream));
+  }
+  return stream->side.stream != nullptr ? 1 : 0;
+}
+
+sluice_result_t send_aside(sluice_stream_t *stream, const sluice_stream_send_t *sends, uint32_t n,
+                           sluice_stream_enqueued_t *enqueued) {
+  *enqueued = {0, 0};
+  if (stream == nullptr) return null_stream();
+  if (can_send_aside(stream) == 0) return fail(SLUICE_ERROR_UNSUPPORTED, "this stream has no side for sends");
+  return enqueue_all(stream, lane_of_side, enqueued, [&](Launches *launches) {
+    const sluice_result_t result = side_follow(*stream);
+    if (result != SLUICE_SUCCESS) return result;
+    launches->count_command();  // the event's record in the stream
+    launches->count_command();  // and the wait for it
+    return add_sends(std::span(sends, n), launches);
   });
+}
+
+sluice_result_t join(sluice_stream_t *stream) {
+  if (stream == nullptr) return null_stream();
+  if (stream->side.stream == nullptr) return SLUICE_SUCCESS;
+  const ContextScope scope(stream->context);
+  sluice_result_t result = scope.result();
+  if (result == SLUICE_SUCCESS) result = check_not_captured(*stream);
+  return result == SLUICE_SUCCESS ? side_join(*stream) : result;
 }
 
 sluice_result_t add_receive(sluice_stream *stream, const sluice_stream_receive_t &receive, bool is_by_kernel,
@@ -204,7 +268,7 @@ sluice_result_t add_receive(sluice_stream *stream, const sluice_stream_receive_t
 
 sluice_result_t receive(sluice_stream_t *stream, const sluice_stream_receive_t *receives, uint32_t n,
                         sluice_stream_enqueued_t *enqueued) {
-  return enqueue_all(stream, enqueued, [&](Launches *launches) {
+  return enqueue_all(stream, lane_of, enqueued, [&](Launches *launches) {
     const std::span all(receives, n);
     waits_enqueued(all);
     const bool is_by_kernel = waits_by_kernel(stream);
@@ -223,6 +287,9 @@ constexpr sluice_stream_message_t kTable = {
     .can_carry = can_carry,
     .send = send,
     .receive = receive,
+    .can_send_aside = can_send_aside,
+    .send_aside = send_aside,
+    .join = join,
 };
 
 }  // namespace
@@ -236,26 +303,11 @@ void prepare_message(sluice_stream *stream) {
       find_kernel(kListText, stream->device, &stream->messages) != SLUICE_SUCCESS) {
     log_line(3, error_text());
   }
-  kernels::MessageTask task = {};
-  if (stream->message.function != nullptr) {
-    prepare_graph({&kText, stream->message.function, 1, kWarp, &task}, graphs_of(stream));
-  }
-  kernels::MessageList list = {};
-  if (stream->messages.function != nullptr) {
-    prepare_graph({&kListText, stream->messages.function, 1, kWarp, &list}, graphs_of(stream));
-  }
+  prepare_graphs(*stream, lane_of(stream));
 }
 
 sluice_result_t launch_message(sluice_stream *stream, const kernels::MessageTask &task) {
-  if (stream->message.function == nullptr) {
-    return fail(SLUICE_ERROR_UNSUPPORTED,
-                "the kernel for this was not loaded when the stream was opened: the device takes none, or a stream "
-                "waited for a message");
-  }
-  kernels::MessageTask passed = task;
-  const unsigned n_blocks = task.n_parts != 0 ? task.n_parts : blocks_for(stream->message, {1, task.copy.size_bytes});
-  return launch_kernel({&kText, stream->message.function, n_blocks, threads_for(passed), &passed}, graphs_of(stream),
-                       stream->stream);
+  return launch_one_message(*stream, lane_of(stream), task);
 }
 
 }  // namespace sluice::backends::cuda

@@ -18,7 +18,7 @@ extern "C" {
 #endif
 
 /* Raised by one whenever layout or meaning of a member changes. */
-#define SLUICE_STREAM_MESSAGE_API_VERSION 3u
+#define SLUICE_STREAM_MESSAGE_API_VERSION 4u
 
 /* The symbol, of type sluice_stream_message_fn. */
 #define SLUICE_STREAM_MESSAGE_SYMBOL "sluice_backend_stream_message"
@@ -71,6 +71,27 @@ typedef struct sluice_stream_message {
                           sluice_stream_enqueued_t *enqueued);
   sluice_result_t (*receive)(sluice_stream_t *stream, const sluice_stream_receive_t *receives, uint32_t n,
                              sluice_stream_enqueued_t *enqueued);
+
+  /* ---- optional: sends that go aside (docs/adr/0052); all three or none ----------------------------------------- */
+  /* A stream may have a side: sends that go there hold up nothing that the stream is given afterwards, and run beside
+   * it, until a join. One thread at a time for each stream, as for all of these. */
+
+  /* 1 when send_aside works for this stream, else 0; may be asked again, and the answer may have become 1. Setup cost
+   * at the first call: a stream of the runtime's is made, and kept until stream_close. */
+  int32_t (*can_send_aside)(sluice_stream_t *stream);
+  /* As `send`, but aside: behind all that the stream was given before this call, and behind what went aside before. It
+   * waits for nothing else, so a stream that comes to this call comes to its end whatever it is given afterwards. With
+   * what the stream is given from here to the next join, sends and receives too, it has no order at all: words of both
+   * may be set in any order, and what is sent must stay as it is. The commands that are counted are those in the
+   * stream and beside it. SLUICE_ERROR_UNSUPPORTED: the stream has no side, or is being captured. Hot. */
+  sluice_result_t (*send_aside)(sluice_stream_t *stream, const sluice_stream_send_t *sends, uint32_t n,
+                                sluice_stream_enqueued_t *enqueued);
+  /* What the stream is given afterwards waits for all that went aside before; returns before that has run. At most two
+   * commands; where nothing ever went aside it does nothing. SLUICE_ERROR_UNSUPPORTED: the stream is being captured.
+   * After an error what went aside is joined no more than before, and a later call may do it.
+   * stream_close joins nothing: what went aside runs all the same, so whoever closes the stream joins before, if
+   * something is to come behind it. Hot. */
+  sluice_result_t (*join)(sluice_stream_t *stream);
 } sluice_stream_message_t;
 
 typedef const sluice_stream_message_t *(*sluice_stream_message_fn)(void);

@@ -73,8 +73,11 @@ Stream::~Stream() {
 void Stream::close() noexcept {
   if (stream_ == nullptr) return;
   const sluice_backend_t &table = words_.backend->table();
-  const Status marked = words_.backend->check(table.stream_write(stream_, words_.trigger, StreamWords::kGivenUp),
-                                              "give up the words of a stream");
+  Status marked = join();
+  if (marked.is_ok()) {
+    marked = words_.backend->check(table.stream_write(stream_, words_.trigger, StreamWords::kGivenUp),
+                                   "give up the words of a stream");
+  }
   // Nobody can tell then when the stream is past them, and nobody else gets them.
   if (!marked.is_ok()) log::warn_once("stream_mark", "device", marked.message());
   const Status closed = words_.backend->check(table.stream_close(stream_), "close a stream");
@@ -90,7 +93,19 @@ void Stream::abandon() noexcept {
   is_abandoned_ = true;
 }
 
-Status Stream::enqueue_trigger(std::uint64_t number) const {
+bool Stream::has_side() const noexcept {
+  return messages_ != nullptr && messages_->can_send_aside != nullptr && messages_->can_send_aside(stream_) != 0;
+}
+
+Status Stream::join() {
+  if (!is_unjoined_) return {};
+  Status status = words_.backend->check(messages_->join(stream_), "have a stream wait for what was sent aside of it");
+  is_unjoined_ = !status.is_ok();
+  return status;
+}
+
+Status Stream::enqueue_trigger(std::uint64_t number) {
+  if (Status status = join(); !status.is_ok()) return status;
   return words_.backend->check(words_.backend->table().stream_write(stream_, words_.trigger, number),
                                "enqueue a trigger into a stream");
 }
@@ -131,14 +146,20 @@ std::uint32_t n_commands_of(const sluice_stream_receive_t &receive) noexcept {
 }  // namespace
 
 template <typename Message, typename Together>
+Status Stream::enqueue_together(std::span<const Message> messages, Together together,
+                                sluice_stream_enqueued_t *enqueued) const {
+  return words_.backend->check(
+      (messages_->*together)(stream_, messages.data(), static_cast<std::uint32_t>(messages.size()), enqueued),
+      "enqueue messages into a stream");
+}
+
+template <typename Message, typename Together>
 Status Stream::enqueue_all(std::span<const Message> messages, Together together,
                            sluice_stream_enqueued_t *enqueued) const {
   *enqueued = {0, 0};
   if (messages.empty()) return {};
   if (messages_ != nullptr && messages_->can_carry(stream_) != 0) {
-    return words_.backend->check(
-        (messages_->*together)(stream_, messages.data(), static_cast<std::uint32_t>(messages.size()), enqueued),
-        "enqueue messages into a stream");
+    return enqueue_together(messages, together, enqueued);
   }
   for (const Message &message : messages) {
     if (Status status = enqueue_alone(message); !status.is_ok()) return status;
@@ -148,8 +169,18 @@ Status Stream::enqueue_all(std::span<const Message> messages, Together together,
   return {};
 }
 
-Status Stream::enqueue_sends(std::span<const sluice_stream_send_t> sends, sluice_stream_enqueued_t *enqueued) const {
+Status Stream::enqueue_sends(std::span<const sluice_stream_send_t> sends, sluice_stream_enqueued_t *enqueued) {
+  *enqueued = {0, 0};
+  if (Status status = join(); !status.is_ok()) return status;
   return enqueue_all(sends, &sluice_stream_message_t::send, enqueued);
+}
+
+Status Stream::enqueue_sends_aside(std::span<const sluice_stream_send_t> sends, sluice_stream_enqueued_t *enqueued) {
+  *enqueued = {0, 0};
+  if (sends.empty()) return {};
+  Status status = enqueue_together(sends, &sluice_stream_message_t::send_aside, enqueued);
+  is_unjoined_ = is_unjoined_ || enqueued->n_messages != 0;
+  return status;
 }
 
 Status Stream::enqueue_receives(std::span<const sluice_stream_receive_t> receives,

@@ -36,26 +36,41 @@ class Stream {
   // Its backend has the group `channel`, so that the commands on words of others may be used. Hot.
   [[nodiscard]] bool has_channels() const noexcept { return words_.backend->table().stream_take != nullptr; }
 
-  // Tells the stream to say when it is past the commands below, and lets go of it; waits for nothing. Nothing can be
+  // Tells the stream to say when it is past the commands below, and lets go of it; waits for nothing. What went aside
+  // comes before that, and before what the program gives the stream afterwards. Nothing can be
   // enqueued any more; triggered() and complete() may be called until this is destroyed. One thread at a time.
   void close() noexcept;
   // Lets go of a stream that may be gone. Its words are lost.
   void abandon() noexcept;
 
-  // Enqueues: triggered() becomes `number`, which only ever grows. Returns before it has. One thread at a time.
-  [[nodiscard]] Status enqueue_trigger(std::uint64_t number) const;
+  // Enqueues: triggered() becomes `number`, which only ever grows. Returns before it has. Joins, if something is aside,
+  // which may be an earlier trigger. One thread at a time.
+  [[nodiscard]] Status enqueue_trigger(std::uint64_t number);
   // Enqueues: what follows waits until complete() was called with `number` or more. One thread at a time.
   [[nodiscard]] Status enqueue_wait(std::uint64_t number) const;
 
   // Messages of channels; has_channels(). Each call is for a whole batch, by as few commands as the backend can do with
   // (sluice/stream_message.h). *enqueued says how far it came, also after an error: so many of the messages, the first
   // ones, and by how many commands. One thread at a time; return before they have run.
-  // Whose words may be set in any order.
-  [[nodiscard]] Status enqueue_sends(std::span<const sluice_stream_send_t> sends,
-                                     sluice_stream_enqueued_t *enqueued) const;
+  // Whose words may be set in any order. Joins, as enqueue_trigger().
+  [[nodiscard]] Status enqueue_sends(std::span<const sluice_stream_send_t> sends, sluice_stream_enqueued_t *enqueued);
   [[nodiscard]] Status enqueue_receives(std::span<const sluice_stream_receive_t> receives,
                                         sluice_stream_enqueued_t *enqueued) const;
-  // enqueue_trigger() as one of these sends: it says that the stream has come there, and nothing of the others.
+  // Sends may go aside: behind what the stream was given before, but holding up nothing that it is given afterwards,
+  // until join(). They wait for nothing else.
+  // Whether this stream can do so; may become true. Setup cost at the first call, then hot.
+  [[nodiscard]] bool has_side() const noexcept;
+  // As enqueue_sends(); has_side().
+  [[nodiscard]] Status enqueue_sends_aside(std::span<const sluice_stream_send_t> sends,
+                                           sluice_stream_enqueued_t *enqueued);
+  // Something went aside, and the stream was not told to wait for it.
+  [[nodiscard]] bool is_unjoined() const noexcept { return is_unjoined_; }
+  // Enqueues: what follows waits for all that went aside, in at most kCommandsOfJoin commands; none where nothing is.
+  // Errors: it stays aside, and may be joined later.
+  static constexpr unsigned kCommandsOfJoin = 2;
+  [[nodiscard]] Status join();
+  // enqueue_trigger() as one of these sends, in the stream or aside: it says that the stream has come there, and
+  // nothing of the others.
   [[nodiscard]] sluice_stream_send_t trigger(std::uint64_t number) const noexcept {
     return {nullptr, nullptr, 0, words_.trigger, number};
   }
@@ -78,12 +93,17 @@ class Stream {
   template <typename Message, typename Together>
   [[nodiscard]] Status enqueue_all(std::span<const Message> messages, Together together,
                                    sluice_stream_enqueued_t *enqueued) const;
+  // As the table of messages does it, which is there and can.
+  template <typename Message, typename Together>
+  [[nodiscard]] Status enqueue_together(std::span<const Message> messages, Together together,
+                                        sluice_stream_enqueued_t *enqueued) const;
 
   const void *native_;
   sluice_stream_t *stream_;  // null once closed
   StreamWords words_;
   const sluice_stream_message_t *messages_;  // null: the module has none
   bool is_abandoned_ = false;
+  bool is_unjoined_ = false;
 };
 
 }  // namespace sluice::device

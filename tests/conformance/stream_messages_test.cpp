@@ -9,14 +9,16 @@
 #include <string>
 #include <vector>
 
-#include "memory.h"
-#include "module_under_test.h"
-#include "pattern.h"
-#include "shared_page.h"
-#include "stream_case.h"
-#include "stream_message_under_test.h"
+#include "stream_message_case.h"
 
+using conformance::kFilled;
+using conformance::kGate;
+using conformance::kMost;
+using conformance::kPoison;
+using conformance::kTaken;
 using conformance::Memory;
+using conformance::receive;
+using conformance::send;
 using conformance::SharedPage;
 using conformance::Stream;
 using conformance::stream_message;
@@ -24,71 +26,7 @@ using conformance::table;
 
 namespace {
 
-constexpr std::byte kPoison{0xA5};
-// Longer than what one block copies, and not a multiple of anything.
-constexpr size_t kMost = 200003;
-constexpr size_t kFilled = 0;
-constexpr size_t kTaken = 8;
-constexpr size_t kGate = 16;
-
-// One message by itself.
-sluice_result_t send(sluice_stream_t *stream, const sluice_stream_send_t &one) {
-  sluice_stream_enqueued_t enqueued = {7, 7};
-  const sluice_result_t result = stream_message()->send(stream, &one, 1, &enqueued);
-  EXPECT_EQ(enqueued.n_messages, result == SLUICE_SUCCESS ? 1U : 0U);
-  EXPECT_EQ(enqueued.n_commands != 0, result == SLUICE_SUCCESS);
-  return result;
-}
-sluice_result_t receive(sluice_stream_t *stream, const sluice_stream_receive_t &one) {
-  sluice_stream_enqueued_t enqueued = {7, 7};
-  const sluice_result_t result = stream_message()->receive(stream, &one, 1, &enqueued);
-  EXPECT_EQ(enqueued.n_messages, result == SLUICE_SUCCESS ? 1U : 0U);
-  EXPECT_EQ(enqueued.n_commands != 0, result == SLUICE_SUCCESS);
-  return result;
-}
-
-// A slot, a buffer on each side, and words; all of device 0.
-class StreamMessages : public testing::Test {
- protected:
-  void SetUp() override {
-    if (stream_message() == nullptr) GTEST_SKIP() << "missing: a table for messages in few commands";
-    if (!conformance::has_stream_groups()) GTEST_SKIP() << "missing: the group stream";
-    for (Memory *memory : {&sent_, &slot_, &received_}) {
-      ASSERT_EQ(Memory::make(SLUICE_MEMORY_DEVICE, 0, kMost + 5, memory), "");
-    }
-    ASSERT_OK(table().host_register(0, words_.data(), SharedPage::kBytes));
-    is_registered_ = true;
-  }
-  void TearDown() override {
-    if (is_registered_) EXPECT_OK(table().host_unregister(0, words_.data()));
-  }
-
-  uint64_t *word(size_t index) const { return words_.data() + index; }
-  static void poison(const Memory &memory) {
-    ASSERT_EQ(memory.write(std::vector<std::byte>(memory.size_bytes(), kPoison)), "");
-  }
-  // All poisoned, but for `size` bytes from `first` on, which are the pattern's.
-  static std::string find_error(const Memory &memory, size_t first, size_t size, uint64_t iteration) {
-    std::vector<std::byte> bytes;
-    std::string problem = memory.read(&bytes);
-    if (problem.empty()) problem = conformance::pattern_mismatch(std::span(bytes).subspan(first, size), iteration);
-    for (size_t i = 0; i < bytes.size() && problem.empty(); ++i) {
-      const bool is_outside = i < first || i >= first + size;
-      if (is_outside && bytes[i] != kPoison) problem = "byte " + std::to_string(i) + " outside was written";
-    }
-    return problem;
-  }
-  static std::byte *at(const Memory &memory, size_t offset) { return static_cast<std::byte *>(memory.data()) + offset; }
-
-  // One unit: memory from there on, as far as a message may go.
-  static sluice_units_t alone(const void *base, size_t size_bytes = kMost) { return {base, size_bytes, size_bytes}; }
-
-  Memory sent_;
-  Memory slot_;
-  Memory received_;
-  SharedPage words_;
-  bool is_registered_ = false;
-};
+class StreamMessages : public conformance::StreamMessageCase {};
 
 }  // namespace
 

@@ -11,6 +11,8 @@
  *   sender's stream, message k:    copy into its run; filled[k] = k, the run              (by stream)
  *                                  triggered = k                                          (by thread)
  *                                  those of one batch side by side, BATCH of them: one launch has blocks for each
+ *                                  (in the program's stream, or aside of it: then that is the sender's stream here, and the program's, whose
+ *                                  other commands nobody waits for, waits for it where the program has it wait)
  *   receiver's stream, message k:  wait filled[k] >= k; copy the run that it names; taken = k
  *   receiver's thread, message k:  received: filled[k] = k with length 0; a message that it takes itself: taken = k; seen = k
  *
@@ -25,7 +27,9 @@
  * BUG_STREAM_CREDIT (the stream waits for units, instead of the host looking for them; with MUTUAL), BUG_TRIGGER_LOST (the
  * thread looks at a trigger once), BUG_FREED_WHEN_FILLED (a run is free when its word is there, which is when the sender's buffer is),
  * BUG_RUN_WRAPS (a run goes on at the beginning), BUG_FULL_IS_EMPTY (where the newest run ends at the oldest, all is free),
- * BUG_RUN_BY_COUNT (the receiver has a run begin where the one before that it took ended).
+ * BUG_RUN_BY_COUNT (the receiver has a run begin where the one before that it took ended), BUG_NO_JOIN (the program's stream
+ * does not wait for what went aside, and changes what is being sent), BUG_TRIGGER_BACK (a trigger in the stream is seen before an earlier
+ * one that went aside, which then takes its place).
  */
 #ifndef UNITS
 #define UNITS 3
@@ -51,7 +55,7 @@ byte unit[UNITS];
 byte taken; /* the receiver's stream and thread write, the sender's host looks */
 byte seen;  /* the receiver's thread writes */
 byte triggered;
-byte n_passed; /* messages that the sender's stream is past */
+byte n_passed; /* messages that the sender's stream is past: the program may change what was sent */
 bool by_thread[MESSAGES + 1];
 byte first[MESSAGES + 1];  /* of message k's run; the sender's */
 byte length[MESSAGES + 1]; /* 0: it has had none */
@@ -112,8 +116,9 @@ inline set_run(message, before, value) {
   }
 }
 
-/* Nobody reads here, and what was here has been read. */
+/* Nobody reads here, and what was here has been read; and the program has not changed what is sent. */
 inline put(k) {
+  assert(n_passed < k);
   set_run(k, 0, HALF);
   set_run(k, HALF, k)
 }
@@ -234,10 +239,14 @@ proctype SenderBlock(byte k) {
   if
   :: by_thread[k] ->
      atomic {
+#ifdef BUG_TRIGGER_BACK
+       triggered = k
+#else
        if
        :: triggered < k -> triggered = k
        :: else
        fi
+#endif
      }
   :: else ->
 #ifdef BUG_STREAM_CREDIT
@@ -266,6 +275,9 @@ proctype SenderStream() {
        :: else -> break
        od
      }
+#ifdef BUG_NO_JOIN
+     n_passed = k - 1;
+#endif
      n_under_way == 0;
      n_passed = k - 1
   od

@@ -11,6 +11,7 @@
 #include <deque>
 #include <functional>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <thread>
 #include <utility>
@@ -21,29 +22,34 @@ struct CUctx_st {
 
 struct CUstream_st {
  public:
-  explicit CUstream_st(CUcontext owner);
+  CUstream_st(CUcontext owner, bool has_priority);
   // Waits for the stream's work.
   ~CUstream_st();
   CUstream_st(const CUstream_st &) = delete;
   CUstream_st &operator=(const CUstream_st &) = delete;
 
   CUcontext context() const { return context_; }
+  // The greatest there is.
+  bool has_priority() const { return has_priority_; }
   // Returns the number of the work, which is done when n_done() has reached it. With as much waiting in the stream as
   // goes into it the caller waits until there is room.
   uint64_t enqueue(std::function<void()> work);
   uint64_t n_enqueued();
   uint64_t n_done();
+  // The same, for those that may outlive the stream.
+  std::shared_ptr<const std::atomic<uint64_t>> done() const { return n_done_; }
   void wait(uint64_t number);
 
  private:
   void run();
 
   CUcontext context_;
+  bool has_priority_;
   std::mutex mutex_;
   std::condition_variable changed_;
   std::deque<std::function<void()>> waiting_;
   uint64_t n_enqueued_ = 0;
-  uint64_t n_done_ = 0;
+  std::shared_ptr<std::atomic<uint64_t>> n_done_ = std::make_shared<std::atomic<uint64_t>>(0);
   bool is_ending_ = false;
   std::thread worker_;  // last: it uses what is above
 };
@@ -89,26 +95,34 @@ struct Block {
   bool is_pooled = false;        // of cuMemAllocAsync
 };
 
+// Waits for events that are forgotten, so that a test is seen to notice: those of streams of the greatest priority, or
+// of the others.
+enum class Forgotten : int { kNone, kByPriority, kByOthers };
+
 // All that the "driver" knows. One lock for all of it.
 struct State {
   std::mutex mutex;
   bool is_initialised = false;
-  bool is_broken = false;             // streams do nothing any more and say so when asked
-  bool is_held = false;               // copies wait until this ends
-  bool refuses_batches = false;       // of memory operations
-  CUstream captured = nullptr;        // as if this stream were being captured into a graph
-  uint32_t overwritten = 0;           // the word that was where the last copy down began
-  std::atomic<int> n_word_writes{0};  // commands that write words, enqueued by cuStreamWriteValue64
-  std::atomic<int> n_batches{0};      // the same by cuStreamBatchMemOp
-  std::atomic<int> n_kernels{0};      // launched
-  std::atomic<int> n_graphs{0};       // launched; their kernels count too
-  std::atomic<int> n_executables{0};  // of graphs, that were made and not destroyed
-  bool refuses_graphs = false;        // to make them executable
-  bool has_service = false;           // as if processes shared the devices through the multi-process service
-  std::atomic<int> n_queries{0};      // by cuPointerGetAttributes
-  std::atomic<int> n_launches{-1};    // that are taken before one is refused; -1: any number
-  std::atomic<int> n_waits{0};        // on words, that were enqueued and have not been passed
-  std::atomic<int> n_held_up{0};      // threads of the host that stand in hold_up(), or wait for room in a stream
+  bool is_broken = false;                   // streams do nothing any more and say so when asked
+  bool is_held = false;                     // copies wait until this ends
+  bool refuses_batches = false;             // of memory operations
+  CUstream captured = nullptr;              // as if this stream were being captured into a graph
+  uint32_t overwritten = 0;                 // the word that was where the last copy down began
+  std::atomic<int> n_word_writes{0};        // commands that write words, enqueued by cuStreamWriteValue64
+  std::atomic<int> n_batches{0};            // the same by cuStreamBatchMemOp
+  std::atomic<int> n_kernels{0};            // launched
+  std::atomic<int> n_graphs{0};             // launched; their kernels count too
+  std::atomic<int> n_executables{0};        // of graphs, that were made and not destroyed
+  bool refuses_graphs = false;              // to make them executable
+  bool has_service = false;                 // as if processes shared the devices through the multi-process service
+  std::atomic<int> n_queries{0};            // by cuPointerGetAttributes
+  std::atomic<int> n_launches{-1};          // that are taken before one is refused; -1: any number
+  std::atomic<int> n_waits{0};              // on words, that were enqueued and have not been passed
+  std::atomic<bool> holds_priority{false};  // streams of the greatest priority do nothing until this ends
+  std::atomic<int> n_priority_streams{0};   // there are
+  std::atomic<int> n_at_events{0};          // streams that wait for an event at this moment
+  std::atomic<Forgotten> forgotten{Forgotten::kNone};
+  std::atomic<int> n_held_up{0};  // threads of the host that stand in hold_up(), or wait for room in a stream
   std::condition_variable changed;
   CUctx_st primary[kDevices] = {{0}, {1}};
   int n_retained[kDevices] = {0, 0};

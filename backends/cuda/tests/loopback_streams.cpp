@@ -11,7 +11,10 @@ using loopback::current;
 using loopback::state;
 
 // A stream has a worker of its own, which runs what it is given, in order.
-CUstream_st::CUstream_st(CUcontext owner) : context_(owner), worker_([this] { run(); }) {}
+CUstream_st::CUstream_st(CUcontext owner, bool has_priority)
+    : context_(owner), has_priority_(has_priority), worker_([this] { run(); }) {
+  if (has_priority_) ++state().n_priority_streams;
+}
 
 CUstream_st::~CUstream_st() {
   wait(n_enqueued());
@@ -21,6 +24,7 @@ CUstream_st::~CUstream_st() {
   }
   changed_.notify_all();
   worker_.join();
+  if (has_priority_) --state().n_priority_streams;
 }
 
 void CUstream_st::run() {
@@ -32,9 +36,10 @@ void CUstream_st::run() {
     waiting_.pop_front();
     changed_.notify_all();
     lock.unlock();
+    while (has_priority_ && state().holds_priority) std::this_thread::yield();
     work();
     lock.lock();
-    ++n_done_;
+    ++*n_done_;
     changed_.notify_all();
   }
 }
@@ -57,13 +62,12 @@ uint64_t CUstream_st::n_enqueued() {
 }
 
 uint64_t CUstream_st::n_done() {
-  const std::scoped_lock lock(mutex_);
-  return n_done_;
+  return *n_done_;
 }
 
 void CUstream_st::wait(uint64_t number) {
   std::unique_lock lock(mutex_);
-  changed_.wait(lock, [&] { return n_done_ >= number; });
+  changed_.wait(lock, [&] { return *n_done_ >= number; });
 }
 
 void loopback::hold_up() {
@@ -88,12 +92,38 @@ void *pointer(CUdeviceptr address) {
 
 CUresult cuStreamCreate(CUstream *stream, unsigned /*flags*/) {
   if (current() == nullptr) return CUDA_ERROR_INVALID_CONTEXT;
-  *stream = new CUstream_st(current());
+  *stream = new CUstream_st(current(), false);
   return CUDA_SUCCESS;
 }
 
+namespace {
+
+// As devices have them: the greatest is the least number.
+constexpr int kLeastPriority = 0;
+constexpr int kGreatestPriority = -5;
+
+}  // namespace
+
+CUresult cuCtxGetStreamPriorityRange(int *least, int *greatest) {
+  if (current() == nullptr) return CUDA_ERROR_INVALID_CONTEXT;
+  *least = kLeastPriority;
+  *greatest = kGreatestPriority;
+  return CUDA_SUCCESS;
+}
+
+CUresult cuStreamCreateWithPriority(CUstream *stream, unsigned /*flags*/, int priority) {
+  if (current() == nullptr) return CUDA_ERROR_INVALID_CONTEXT;
+  *stream = new CUstream_st(current(), priority <= kGreatestPriority);
+  return CUDA_SUCCESS;
+}
+
+// Returns at once; the stream goes when what is in it has run.
 CUresult cuStreamDestroy(CUstream stream) {
-  delete stream;
+  if (stream->n_done() == stream->n_enqueued()) {
+    delete stream;
+  } else {
+    std::thread([stream] { delete stream; }).detach();
+  }
   return CUDA_SUCCESS;
 }
 
@@ -180,6 +210,19 @@ CUresult cuEventDestroy(CUevent event) {
 CUresult cuEventRecord(CUevent event, CUstream stream) {
   event->stream = stream;
   event->number = stream->n_enqueued();
+  return CUDA_SUCCESS;
+}
+
+// It waits for what the event stands for now, whatever becomes of the event and of its stream.
+CUresult cuStreamWaitEvent(CUstream stream, CUevent event, unsigned /*flags*/) {
+  if (stream->context() != current()) return CUDA_ERROR_INVALID_CONTEXT;
+  const auto forgotten = stream->has_priority() ? loopback::Forgotten::kByPriority : loopback::Forgotten::kByOthers;
+  if (event->stream == nullptr || state().forgotten == forgotten) return CUDA_SUCCESS;
+  stream->enqueue([done = event->stream->done(), number = event->number] {
+    ++state().n_at_events;
+    while (*done < number && !is_broken()) std::this_thread::yield();
+    --state().n_at_events;
+  });
   return CUDA_SUCCESS;
 }
 

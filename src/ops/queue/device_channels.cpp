@@ -74,7 +74,7 @@ class ChannelSend final : public ChannelCarrier {
   [[nodiscard]] Status prepare() override;
   [[nodiscard]] bool plan_start(const device::Stream &stream, sluice_stream_send_t *send) override;
   void start_enqueued(bool is_in_stream) override { is_by_stream_ = is_in_stream; }
-  // What comes behind the wait comes behind the stream's own copy.
+  // What comes behind the wait comes behind the stream's own copy, in the stream or aside: the wait joins that.
   [[nodiscard]] Wait plan_wait(const device::Stream & /*stream*/, sluice_stream_receive_t * /*receive*/) override {
     return is_by_stream_ ? Wait::kNotAtAll : Wait::kForPoll;
   }

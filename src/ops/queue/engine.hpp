@@ -36,7 +36,8 @@ class Engine {
   virtual void enqueue(MessagePtr message) = 0;
   // Ends the batch, and has the stream start it. Errors: the stream refuses; the batch is open as before.
   [[nodiscard]] virtual Status start() = 0;
-  // Has the stream wait for the batches so far. Errors: none was started, the stream refuses.
+  // Has the stream wait for the batches so far, what it sends by itself included. Errors: none was started, the stream
+  // refuses.
   [[nodiscard]] virtual Status wait() = 0;
   // Messages enqueued and not started; messages started and not complete.
   struct Pending {

@@ -4,9 +4,11 @@
 // are complete it counts up the completion word, for which the stream waits. Carriers may have the stream do some of
 // that by itself.
 #include <algorithm>
+#include <chrono>
 #include <deque>
 #include <list>
 #include <mutex>
+#include <optional>
 #include <ranges>
 #include <utility>
 #include <vector>
@@ -14,6 +16,7 @@
 #include "base/knobs.hpp"
 #include "base/log.hpp"
 #include "ops/queue/engine.hpp"
+#include "plan/queue_aside.hpp"
 #include "progress/engine.hpp"
 #include "progress/thread.hpp"
 #include "wire/host.hpp"
@@ -32,7 +35,12 @@ using BatchList = std::list<Batch>;  // batches go from one to the other without
 class ThreadEngine final : public Engine, public progress::RecurringTask {
  public:
   ThreadEngine(std::unique_ptr<device::Stream> stream, std::unique_ptr<Carriers> carriers)
-      : stream_(std::move(stream)), carriers_(std::move(carriers)) {}
+      : stream_(std::move(stream)), carriers_(std::move(carriers)) {
+    if (carriers_ == nullptr || carriers_->route() != Route::kQueueDevice) return;
+    wanted_aside_ = plan::queue_aside_of(Knobs::process().text("SLUICE_QUEUE_ASIDE"));
+    // Made here, if it has to be, rather than at a start.
+    if (wanted_aside_ != plan::QueueAside::kNever) static_cast<void>(stream_->has_side());
+  }
 
   [[nodiscard]] Route route() const noexcept override {
     return carriers_ != nullptr ? carriers_->route() : Route::kThread;
@@ -61,6 +69,8 @@ class ThreadEngine final : public Engine, public progress::RecurringTask {
   }
   // Asks the messages of the batch what the stream is to do for them: into sends_ and planned_.
   [[nodiscard]] Status plan_starts();
+  // Whether that goes aside of the stream (plan/queue_aside.hpp).
+  [[nodiscard]] bool goes_aside();
   // Has the stream do it. True: the trigger went along, as one command more of the same call.
   [[nodiscard]] bool enqueue_starts(std::uint64_t trigger, unsigned *n_commands);
   // True: the stream waits for all that was started by itself, so it has to wait for nobody else.
@@ -72,9 +82,15 @@ class ThreadEngine final : public Engine, public progress::RecurringTask {
   const std::unique_ptr<device::Stream> stream_;
   const std::unique_ptr<Carriers> carriers_;  // over the stream; null: the host MPI is the only one
   std::vector<MessagePtr> open_;              // of the caller
-  std::uint64_t n_started_ = 0;               // batches; of the caller
-  std::uint64_t n_awaited_ = 0;               // batches that a wait was enqueued for; of the caller
-  std::vector<MessagePtr> unawaited_;         // of batches that no wait was enqueued for; of the caller
+  // What decides whether sends go aside; of the caller.
+  using Clock = std::chrono::steady_clock;
+  plan::QueueAside wanted_aside_ = plan::QueueAside::kNever;
+  Clock::time_point last_start_;                      // when it returned
+  std::optional<std::uint64_t> start_to_wait_ns_;     // the last time
+  std::optional<plan::QueueAsidePlan> chosen_aside_;  // the last time
+  std::uint64_t n_started_ = 0;                       // batches; of the caller
+  std::uint64_t n_awaited_ = 0;                       // batches that a wait was enqueued for; of the caller
+  std::vector<MessagePtr> unawaited_;                 // of batches that no wait was enqueued for; of the caller
   // What a call tells the stream, and whose messages these are; of the caller. Members, so
   // that their memory is there at the next call.
   std::vector<sluice_stream_send_t> sends_;
@@ -143,12 +159,24 @@ void ThreadEngine::tell(std::size_t n_in_stream, const Status &status, void (Mes
   planned_.clear();
 }
 
+bool ThreadEngine::goes_aside() {
+  const bool may_go = wanted_aside_ != plan::QueueAside::kNever && stream_->has_side();
+  const plan::QueueAsideQuery query{wanted_aside_, may_go, stream_->is_unjoined(), start_to_wait_ns_};
+  const plan::QueueAsidePlan plan = choose_queue_aside(query);
+  if (plan != chosen_aside_ && log::level() >= log::Level::kDebug) log::debug("plan", explain(query, plan));
+  chosen_aside_ = plan;
+  return plan.is_aside;
+}
+
 // What the stream does by itself comes before the trigger or beside it: that is for the host, which is not on the way.
+// Behind a batch that went aside a trigger goes there alone, too: in the stream it might be seen before the earlier
+// one.
 bool ThreadEngine::enqueue_starts(std::uint64_t trigger, unsigned *n_commands) {
-  if (sends_.empty()) return false;
+  if (sends_.empty() && !stream_->is_unjoined()) return false;
   sends_.push_back(stream_->trigger(trigger));
   sluice_stream_enqueued_t enqueued{};
-  const Status status = stream_->enqueue_sends(sends_, &enqueued);
+  const Status status =
+      goes_aside() ? stream_->enqueue_sends_aside(sends_, &enqueued) : stream_->enqueue_sends(sends_, &enqueued);
   const bool is_triggered = enqueued.n_messages == sends_.size();
   sends_.clear();
   *n_commands += enqueued.n_commands;
@@ -185,6 +213,7 @@ Status ThreadEngine::start() {
   open_.clear();
   started_.splice(started_.end(), batch);
   come();
+  if (wanted_aside_ == plan::QueueAside::kAuto) last_start_ = Clock::now();
   return {};
 }
 
@@ -224,7 +253,14 @@ Status ThreadEngine::wait() {
   }
   // The stream is past it when it comes here: it waited for as much before.
   if (n_awaited_ == n_started_) return {};
+  if (wanted_aside_ == plan::QueueAside::kAuto) {
+    const auto between = std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now() - last_start_);
+    start_to_wait_ns_ = static_cast<std::uint64_t>(between.count());
+  }
   unsigned n_commands = 1;
+  if (stream_->is_unjoined()) n_commands += device::Stream::kCommandsOfJoin;
+  // Before the stream waits for anybody else: what comes behind may change what is being sent, and need not know how.
+  if (Status status = stream_->join(); !status.is_ok()) return status;
   const bool is_by_stream = enqueue_waits(&n_commands);
   if (!commands_.empty()) commands_.back().count += n_commands;
   Status status;
