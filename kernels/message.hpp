@@ -7,10 +7,15 @@
 #include "copy.hpp"
 #include "signal.hpp"
 
-// A look at a word that others write, and its setting behind a fence.
+// A look at a word that others write, which acquires what they did before; and its setting behind a fence.
 #ifndef SLUICE_KERNELS_LOOK
 #define SLUICE_KERNELS_LOOK(word) __atomic_load_n(word, __ATOMIC_ACQUIRE)
 #define SLUICE_KERNELS_SET(word, value) __atomic_store_n(word, value, __ATOMIC_RELEASE)
+#endif
+
+// The device's own memory, as whoever reaches it sees it.
+#ifndef SLUICE_KERNELS_DEVICE_FENCE
+#define SLUICE_KERNELS_DEVICE_FENCE() SLUICE_KERNELS_SYSTEM_FENCE()
 #endif
 
 // Counts a word of the kernel's own device up by one; what it was.
@@ -78,8 +83,10 @@ SLUICE_KERNELS_FUNCTION MessageSource message_begin(const MessageTask &task, std
   const MessageSign sign = message_sign(task, part, shared);
   std::uint64_t seen = SLUICE_KERNELS_LOOK(sign.word);
   for (; seen < sign.least; seen = SLUICE_KERNELS_LOOK(sign.word)) SLUICE_KERNELS_PAUSE();
-  SLUICE_KERNELS_SYSTEM_FENCE();
-  if (part == 0 && task.n_parts > 1) SLUICE_KERNELS_SET(&shared[task.shared].seen, seen);
+  if (part == 0 && task.n_parts > 1) {
+    SLUICE_KERNELS_SYSTEM_FENCE();
+    SLUICE_KERNELS_SET(&shared[task.shared].seen, seen);
+  }
   const std::uint64_t length = seen & ((1U << kLengthBits) - 1);
   const std::uint64_t unit = (seen & 0xFFFFFFFFU) >> kLengthBits;
   return {task.copy.src + unit * task.unit_bytes, length < task.copy.size_bytes ? length : task.copy.size_bytes};
@@ -92,17 +99,27 @@ SLUICE_KERNELS_FUNCTION void message_share(const MessageTask &task, const Messag
   copy_bytes(copy, item, n_items);
 }
 
+// What is received lies in the device's own memory, to which all others come through the device: so the fence for all
+// memory, which takes 1.2 us longer on an H100 (docs/adr/0033), is for what is sent.
+SLUICE_KERNELS_FUNCTION void message_fence(const MessageTask &task) {
+  if (task.word != nullptr) {
+    SLUICE_KERNELS_DEVICE_FENCE();
+  } else {
+    SLUICE_KERNELS_SYSTEM_FENCE();
+  }
+}
+
 // The last, of one work-item of each block. What was copied is there for whoever sees the value, and so is what the
 // stream did before.
 SLUICE_KERNELS_FUNCTION void message_end(const MessageTask &task, MessageShared *shared) {
   if (task.mark == nullptr) return;
-  SLUICE_KERNELS_SYSTEM_FENCE();
+  message_fence(task);
   if (task.n_parts > 1) {
     MessageShared *const own = shared + task.shared;
     if (SLUICE_KERNELS_COUNT_UP(&own->n_done) + 1 != task.n_parts) return;
     *own = {};
     // The other parts' fences came before their counts, which this one has seen.
-    SLUICE_KERNELS_SYSTEM_FENCE();
+    message_fence(task);
   }
   SLUICE_KERNELS_SET(task.mark, task.value);
 }

@@ -85,7 +85,13 @@ constexpr const char *kMessageFrame = R"(
 #define SLUICE_KERNELS_ROLLED _Pragma("unroll 1")
 #define SLUICE_KERNELS_SYSTEM_FENCE() __threadfence_system()
 #define SLUICE_KERNELS_PAUSE() __nanosleep(20)
-#define SLUICE_KERNELS_LOOK(word) (*(const volatile std::uint64_t *)(word))
+#define SLUICE_KERNELS_DEVICE_FENCE() __threadfence()
+__device__ __forceinline__ unsigned long long look(const void *word) {
+  unsigned long long value;
+  asm volatile("ld.acquire.sys.u64 %0, [%1];" : "=l"(value) : "l"(word) : "memory");
+  return value;
+}
+#define SLUICE_KERNELS_LOOK(word) look(word)
 #define SLUICE_KERNELS_SET(word, value) (*(volatile std::uint64_t *)(word) = (value))
 #define SLUICE_KERNELS_COUNT_UP(counter) atomicAdd(counter, 1U)
 #include "message.hpp"
