@@ -168,6 +168,8 @@ class ReceiverEnd : public ChannelEnd {
   bool is_left = false;            // by the sender, which has unmapped the slots
   std::uint64_t settled = 0;       // up to here messages are complete, or the stream's
   std::uint64_t n_seen = 0;        // up to here they are complete
+  // The last one that a stream waits for without taking it itself: it and those before it are the thread's.
+  std::uint64_t awaited_of_thread = 0;
   std::deque<std::uint64_t>
       by_thread;  // that the sender has sent by its thread, and for which no receive was posted yet
 

@@ -209,10 +209,14 @@ Status ChannelReceive::prepare() {
 Carrier::Wait ChannelReceive::plan_wait(const device::Stream &stream, sluice_stream_receive_t *receive) {
   const Taker taker = taker_.load(std::memory_order_relaxed);
   if (taker != Taker::kNobodyYet) return taker == Taker::kStream ? Wait::kNotAtAll : Wait::kForPoll;
-  // In the order of the numbers: behind one that the thread takes the stream takes nothing.
-  const bool may_take =
-      is_looked_for_ && is_run_of_stream() && end_->is_on_device_of(stream) && end_->settled + 1 == number_;
-  if (!may_take) return Wait::kForPoll;
+  // In the order of the numbers: behind one that the thread takes the stream takes nothing; nor does it before one that
+  // it waits for the thread to take, for it would come to that too late (two queues of one stream).
+  const bool may_take = is_looked_for_ && is_run_of_stream() && end_->is_on_device_of(stream) &&
+                        end_->settled + 1 == number_ && number_ > end_->awaited_of_thread;
+  if (!may_take) {
+    end_->awaited_of_thread = std::max(end_->awaited_of_thread, number_);
+    return Wait::kForPoll;
+  }
   taker_.store(Taker::kStream, std::memory_order_release);
   end_->settled = number_;
   *receive = end_->command(number_, flat_.origin(), flat_.size_bytes());

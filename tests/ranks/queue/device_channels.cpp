@@ -185,6 +185,38 @@ TEST_F(DeviceChannels, BothWays_KeepOneOrder) {
   EXPECT_MPI(MPI_Type_free(&gaps));
 }
 
+// Messages of one channel in turns by two queues of one stream, of which the first waits for its own before the second
+// does: the stream comes to what lies between too late to take it.
+TEST_F(DeviceChannels, TwoQueuesOfAStream_ShareOne) {
+  SKIP_WITHOUT_CHANNELS();
+  const Session &session = Session::get();
+  ProgramStream stream;
+  TestQueue first(stream);
+  TestQueue second(stream);
+  warm_up(stream, &first, kTag, kBytes);
+  for (int round = 0; round < 3; ++round) {
+    std::vector<Memory> in;
+    std::vector<Memory> out;
+    int k = 0;
+    for (TestQueue *queue : {&first, &second, &first}) {
+      in.push_back(make(Kind::device, kBytes));
+      out.push_back(make(Kind::device, kBytes));
+      out.back().fill_pattern(session.rank(), 3 * round + k++);
+      queue->recv(in.back().data(), kBytes, kTag, session.partner());
+      queue->send(out.back().data(), kBytes, kTag, session.partner());
+      queue->start();
+    }
+    first.wait();
+    second.wait();
+    stream.synchronize();
+    first.complete();
+    second.complete();
+    for (k = 0; k < 3; ++k) {
+      EXPECT_EQ(find_pattern_error(in[static_cast<std::size_t>(k)].read(), session.partner(), 3 * round + k), "") << k;
+    }
+  }
+}
+
 // One batch for as many channels as a cube has neighbours, with a second message on some: from the first one, in which
 // nobody knows of the other, until the streams carry all of them.
 TEST_F(DeviceChannels, ManyInOneBatch) {
