@@ -56,7 +56,7 @@ TEST(Devices, Info_IsFilled) {
 
 TEST(Devices, Traits_StayAsTheyAre) {
   if (table().device_traits == nullptr) return;  // optional: no device of this backend has any
-  constexpr uint32_t kAll = SLUICE_DEVICE_NO_EXPORT | SLUICE_DEVICE_COPIES_BY_CPU;
+  constexpr uint32_t kAll = SLUICE_DEVICE_NO_EXPORT | SLUICE_DEVICE_COPIES_BY_CPU | SLUICE_DEVICE_CROWDED_ENGINES;
   for (int32_t device = 0; device < table().device_count(); ++device) {
     const uint32_t traits = table().device_traits(device);
     EXPECT_EQ(traits & ~kAll, 0U);
