@@ -77,9 +77,9 @@ inline constexpr std::uint64_t kLongOwnBytes = std::uint64_t{2} << 20;
 // What pulls the others' blocks beside own ones that `own` copies. has_small_pages: some lie in an allocation that is
 // no multiple of SLUICE_LARGE_PAGE_BYTES.
 [[nodiscard]] constexpr CopyPlan choose_pull_means(const CopyPlan &own, bool has_small_pages,
-                                                   const OwnBlockLimits &limits) noexcept {
+                                                   OwnBlock wanted) noexcept {
   if (own.means != CopyMeans::kKernel) return {CopyMeans::kEngines, "no kernel copies beside them"};
-  if (limits.wanted == OwnBlock::kKernels) return {CopyMeans::kKernel, "SLUICE_COLL_OWN_BLOCK is kernels"};
+  if (wanted == OwnBlock::kKernels) return {CopyMeans::kKernel, "SLUICE_COLL_OWN_BLOCK is kernels"};
   if (!has_small_pages) return {CopyMeans::kEngines, "all lie in large pages"};
   return {CopyMeans::kKernel, "an allocation is mapped in small pages"};
 }

@@ -54,10 +54,10 @@ TEST(OwnBlocks, AreTheEngines_WhereAKernelGainsNothing) {
 
 TEST(OwnBlocks, HaveOthersBesideThemByKernels_WhereMappedInSmallPages) {
   const CopyPlan own = choose_own_means({2 * kMi, 2 * kMi, true}, kCrowded);
-  EXPECT_EQ(choose_pull_means(own, false, kCrowded).means, CopyMeans::kEngines);
-  EXPECT_EQ(choose_pull_means(own, true, kCrowded).means, CopyMeans::kKernel);
-  EXPECT_EQ(choose_pull_means(own, false, {OwnBlock::kKernels, true, true}).means, CopyMeans::kKernel);
-  EXPECT_EQ(choose_pull_means({CopyMeans::kEngines, ""}, true, kCrowded).means, CopyMeans::kEngines);
+  EXPECT_EQ(choose_pull_means(own, false, OwnBlock::kAuto).means, CopyMeans::kEngines);
+  EXPECT_EQ(choose_pull_means(own, true, OwnBlock::kAuto).means, CopyMeans::kKernel);
+  EXPECT_EQ(choose_pull_means(own, false, OwnBlock::kKernels).means, CopyMeans::kKernel);
+  EXPECT_EQ(choose_pull_means({CopyMeans::kEngines, ""}, true, OwnBlock::kAuto).means, CopyMeans::kEngines);
 }
 
 TEST(OwnBlocks, ExplainThemselves) {

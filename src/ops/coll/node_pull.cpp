@@ -234,7 +234,7 @@ Status NodePull::enqueue_by_means(std::vector<sluice_copy_t> *copies) {
   if (!has_own_ || own_plan_.means != plan::CopyMeans::kKernel) return {};
   Status status;
   if (!copies->empty()) {
-    const plan::CopyPlan plan = choose_pull_means(own_plan_, has_small_pages_, own_block_limits(place()));
+    const plan::CopyPlan plan = choose_pull_means(own_plan_, has_small_pages_, wanted_of_own_blocks());
     log::debug("plan", plan.reason);
     if (plan.means == plan::CopyMeans::kKernel) status = enqueue_as_kernel(&queue_, copies, &is_made);
   }

@@ -46,6 +46,14 @@ class SendsAside : public testing::Test {
   static void send(TestQueue *queue, const Memory &out, int k, int tag) {
     queue->send(out.data(), static_cast<int>(size_of(k)), tag, Session::get().partner());
   }
+  // Message k both ways as a batch, and other work of the stream behind its start.
+  void start_exchange(const ProgramStream &stream, TestQueue *queue, const Memory &out, int k) {
+    write(stream, out, k);
+    receive(queue, kTag);
+    send(queue, out, k, kTag);
+    queue->start();
+    work(stream);
+  }
   // What was received as k, byte for byte, and nothing behind it.
   static void expect_arrived(const Memory &memory, int k) {
     EXPECT_EQ(find_pattern_error(memory.read(0, size_of(k)), Session::get().partner(), k), "") << "message " << k;
@@ -75,11 +83,7 @@ TEST_F(SendsAside, ABufferIsTheStreamsAgain_BehindTheWait) {
   const long long sends = by_stream("MPIX_Enqueue_send");
   stream.close_gate();
   for (int k = 0; k < kMessages; ++k) {
-    write(stream, out, k);
-    receive(&queue, kTag);
-    send(&queue, out, k, kTag);
-    queue.start();
-    work(stream);
+    start_exchange(stream, &queue, out, k);
     queue.wait();
     overwrite(stream, out);
   }
@@ -155,11 +159,7 @@ TEST_F(SendsAside, RequestsTellTheEnd_WithoutAWait) {
   TestQueue queue(stream);
   warm_up(stream, &queue, kTag, kLong);
   for (int k = 0; k < kMessages; ++k) {
-    write(stream, out, k);
-    receive(&queue, kTag);
-    send(&queue, out, k, kTag);
-    queue.start();
-    work(stream);
+    start_exchange(stream, &queue, out, k);
     queue.complete();
     overwrite(stream, out);
   }
@@ -183,11 +183,7 @@ TEST_F(SendsAside, QueuesOfOneStream_ShareAChannel) {
   for (int k = 0; k < kMessages; ++k) {
     TestQueue &queue = k % 2 == 0 ? first : second;
     out.push_back(make_memory(Kind::device, kLong));
-    write(stream, out.back(), k);
-    receive(&queue, kTag);
-    send(&queue, out.back(), k, kTag);
-    queue.start();
-    work(stream);
+    start_exchange(stream, &queue, out.back(), k);
     // The stream's waits in the order of the numbers.
     if (k % 2 == 0) continue;
     first.wait();
