@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Sends that go aside of the program's stream (sluice/stream_message.h), on the loop-back driver, which can hold them
 // back, and forget what they wait for or what waits for them: so that each test is seen to notice.
-#include <cuda.h>
-#include <dlfcn.h>
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -11,6 +9,7 @@
 #include <vector>
 
 #include "loopback.h"
+#include "messages_module.h"
 #include "sluice/backend.h"
 #include "sluice/stream_message.h"
 
@@ -26,18 +25,9 @@ constexpr uint64_t kMark = uint64_t{1} << 32U;
 class Aside : public testing::Test {
  protected:
   static void SetUpTestSuite() {
-    void *library = dlopen(SLUICE_MODULE_PATH, RTLD_NOW | RTLD_LOCAL);
-    ASSERT_NE(library, nullptr) << dlerror();
-    table = reinterpret_cast<sluice_backend_table_fn>(dlsym(library, SLUICE_BACKEND_TABLE_SYMBOL))();
-    const auto find = reinterpret_cast<sluice_stream_message_fn>(dlsym(library, SLUICE_STREAM_MESSAGE_SYMBOL));
-    messages = find != nullptr ? find() : nullptr;
     static const sluice_host_services_t services = {sizeof services, [](int, const char *) {},
                                                     [](const char *) -> const char * { return nullptr; }};
-    ASSERT_EQ(setenv("CUDA_DEVICE_MAX_CONNECTIONS", "32", 1), 0);
-    ASSERT_EQ(cuInit(0), CUDA_SUCCESS);
-    state().has_service = true;  // so that kernels wait whoever else is on the "device"
-    ASSERT_EQ(table->init(&services), SLUICE_SUCCESS) << table->last_error();
-    ASSERT_EQ(table->program_set_device(0), SLUICE_SUCCESS);
+    load_messages_module(services, &table, &messages);
   }
 
   void SetUp() override {

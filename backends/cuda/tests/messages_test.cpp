@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What the host pays for messages of queues (sluice/stream_message.h), counted on the loop-back driver: a launch is
 // most of it, so a batch for many neighbours is one, whatever it says; and what was asked once is not asked again.
-#include <cuda.h>
-#include <dlfcn.h>
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -12,6 +10,7 @@
 #include <vector>
 
 #include "loopback.h"
+#include "messages_module.h"
 #include "sluice/backend.h"
 #include "sluice/stream_message.h"
 
@@ -24,22 +23,13 @@ constexpr size_t kLong = 65537;  // one block does not copy as much by itself
 class Messages : public testing::Test {
  protected:
   static void SetUpTestSuite() {
-    void *library = dlopen(SLUICE_MODULE_PATH, RTLD_NOW | RTLD_LOCAL);
-    ASSERT_NE(library, nullptr) << dlerror();
-    table = reinterpret_cast<sluice_backend_table_fn>(dlsym(library, SLUICE_BACKEND_TABLE_SYMBOL))();
-    const auto find = reinterpret_cast<sluice_stream_message_fn>(dlsym(library, SLUICE_STREAM_MESSAGE_SYMBOL));
-    messages = find != nullptr ? find() : nullptr;
     static const sluice_host_services_t services = {
         sizeof services,
         [](int, const char *text) {
           if (std::strstr(text, "CUDA_DEVICE_MAX_CONNECTIONS=32") != nullptr) ++n_warnings;
         },
         [](const char *) -> const char * { return nullptr; }};
-    ASSERT_EQ(setenv("CUDA_DEVICE_MAX_CONNECTIONS", "32", 1), 0);
-    ASSERT_EQ(cuInit(0), CUDA_SUCCESS);
-    loopback::state().has_service = true;  // so that kernels wait whoever else is on the "device"
-    ASSERT_EQ(table->init(&services), SLUICE_SUCCESS) << table->last_error();
-    ASSERT_EQ(table->program_set_device(0), SLUICE_SUCCESS);
+    load_messages_module(services, &table, &messages);
   }
 
   void SetUp() override {
