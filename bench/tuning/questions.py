@@ -96,7 +96,7 @@ ALL = (
              {"copies": {**STAGED, "SLUICE_TRANSFER_PACK": "copies"}}, 50, datatype="vector:4K:512", unit=512, is_slope=True),
     Question("engines", "SLUICE_COLL_REDUCE_ENGINES", True,
              "from which length on do copy engines that feed kernels reduce faster than kernels across the devices?",
-             "allreduce,reduce_scatter_block", ("D",), ("16M", "64M", "256M"),
+             "allreduce", ("D",), ("32M", "64M", "128M", "256M"),
              {"engines": {**TOGETHER, "SLUICE_COLL_REDUCE_THRESHOLD": "0", "SLUICE_COLL_REDUCE_ENGINES": "1"},
               "kernels": {**TOGETHER, "SLUICE_COLL_REDUCE_THRESHOLD": "0", "SLUICE_COLL_REDUCE_ENGINES": "0"}}, 5),
 )

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The choice of how a rank's share of a reduction inside a node is computed: by one kernel that reads and writes across
-// the devices, or by copy engines that bring blocks to a kernel and away. Pure, as plan.hpp. Each rank's own: the
+// the devices, or by copy engines that bring blocks to a kernel that only writes across them. Pure, as plan.hpp. Each rank's own: the
 // result is the same in every bit, so how it comes about is nothing to the others.
 #pragma once
 
@@ -14,12 +14,14 @@ namespace sluice::plan {
 struct ReductionMeansQuery {
   std::uint64_t input_bytes = 0;  // of each rank
   std::size_t n_inputs = 0;
-  bool is_one_share = true;  // all that the rank computes comes of the same inputs
+  std::size_t n_elsewhere = 0;  // inputs that may lie on another device
+  bool is_one_share = true;     // all that the rank computes comes of the same inputs
+  bool is_sent = true;          // another device gets of the result, too
 };
 
 struct ReductionMeansLimits {
   std::uint64_t engines_from_bytes = 0;  // SLUICE_COLL_REDUCE_ENGINES
-  std::uint64_t block_bytes = 0;         // SLUICE_COLL_REDUCE_BLOCK; at least 1 where engines are chosen
+  std::uint64_t brought_bytes = 0;       // SLUICE_COLL_REDUCE_BLOCK; at least 1 where engines are chosen
 };
 
 enum class ReductionMeans : std::uint8_t { kKernel, kEngines };
@@ -41,12 +43,14 @@ inline constexpr std::uint64_t kLeastForEngines = std::uint64_t{16} << 10;
     return {ReductionMeans::kKernel, "shorter than SLUICE_COLL_REDUCE_ENGINES"};
   }
   if (!query.is_one_share) return {ReductionMeans::kKernel, "a scan, of which each result has other inputs"};
+  if (!query.is_sent) return {ReductionMeans::kKernel, "the result stays here, and the links go one way only"};
   if (query.n_inputs < 2) return {ReductionMeans::kKernel, "there is nothing to bring"};
+  if (query.n_elsewhere == 0) return {ReductionMeans::kKernel, "all inputs lie on one device"};
   if (query.n_inputs > most_operands) return {ReductionMeans::kKernel, "more inputs than one kernel takes"};
-  return {ReductionMeans::kEngines, "copies of one block and the kernel of another overlap"};
+  return {ReductionMeans::kEngines, "links are read by engines and written by kernels"};
 }
 
-// One line for people: "4 inputs of 67108864 bytes -> engines: copies of one block and the kernel of another overlap".
+// One line for people: "4 inputs of 67108864 bytes -> engines: links are read by engines and written by kernels".
 [[nodiscard]] std::string explain(const ReductionMeansQuery &query, const ReductionMeansPlan &plan);
 
 }  // namespace sluice::plan

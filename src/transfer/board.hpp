@@ -39,9 +39,11 @@ struct Published {
   std::uint64_t allocation_bytes = 0;  // 0: there is nothing to pull
   std::uint32_t n_blocks = 0;          // one for each rank or destination, or one for all, or none
 
-  // Of a reduction: what it computes; whether its result goes where its input is; and where others put its result.
+  // Of a reduction: what it computes; whether its result goes where its input is; whose memory that is (device/
+  // identity.hpp); and where others put its result.
   std::uint32_t pair = 0;
   bool is_in_place = false;
+  std::uint64_t device_identity = 0;
   struct Target {
     sluice_ipc_handle_t handle{};
     std::uint64_t base_address = 0;  // of the allocation, in that process

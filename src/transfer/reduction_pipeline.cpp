@@ -14,22 +14,23 @@ constexpr std::uint64_t kAlignment = 256;
 
 }  // namespace
 
-Status ReductionPipeline::open(PipelinedReduction work, std::uint64_t block_bytes) {
+Status ReductionPipeline::open(PipelinedReduction work, std::uint64_t brought_bytes) {
   work_ = std::move(work);
   if (work_.place.backend->table().device_alloc == nullptr) {
     return Status::error(ErrorKind::kUnsupported, "the backend gives no device memory for blocks of a reduction");
   }
-  block_count_ =
-      std::clamp<std::uint64_t>(block_bytes / work_.element_bytes, 1, std::max<std::uint64_t>(work_.count, 1));
+  const std::uint64_t n_brought = std::max<std::uint64_t>(work_.sources.size() - 1, 1);
+  block_count_ = std::clamp<std::uint64_t>(brought_bytes / n_brought / work_.element_bytes, 1,
+                                           std::max<std::uint64_t>(work_.count, 1));
   n_blocks_ = work_.count / block_count_ + (work_.count % block_count_ != 0 ? 1 : 0);
   room_bytes_ = (block_count_ * work_.element_bytes + kAlignment - 1) / kAlignment * kAlignment;
-  rooms_ = work_.sources.size() - 1 + (work_.own_result == nullptr ? 1 : 0);
-  copies_.reserve(std::max(work_.sources.size(), work_.results.size()));
+  copies_.reserve(work_.sources.size());
   sources_.reserve(work_.sources.size());
+  dsts_.reserve(work_.results.size());
   if (n_blocks_ == 0) return {};
   const std::uint64_t n_slots = std::min<std::uint64_t>(kSlots, n_blocks_);
-  if (Status status = memory_.acquire(work_.place, n_slots * rooms_ * room_bytes_); !status.is_ok()) return status;
-  for (device::Queue *queue : {&pulls_, &kernels_, &pushes_}) {
+  if (Status status = memory_.acquire(work_.place, n_slots * n_brought * room_bytes_); !status.is_ok()) return status;
+  for (device::Queue *queue : {&pulls_, &kernels_}) {
     if (Status status = queue->acquire(work_.place); !status.is_ok()) return status;
   }
   return {};
@@ -40,15 +41,9 @@ std::uint64_t ReductionPipeline::count_of(const Slot &slot) const noexcept {
 }
 
 std::byte *ReductionPipeline::room(const Slot &slot, std::size_t index) const noexcept {
-  const auto of_slot = static_cast<std::uint64_t>(&slot - slots_.data()) * rooms_;
-  // The own source has none.
+  const auto of_slot = static_cast<std::uint64_t>(&slot - slots_.data()) * (work_.sources.size() - 1);
   const std::size_t place = index > work_.own ? index - 1 : index;
   return memory_.data() + (of_slot + place) * room_bytes_;
-}
-
-std::byte *ReductionPipeline::result_of(const Slot &slot) const noexcept {
-  if (work_.own_result != nullptr) return work_.own_result + offset_of(slot);
-  return room(slot, work_.sources.size());
 }
 
 Status ReductionPipeline::advance(bool *is_done) {
@@ -81,8 +76,6 @@ Status ReductionPipeline::step(Slot *slot) {
     Status status;
     if (slot->stage == Stage::kPulling) {
       status = reduce(slot);
-    } else if (slot->stage == Stage::kReducing && !work_.results.empty()) {
-      status = push(slot);
     } else {
       slot->stage = Stage::kFree;
       return {};
@@ -108,25 +101,21 @@ Status ReductionPipeline::reduce(Slot *slot) {
   for (std::size_t index = 0; index < work_.sources.size(); ++index) {
     sources_.push_back(index == work_.own ? work_.sources[index] + offset_of(*slot) : room(*slot, index));
   }
-  void *dst = result_of(*slot);
-  const sluice_reduction_t reduction = {
-      work_.element,  work_.operation, &dst, sources_.data(), 1, static_cast<std::uint32_t>(sources_.size()),
-      count_of(*slot)};
+  dsts_.clear();
+  for (std::byte *result : work_.results) dsts_.push_back(result + offset_of(*slot));
+  const sluice_reduction_t reduction = {work_.element,
+                                        work_.operation,
+                                        dsts_.data(),
+                                        sources_.data(),
+                                        static_cast<std::uint32_t>(dsts_.size()),
+                                        static_cast<std::uint32_t>(sources_.size()),
+                                        count_of(*slot)};
   bool is_refused = false;
   Status status = device::enqueue_reductions(&kernels_, {&reduction, 1}, &is_refused);
   if (!is_refused) has_written_ = true;
   if (!status.is_ok()) return status;
   slot->stage = Stage::kReducing;
   return slot->under_way.begin(&kernels_);
-}
-
-Status ReductionPipeline::push(Slot *slot) {
-  const std::uint64_t offset = offset_of(*slot);
-  const std::uint64_t size_bytes = count_of(*slot) * work_.element_bytes;
-  copies_.clear();
-  for (std::byte *result : work_.results) copies_.push_back({result + offset, result_of(*slot), size_bytes});
-  slot->stage = Stage::kPushing;
-  return slot->under_way.begin(&pushes_, copies_);
 }
 
 }  // namespace sluice::transfer

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // ReductionPipeline: a reduction of memory of several devices, block by block: copy engines bring the other devices'
-// elements into memory of Sluice's own, a kernel reduces what is on its device by then, and engines bring the result to
-// the other devices. Blocks of each stage are under way at the same time. Without MPI. (ISC'25 poster: copy engines and
-// kernels that overlap.)
+// elements into memory of Sluice's own, and a kernel reduces what is on its device by then and writes it to all that get
+// it, while the engines bring the next block. So a link is read by engines and written by kernels, each of which is
+// faster than a kernel that reads it (docs/adr/0024). Without MPI. (ISC'25 poster: copy engines and kernels that
+// overlap.)
 #pragma once
 
 #include <array>
@@ -29,20 +30,21 @@ struct PipelinedReduction {
   std::uint64_t count = 0;
   std::vector<const std::byte *> sources;  // in their order
   std::size_t own = 0;                     // sources[own] is memory of that device
-  std::byte *own_result = nullptr;         // memory of that device; null: it gets none
-  std::vector<std::byte *> results;        // the others, in memory that the device's copies reach
+  std::vector<std::byte *> results;        // in memory that the device's kernels reach; 1 to SLUICE_REDUCE_MAX_DSTS
 };
 
 // One thread at a time. When destroyed before it is done, waits for what is under way.
 class ReductionPipeline {
  public:
-  // As many blocks are under way: one waits for the engines, the others are brought, reduced, and brought away.
-  static constexpr std::size_t kSlots = 4;
+  // As many blocks are under way: one is brought, the other reduced. With more of them engines and kernels are not
+  // faster (docs/adr/0024).
+  static constexpr std::size_t kSlots = 2;
 
-  // Takes device memory and queues for blocks of `block_bytes` (at least an element's). Errors: no memory; nothing has
-  // been written then, and the work can be done another way. May throw std::bad_alloc, as nothing after it does but for
-  // the text of an error. Blocks as an allocation of the device does.
-  [[nodiscard]] Status open(PipelinedReduction work, std::uint64_t block_bytes);
+  // Takes device memory and queues for blocks of which `brought_bytes` (at least an element of each) are brought from
+  // all other sources together; twice as much is held. Errors: no memory; nothing has been written then, and the work
+  // can be done another way. May throw std::bad_alloc, as nothing after it does but for the text of an error. Blocks as
+  // an allocation of the device does.
+  [[nodiscard]] Status open(PipelinedReduction work, std::uint64_t brought_bytes);
 
   // Goes as far as is possible without blocking; *is_done when all is written, or with an error, after which nothing
   // more is begun and what the results hold is not known.
@@ -53,7 +55,7 @@ class ReductionPipeline {
   [[nodiscard]] std::uint64_t n_blocks() const noexcept { return n_blocks_; }
 
  private:
-  enum class Stage : std::uint8_t { kFree, kPulling, kReducing, kPushing };
+  enum class Stage : std::uint8_t { kFree, kPulling, kReducing };
   struct Slot {
     Stage stage = Stage::kFree;
     std::uint64_t block = 0;
@@ -64,19 +66,16 @@ class ReductionPipeline {
   [[nodiscard]] Status step(Slot *slot);
   [[nodiscard]] Status pull(Slot *slot);
   [[nodiscard]] Status reduce(Slot *slot);
-  [[nodiscard]] Status push(Slot *slot);
   [[nodiscard]] std::uint64_t count_of(const Slot &slot) const noexcept;
   [[nodiscard]] std::uint64_t offset_of(const Slot &slot) const noexcept {
     return slot.block * block_count_ * work_.element_bytes;
   }
-  // Room of a slot for the block of source `index`; behind them for a result that is nobody's here.
+  // Room of a slot for the block of source `index`, which is not the own one.
   [[nodiscard]] std::byte *room(const Slot &slot, std::size_t index) const noexcept;
-  [[nodiscard]] std::byte *result_of(const Slot &slot) const noexcept;
 
   PipelinedReduction work_;
   std::uint64_t block_count_ = 0;  // elements of each block but the last
   std::uint64_t room_bytes_ = 0;
-  std::uint64_t rooms_ = 0;  // in each slot
   std::uint64_t n_blocks_ = 0;
   std::uint64_t n_begun_ = 0;
   std::uint64_t n_done_ = 0;
@@ -85,9 +84,9 @@ class ReductionPipeline {
   // They outlive what is under way.
   device::Queue pulls_;
   device::Queue kernels_;
-  device::Queue pushes_;
   std::vector<sluice_copy_t> copies_;  // kept, so that nothing is allocated on the way
   std::vector<const void *> sources_;
+  std::vector<void *> dsts_;
   std::array<Slot, kSlots> slots_;
 };
 

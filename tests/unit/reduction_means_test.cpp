@@ -10,26 +10,46 @@ namespace {
 constexpr std::size_t kMost = 16;
 constexpr ReductionMeansLimits kFromOneMiB = {std::uint64_t{1} << 20, 4096};
 
+constexpr std::uint64_t kOneMiB = std::uint64_t{1} << 20;
+
+// Of inputs of which all but the rank's own lie on other devices, and whose result goes there, too.
+ReductionMeansQuery of_inputs(std::uint64_t input_bytes, std::size_t n_inputs) {
+  return {.input_bytes = input_bytes, .n_inputs = n_inputs, .n_elsewhere = n_inputs - 1};
+}
+
 TEST(ReductionMeansPlan, EnginesAreForLongInputs) {
-  EXPECT_EQ(choose_reduction_means({1 << 20, 2, true}, kFromOneMiB, kMost).means, ReductionMeans::kEngines);
-  EXPECT_EQ(choose_reduction_means({(1 << 20) - 1, 2, true}, kFromOneMiB, kMost).means, ReductionMeans::kKernel);
-  EXPECT_EQ(choose_reduction_means({kLeastForEngines - 1, 2, true}, {1, 4096}, kMost).means, ReductionMeans::kKernel)
+  EXPECT_EQ(choose_reduction_means(of_inputs(kOneMiB, 2), kFromOneMiB, kMost).means, ReductionMeans::kEngines);
+  EXPECT_EQ(choose_reduction_means(of_inputs(kOneMiB - 1, 2), kFromOneMiB, kMost).means, ReductionMeans::kKernel);
+  EXPECT_EQ(choose_reduction_means(of_inputs(kLeastForEngines - 1, 2), {1, 4096}, kMost).means, ReductionMeans::kKernel)
       << "nobody asks below that";
-  EXPECT_EQ(choose_reduction_means({1 << 20, 2, true}, {0, 4096}, kMost).means, ReductionMeans::kKernel)
+  EXPECT_EQ(choose_reduction_means(of_inputs(kOneMiB, 2), {0, 4096}, kMost).means, ReductionMeans::kKernel)
       << "0 is never";
 }
 
 TEST(ReductionMeansPlan, KernelsDoWhatEnginesCannotFeed) {
-  EXPECT_EQ(choose_reduction_means({1 << 20, 2, false}, kFromOneMiB, kMost).means, ReductionMeans::kKernel);
-  EXPECT_EQ(choose_reduction_means({1 << 20, 1, true}, kFromOneMiB, kMost).means, ReductionMeans::kKernel);
-  EXPECT_EQ(choose_reduction_means({1 << 20, kMost, true}, kFromOneMiB, kMost).means, ReductionMeans::kEngines);
-  EXPECT_EQ(choose_reduction_means({1 << 20, kMost + 1, true}, kFromOneMiB, kMost).means, ReductionMeans::kKernel);
+  ReductionMeansQuery scan = of_inputs(kOneMiB, 2);
+  scan.is_one_share = false;
+  EXPECT_EQ(choose_reduction_means(scan, kFromOneMiB, kMost).means, ReductionMeans::kKernel);
+  EXPECT_EQ(choose_reduction_means(of_inputs(kOneMiB, 1), kFromOneMiB, kMost).means, ReductionMeans::kKernel);
+  EXPECT_EQ(choose_reduction_means(of_inputs(kOneMiB, kMost), kFromOneMiB, kMost).means, ReductionMeans::kEngines);
+  EXPECT_EQ(choose_reduction_means(of_inputs(kOneMiB, kMost + 1), kFromOneMiB, kMost).means, ReductionMeans::kKernel);
+}
+
+TEST(ReductionMeansPlan, KernelsDoWhatCrossesLinksOneWayOnlyOrNot) {
+  ReductionMeansQuery kept = of_inputs(kOneMiB, 2);
+  kept.is_sent = false;
+  EXPECT_EQ(choose_reduction_means(kept, kFromOneMiB, kMost).means, ReductionMeans::kKernel);
+  ReductionMeansQuery shared = of_inputs(kOneMiB, 4);
+  shared.n_elsewhere = 0;
+  EXPECT_EQ(choose_reduction_means(shared, kFromOneMiB, kMost).means, ReductionMeans::kKernel);
+  shared.n_elsewhere = 1;
+  EXPECT_EQ(choose_reduction_means(shared, kFromOneMiB, kMost).means, ReductionMeans::kEngines);
 }
 
 TEST(ReductionMeansPlan, ExplainsItself) {
-  const ReductionMeansQuery query{1 << 20, 4, true};
+  const ReductionMeansQuery query = of_inputs(kOneMiB, 4);
   EXPECT_EQ(explain(query, choose_reduction_means(query, kFromOneMiB, kMost)),
-            "4 inputs of 1048576 bytes -> engines: copies of one block and the kernel of another overlap");
+            "4 inputs of 1048576 bytes -> engines: links are read by engines and written by kernels");
   EXPECT_EQ(explain(query, choose_reduction_means(query, {}, kMost)),
             "4 inputs of 1048576 bytes -> kernel: SLUICE_COLL_REDUCE_ENGINES is 0");
 }

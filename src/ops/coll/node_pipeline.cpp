@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <functional>
 #include <utility>
 
@@ -25,11 +26,15 @@ bool is_own_result(const Call &call, const Member &member, std::uint64_t result_
 
 std::unique_ptr<transfer::ReductionPipeline> open_pipeline(const Call &call, const Member &member,
                                                            const device::Place &place, const ReductionPair &pair,
-                                                           std::uint64_t element_bytes, std::uint64_t count,
+                                                           const ReductionInputs &inputs,
                                                            const transfer::ReductionStep &step) {
   const plan::ReductionMeansLimits limits = plan::reduction_means_limits_of(*place.backend, place.device);
   if (limits.engines_from_bytes == 0) return nullptr;
-  plan::ReductionMeansQuery query{count * element_bytes, step.sources.size(), true};
+  const std::uint64_t input_bytes = inputs.count * inputs.element_bytes;
+  plan::ReductionMeansQuery query{
+      .input_bytes = input_bytes, .n_inputs = step.sources.size(), .n_elsewhere = inputs.n_elsewhere};
+  query.is_sent = std::ranges::any_of(
+      step.dsts, [&](const void *dst) { return !is_own_result(call, member, input_bytes, dst); });
   query.is_one_share = call.pattern != Pattern::kScan && call.pattern != Pattern::kExscan;
   const plan::ReductionMeansPlan plan = choose_reduction_means(query, limits, SLUICE_REDUCE_MAX_SOURCES);
   if (log::level() >= log::Level::kDebug) {
@@ -40,19 +45,13 @@ std::unique_ptr<transfer::ReductionPipeline> open_pipeline(const Call &call, con
   work.place = place;
   work.element = pair.element;
   work.operation = pair.operation;
-  work.element_bytes = element_bytes;
+  work.element_bytes = inputs.element_bytes;
   work.count = step.count;
   work.own = static_cast<std::size_t>(member.rank);
   for (const void *source : step.sources) work.sources.push_back(static_cast<const std::byte *>(source));
-  for (void *dst : step.dsts) {
-    if (is_own_result(call, member, count * element_bytes, dst)) {
-      work.own_result = static_cast<std::byte *>(dst);
-    } else {
-      work.results.push_back(static_cast<std::byte *>(dst));
-    }
-  }
+  for (void *dst : step.dsts) work.results.push_back(static_cast<std::byte *>(dst));
   auto pipeline = std::make_unique<transfer::ReductionPipeline>();
-  const Status status = pipeline->open(std::move(work), limits.block_bytes);
+  const Status status = pipeline->open(std::move(work), limits.brought_bytes);
   if (status.is_ok()) return pipeline;
   log::warn_once("coll_reduce_engines", "ops", status.message() + "; kernels reduce across the devices instead");
   statistics::record_fallback("coll_reduce_engines");

@@ -20,11 +20,16 @@ namespace sluice::ops::coll {
   return input_bytes >= plan::kLeastForEngines;
 }
 
-// `step` is all that this rank of the call computes, on the device of `place`; each input has `count` elements of
-// `element_bytes`. Null where kernels do it alone: by the plan, or because there is no memory for blocks. May throw
+struct ReductionInputs {
+  std::uint64_t element_bytes = 0;
+  std::uint64_t count = 0;      // elements of each
+  std::size_t n_elsewhere = 0;  // so many may lie on another device than this rank's
+};
+
+// `step` is all that this rank of the call computes, on the device of `place`. Null where kernels do it alone: by the plan, or because there is no memory for blocks. May throw
 // std::bad_alloc. Warm; takes device memory, and blocks as an allocation does.
 [[nodiscard]] std::unique_ptr<transfer::ReductionPipeline> open_pipeline(
     const Call &call, const Member &member, const device::Place &place, const ReductionPair &pair,
-    std::uint64_t element_bytes, std::uint64_t count, const transfer::ReductionStep &step);
+    const ReductionInputs &inputs, const transfer::ReductionStep &step);
 
 }  // namespace sluice::ops::coll

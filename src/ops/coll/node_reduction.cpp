@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "device/identity.hpp"
 #include "device/ipc_exports.hpp"
 #include "device/reduction.hpp"
 #include "ops/coll/kernel_choice.hpp"
@@ -158,6 +159,7 @@ bool describe_reduction(const Call &call, const Member &member, const Sides &sid
   published->n_blocks = 1;
   published->largest_bytes = size_bytes;
   published->pair = packed(pair);
+  published->device_identity = device::identity_of(in.place());
   published->is_in_place = writes_over_input(call, own, first, element_bytes_of(in));
   if (!is_written_by_others(call, member)) return true;
   if (sides.recv.content() != Content::kDevice) return false;
@@ -207,6 +209,7 @@ Status NodeReduction::reach(Operands *operands) {
     Status status = reach_.open(rank, said.handle, said.base_address, said.allocation_bytes, place_, &base);
     if (!status.is_ok()) return status;
     operands->inputs[static_cast<std::size_t>(rank)] = base + input.offset_bytes;
+    if (rank != member_.rank && is_elsewhere(said)) ++operands->n_elsewhere;
     const Published::Target &target = said.target;
     if (plan_.joint != JointReduction::kShares || !gets_result(static_cast<std::size_t>(rank))) continue;
     if (!StridedBlock{target.offset_bytes, input.run_bytes, 0, 1}.is_within(target.allocation_bytes)) {
@@ -217,6 +220,11 @@ Status NodeReduction::reach(Operands *operands) {
     operands->results[static_cast<std::size_t>(rank)] = base + target.offset_bytes;
   }
   return {};
+}
+
+bool NodeReduction::is_elsewhere(const Published &said) const noexcept {
+  const std::uint64_t own = device::identity_of(place_);
+  return own == 0 || said.device_identity != own;
 }
 
 bool NodeReduction::gets_result(std::size_t rank) const noexcept {
@@ -288,7 +296,8 @@ Step NodeReduction::begin() {
     add_own(operands);
   }
   if (steps_.size() == 1 && may_have_pipeline(count_ * element_bytes_)) {
-    pipeline_ = open_pipeline(call_, member_, place_, unpacked(pair_), element_bytes_, count_, steps_.front());
+    const ReductionInputs inputs{element_bytes_, count_, operands.n_elsewhere};
+    pipeline_ = open_pipeline(call_, member_, place_, unpacked(pair_), inputs, steps_.front());
   }
   if (!plan_.needs_consent) return enqueue();
   board_.set_chunks(number_, kConsents);

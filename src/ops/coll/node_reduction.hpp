@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // NodeReduction: a reduction that the ranks of one node compute together (docs/adr/0024). Each publishes where its
 // input is and where its result goes; each reduces a share of the elements from all inputs, in the order of the ranks,
-// and writes it to all ranks that get it, with one kernel, or long ones with copy engines before and behind it
+// and writes it to all ranks that get it, with one kernel, or long ones with copy engines before it
 // (node_pipeline.hpp); or what it gets itself. In steps that never block.
 #pragma once
 
@@ -44,6 +44,7 @@ class NodeReduction {
   struct Operands {
     std::vector<const std::byte *> inputs;
     std::vector<std::byte *> results;
+    std::size_t n_elsewhere = 0;  // inputs that may lie on another device than this rank's
   };
   [[nodiscard]] Status reach(Operands *operands);
   void add_shares(const Operands &operands);
@@ -56,6 +57,7 @@ class NodeReduction {
   [[nodiscard]] Step begin_move();
   // Whether all ranks have come to `step` of a call in which they wait for each other; `gives_up`: one never will.
   [[nodiscard]] bool have_all_come_to(std::uint32_t step, bool *gives_up) const noexcept;
+  [[nodiscard]] bool is_elsewhere(const transfer::Published &said) const noexcept;
   [[nodiscard]] bool gets_result(std::size_t rank) const noexcept;
   [[nodiscard]] std::size_t n_inputs_of(std::size_t rank) const noexcept;
 

@@ -2,6 +2,7 @@
 #include "ops/p2p/comm_state.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <mutex>
 #include <numeric>
 
@@ -13,8 +14,10 @@ namespace {
 
 std::mutex mutex;
 int keyval = MPI_KEYVAL_INVALID;
+std::atomic<std::uint64_t> n_gone{0};
 
 int delete_state(MPI_Comm /*comm*/, int /*keyval*/, void *value, void * /*extra*/) {
+  n_gone.fetch_add(1, std::memory_order_release);
   delete static_cast<CommStatePtr *>(value);
   return MPI_SUCCESS;
 }
@@ -100,6 +103,10 @@ CommStatePtr state_of(MPI_Comm comm) {
   if (!describe(comm, made->get())) return nullptr;
   if (wire::host().MPI_Comm_set_attr(comm, keyval, made.get()) != MPI_SUCCESS) return nullptr;
   return *made.release();  // the communicator owns it now
+}
+
+std::uint64_t n_comms_gone() noexcept {
+  return n_gone.load(std::memory_order_acquire);
 }
 
 plan::Peer peer_of(MPI_Comm comm, int rank, int *world_rank) {

@@ -2,6 +2,7 @@
 #include "ops/queue/channels.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <exception>
 #include <string>
 #include <utility>
@@ -210,8 +211,14 @@ Status Channels::post() {
 }
 
 void Channels::turn() noexcept {
+  // Each look takes the host MPI's lock, for which calls of the program's may have to wait, and a note can.
+  constexpr std::chrono::microseconds kBetweenLooks{1};
   const std::unique_lock lock(mutex_, std::try_to_lock);
-  if (lock.owns_lock() && is_open()) take_in_held();
+  if (!lock.owns_lock() || !is_open()) return;
+  const auto now = std::chrono::steady_clock::now();
+  if (now - last_look_ < kBetweenLooks) return;
+  take_in_held();
+  last_look_ = std::chrono::steady_clock::now();
 }
 
 void Channels::take_in_held() noexcept {

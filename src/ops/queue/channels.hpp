@@ -9,6 +9,7 @@
 #pragma once
 
 #include <array>
+#include <chrono>
 #include <cstdint>
 #include <deque>
 #include <list>
@@ -59,7 +60,8 @@ class Channels {
     return kFirstDataTag + static_cast<int>(end.sender_id);
   }
 
-  // Takes in what came. Any thread, often; within a turn too. Returns at once where another thread is at it.
+  // Takes in what came. Any thread, often; within a turn too. Returns at once where another thread is at it, or was a
+  // moment ago.
   void turn() noexcept;
   // The same, with the mutex.
   void take_in_held() noexcept;
@@ -101,6 +103,7 @@ class Channels {
   std::uint64_t n_taken_in_ = 0;
   std::unique_ptr<Note> coming_;
   MPI_Request receive_ = MPI_REQUEST_NULL;
+  std::chrono::steady_clock::time_point last_look_;  // of turn()
 };
 
 }  // namespace sluice::ops::queue

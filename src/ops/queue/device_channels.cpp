@@ -18,13 +18,11 @@
 #include "device/copy.hpp"
 #include "generated/operations.hpp"
 #include "ops/env/errors.hpp"
-#include "ops/p2p/comm_state.hpp"
+#include "ops/queue/channel_pairs.hpp"
 #include "ops/queue/channels.hpp"
-#include "ops/queue/comm_number.hpp"
 #include "ops/queue/engine.hpp"
 #include "ops/queue/flat_buffer.hpp"
 #include "ops/queue/held_type.hpp"
-#include "wire/channel.hpp"
 #include "wire/host.hpp"
 #include "wire/status.hpp"
 
@@ -341,23 +339,13 @@ class DeviceChannels final : public Carriers {
 
  private:
   const device::Stream &stream_;
+  ChannelPairs pairs_;
 };
 
-// Both sides of a message come to the same answer: it hangs on what both know of the pair and of the communicator.
-bool is_reached(const Arguments &given, int *world_rank) {
-  if (given.peer < 0) return false;  // MPI_PROC_NULL
-  int is_inter = 0;
-  if (wire::host().MPI_Comm_test_inter(given.comm, &is_inter) != MPI_SUCCESS || is_inter != 0) return false;
-  const wire::Channel &channel = wire::Channel::process();
-  return peer_of(given.comm, given.peer, world_rank) != plan::Peer::kUnknown && *world_rank != channel.rank() &&
-         channel.is_local(*world_rank) && is_within_channel(given.comm);
-}
-
 Status DeviceChannels::carry(const Arguments &given, const device::Place &place, CarrierPtr *carrier) {
+  bool is_reached = false;
   ChannelKey key;
-  key.tag = given.tag;
-  if (!is_reached(given, &key.peer)) return {};
-  if (Status status = comm_number(given.comm, 32, &key.comm); !status.is_ok()) return status;
+  if (Status status = pairs_.find(given, &is_reached, &key); !status.is_ok() || !is_reached) return status;
   const auto hold = [&](auto made) -> Status {
     if (Status status = made->hold(place); !status.is_ok()) return status;
     *carrier = std::move(made);

@@ -17,6 +17,7 @@
 #include "ops/datatype/layout_of.hpp"
 #include "ops/env/errors.hpp"
 #include "ops/env/life.hpp"
+#include "ops/queue/admitted.hpp"
 #include "ops/queue/ahead.hpp"
 #include "ops/queue/engine.hpp"
 #include "ops/queue/engine_exchange.hpp"
@@ -33,6 +34,7 @@ struct Queue {
   std::int32_t device = 0;
   std::shared_ptr<Engine> engine;  // with mutex
   Ahead ahead;                     // with mutex
+  Admitted admitted;               // with mutex
   bool is_freed = false;           // with mutex
 };
 using QueuePtr = std::shared_ptr<Queue>;
@@ -105,8 +107,13 @@ int on_queue(MPIX_Queue handle, Body body) {
   });
 }
 
-// The host MPI is shown the program's arguments: they are its to refuse. Returns an error code, raised already.
-int show(const Arguments &given) {
+// The host MPI is shown the program's arguments, unless it has taken the like before: they are its to refuse. Returns an
+// error code, raised already.
+int show(Queue *queue, const Arguments &given) {
+  {
+    const std::scoped_lock lock(queue->mutex);
+    if (queue->admitted.has(given)) return MPI_SUCCESS;
+  }
   const wire::Host &host = wire::host();
   MPI_Request shown = MPI_REQUEST_NULL;
   const int count = given.count < 0 ? given.count : 0;
@@ -116,7 +123,10 @@ int show(const Arguments &given) {
   if (result != MPI_SUCCESS) return result;
   // The MPI-5 ABI of MPICH 5 returns success after it has called the error handler.
   if (shown == MPI_REQUEST_NULL) return MPI_ERR_OTHER;
-  return host.MPI_Request_free(&shown);
+  if (const int freed = host.MPI_Request_free(&shown); freed != MPI_SUCCESS) return freed;
+  const std::scoped_lock lock(queue->mutex);
+  queue->admitted.add(given);
+  return MPI_SUCCESS;
 }
 
 // Where the buffer lies; an error when the stream's device is not the one to have it.
@@ -159,9 +169,11 @@ Status check_arguments(const Queue &queue, const Arguments &given, const MPI_Req
 
 // As much as one message of a type without gaps has; enough to make memory for.
 std::uint64_t bytes_of(const Arguments &given) {
+  if (given.count <= 0) return 0;
+  transfer::LayoutPtr layout;
+  if (named_layout(given.type, &layout)) return static_cast<std::uint64_t>(given.count) * layout->size_bytes;
   int type_bytes = 0;
-  if (given.count <= 0 || wire::host().MPI_Type_size(given.type, &type_bytes) != MPI_SUCCESS || type_bytes <= 0)
-    return 0;
+  if (wire::host().MPI_Type_size(given.type, &type_bytes) != MPI_SUCCESS || type_bytes <= 0) return 0;
   return static_cast<std::uint64_t>(given.count) * static_cast<std::uint64_t>(type_bytes);
 }
 
@@ -228,7 +240,7 @@ int enqueue(Arguments given, bool has_comm, MPIX_Queue handle, MPI_Request *requ
     if (given.comm != MPI_COMM_NULL) raised_on = given.comm;
     Status status = check_arguments(*queue, given, request);
     if (!status.is_ok()) return raise(raised_on, status);
-    code = show(given);
+    code = show(queue.get(), given);
     if (code != MPI_SUCCESS) return code;
     device::Place place;
     status = classify_buffer(*queue, given, &place);

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Admitted: which arguments the host MPI has been shown and has taken, so that the next message with the same ones needs
+// no call of it: with a progress thread at work each call may have to wait for the host MPI's lock.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+#include "ops/queue/carrier.hpp"
+
+namespace sluice::ops::queue {
+
+// Of one queue. One thread at a time.
+class Admitted {
+ public:
+  // Whether as much as these was taken before: the same direction, peer, tag, communicator and type, any buffer and a
+  // count that is none too few. Hot.
+  [[nodiscard]] bool has(const Arguments &given) noexcept;
+  // The host MPI took them. Only types and communicators are kept of which it is known when their handles are given to
+  // others: predefined types, and communicators with a state (ops/p2p/comm_state.hpp).
+  void add(const Arguments &given);
+
+ private:
+  // As many as an exchange with all neighbours in three dimensions has, both ways; the oldest goes.
+  static constexpr std::size_t kMost = 64;
+  std::array<Arguments, kMost> kept_;
+  std::size_t n_kept_ = 0;
+  std::size_t next_ = 0;
+  std::uint64_t n_comms_gone_ = 0;  // when the first of them was kept
+};
+
+}  // namespace sluice::ops::queue
