@@ -44,10 +44,10 @@ struct CopyPlan {
 enum class OwnBlock : std::uint8_t { kAuto, kEarly, kListed, kKernels };
 inline constexpr std::array<std::string_view, 4> kOwnBlockNames = {"auto", "early", "listed", "kernels"};
 
-// What a rank copies out of its own buffer while others' blocks come to it (docs/adr/0053).
+// What a rank copies out of its own buffer while others' blocks come to it, or go from it (docs/adr/0053).
 struct OwnBlockQuery {
   std::uint64_t own_bytes = 0;
-  std::uint64_t others_bytes = 0;
+  std::uint64_t others_bytes = 0;  // of the two, what is more
   bool is_blocking = true;  // else the program may want the device's cores meanwhile
 };
 
@@ -71,7 +71,7 @@ inline constexpr std::uint64_t kLongOwnBytes = std::uint64_t{2} << 20;
   if (!query.is_blocking) return {CopyMeans::kEngines, "the program may compute meanwhile"};
   // A few blocks of work-items copy twice as fast as a link carries.
   if (query.own_bytes / 2 > query.others_bytes) return {CopyMeans::kEngines, "longer than all that comes beside it"};
-  return {CopyMeans::kKernel, "leaves the engines to what others send"};
+  return {CopyMeans::kKernel, "leaves the engines to what crosses links"};
 }
 
 // What pulls the others' blocks beside own ones that `own` copies. has_small_pages: some lie in an allocation that is
@@ -84,7 +84,7 @@ inline constexpr std::uint64_t kLongOwnBytes = std::uint64_t{2} << 20;
   return {CopyMeans::kKernel, "an allocation is mapped in small pages"};
 }
 
-// "own blocks of 8388608 bytes beside 8388608 of others -> kernel: leaves the engines to what others send".
+// "own blocks of 8388608 bytes beside 8388608 of others -> kernel: leaves the engines to what crosses links".
 [[nodiscard]] std::string explain(const OwnBlockQuery &query, const CopyPlan &plan);
 
 }  // namespace sluice::plan

@@ -63,7 +63,7 @@ TEST(OwnBlocks, HaveOthersBesideThemByKernels_WhereMappedInSmallPages) {
 TEST(OwnBlocks, ExplainThemselves) {
   const OwnBlockQuery query{4 * kMi, 4 * kMi, true};
   EXPECT_EQ(explain(query, choose_own_means(query, kCrowded)),
-            "own blocks of 4194304 bytes beside 4194304 of others -> kernel: leaves the engines to what others send");
+            "own blocks of 4194304 bytes beside 4194304 of others -> kernel: leaves the engines to what crosses links");
 }
 
 }  // namespace

@@ -51,7 +51,8 @@ void NodePull::choose_means() {
     if (wanted.source == member_.rank) own.own_bytes += size_of(wanted.region);
   }
   if (query.n_copies == 0) return;
-  own.others_bytes = query.size_bytes - own.own_bytes;
+  // The root of a scatter gets nothing from others, who pull the rest of what it sends meanwhile.
+  own.others_bytes = std::max(query.size_bytes, offer_.published.largest_bytes) - own.own_bytes;
   own.is_blocking = call_.form == Form::kBlocking;
   choose_own_means(own);
   plan::CopyListLimits limits{plan::policy_of(place().backend, place().device).coll_kernel_copy_bytes,
