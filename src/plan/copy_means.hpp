@@ -48,7 +48,7 @@ inline constexpr std::array<std::string_view, 4> kOwnBlockNames = {"auto", "earl
 struct OwnBlockQuery {
   std::uint64_t own_bytes = 0;
   std::uint64_t others_bytes = 0;  // of the two, what is more
-  bool is_blocking = true;  // else the program may want the device's cores meanwhile
+  bool is_blocking = true;         // else the program may want the device's cores meanwhile
 };
 
 struct OwnBlockLimits {

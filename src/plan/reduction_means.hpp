@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The choice of how a rank's share of a reduction inside a node is computed: by one kernel that reads and writes across
-// the devices, or by copy engines that bring blocks to a kernel that only writes across them. Pure, as plan.hpp. Each rank's own: the
-// result is the same in every bit, so how it comes about is nothing to the others.
+// the devices, or by copy engines that bring blocks to a kernel that only writes across them. Pure, as plan.hpp. Each
+// rank's own: the result is the same in every bit, so how it comes about is nothing to the others.
 #pragma once
 
 #include <cstddef>

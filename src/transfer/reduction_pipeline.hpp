@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // ReductionPipeline: a reduction of memory of several devices, block by block: copy engines bring the other devices'
-// elements into memory of Sluice's own, and a kernel reduces what is on its device by then and writes it to all that get
-// it, while the engines bring the next block. So a link is read by engines and written by kernels, each of which is
+// elements into memory of Sluice's own, and a kernel reduces what is on its device by then and writes it to all that
+// get it, while the engines bring the next block. So a link is read by engines and written by kernels, each of which is
 // faster than a kernel that reads it (docs/adr/0024). Without MPI. (ISC'25 poster: copy engines and kernels that
 // overlap.)
 #pragma once

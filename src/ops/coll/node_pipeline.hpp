@@ -26,10 +26,13 @@ struct ReductionInputs {
   std::size_t n_elsewhere = 0;  // so many may lie on another device than this rank's
 };
 
-// `step` is all that this rank of the call computes, on the device of `place`. Null where kernels do it alone: by the plan, or because there is no memory for blocks. May throw
-// std::bad_alloc. Warm; takes device memory, and blocks as an allocation does.
-[[nodiscard]] std::unique_ptr<transfer::ReductionPipeline> open_pipeline(
-    const Call &call, const Member &member, const device::Place &place, const ReductionPair &pair,
-    const ReductionInputs &inputs, const transfer::ReductionStep &step);
+// `step` is all that this rank of the call computes, on the device of `place`. Null where kernels do it alone: by the
+// plan, or because there is no memory for blocks. May throw std::bad_alloc. Warm; takes device memory, and blocks as an
+// allocation does.
+[[nodiscard]] std::unique_ptr<transfer::ReductionPipeline> open_pipeline(const Call &call, const Member &member,
+                                                                         const device::Place &place,
+                                                                         const ReductionPair &pair,
+                                                                         const ReductionInputs &inputs,
+                                                                         const transfer::ReductionStep &step);
 
 }  // namespace sluice::ops::coll

@@ -76,8 +76,8 @@ using CommStatePtr = std::shared_ptr<CommState>;
 // operation under way. Any thread. Warm: one attribute look-up.
 [[nodiscard]] CommStatePtr state_of(MPI_Comm comm);
 
-// How many communicators with a state are gone. What is remembered of a communicator by its handle, which may be given to
-// another one, holds while this stays the same; MPI_COMM_WORLD stays. Any thread. Hot.
+// How many communicators with a state are gone. What is remembered of a communicator by its handle, which may be given
+// to another one, holds while this stays the same; MPI_COMM_WORLD stays. Any thread. Hot.
 [[nodiscard]] std::uint64_t n_comms_gone() noexcept;
 
 // What `rank` of `comm` can do, and its rank in MPI_COMM_WORLD (-1: unknown).

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Admitted: which arguments the host MPI has been shown and has taken, so that the next message with the same ones needs
-// no call of it: with a progress thread at work each call may have to wait for the host MPI's lock.
+// Admitted: which arguments the host MPI has been shown and has taken, so that the next message with the same ones
+// needs no call of it: with a progress thread at work each call may have to wait for the host MPI's lock.
 #pragma once
 
 #include <array>

@@ -107,8 +107,8 @@ int on_queue(MPIX_Queue handle, Body body) {
   });
 }
 
-// The host MPI is shown the program's arguments, unless it has taken the like before: they are its to refuse. Returns an
-// error code, raised already.
+// The host MPI is shown the program's arguments, unless it has taken the like before: they are its to refuse. Returns
+// an error code, raised already.
 int show(Queue *queue, const Arguments &given) {
   {
     const std::scoped_lock lock(queue->mutex);
