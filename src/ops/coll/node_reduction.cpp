@@ -223,8 +223,7 @@ Status NodeReduction::reach(Operands *operands) {
 }
 
 bool NodeReduction::is_elsewhere(const Published &said) const noexcept {
-  const std::uint64_t own = device::identity_of(place_);
-  return own == 0 || said.device_identity != own;
+  return device_identity_ == 0 || said.device_identity != device_identity_;
 }
 
 bool NodeReduction::gets_result(std::size_t rank) const noexcept {
@@ -287,6 +286,7 @@ void NodeReduction::add_own(const Operands &operands) {
 Step NodeReduction::begin() {
   const Published own = board_.published(number_, member_.rank);
   pair_ = own.pair;
+  device_identity_ = own.device_identity;
   count_ = own.largest_bytes / element_bytes_;
   Operands operands;
   if (Status status = reach(&operands); !status.is_ok()) return refused(status);

@@ -70,6 +70,7 @@ class NodeReduction {
   const std::uint64_t element_bytes_;
   std::uint64_t count_ = 0;  // elements of each input
   std::uint32_t pair_ = 0;
+  std::uint64_t device_identity_ = 0;  // as this rank said; 0: not known
   enum class Stage : std::uint8_t { kAwaitsConsent, kComputes, kAwaitsOthers, kMoves };
   Stage stage_ = Stage::kComputes;
   // MPI_Reduce_scatter in place: the block is computed where it lies, and moved to the front when nobody reads there.

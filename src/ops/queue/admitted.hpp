@@ -3,10 +3,7 @@
 // needs no call of it: with a progress thread at work each call may have to wait for the host MPI's lock.
 #pragma once
 
-#include <array>
-#include <cstddef>
-#include <cstdint>
-
+#include "ops/p2p/comm_memo.hpp"
 #include "ops/queue/carrier.hpp"
 
 namespace sluice::ops::queue {
@@ -22,12 +19,8 @@ class Admitted {
   void add(const Arguments &given);
 
  private:
-  // As many as an exchange with all neighbours in three dimensions has, both ways; the oldest goes.
-  static constexpr std::size_t kMost = 64;
-  std::array<Arguments, kMost> kept_;
-  std::size_t n_kept_ = 0;
-  std::size_t next_ = 0;
-  std::uint64_t n_comms_gone_ = 0;  // when the first of them was kept
+  // As many as an exchange with all neighbours in three dimensions has, both ways.
+  CommMemo<Arguments, 64> kept_;
 };
 
 }  // namespace sluice::ops::queue

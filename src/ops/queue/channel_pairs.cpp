@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "ops/queue/channel_pairs.hpp"
 
-#include <algorithm>
-
 #include "ops/p2p/comm_state.hpp"
 #include "ops/queue/comm_number.hpp"
 #include "wire/channel.hpp"
@@ -23,20 +21,18 @@ bool ask_whether_reached(const Arguments &given, int *world_rank) {
 }  // namespace
 
 Status ChannelPairs::find(const Arguments &given, bool *is_reached, ChannelKey *key) {
-  if (n_comms_gone_ != n_comms_gone()) reached_.clear();
-  const auto known = std::ranges::find_if(
-      reached_, [&](const Pair &pair) { return pair.comm == given.comm && pair.peer == given.peer; });
-  *is_reached = known != reached_.end();
-  if (*is_reached) *key = known->key;
-  if (!*is_reached) {
+  const Pair *known =
+      reached_.find([&](const Pair &pair) { return pair.comm == given.comm && pair.peer == given.peer; });
+  *is_reached = known != nullptr;
+  if (known != nullptr) {
+    *key = known->key;
+  } else {
     *key = {};
-    // One that is not is not kept: its communicator may be one of which nobody says when it goes.
+    // One that is not is not kept: its communicator may be one without a state.
     if (!ask_whether_reached(given, &key->peer)) return {};
     if (Status status = comm_number(given.comm, 32, &key->comm); !status.is_ok()) return status;
     *is_reached = true;
-    if (reached_.size() == kMost) reached_.clear();
-    if (reached_.empty()) n_comms_gone_ = n_comms_gone();
-    reached_.push_back({given.comm, given.peer, *key});
+    reached_.keep({given.comm, given.peer, *key});
   }
   key->tag = given.tag;
   return {};

@@ -2,11 +2,8 @@
 // ChannelPairs: which peers of which communicators a queue's messages can reach by channels.
 #pragma once
 
-#include <cstddef>
-#include <cstdint>
-#include <vector>
-
 #include "base/status.hpp"
+#include "ops/p2p/comm_memo.hpp"
 #include "ops/queue/carrier.hpp"
 #include "ops/queue/channel_end.hpp"
 
@@ -22,14 +19,12 @@ class ChannelPairs {
 
  private:
   struct Pair {
-    MPI_Comm comm;
-    int peer;
+    MPI_Comm comm = MPI_COMM_NULL;
+    int peer = MPI_PROC_NULL;
     ChannelKey key;  // but for the tag
   };
   // As many as a rank has neighbours in three dimensions, and some more.
-  static constexpr std::size_t kMost = 32;
-  std::vector<Pair> reached_;
-  std::uint64_t n_comms_gone_ = 0;  // when the first of them was found
+  CommMemo<Pair, 32> reached_;
 };
 
 }  // namespace sluice::ops::queue
