@@ -40,6 +40,12 @@ sluice_result_t wait_ticket(sluice_queue_t * /*queue*/, uint64_t /*ticket*/) {
   return fail(SLUICE_ERROR_NO_DEVICE, "the template has no device");
 }
 
+// Record an event in `other` and have the stream wait for it; where the runtime has no such thing leave the member
+// null.
+sluice_result_t enqueue_wait_for_queue(sluice_queue_t * /*queue*/, sluice_queue_t * /*other*/) {
+  return fail(SLUICE_ERROR_NO_DEVICE, "the template has no device");
+}
+
 // The same as the three above in a row, by the fastest way for the size: measure before choosing.
 sluice_result_t copy(sluice_queue_t * /*queue*/, void * /*dst*/, const void * /*src*/, size_t /*size_bytes*/) {
   return fail(SLUICE_ERROR_NO_DEVICE, "the template has no device");

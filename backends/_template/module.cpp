@@ -99,6 +99,8 @@ constexpr sluice_backend_t kTable = {
     .host_unregister = nullptr,
     .stream_copy = nullptr,
     .stream_take = nullptr,
+    // Of copies.cpp, if the runtime can: .enqueue_wait_for_queue = enqueue_wait_for_queue.
+    .enqueue_wait_for_queue = nullptr,
 };
 
 }  // namespace

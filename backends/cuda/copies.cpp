@@ -146,6 +146,10 @@ sluice_result_t open_queue(sluice_queue *queue) {
 // What it holds is done. Its context is current.
 sluice_result_t dismantle(sluice_queue *queue) {
   sluice_result_t result = graphs_close(&queue->graphs);
+  if (queue->order != nullptr) {
+    const sluice_result_t destroyed = translate("cuEventDestroy", g_driver.cuEventDestroy(queue->order));
+    if (result == SLUICE_SUCCESS) result = destroyed;
+  }
   if (queue->stream != nullptr) {
     const sluice_result_t given_back = give_stream_back(queue);
     if (result == SLUICE_SUCCESS) result = given_back;
@@ -256,6 +260,26 @@ sluice_result_t test_ticket(sluice_queue_t *queue, uint64_t ticket) {
 
 sluice_result_t wait_ticket(sluice_queue_t *queue, uint64_t ticket) {
   return ticket_wait(queue, ticket);
+}
+
+// The event may be recorded again at once: who waits for it waits for what it stood for then.
+sluice_result_t enqueue_wait_for_queue(sluice_queue_t *queue, sluice_queue_t *other) {
+  for (const sluice_queue *one : {queue, other}) {
+    if (one->failure != SLUICE_SUCCESS) return fail(one->failure, one->failure_text);
+  }
+  if (g_driver.cuStreamWaitEvent == nullptr) return fail(SLUICE_ERROR_UNSUPPORTED, "no cuStreamWaitEvent");
+  const ContextScope scope(queue->context);
+  sluice_result_t result = scope.result();
+  if (result == SLUICE_SUCCESS) result = tickets_mark(queue);
+  if (result == SLUICE_SUCCESS && other->order == nullptr) {
+    result = translate("cuEventCreate", g_driver.cuEventCreate(&other->order, CU_EVENT_DISABLE_TIMING));
+  }
+  if (result == SLUICE_SUCCESS) {
+    result = translate("cuEventRecord", g_driver.cuEventRecord(other->order, other->stream));
+  }
+  if (result != SLUICE_SUCCESS) return result;
+  queue->has_untracked = true;
+  return translate("cuStreamWaitEvent", g_driver.cuStreamWaitEvent(queue->stream, other->order, 0));
 }
 
 sluice_result_t copy(sluice_queue_t *queue, void *dst, const void *src, size_t size_bytes) {

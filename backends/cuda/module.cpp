@@ -224,6 +224,7 @@ constexpr sluice_backend_t kTable = {
     .host_unregister = host_unregister,
     .stream_copy = stream_copy,
     .stream_take = stream_take,
+    .enqueue_wait_for_queue = enqueue_wait_for_queue,
 #else
     .enqueue_kernel_copies = nullptr,
     .can_pack = nullptr,

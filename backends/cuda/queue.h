@@ -41,6 +41,8 @@ struct sluice_queue {
   uint64_t marked_ticket = 0;             // kFlag: the newest that the stream writes; it stands for all before it
   std::array<CUevent, kEvents> events{};  // kEvent: one for each ticket in flight
 
+  CUevent order = nullptr;  // marks what other queues wait for; null until the first does
+
   // The kernel that it ran last, and of which text that is; a queue belongs to one context, as a kernel does.
   const sluice::backends::cuda::KernelText *kernel_text = nullptr;
   sluice::backends::cuda::Kernel kernel;

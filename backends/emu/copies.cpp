@@ -49,6 +49,10 @@ sluice_result_t wait_ticket(sluice_queue_t *queue, uint64_t ticket) {
   return translate(emu_ticket_wait(native(queue), ticket));
 }
 
+sluice_result_t enqueue_wait_for_queue(sluice_queue_t *queue, sluice_queue_t *other) {
+  return translate(emu_queue_wait_queue(native(queue), native(other)));
+}
+
 sluice_result_t copy(sluice_queue_t *queue, void *dst, const void *src, size_t size_bytes) {
   return translate(emu_queue_memcpy(native(queue), dst, src, size_bytes));
 }

@@ -52,6 +52,7 @@ sluice_result_t queue_create(int32_t device, sluice_queue_t **queue);
 sluice_result_t queue_destroy(sluice_queue_t *queue);
 sluice_result_t enqueue_copies(sluice_queue_t *queue, const sluice_copy_t *copies, size_t n_copies);
 sluice_result_t enqueue_ticket(sluice_queue_t *queue, uint64_t *ticket);
+sluice_result_t enqueue_wait_for_queue(sluice_queue_t *queue, sluice_queue_t *other);
 sluice_result_t test_ticket(sluice_queue_t *queue, uint64_t ticket);
 sluice_result_t wait_ticket(sluice_queue_t *queue, uint64_t ticket);
 sluice_result_t copy(sluice_queue_t *queue, void *dst, const void *src, size_t size_bytes);

@@ -57,6 +57,7 @@ sluice_result_t destroy_parts(sluice_queue *queue) {
     keep(translate("hipStreamDestroy", g_runtime.hipStreamDestroy(queue->stream)));
   }
   while (!queue->marks.empty()) retire_front(queue);
+  if (queue->order != nullptr) queue->spare_events.push_back(queue->order);
   for (const hipEvent_t event : queue->spare_events)
     keep(translate("hipEventDestroy", g_runtime.hipEventDestroy(event)));
   return first;
@@ -155,6 +156,21 @@ sluice_result_t wait_ticket(sluice_queue_t *queue, uint64_t ticket) {
     if (result == SLUICE_SUCCESS) retire_front(queue);
   }
   return result;
+}
+
+// The event may be recorded again at once: who waits for it waits for what it stood for then.
+sluice_result_t enqueue_wait_for_queue(sluice_queue_t *queue, sluice_queue_t *other) {
+  if (g_runtime.hipStreamWaitEvent == nullptr) return fail(SLUICE_ERROR_UNSUPPORTED, "no hipStreamWaitEvent");
+  sluice_result_t result = failure_of(*queue);
+  if (result == SLUICE_SUCCESS) result = failure_of(*other);
+  if (result != SLUICE_SUCCESS) return result;
+  const DeviceScope scope(queue->device);
+  result = scope.result();
+  if (result == SLUICE_SUCCESS && other->order == nullptr) result = take_event(other, &other->order);
+  if (result != SLUICE_SUCCESS) return result;
+  result = keep_failure(other, "hipEventRecord", g_runtime.hipEventRecord(other->order, other->stream));
+  if (result != SLUICE_SUCCESS) return result;
+  return keep_failure(queue, "hipStreamWaitEvent", g_runtime.hipStreamWaitEvent(queue->stream, other->order, 0));
 }
 
 // The wait is the stream's own: what was enqueued before is done, too.

@@ -20,6 +20,7 @@ struct sluice_queue {
   };
   std::deque<Mark> marks;
   std::vector<hipEvent_t> spare_events;
+  hipEvent_t order = nullptr;  // marks what other queues wait for; null until the first does
   uint64_t last_ticket = 0;
 
   // The first error of a command; every later call of the queue answers with it.

@@ -22,7 +22,8 @@
   X(hipIpcGetMemHandle) X(hipIpcOpenMemHandle) X(hipIpcCloseMemHandle) X(hipDeviceCanAccessPeer) \
   X(hipModuleLoadData) X(hipModuleGetFunction) X(hipModuleLaunchKernel) \
   X(hipModuleOccupancyMaxActiveBlocksPerMultiprocessor) \
-  X(hipStreamWriteValue64) X(hipStreamWaitValue64) X(hipGetStreamDeviceId) X(hipStreamIsCapturing)
+  X(hipStreamWriteValue64) X(hipStreamWaitValue64) X(hipGetStreamDeviceId) X(hipStreamIsCapturing) \
+  X(hipStreamWaitEvent)
 // clang-format on
 
 namespace sluice::backends::hip {

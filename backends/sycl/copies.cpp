@@ -207,6 +207,20 @@ sluice_result_t enqueue_copies(sluice_queue_t *queue, const sluice_copy_t *copie
   });
 }
 
+// Lists are waited for by the host, as in change_to. A queue's last command is the end of all that it holds.
+sluice_result_t enqueue_wait_for_queue(sluice_queue_t *queue, sluice_queue_t *other) {
+  if (queue == other) return SLUICE_SUCCESS;
+  const sluice_result_t earlier = failure_of(other);
+  if (earlier != SLUICE_SUCCESS) return earlier;
+  return guarded_queue(queue, "barrier", [&] {
+    if (other->last.lists != nullptr) require(other->last.lists->wait(other->last.batch));
+    if (!other->last.event.has_value()) return SLUICE_SUCCESS;
+    Lane &lane = change_to(queue, {queue->last_way.lane, false});
+    queue->last = {.event = lane.queue.ext_oneapi_submit_barrier({*other->last.event})};
+    return SLUICE_SUCCESS;
+  });
+}
+
 // The queue is in order, so the last copy's end is the end of all.
 sluice_result_t enqueue_ticket(sluice_queue_t *queue, uint64_t *ticket) {
   return guarded_queue(queue, "event", [&] {

@@ -29,7 +29,7 @@ extern "C" {
 
 /* Raised by one whenever the layout or the meaning of a member changes. Members are only ever appended; a module
  * whose api_version differs is refused with a message that names both numbers. */
-#define SLUICE_BACKEND_API_VERSION 11u
+#define SLUICE_BACKEND_API_VERSION 12u
 
 /* The one symbol that a module exports, of type sluice_backend_table_fn. */
 #define SLUICE_BACKEND_TABLE_SYMBOL "sluice_backend_table"
@@ -426,6 +426,14 @@ typedef struct sluice_backend {
    * lie in `from`, which is read during the call only. */
   sluice_result_t (*stream_take)(sluice_stream_t *stream, void *dst, const sluice_units_t *from, size_t most_bytes,
                                  const uint64_t *word);
+
+  /* ---- optional: one queue behind another ---------------------------------------------------------------------- */
+  /* Enqueues on `queue`: what is enqueued there later begins when all that was enqueued on `other` before this call has
+   * ended, and finds what that wrote. Both are queues of the same device, and neither is used by another thread
+   * meanwhile; `other` may be `queue` itself. Where a command of `other` fails, its own tickets say so, and what stands
+   * behind here may run all the same. Returns before anything has run, but for commands that a runtime cannot put in
+   * order by itself (the backend's README names them), whose end is waited for. Cost: microseconds. */
+  sluice_result_t (*enqueue_wait_for_queue)(sluice_queue_t *queue, sluice_queue_t *other);
 } sluice_backend_t;
 
 typedef const sluice_backend_t *(*sluice_backend_table_fn)(void);

@@ -73,6 +73,17 @@ Status Queue::enqueue(std::span<const sluice_copy_t> pieces) {
   return status;
 }
 
+Status Queue::enqueue_wait_for(const Queue &other) {
+  if (queue_ == nullptr || other.queue_ == nullptr) {
+    return Status::error(ErrorKind::kBackend, "a queue to be put behind another was given up after an error");
+  }
+  const sluice_result_t result = backend_->table().enqueue_wait_for_queue(queue_, other.queue_);
+  if (result == SLUICE_SUCCESS) return {};
+  Status status = backend_->check(result, "put a queue behind another");
+  discard();
+  return status;
+}
+
 Status Queue::wait(std::string_view what) {
   const sluice_backend_t &table = backend_->table();
   std::uint64_t ticket = 0;

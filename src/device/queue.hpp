@@ -35,6 +35,11 @@ class Queue {
   // Errors: those of the runtime; the queue is given up then, with what it held done.
   [[nodiscard]] Status enqueue(std::span<const sluice_copy_t> pieces);
 
+  // What is enqueued here later waits, on the device, until all that was enqueued on `other` so far has ended, and
+  // finds what that wrote; `other` has its own tickets for its own errors. Both are queues of one device, whose backend
+  // has enqueue_wait_for_queue. Returns before. Errors: as enqueue().
+  [[nodiscard]] Status enqueue_wait_for(const Queue &other);
+
   // Waits for all that was enqueued; `what` it was, for the text of an error. After an error the queue is given up.
   [[nodiscard]] Status wait(std::string_view what);
 

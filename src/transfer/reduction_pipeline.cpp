@@ -19,6 +19,9 @@ Status ReductionPipeline::open(PipelinedReduction work, std::uint64_t brought_by
   if (work_.place.backend->table().device_alloc == nullptr) {
     return Status::error(ErrorKind::kUnsupported, "the backend gives no device memory for blocks of a reduction");
   }
+  if (work_.place.backend->table().enqueue_wait_for_queue == nullptr) {
+    return Status::error(ErrorKind::kUnsupported, "the backend's queues cannot wait for each other");
+  }
   const std::uint64_t n_brought = std::max<std::uint64_t>(work_.sources.size() - 1, 1);
   block_count_ = std::clamp<std::uint64_t>(brought_bytes / n_brought / work_.element_bytes, 1,
                                            std::max<std::uint64_t>(work_.count, 1));
@@ -28,94 +31,92 @@ Status ReductionPipeline::open(PipelinedReduction work, std::uint64_t brought_by
   sources_.reserve(work_.sources.size());
   dsts_.reserve(work_.results.size());
   if (n_blocks_ == 0) return {};
-  const std::uint64_t n_slots = std::min<std::uint64_t>(kSlots, n_blocks_);
-  if (Status status = memory_.acquire(work_.place, n_slots * n_brought * room_bytes_); !status.is_ok()) return status;
+  const std::uint64_t n_rooms = std::min(kRooms, n_blocks_);
+  if (Status status = memory_.acquire(work_.place, n_rooms * n_brought * room_bytes_); !status.is_ok()) return status;
   for (device::Queue *queue : {&pulls_, &kernels_}) {
     if (Status status = queue->acquire(work_.place); !status.is_ok()) return status;
   }
   return {};
 }
 
-std::uint64_t ReductionPipeline::count_of(const Slot &slot) const noexcept {
-  return std::min(block_count_, work_.count - slot.block * block_count_);
+std::uint64_t ReductionPipeline::count_of(std::uint64_t block) const noexcept {
+  return std::min(block_count_, work_.count - block * block_count_);
 }
 
-std::byte *ReductionPipeline::room(const Slot &slot, std::size_t index) const noexcept {
-  const auto of_slot = static_cast<std::uint64_t>(&slot - slots_.data()) * (work_.sources.size() - 1);
+std::byte *ReductionPipeline::room(std::uint64_t block, std::size_t index) const noexcept {
   const std::size_t place = index > work_.own ? index - 1 : index;
-  return memory_.data() + (of_slot + place) * room_bytes_;
+  return memory_.data() + (block % kRooms * (work_.sources.size() - 1) + place) * room_bytes_;
 }
 
 Status ReductionPipeline::advance(bool *is_done) {
-  *is_done = false;
-  // The oldest first, so that kernels and copies are enqueued in the order of their blocks.
-  Status status = begin_blocks();
-  for (std::uint64_t block = n_done_; block < n_begun_ && status.is_ok(); ++block) {
-    status = step(&slots_[block % kSlots]);
+  Status status;
+  while (status.is_ok() && n_reduced_ < n_blocks_ && n_reduced_ - n_done_ < kMostAhead) status = enqueue_next();
+  *is_done = !status.is_ok();
+  return status.is_ok() ? look(is_done) : status;
+}
+
+// Copies of a block, and the kernel of the block before it. A wait is for all that the other queue has got until then,
+// so what comes between the two decides what they wait for: kernels for the copies of their own block and not for the
+// next ones, copies for the kernel that read their room and not for the one after it.
+Status ReductionPipeline::enqueue_next() {
+  const bool has_brought = n_pulled_ > n_reduced_;
+  Status status;
+  if (has_brought) status = kernels_.enqueue_wait_for(pulls_);
+  if (status.is_ok() && n_pulled_ < n_blocks_) {
+    if (n_pulled_ >= kRooms) status = pulls_.enqueue_wait_for(kernels_);
+    if (status.is_ok()) status = pull(n_pulled_++);
   }
-  while (n_done_ < n_begun_ && slots_[n_done_ % kSlots].stage == Stage::kFree) ++n_done_;
-  *is_done = n_done_ == n_blocks_ || !status.is_ok();
+  if (status.is_ok() && has_brought) status = reduce(n_reduced_++);
   return status;
 }
 
-Status ReductionPipeline::begin_blocks() {
-  while (n_begun_ < n_blocks_ && n_begun_ - n_done_ < kSlots) {
-    Slot &slot = slots_[n_begun_ % kSlots];
-    slot.block = n_begun_++;
-    if (Status status = pull(&slot); !status.is_ok()) return status;
-  }
-  return {};
-}
-
-Status ReductionPipeline::step(Slot *slot) {
-  bool has_ended = slot->stage != Stage::kFree;
-  // More than one stage may be over when it is looked at.
-  while (has_ended) {
-    if (Status status = slot->under_way.poll(&has_ended); !status.is_ok()) return status;
-    if (!has_ended) return {};
-    Status status;
-    if (slot->stage == Stage::kPulling) {
-      status = reduce(slot);
-    } else {
-      slot->stage = Stage::kFree;
-      return {};
-    }
-    if (!status.is_ok()) return status;
-  }
-  return {};
-}
-
-Status ReductionPipeline::pull(Slot *slot) {
-  const std::uint64_t offset = offset_of(*slot);
-  const std::uint64_t size_bytes = count_of(*slot) * work_.element_bytes;
+Status ReductionPipeline::pull(std::uint64_t block) {
+  const std::uint64_t offset = offset_of(block);
+  const std::uint64_t size_bytes = count_of(block) * work_.element_bytes;
   copies_.clear();
   for (std::size_t index = 0; index < work_.sources.size(); ++index) {
-    if (index != work_.own) copies_.push_back({room(*slot, index), work_.sources[index] + offset, size_bytes});
+    if (index != work_.own) copies_.push_back({room(block, index), work_.sources[index] + offset, size_bytes});
   }
-  slot->stage = Stage::kPulling;
-  return slot->under_way.begin(&pulls_, copies_);
+  return block + 1 == n_blocks_ ? pulled_.begin(&pulls_, copies_) : pulls_.enqueue(copies_);
 }
 
-Status ReductionPipeline::reduce(Slot *slot) {
+Status ReductionPipeline::reduce(std::uint64_t block) {
   sources_.clear();
   for (std::size_t index = 0; index < work_.sources.size(); ++index) {
-    sources_.push_back(index == work_.own ? work_.sources[index] + offset_of(*slot) : room(*slot, index));
+    sources_.push_back(index == work_.own ? work_.sources[index] + offset_of(block) : room(block, index));
   }
   dsts_.clear();
-  for (std::byte *result : work_.results) dsts_.push_back(result + offset_of(*slot));
+  for (std::byte *result : work_.results) dsts_.push_back(result + offset_of(block));
   const sluice_reduction_t reduction = {work_.element,
                                         work_.operation,
                                         dsts_.data(),
                                         sources_.data(),
                                         static_cast<std::uint32_t>(dsts_.size()),
                                         static_cast<std::uint32_t>(sources_.size()),
-                                        count_of(*slot)};
+                                        count_of(block)};
   bool is_refused = false;
-  Status status = device::enqueue_reductions(&kernels_, {&reduction, 1}, &is_refused);
-  if (!is_refused) has_written_ = true;
-  if (!status.is_ok()) return status;
-  slot->stage = Stage::kReducing;
-  return slot->under_way.begin(&kernels_);
+  if (Status status = device::enqueue_reductions(&kernels_, {&reduction, 1}, &is_refused); !status.is_ok()) {
+    if (is_refused && block == 0) n_reduced_ = 0;  // nothing was enqueued
+    return status;
+  }
+  return reduced_[block % kMostAhead].begin(&kernels_);
+}
+
+// Copies tell of their errors at the end: a kernel has run then on what they did not bring, and the error is for all.
+Status ReductionPipeline::look(bool *is_done) {
+  bool has_ended = true;
+  while (n_done_ < n_reduced_) {
+    if (Status status = reduced_[n_done_ % kMostAhead].poll(&has_ended); !status.is_ok()) {
+      *is_done = true;
+      return status;
+    }
+    if (!has_ended) return {};
+    ++n_done_;
+  }
+  if (n_done_ < n_blocks_) return {};
+  Status status = pulled_.poll(&has_ended);
+  *is_done = has_ended || !status.is_ok();
+  return status;
 }
 
 }  // namespace sluice::transfer

@@ -33,17 +33,20 @@ struct PipelinedReduction {
   std::vector<std::byte *> results;        // in memory that the device's kernels reach; 1 to SLUICE_REDUCE_MAX_DSTS
 };
 
-// One thread at a time. When destroyed before it is done, waits for what is under way.
+// All of it is enqueued at once, in two queues that wait for each other on the device: between two blocks nobody waits
+// for the host. One thread at a time. When destroyed before it is done, waits for what is under way.
 class ReductionPipeline {
  public:
-  // As many blocks are under way: one is brought, the other reduced. With more of them engines and kernels are not
-  // faster (docs/adr/0024).
-  static constexpr std::size_t kSlots = 2;
+  // Blocks that are held: one is brought, the other reduced. With more of them engines and kernels are not faster
+  // (docs/adr/0024).
+  static constexpr std::uint64_t kRooms = 2;
+  // Kernels that are enqueued and not done, at most: far fewer than a runtime takes before it holds up who enqueues.
+  static constexpr std::uint64_t kMostAhead = 16;
 
   // Takes device memory and queues for blocks of which `brought_bytes` (at least an element of each) are brought from
-  // all other sources together; twice as much is held. Errors: no memory; nothing has been written then, and the work
-  // can be done another way. May throw std::bad_alloc, as nothing after it does but for the text of an error. Blocks as
-  // an allocation of the device does.
+  // all other sources together; twice as much is held. Errors: no memory, or a backend whose queues cannot wait for
+  // each other; nothing has been written then, and the work can be done another way. May throw std::bad_alloc, as
+  // nothing after it does but for the text of an error. Blocks as an allocation of the device does.
   [[nodiscard]] Status open(PipelinedReduction work, std::uint64_t brought_bytes);
 
   // Goes as far as is possible without blocking; *is_done when all is written, or with an error, after which nothing
@@ -51,35 +54,28 @@ class ReductionPipeline {
   [[nodiscard]] Status advance(bool *is_done);
 
   // Whether a kernel has been enqueued: before, nothing has been written but memory of Sluice's own.
-  [[nodiscard]] bool has_written() const noexcept { return has_written_; }
+  [[nodiscard]] bool has_written() const noexcept { return n_reduced_ > 0; }
   [[nodiscard]] std::uint64_t n_blocks() const noexcept { return n_blocks_; }
 
  private:
-  enum class Stage : std::uint8_t { kFree, kPulling, kReducing };
-  struct Slot {
-    Stage stage = Stage::kFree;
-    std::uint64_t block = 0;
-    device::PendingCopy under_way;
-  };
-
-  [[nodiscard]] Status begin_blocks();
-  [[nodiscard]] Status step(Slot *slot);
-  [[nodiscard]] Status pull(Slot *slot);
-  [[nodiscard]] Status reduce(Slot *slot);
-  [[nodiscard]] std::uint64_t count_of(const Slot &slot) const noexcept;
-  [[nodiscard]] std::uint64_t offset_of(const Slot &slot) const noexcept {
-    return slot.block * block_count_ * work_.element_bytes;
+  [[nodiscard]] Status enqueue_next();
+  [[nodiscard]] Status pull(std::uint64_t block);
+  [[nodiscard]] Status reduce(std::uint64_t block);
+  [[nodiscard]] Status look(bool *is_done);
+  [[nodiscard]] std::uint64_t count_of(std::uint64_t block) const noexcept;
+  [[nodiscard]] std::uint64_t offset_of(std::uint64_t block) const noexcept {
+    return block * block_count_ * work_.element_bytes;
   }
-  // Room of a slot for the block of source `index`, which is not the own one.
-  [[nodiscard]] std::byte *room(const Slot &slot, std::size_t index) const noexcept;
+  // Where the elements of source `index`, which is not the own one, are brought.
+  [[nodiscard]] std::byte *room(std::uint64_t block, std::size_t index) const noexcept;
 
   PipelinedReduction work_;
   std::uint64_t block_count_ = 0;  // elements of each block but the last
   std::uint64_t room_bytes_ = 0;
   std::uint64_t n_blocks_ = 0;
-  std::uint64_t n_begun_ = 0;
+  std::uint64_t n_pulled_ = 0;   // blocks whose copies are enqueued
+  std::uint64_t n_reduced_ = 0;  // whose kernel is enqueued
   std::uint64_t n_done_ = 0;
-  bool has_written_ = false;
   device::DeviceMemory memory_;
   // They outlive what is under way.
   device::Queue pulls_;
@@ -87,7 +83,8 @@ class ReductionPipeline {
   std::vector<sluice_copy_t> copies_;  // kept, so that nothing is allocated on the way
   std::vector<const void *> sources_;
   std::vector<void *> dsts_;
-  std::array<Slot, kSlots> slots_;
+  device::PendingCopy pulled_;                           // the last copies
+  std::array<device::PendingCopy, kMostAhead> reduced_;  // kernel of block b at b modulo their number
 };
 
 }  // namespace sluice::transfer

@@ -188,6 +188,9 @@ EMU_API emu_result_t emu_queue_check_word(emu_queue_t *queue, const uint64_t *wo
 EMU_API emu_result_t emu_kernel_pause(void);
 EMU_API emu_result_t emu_queue_take(emu_queue_t *queue, void *dst, emu_range_t from, size_t unit_bytes,
                                     size_t most_bytes, const uint64_t *word);
+/* Enqueues: later commands of `queue` wait until `other` has run all that was enqueued there before this call, whether
+ * that succeeds or not; also when `other` is destroyed meanwhile. */
+EMU_API emu_result_t emu_queue_wait_queue(emu_queue_t *queue, emu_queue_t *other);
 /* The device of a queue. EMU_ERROR_INVALID_VALUE for any address that is no queue, and then nothing is touched. */
 EMU_API emu_result_t emu_queue_device(const emu_queue_t *queue, int32_t *device);
 /* One copy in queue order, begun and finished. On an idle queue the calling thread does it, without a switch. */

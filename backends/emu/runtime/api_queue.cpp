@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The C functions about queues and tickets.
+#include <memory>
+#include <utility>
+
 #include "runtime/api.h"
 
 using emurt::fail;
@@ -88,6 +91,16 @@ emu_result_t emu_kernel_pause(void) {
 emu_result_t emu_queue_take(emu_queue_t *queue, void *dst, emu_range_t from, size_t unit_bytes, size_t most_bytes,
                             const uint64_t *word) {
   return in_queue(queue, [&](Queue &q) { return q.take(dst, from, unit_bytes, most_bytes, word); });
+}
+
+emu_result_t emu_queue_wait_queue(emu_queue_t *queue, emu_queue_t *other) {
+  return in_runtime([&](Runtime &runtime) -> emu_result_t {
+    std::shared_ptr<Queue> waiting;
+    std::shared_ptr<Queue> awaited;
+    emu_result_t result = runtime.share_queue(reinterpret_cast<const Queue *>(queue), &waiting);
+    if (result == EMU_SUCCESS) result = runtime.share_queue(reinterpret_cast<const Queue *>(other), &awaited);
+    return result == EMU_SUCCESS ? waiting->await_queue(std::move(awaited)) : result;
+  });
 }
 
 emu_result_t emu_queue_device(const emu_queue_t *queue, int32_t *device) {

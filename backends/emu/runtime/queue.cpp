@@ -24,6 +24,7 @@ constexpr int kLooksBeforeSleep = 200;
 // Of the kernel that this thread runs, if it is a queue's.
 constexpr unsigned kPausesBeforeSleep = 1000;
 constexpr std::chrono::microseconds kPause{20};
+constexpr std::chrono::milliseconds kLook{10};
 thread_local const std::atomic<bool> *t_is_stopping = nullptr;
 thread_local unsigned t_n_pauses = 0;
 
@@ -119,7 +120,7 @@ emu_result_t Queue::copy(void *dst, const void *src, size_t size_bytes) {
   }
   // Nothing is before it, and nobody else enqueues meanwhile: order is kept without a switch to the queue's thread.
   if (is_idle) return engine_.run(checked, CopyOrigin::kQueue);
-  push({std::move(checked), 0, nullptr, nullptr});
+  push({std::move(checked), 0, nullptr, nullptr, {}});
   uint64_t ticket = 0;
   result = record(&ticket);
   return result == EMU_SUCCESS ? wait(ticket) : result;
@@ -180,10 +181,25 @@ emu_result_t Queue::enqueue_word(const uint64_t *word, uint64_t value, bool is_w
   return EMU_SUCCESS;
 }
 
+// A queue that waits for itself waits for nothing.
+emu_result_t Queue::await_queue(std::shared_ptr<Queue> other) {
+  if (other.get() != this) {
+    Operation operation;
+    {
+      const std::scoped_lock lock(other->mutex_);
+      operation.awaited.n_run = other->n_enqueued_;
+    }
+    operation.awaited.queue = std::move(other);
+    push(std::move(operation));
+  }
+  hold_back_caller();
+  return EMU_SUCCESS;
+}
+
 emu_result_t Queue::record(uint64_t *ticket) {
   *ticket = last_ticket_.load(std::memory_order_relaxed) + 1;
   last_ticket_.store(*ticket, std::memory_order_release);
-  push({{}, *ticket, nullptr, nullptr});
+  push({{}, *ticket, nullptr, nullptr, {}});
   return EMU_SUCCESS;
 }
 
@@ -280,7 +296,19 @@ emu_result_t Queue::run(const Operation &operation) {
   t_n_pauses = 0;
   if (operation.launch != nullptr) return engine_.run_launch(*operation.launch);
   if (operation.word != nullptr) return engine_.run_word(*operation.word, is_stopping_);
+  if (operation.awaited.queue != nullptr) return run_wait(operation.awaited);
   return operation.copies.empty() ? EMU_SUCCESS : engine_.run(operation.copies, CopyOrigin::kQueue);
+}
+
+// Nobody wakes this thread through the other queue when its own is stopped, so it looks from time to time.
+emu_result_t Queue::run_wait(const Awaited &awaited) {
+  Queue &other = *awaited.queue;
+  std::unique_lock lock(other.mutex_);
+  while (other.n_run_ < awaited.n_run && !other.is_stopping_) {
+    if (is_stopping_) return fail(EMU_ERROR_SHUT_DOWN, "a wait for another queue: the process is exiting");
+    other.done_.wait_for(lock, kLook);
+  }
+  return EMU_SUCCESS;
 }
 
 // With mutex_ held.

@@ -40,6 +40,7 @@ class Queue {
   emu_result_t check_word(const uint64_t *word);
   static emu_result_t pause_kernel();
   emu_result_t take(void *dst, const emu_range_t &from, size_t unit_bytes, size_t most_bytes, const uint64_t *word);
+  emu_result_t await_queue(std::shared_ptr<Queue> other);
   emu_result_t record(uint64_t *ticket);
   emu_result_t query(uint64_t ticket);
   emu_result_t wait(uint64_t ticket);
@@ -52,11 +53,16 @@ class Queue {
   void stop();
 
  private:
+  struct Awaited {
+    std::shared_ptr<Queue> queue;  // null: none
+    uint64_t n_run = 0;            // so many operations of it have run when the wait is over
+  };
   struct Operation {
     std::vector<CheckedCopy> copies;
     uint64_t ticket = 0;                    // 0: none
     std::unique_ptr<CheckedLaunch> launch;  // null: none
     std::unique_ptr<CheckedWord> word;      // null: none
+    Awaited awaited;
   };
   struct Failure {
     emu_result_t code = EMU_SUCCESS;
@@ -70,6 +76,7 @@ class Queue {
   void push(Operation operation);
   void hold_back_caller();  // as long as the imitated machine takes for a submission
   emu_result_t run(const Operation &operation);
+  emu_result_t run_wait(const Awaited &awaited);
   emu_result_t enqueue_word(const uint64_t *word, uint64_t value, bool is_wait);
   emu_result_t answer(uint64_t ticket);  // of a ticket that is done
 

@@ -199,12 +199,19 @@ emu_result_t Runtime::destroy_queue(Queue *queue) {
 }
 
 emu_result_t Runtime::find_queue(const Queue *queue, int32_t *device) {
+  std::shared_ptr<Queue> shared;
+  const emu_result_t result = share_queue(queue, &shared);
+  if (result == EMU_SUCCESS) *device = shared->device();
+  return result;
+}
+
+emu_result_t Runtime::share_queue(const Queue *queue, std::shared_ptr<Queue> *shared) {
   const std::scoped_lock lock(queues_mutex_);
   const auto it = queues_.find(queue);
   if (it == queues_.end()) {
     return fail(EMU_ERROR_INVALID_VALUE, "{} is no queue, or was destroyed already", static_cast<const void *>(queue));
   }
-  *device = it->second->device();
+  *shared = it->second;
   return EMU_SUCCESS;
 }
 

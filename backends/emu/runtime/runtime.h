@@ -46,6 +46,8 @@ class Runtime {
   emu_result_t destroy_queue(Queue *queue);
   // Any address: EMU_ERROR_INVALID_VALUE for one that is no queue.
   emu_result_t find_queue(const Queue *queue, int32_t *device);
+  // The same, as an owner.
+  emu_result_t share_queue(const Queue *queue, std::shared_ptr<Queue> *shared);
   // Waits for the queues of a device.
   void drain_device(int32_t device);
 

@@ -163,6 +163,12 @@ hipError_t hipEventRecord(hipEvent_t event, hipStream_t stream) {
   event->number = stream->n_enqueued();
   return hipSuccess;
 }
+hipError_t hipStreamWaitEvent(hipStream_t stream, hipEvent_t event, unsigned /*flags*/) {
+  const hipStream_t other = event->stream;
+  const uint64_t number = event->number;
+  if (other != nullptr && other != stream) stream->enqueue([=] { other->wait(number); });
+  return hipSuccess;
+}
 hipError_t hipEventQuery(hipEvent_t event) {
   if (is_broken()) return hipErrorIllegalAddress;
   return event->stream == nullptr || event->stream->n_done() >= event->number ? hipSuccess : hipErrorNotReady;
