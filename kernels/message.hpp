@@ -127,18 +127,24 @@ SLUICE_KERNELS_FUNCTION void message_end(const MessageTask &task, MessageShared 
 // Messages side by side: the parts of all of them in one row, of which block b of n_blocks makes those with the numbers
 // b, b + n_blocks, ..., one after the other, and needs nothing of the other blocks.
 inline constexpr unsigned kMostMessages = 32;
-struct MessageList {
-  MessageTask tasks[kMostMessages];  // NOLINT(modernize-avoid-c-arrays): handed to devices as plain bytes
-  std::uint32_t n_tasks;             // 1 to kMostMessages
-  std::uint32_t n_parts;             // of all of them
+template <unsigned kMost>
+struct MessageListOf {
+  MessageTask tasks[kMost];  // NOLINT(modernize-avoid-c-arrays): handed to devices as plain bytes
+  std::uint32_t n_tasks;     // 1 to kMost
+  std::uint32_t n_parts;     // of all of them
 };
+using MessageList = MessageListOf<kMostMessages>;
+// What a launch costs the host grows with the length of what it is handed, so few messages have a kernel of their own.
+inline constexpr unsigned kFewMessages = 4;
+using ShortMessageList = MessageListOf<kFewMessages>;
 
 // Which message a part of the row belongs to, and which of its parts it is. Asked for parts in their order.
 struct MessagePart {
   std::uint32_t task;
   std::uint32_t first;  // of that task, in the row
 };
-SLUICE_KERNELS_FUNCTION void find_part(const MessageList &list, std::uint32_t part, MessagePart *found) {
+template <unsigned kMost>
+SLUICE_KERNELS_FUNCTION void find_part(const MessageListOf<kMost> &list, std::uint32_t part, MessagePart *found) {
   while (part - found->first >= list.tasks[found->task].n_parts) {
     found->first += list.tasks[found->task].n_parts;
     ++found->task;

@@ -2,9 +2,9 @@
 // Compiles the reductions of one element type, or one of the other kernels, or those that benchmarks ask for
 // (sluice/probe.h), into the text that the driver takes, with the vendor's compiler library:
 //   compile_kernels <library> <folder kernels> <element or kernel> <file to write>
-// A kernel is COPIES, PACK, PACK_STRIDES, PACK_LIST, REARRANGE, REARRANGE_WORDS, MESSAGE, MESSAGES, TRIGGER, AWAIT or
-// PROBE. Runs while the module is built, without a device or a driver. The library is found by name only, so that the
-// module needs nothing of it.
+// A kernel is COPIES, PACK, PACK_STRIDES, PACK_LIST, REARRANGE, REARRANGE_WORDS, MESSAGE, FEW_MESSAGES, MESSAGES,
+// TRIGGER, AWAIT or PROBE. Runs while the module is built, without a device or a driver. The library is found by name
+// only, so that the module needs nothing of it.
 #include <dlfcn.h>
 
 #include <cstdio>
@@ -71,11 +71,25 @@ constexpr const char *kFrame = R"(
 #define SLUICE_KERNELS_SYSTEM_FENCE() __threadfence_system()
 #define SLUICE_KERNELS_PAUSE() __nanosleep(100)
 #include "HEADER"
-extern "C" __global__ void __launch_bounds__(BOUNDS) NAME(const __grid_constant__ sluice::kernels::TASK task) {
+BEFORE
+extern "C" __global__ void __launch_bounds__(BOUNDS) NAME(const __grid_constant__ sluice::kernels::TASK task END) {
   const std::uint64_t n_items = std::uint64_t{gridDim.x} * blockDim.x;
   const std::uint64_t item = std::uint64_t{blockIdx.x} * blockDim.x + threadIdx.x;
   sluice::kernels::SHARE(task, item, n_items);
+  BEHIND
 }
+)";
+// Of a kernel of a queue, which tells of its end.
+constexpr const char *kBeforeEnd = R"(
+#define SLUICE_KERNELS_COUNT_UP(counter) atomicAdd(counter, 1U)
+#include "end.hpp"
+__device__ sluice::kernels::EndShared ends[sluice::kernels::kMostEnds];
+)";
+constexpr const char *kEnd = ", const __grid_constant__ sluice::kernels::EndTask end";
+constexpr const char *kBehindEnd = R"(
+  if (end.word == nullptr) return;
+  __syncthreads();
+  if (threadIdx.x == 0) sluice::kernels::tell_end(end, ends, gridDim.x);
 )";
 // The kernels of a message and of several, in three steps between which the items of a block wait for each other.
 constexpr const char *kMessageFrame = R"(
@@ -113,8 +127,7 @@ extern "C" __global__ void __launch_bounds__(1024) sluice_message(
 }
 )";
 constexpr const char *kMessages = R"(
-extern "C" __global__ void __launch_bounds__(1024) sluice_messages(
-    const __grid_constant__ sluice::kernels::MessageList list) {
+extern "C" __global__ void __launch_bounds__(1024) NAME(const __grid_constant__ sluice::kernels::LIST list) {
   sluice::kernels::MessagePart found = {0, 0};
   SLUICE_KERNELS_ROLLED
   for (std::uint32_t part = blockIdx.x; part < list.n_parts; part += gridDim.x) {
@@ -124,9 +137,9 @@ extern "C" __global__ void __launch_bounds__(1024) sluice_messages(
 }
 )";
 // Of the folder kernels; the last one is the public header's, beside it.
-constexpr const char *kHeaders[] = {"list.hpp", "numbers.hpp", "rules.hpp",     "reduce.hpp",
-                                    "copy.hpp", "pack.hpp",    "rearrange.hpp", "check.hpp",
-                                    "work.hpp", "message.hpp", "signal.hpp",    "sluice/check.h"};
+constexpr const char *kHeaders[] = {"list.hpp",   "numbers.hpp",   "rules.hpp",     "reduce.hpp", "copy.hpp",
+                                    "pack.hpp",   "rearrange.hpp", "check.hpp",     "work.hpp",   "message.hpp",
+                                    "signal.hpp", "end.hpp",       "sluice/check.h"};
 
 void replace(std::string *text, const std::string &word, const std::string &by) {
   for (size_t at = text->find(word); at != std::string::npos; at = text->find(word, at + by.size())) {
@@ -214,11 +227,15 @@ struct Filling {
   // Threads of a block; and so many blocks on a processor, where it takes as many, for which the compiler spares
   // registers.
   std::string bounds = "512";
+  bool tells_end = true;
 };
 
 bool compile(const Compiler &compiler, const std::vector<std::string> &headers, const Filling &filling,
              std::string *text) {
   std::string source = kFrame;
+  replace(&source, "BEFORE", filling.tells_end ? kBeforeEnd : "");
+  replace(&source, "BEHIND", filling.tells_end ? kBehindEnd : "");
+  replace(&source, " END", filling.tells_end ? kEnd : "");
   replace(&source, "HEADER", filling.header);
   replace(&source, "BOUNDS", filling.bounds);
   replace(&source, "NAME", filling.name);
@@ -253,8 +270,8 @@ bool write_probe_kernel(const Compiler &compiler, const std::vector<std::string>
 
 // What benchmarks ask for.
 bool write_probe(const Compiler &compiler, const std::vector<std::string> &headers, std::ostream *out) {
-  const Filling check = {"check.hpp", "sluice_check", "CheckTask", "check_share"};
-  const Filling work = {"work.hpp", "sluice_work", "WorkTask", "work_share"};
+  const Filling check = {"check.hpp", "sluice_check", "CheckTask", "check_share", "512", false};
+  const Filling work = {"work.hpp", "sluice_work", "WorkTask", "work_share", "512", false};
   return write_probe_kernel(compiler, headers, check, "check_text", out) &&
          write_probe_kernel(compiler, headers, work, "work_text", out);
 }
@@ -270,10 +287,14 @@ bool write_kernel(const Compiler &compiler, const std::vector<std::string> &head
   return true;
 }
 
+// list: of message.hpp, what the kernel is handed, if it takes several.
 bool write_message(const Compiler &compiler, const std::vector<std::string> &headers, const char *name,
-                   const char *kernel, std::ostream *out) {
+                   const char *kernel, const char *list, std::ostream *out) {
+  std::string source = std::string(kMessageFrame) + kernel;
+  replace(&source, "NAME", name);
+  replace(&source, "LIST", list);
   std::string text;
-  if (!compile(compiler, headers, std::string(kMessageFrame) + kernel, &text)) return false;
+  if (!compile(compiler, headers, source, &text)) return false;
   *out << "{\"" << name << "\",\n";
   write_literal(text, out);
   *out << "}\n";
@@ -308,20 +329,23 @@ int main(int argc, char **argv) {
   const Filling pack_list = {"pack.hpp", "sluice_pack_list", "PackTask", "pack_list_share", "512, 4"};
   const Filling rearrange = {"rearrange.hpp", "sluice_rearrange", "RearrangeTask", "rearrange_share"};
   const Filling rearrange_words = {"rearrange.hpp", "sluice_rearrange_words", "RearrangeTask", "rearrange_words_share"};
-  const Filling trigger = {"signal.hpp", "sluice_trigger", "SignalTask", "trigger_share"};
-  const Filling await = {"signal.hpp", "sluice_await", "SignalTask", "await_share"};
-  const bool is_written = what == "PROBE"             ? write_probe(compiler, headers, &out)
-                          : what == "COPIES"          ? write_kernel(compiler, headers, copies, &out)
-                          : what == "PACK"            ? write_kernel(compiler, headers, pack, &out)
-                          : what == "PACK_STRIDES"    ? write_kernel(compiler, headers, pack_strides, &out)
-                          : what == "PACK_LIST"       ? write_kernel(compiler, headers, pack_list, &out)
-                          : what == "REARRANGE"       ? write_kernel(compiler, headers, rearrange, &out)
-                          : what == "REARRANGE_WORDS" ? write_kernel(compiler, headers, rearrange_words, &out)
-                          : what == "MESSAGE"  ? write_message(compiler, headers, "sluice_message", kOneMessage, &out)
-                          : what == "MESSAGES" ? write_message(compiler, headers, "sluice_messages", kMessages, &out)
-                          : what == "TRIGGER"  ? write_kernel(compiler, headers, trigger, &out)
-                          : what == "AWAIT"    ? write_kernel(compiler, headers, await, &out)
-                                               : write_reductions(compiler, headers, what, &out);
+  const Filling trigger = {"signal.hpp", "sluice_trigger", "SignalTask", "trigger_share", "512", false};
+  const Filling await = {"signal.hpp", "sluice_await", "SignalTask", "await_share", "512", false};
+  const bool is_written =
+      what == "PROBE"             ? write_probe(compiler, headers, &out)
+      : what == "COPIES"          ? write_kernel(compiler, headers, copies, &out)
+      : what == "PACK"            ? write_kernel(compiler, headers, pack, &out)
+      : what == "PACK_STRIDES"    ? write_kernel(compiler, headers, pack_strides, &out)
+      : what == "PACK_LIST"       ? write_kernel(compiler, headers, pack_list, &out)
+      : what == "REARRANGE"       ? write_kernel(compiler, headers, rearrange, &out)
+      : what == "REARRANGE_WORDS" ? write_kernel(compiler, headers, rearrange_words, &out)
+      : what == "MESSAGE"         ? write_message(compiler, headers, "sluice_message", kOneMessage, "", &out)
+      : what == "FEW_MESSAGES"
+          ? write_message(compiler, headers, "sluice_few_messages", kMessages, "ShortMessageList", &out)
+      : what == "MESSAGES" ? write_message(compiler, headers, "sluice_messages", kMessages, "MessageList", &out)
+      : what == "TRIGGER"  ? write_kernel(compiler, headers, trigger, &out)
+      : what == "AWAIT"    ? write_kernel(compiler, headers, await, &out)
+                           : write_reductions(compiler, headers, what, &out);
   if (!is_written) return 1;
   out.close();
   if (!out) std::fprintf(stderr, "compile_kernels: cannot write %s\n", argv[4]);

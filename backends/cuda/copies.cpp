@@ -22,7 +22,7 @@ CUdeviceptr address_of(const void *pointer) {
 }
 
 sluice_result_t enqueue_one(sluice_queue *queue, void *dst, const void *src, size_t size_bytes) {
-  queue->has_untracked = true;
+  note_command(queue);
   return translate("cuMemcpyAsync",
                    g_driver.cuMemcpyAsync(address_of(dst), address_of(src), size_bytes, queue->stream));
 }
@@ -50,7 +50,7 @@ bool enqueue_batch(sluice_queue *queue, const sluice_copy_t *copies, size_t n_co
   CUmemcpyAttributes attributes = {};
   attributes.srcAccessOrder = CU_MEMCPY_SRC_ACCESS_ORDER_STREAM;
   size_t first = 0;
-  queue->has_untracked = true;
+  note_command(queue);
   return g_driver.cuMemcpyBatchAsync(dst.data(), src.data(), size.data(), n, &attributes, &first, 1, queue->stream) ==
          CUDA_SUCCESS;
 }
@@ -180,7 +180,10 @@ sluice_result_t dismantle_or_defer(const std::shared_ptr<sluice_queue> &queue) {
 }
 
 sluice_result_t close_queue(const std::shared_ptr<sluice_queue> &queue) {
-  if (was_reset(queue.get())) return SLUICE_SUCCESS;
+  if (was_reset(queue.get())) {
+    tickets_forget(queue.get());
+    return SLUICE_SUCCESS;
+  }
   const ContextScope scope(queue->context);
   if (scope.result() != SLUICE_SUCCESS) {
     release_context(queue->device, queue->is_retained);
@@ -278,7 +281,7 @@ sluice_result_t enqueue_wait_for_queue(sluice_queue_t *queue, sluice_queue_t *ot
     result = translate("cuEventRecord", g_driver.cuEventRecord(other->order, other->stream));
   }
   if (result != SLUICE_SUCCESS) return result;
-  queue->has_untracked = true;
+  note_command(queue);
   return translate("cuStreamWaitEvent", g_driver.cuStreamWaitEvent(queue->stream, other->order, 0));
 }
 

@@ -2,6 +2,7 @@
 #include "graphs.h"
 
 #include <algorithm>
+#include <cstring>
 #include <string>
 
 #include "module.h"
@@ -10,9 +11,6 @@
 namespace sluice::backends::cuda {
 
 namespace {
-
-// A stream runs few kernels: one or two reductions, copies, packing, messages.
-constexpr size_t kMostGraphs = 8;
 
 bool has_graphs() {
   return g_driver.cuGraphCreate != nullptr && g_driver.cuGraphDestroy != nullptr &&
@@ -47,18 +45,34 @@ std::string make(const CUDA_KERNEL_NODE_PARAMS &parameters, KernelGraph *made) {
 }
 
 // The stream's graph of the kernel, made when there is none; null where there is to be none, or not now.
-const KernelGraph *find_graph(const KernelText &text, const CUDA_KERNEL_NODE_PARAMS &parameters, KernelGraphs *graphs) {
+KernelGraph *find_graph(const KernelText &text, const CUDA_KERNEL_NODE_PARAMS &parameters, KernelGraphs *graphs) {
   const auto found = std::ranges::find(*graphs, &text, &KernelGraph::text);
   if (found != graphs->end()) return found->executable != nullptr ? &*found : nullptr;
   if (g_launches == Launches::kKernel || graphs->size() >= kMostGraphs || !has_graphs()) return nullptr;
   const Quiet quiet;
   if (!quiet.is_kept()) return nullptr;
-  graphs->push_back({&text});
+  graphs->emplace_back().text = &text;
   KernelGraph *made = &graphs->back();
   const std::string why = make(parameters, made);
   if (why.empty()) return made;
   log_line(2, (std::string("the kernel ") + text.name + " is launched by itself, not as a graph: " + why).c_str());
   return nullptr;
+}
+
+sluice_result_t launch_by_itself(const KernelLaunch &launch, void **arguments, CUstream stream) {
+  return translate("cuLaunchKernel", g_driver.cuLaunchKernel(launch.function, launch.n_blocks, 1, 1, launch.n_threads,
+                                                             1, 1, 0, stream, arguments, nullptr));
+}
+
+// What was launched before keeps the arguments that it was launched with.
+sluice_result_t set_parameters(const KernelGraph &graph, const CUDA_KERNEL_NODE_PARAMS &parameters) {
+  return translate("cuGraphExecKernelNodeSetParams",
+                   g_driver.cuGraphExecKernelNodeSetParams(graph.executable, graph.node, &parameters));
+}
+
+bool is_as_before(const KernelGraph &graph, const KernelLaunch &launch, size_t task_bytes) {
+  return graph.n_told > 1 && graph.last_blocks == launch.n_blocks && graph.last.size() == task_bytes &&
+         std::memcmp(graph.last.data(), launch.task, task_bytes) == 0;
 }
 
 }  // namespace
@@ -73,14 +87,37 @@ sluice_result_t launch_kernel(const KernelLaunch &launch, KernelGraphs *graphs, 
   void *arguments[] = {launch.task};
   const CUDA_KERNEL_NODE_PARAMS parameters = parameters_of(launch, arguments);
   const KernelGraph *graph = graphs == nullptr ? nullptr : find_graph(*launch.text, parameters, graphs);
-  if (graph == nullptr) {
-    return translate("cuLaunchKernel", g_driver.cuLaunchKernel(launch.function, launch.n_blocks, 1, 1, launch.n_threads,
-                                                               1, 1, 0, stream, arguments, nullptr));
-  }
-  // What was launched before keeps the arguments that it was launched with.
-  const CUresult native = g_driver.cuGraphExecKernelNodeSetParams(graph->executable, graph->node, &parameters);
-  if (native != CUDA_SUCCESS) return translate("cuGraphExecKernelNodeSetParams", native);
+  if (graph == nullptr) return launch_by_itself(launch, arguments, stream);
+  const sluice_result_t result = set_parameters(*graph, parameters);
+  if (result != SLUICE_SUCCESS) return result;
   return translate("cuGraphLaunch", g_driver.cuGraphLaunch(graph->executable, stream));
+}
+
+sluice_result_t launch_kernel_of_queue(const KernelLaunch &launch, size_t task_bytes, const EndWords &words,
+                                       KernelGraphs *graphs, CUstream stream, AwaitedEnd *end) {
+  *end = {};
+  kernels::EndTask told = {};
+  void *arguments[] = {launch.task, &told};
+  const CUDA_KERNEL_NODE_PARAMS parameters = parameters_of(launch, arguments);
+  KernelGraph *graph = graphs == nullptr ? nullptr : find_graph(*launch.text, parameters, graphs);
+  if (graph == nullptr) return launch_by_itself(launch, arguments, stream);
+  const auto index = static_cast<size_t>(graph - graphs->data());
+  if (words.words != nullptr) {
+    told.word = reinterpret_cast<uint64_t *>(words.address) + index;
+    told.place = words.place;
+    told.is_first = graph->n_told == 0 ? 1 : 0;
+  }
+  if (!is_as_before(*graph, launch, task_bytes)) {
+    graph->last.clear();
+    const sluice_result_t result = set_parameters(*graph, parameters);
+    if (result != SLUICE_SUCCESS) return result;
+    const auto *task = static_cast<const std::byte *>(launch.task);
+    if (words.words != nullptr) graph->last.assign(task, task + task_bytes);
+    graph->last_blocks = launch.n_blocks;
+  }
+  const sluice_result_t result = translate("cuGraphLaunch", g_driver.cuGraphLaunch(graph->executable, stream));
+  if (result == SLUICE_SUCCESS && words.words != nullptr) *end = {words.words + index, ++graph->n_told};
+  return result;
 }
 
 sluice_result_t graphs_close(KernelGraphs *graphs) {

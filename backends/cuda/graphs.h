@@ -4,6 +4,7 @@
 
 #include <vector>
 
+#include "end.hpp"
 #include "kernels.h"
 
 namespace sluice::backends::cuda {
@@ -14,12 +15,30 @@ struct KernelGraph {
   CUgraph graph = nullptr;
   CUgraphNode node = nullptr;
   CUgraphExec executable = nullptr;  // null: it could not be made, and is not tried again
+  // Of kernels that tell of their end: how often it was launched so, and with what last, which need not be said again.
+  uint64_t n_told = 0;
+  std::vector<std::byte> last;
+  unsigned last_blocks = 0;
 };
 
 // Those of one stream. One thread at a time.
 using KernelGraphs = std::vector<KernelGraph>;
 
-// A launch of one kernel with one argument, `task`, which is copied.
+// Words of the host's that kernels of one stream count up when they end, one for each graph of it, all 0 at first.
+struct EndWords {
+  uint64_t *words = nullptr;  // null: none are told
+  CUdeviceptr address = 0;
+  uint32_t place = 0;  // kernels/end.hpp
+};
+// What has to be seen for a launch to have ended.
+struct AwaitedEnd {
+  const uint64_t *word = nullptr;  // null: it does not tell
+  uint64_t value = 0;
+};
+// A stream runs few kernels: one or two reductions, copies, packing, messages.
+inline constexpr size_t kMostGraphs = 8;
+
+// A launch of one kernel with one argument, `task`, which is copied; with another one where it tells of its end.
 struct KernelLaunch {
   const KernelText *text;
   CUfunction function;
@@ -36,6 +55,11 @@ void prepare_graph(const KernelLaunch &launch, KernelGraphs *graphs);
 // no graphs, where one cannot be made, now (a stream of the program's waits) or ever (logged once), or where there are
 // as many as are kept. In the context of the kernel and of `stream`.
 sluice_result_t launch_kernel(const KernelLaunch &launch, KernelGraphs *graphs, CUstream stream);
+
+// The same for a kernel of a queue, which may tell of its end: as a graph, if there are words; *end is then what to
+// look at. `task_bytes`: of launch.task, in which nothing is left unsaid.
+sluice_result_t launch_kernel_of_queue(const KernelLaunch &launch, size_t task_bytes, const EndWords &words,
+                                       KernelGraphs *graphs, CUstream stream, AwaitedEnd *end);
 
 // Gives them back. None of them is to be launched any more; those in a stream run. In their context.
 sluice_result_t graphs_close(KernelGraphs *graphs);

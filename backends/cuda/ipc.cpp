@@ -173,6 +173,9 @@ struct Mapping {
   size_t piece_bytes = 0;   // of pieces, which belong to no context; 0: the driver's own handle
   // What the driver takes for one range: several small allocations may lie in it, and it may begin before the address.
   CUdeviceptr range_begin = 0;
+  // What is known without the driver: so much from the address on, in the context of that number (0: it gives none).
+  size_t size_bytes = 0;
+  unsigned long long context_number = 0;
 };
 
 std::mutex g_mutex;
@@ -285,6 +288,11 @@ sluice_result_t open_in(CUcontext context, bool is_retained, int32_t device, con
   }
   mapping->context = context;
   mapping->range_begin = range_begin_of(*base);
+  mapping->size_bytes = layout.size_bytes;
+  // Without it the driver is asked for each address.
+  if (g_driver.cuCtxGetId == nullptr || g_driver.cuCtxGetId(context, &mapping->context_number) != CUDA_SUCCESS) {
+    mapping->context_number = 0;
+  }
   ++mapping->n_opened;
   mapping->n_retained += is_retained ? 1 : 0;
   return SLUICE_SUCCESS;
@@ -373,6 +381,20 @@ bool is_opened(int32_t device, CUdeviceptr range_begin) {
   return std::any_of(mappings().begin(), mappings().end(), [&](const auto &entry) {
     return entry.first.first == device && entry.second.range_begin == range_begin;
   });
+}
+
+bool is_within_opened(int32_t device, unsigned long long context_number, const void *address) {
+  if (context_number == 0) return false;
+  const std::scoped_lock lock(g_mutex);
+  const MappingKey behind = {device, const_cast<void *>(address)};  // NOLINT(cppcoreguidelines-pro-type-const-cast)
+  auto found = mappings().upper_bound(behind);
+  if (found == mappings().begin()) return false;
+  --found;
+  const Mapping &mapping = found->second;
+  const auto *const first = static_cast<const std::byte *>(found->first.second);
+  return found->first.first == device && mapping.context_number == context_number &&
+         mapping.n_opened > mapping.n_closing &&
+         static_cast<size_t>(static_cast<const std::byte *>(address) - first) < mapping.size_bytes;
 }
 
 sluice_result_t ipc_close(int32_t device, void *base) {

@@ -60,10 +60,11 @@ sluice_result_t check_reached_by(int32_t device, const void *address) {
 }
 
 sluice_result_t check_reach(const sluice_queue &queue, const void *address) {
+  if (is_within_opened(queue.device, queue.context_number, address)) return SLUICE_SUCCESS;
   return check_reached_by(queue.device, address);
 }
 
-sluice_result_t launch(sluice_queue *queue, const KernelText &text, const Work &work, void *task) {
+sluice_result_t launch(sluice_queue *queue, const KernelText &text, const Work &work, void *task, size_t task_bytes) {
   sluice_result_t result = SLUICE_SUCCESS;
   if (queue->kernel_text != &text) {
     queue->kernel_text = nullptr;
@@ -72,9 +73,9 @@ sluice_result_t launch(sluice_queue *queue, const KernelText &text, const Work &
   }
   if (result == SLUICE_SUCCESS) result = tickets_mark(queue);
   if (result != SLUICE_SUCCESS) return result;
-  queue->has_untracked = true;
-  return launch_kernel({&text, queue->kernel.function, blocks_for(queue->kernel, work), kBlockThreads, task},
-                       &queue->graphs, queue->stream);
+  note_command(queue);
+  return launch_kernel_of_queue({&text, queue->kernel.function, blocks_for(queue->kernel, work), kBlockThreads, task},
+                                task_bytes, queue->end_words, &queue->graphs, queue->stream, &queue->end);
 }
 
 }  // namespace sluice::backends::cuda

@@ -33,8 +33,12 @@ struct Work {
 unsigned blocks_for(const Kernel &kernel, const Work &work);
 
 // Enqueues the kernel of `text` behind what is in the queue, whose context is current; loads it there when that context
-// has not had it yet. `task` is its one argument, copied. SLUICE_ERROR_UNSUPPORTED: it cannot be loaded, and nothing
-// was enqueued.
-sluice_result_t launch(sluice_queue *queue, const KernelText &text, const Work &work, void *task);
+// has not had it yet. `task`, of `task_bytes`, is its argument, copied. SLUICE_ERROR_UNSUPPORTED: it cannot be loaded,
+// and nothing was enqueued.
+sluice_result_t launch(sluice_queue *queue, const KernelText &text, const Work &work, void *task, size_t task_bytes);
+template <typename Task>
+sluice_result_t launch(sluice_queue *queue, const KernelText &text, const Work &work, Task *task) {
+  return launch(queue, text, work, task, sizeof(*task));
+}
 
 }  // namespace sluice::backends::cuda

@@ -194,6 +194,9 @@ sluice_result_t ipc_close(int32_t device, void *base);
 // Whether ipc_open gave memory of the range that begins there (CU_POINTER_ATTRIBUTE_RANGE_START_ADDR) for queues of
 // `device`, and nobody has closed it. Any thread.
 bool is_opened(int32_t device, CUdeviceptr range_begin);
+// Whether it gave `address`, in the context of that number, and nobody has closed it: no for some that it did. Does not
+// ask the driver. Any thread.
+bool is_within_opened(int32_t device, unsigned long long context_number, const void *address);
 
 int32_t can_reduce(int32_t device, sluice_element_t element, sluice_operation_t operation);
 sluice_result_t enqueue_reduction(sluice_queue_t *queue, const sluice_reduction_t *reduction);

@@ -48,6 +48,9 @@ struct sluice_queue {
   sluice::backends::cuda::Kernel kernel;
 
   sluice::backends::cuda::KernelGraphs graphs;
+  sluice::backends::cuda::EndWords end_words;
+  // What was enqueued last is a kernel that tells of its end, and so of that of all before it; no word: it is not.
+  sluice::backends::cuda::AwaitedEnd end;
 
   std::string failure_text;
   sluice_result_t failure = SLUICE_SUCCESS;  // once a command failed, all that follow do
@@ -66,10 +69,18 @@ struct sluice_queue {
 
 namespace sluice::backends::cuda {
 
+// A command goes into the queue, of which no ticket is the end yet.
+inline void note_command(sluice_queue *queue) {
+  queue->has_untracked = true;
+  queue->end = {};
+}
+
 // tickets.cpp. The queue's context is current in all but ticket_test and ticket_wait, which see to it themselves.
 sluice_result_t tickets_open(sluice_queue *queue);
 // Gives back what marks the tickets. The stream is idle.
 sluice_result_t tickets_close(sluice_queue *queue);
+// The same where the device was reset, which has taken all else.
+void tickets_forget(sluice_queue *queue);
 // Marks the end of what was enqueued so far; the number is queue->last_ticket.
 sluice_result_t ticket_enqueue(sluice_queue *queue);
 // The same for one that is rather tested than waited for: as long as nothing is enqueued behind it, an empty stream

@@ -220,7 +220,7 @@ sluice_result_t small_copies_close(sluice_queue *queue) {
 sluice_result_t small_copy_down(sluice_queue *queue, void *dst, const void *src, size_t size_bytes) {
   Landing *landing = next_landing(queue, src, size_bytes);
   char *landed = landing->memory + landing->first;
-  queue->has_untracked = true;
+  note_command(queue);
   sluice_result_t result =
       translate("cuMemcpyDtoHAsync", g_driver.cuMemcpyDtoHAsync(landed, address_of(src), size_bytes, queue->stream));
   if (result != SLUICE_SUCCESS) return result;
@@ -242,7 +242,7 @@ sluice_result_t small_copy_up(sluice_queue *queue, void *dst, const void *src, s
   if (write_words(queue, dst, src, size_bytes)) return ticket_wait(queue, queue->last_ticket);
   // From pageable memory, always: the driver has taken the bytes when its call returns.
   std::memcpy(queue->bounce.data(), src, size_bytes);
-  queue->has_untracked = true;
+  note_command(queue);
   const sluice_result_t result =
       translate("cuMemcpyHtoDAsync",
                 g_driver.cuMemcpyHtoDAsync(address_of(dst), queue->bounce.data(), size_bytes, queue->stream));

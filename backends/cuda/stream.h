@@ -27,8 +27,9 @@ struct sluice_stream {
   CUstream stream = nullptr;
   CUcontext context = nullptr;
   int32_t device = 0;
-  // The kernels of messages in this context, of one and of several; without a function: there is none.
+  // The kernels of messages in this context, of one, of a few and of several; without a function: there is none.
   sluice::backends::cuda::Kernel message;
+  sluice::backends::cuda::Kernel few_messages;
   sluice::backends::cuda::Kernel messages;
   uint32_t shared = 0;  // one more than the place of those that have several blocks; 0: none yet
   sluice::backends::cuda::StreamSide side;

@@ -18,6 +18,9 @@ namespace {
 constexpr KernelText kText =
 #include "message.inc"
     ;
+constexpr KernelText kFewText =
+#include "few_messages.inc"
+    ;
 constexpr KernelText kListText =
 #include "messages.inc"
     ;
@@ -135,8 +138,20 @@ class Launches {
     }
     const uint64_t most_waiting = list_.n_parts > list_.n_tasks ? kMostWaitingBlocksOfLong : kMostWaitingBlocks;
     const uint64_t n_blocks = waits ? std::min<uint64_t>(list_.n_parts, most_waiting) : list_.n_parts;
-    return launch_kernel({&kListText, stream_.messages.function, static_cast<unsigned>(n_blocks), n_threads, &list_},
-                         lane_.graphs, lane_.stream);
+    return launch_list(static_cast<unsigned>(n_blocks), n_threads);
+  }
+
+  sluice_result_t launch_list(unsigned n_blocks, unsigned n_threads) {
+    if (list_.n_tasks > kernels::kFewMessages || stream_.few_messages.function == nullptr) {
+      return launch_kernel({&kListText, stream_.messages.function, n_blocks, n_threads, &list_}, lane_.graphs,
+                           lane_.stream);
+    }
+    kernels::ShortMessageList few = {};
+    std::ranges::copy(gathered(), few.tasks);
+    few.n_tasks = list_.n_tasks;
+    few.n_parts = list_.n_parts;
+    return launch_kernel({&kFewText, stream_.few_messages.function, n_blocks, n_threads, &few}, lane_.graphs,
+                         lane_.stream);
   }
 
   const sluice_stream &stream_;
@@ -198,6 +213,10 @@ void prepare_graphs(const sluice_stream &stream, const Lane &lane) {
   kernels::MessageTask task = {};
   if (stream.message.function != nullptr) {
     prepare_graph({&kText, stream.message.function, 1, kWarp, &task}, lane.graphs);
+  }
+  kernels::ShortMessageList few = {};
+  if (stream.few_messages.function != nullptr) {
+    prepare_graph({&kFewText, stream.few_messages.function, 1, kWarp, &few}, lane.graphs);
   }
   kernels::MessageList list = {};
   if (stream.messages.function != nullptr) {
@@ -297,6 +316,10 @@ constexpr sluice_stream_message_t kTable = {
 void prepare_message(sluice_stream *stream) {
   if (!can_run_kernels(stream->device)) return;
   if (stream->message.function == nullptr && find_kernel(kText, stream->device, &stream->message) != SLUICE_SUCCESS) {
+    log_line(3, error_text());
+  }
+  if (stream->few_messages.function == nullptr &&
+      find_kernel(kFewText, stream->device, &stream->few_messages) != SLUICE_SUCCESS) {
     log_line(3, error_text());
   }
   if (stream->messages.function == nullptr &&

@@ -2,10 +2,15 @@
 // Owns how the end of a queue's work is seen. Cheapest first: a host word that the stream writes and the CPU reads
 // (SLUICE_CUDA_COPY=flag), events, or the driver's own wait. Chosen automatically, the word is written only where
 // something follows, or where the end is waited for: otherwise an empty stream says as much, 3 % of a short pull
-// sooner (docs/measurements, "Where the time of a pulled message goes").
+// sooner (docs/measurements, "Where the time of a pulled message goes"). A kernel that is the last command tells of its
+// end by itself, in a word of its own (docs/adr/0054).
 #include <sched.h>
 
+#include <algorithm>
+#include <array>
 #include <atomic>
+#include <mutex>
+#include <utility>
 
 #include "queue.h"
 
@@ -15,6 +20,9 @@ namespace {
 
 // A dead context never writes the word, so the stream itself is asked once in so many looks at it (about 40 us).
 constexpr uint32_t kPollsBetweenQueries = 1024;
+
+// The ticket's, and those of kernels.
+constexpr size_t kWords = 1 + kMostGraphs;
 
 sluice_result_t fail_queue(sluice_queue *queue, const char *call, CUresult native) {
   queue->failure = translate(call, native);
@@ -51,6 +59,20 @@ sluice_result_t test_word(sluice_queue *queue, uint64_t ticket) {
   return fail_queue(queue, "cuStreamWriteValue64 was executed and its value never came", CUDA_ERROR_UNKNOWN);
 }
 
+// The kernel that is the last command has a word of its own.
+sluice_result_t test_end(sluice_queue *queue) {
+  const auto has_ended = [&] {
+    auto *const word = const_cast<uint64_t *>(queue->end.word);  // NOLINT(cppcoreguidelines-pro-type-const-cast)
+    return std::atomic_ref<uint64_t>(*word).load(std::memory_order_acquire) >= queue->end.value;
+  };
+  if (has_ended()) return finish(queue, queue->last_ticket);
+  if (++queue->n_polls % kPollsBetweenQueries != 0) return SLUICE_NOT_READY;
+  const sluice_result_t result = query_stream(queue);
+  if (result != SLUICE_SUCCESS) return result;
+  if (has_ended()) return finish(queue, queue->last_ticket);
+  return fail_queue(queue, "a kernel was executed and its end never told", CUDA_ERROR_UNKNOWN);
+}
+
 sluice_result_t test_event(sluice_queue *queue, uint64_t ticket) {
   const ContextScope scope(queue->context);
   if (scope.result() != SLUICE_SUCCESS) return scope.result();
@@ -64,13 +86,20 @@ sluice_result_t test_stream(sluice_queue *queue) {
   return result == SLUICE_SUCCESS ? finish(queue, queue->last_ticket) : result;
 }
 
+// Of a ticket for which nothing was enqueued.
+sluice_result_t test_unmarked(sluice_queue *queue) {
+  return queue->end.word != nullptr ? test_end(queue) : test_stream(queue);
+}
+
 bool is_unmarked(const sluice_queue *queue, uint64_t ticket) {
   return queue->mode == CopyMode::kFlag && ticket > queue->marked_ticket;
 }
 
-sluice_result_t wait_word(sluice_queue *queue, uint64_t ticket) {
+// `test` looks at a word, and answers as ticket_test does.
+template <typename Test>
+sluice_result_t look_until(sluice_queue *queue, Test test) {
   sluice_result_t result = SLUICE_NOT_READY;
-  while ((result = test_word(queue, ticket)) == SLUICE_NOT_READY) {
+  while ((result = test()) == SLUICE_NOT_READY) {
     __builtin_ia32_pause();
     // With more threads than cores the one that would finish the work may be waiting for this core.
     if (queue->n_polls % kPollsBetweenQueries == 0) sched_yield();
@@ -100,13 +129,30 @@ sluice_result_t record_event(sluice_queue *queue, uint64_t ticket) {
   return native == CUDA_SUCCESS ? SLUICE_SUCCESS : fail_queue(queue, "cuEventRecord", native);
 }
 
+// Where the blocks of a queue's kernels tell each other; a queue has one as long as it lives.
+std::mutex g_places_mutex;
+std::array<bool, kernels::kMostEnds> g_is_place_taken{};
+
+// Behind the queue's own word are those that its kernels count up when they end. Where there is no place left, the
+// stream is asked.
+void open_end_words(sluice_queue *queue) {
+  const std::scoped_lock lock(g_places_mutex);
+  const auto place = std::ranges::find(g_is_place_taken, false);
+  if (place == g_is_place_taken.end()) return;
+  *place = true;
+  queue->end_words = {queue->word + 1, queue->word_address + sizeof(uint64_t),
+                      static_cast<uint32_t>(place - g_is_place_taken.begin())};
+}
+
 sluice_result_t open_word(sluice_queue *queue) {
   void *memory = nullptr;
-  const sluice_result_t result = pages_acquire(sizeof(uint64_t), 0, &memory);
+  sluice_result_t result = pages_acquire(kWords * sizeof(uint64_t), 0, &memory);
   if (result != SLUICE_SUCCESS) return result;
   queue->word = static_cast<uint64_t *>(memory);
-  *queue->word = 0;
-  return translate("cuMemHostGetDevicePointer", g_driver.cuMemHostGetDevicePointer(&queue->word_address, memory, 0));
+  std::fill_n(queue->word, kWords, 0);
+  result = translate("cuMemHostGetDevicePointer", g_driver.cuMemHostGetDevicePointer(&queue->word_address, memory, 0));
+  if (result == SLUICE_SUCCESS && g_copy_mode == CopyMode::kAuto) open_end_words(queue);
+  return result;
 }
 
 bool has_word_writes(const sluice_queue *queue) {
@@ -144,7 +190,14 @@ sluice_result_t tickets_close(sluice_queue *queue) {
     const sluice_result_t one = pages_release(queue->word);
     if (result == SLUICE_SUCCESS) result = one;
   }
+  tickets_forget(queue);
   return result;
+}
+
+void tickets_forget(sluice_queue *queue) {
+  if (queue->end_words.words == nullptr) return;
+  const std::scoped_lock lock(g_places_mutex);
+  g_is_place_taken[std::exchange(queue->end_words, {}).place] = false;
 }
 
 sluice_result_t ticket_enqueue(sluice_queue *queue) {
@@ -179,7 +232,7 @@ sluice_result_t tickets_mark(sluice_queue *queue) {
 sluice_result_t ticket_test(sluice_queue *queue, uint64_t ticket) {
   if (ticket <= queue->done_ticket) return SLUICE_SUCCESS;
   if (queue->failure != SLUICE_SUCCESS) return fail(queue->failure, queue->failure_text);
-  if (is_unmarked(queue, ticket)) return test_stream(queue);
+  if (is_unmarked(queue, ticket)) return test_unmarked(queue);
   if (queue->mode == CopyMode::kFlag) return test_word(queue, ticket);
   return queue->mode == CopyMode::kEvent ? test_event(queue, ticket) : test_stream(queue);
 }
@@ -188,12 +241,14 @@ sluice_result_t ticket_wait(sluice_queue *queue, uint64_t ticket) {
   if (ticket <= queue->done_ticket) return SLUICE_SUCCESS;
   if (queue->failure != SLUICE_SUCCESS) return fail(queue->failure, queue->failure_text);
   if (is_unmarked(queue, ticket)) {
+    if (queue->end.word != nullptr) return look_until(queue, [&] { return test_end(queue); });
     const ContextScope scope(queue->context);
     sluice_result_t result = scope.result();
     if (result == SLUICE_SUCCESS) result = tickets_mark(queue);
     if (result != SLUICE_SUCCESS) return result;
   }
-  return queue->mode == CopyMode::kFlag ? wait_word(queue, ticket) : wait_natively(queue, ticket);
+  if (queue->mode != CopyMode::kFlag) return wait_natively(queue, ticket);
+  return look_until(queue, [&] { return test_word(queue, ticket); });
 }
 
 }  // namespace sluice::backends::cuda

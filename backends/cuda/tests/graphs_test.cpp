@@ -153,4 +153,53 @@ TEST_F(Graphs, AreMadeLater_WhenAStreamWaits) {
   EXPECT_EQ(table->host_free(0, memory), SLUICE_SUCCESS);
 }
 
+// A reduction that is like the last one is launched as it stands; its end is counted all the same.
+TEST_F(Graphs, AreNotChanged_WhenALaunchIsLikeTheLastOne) {
+  const int before = loopback::state().n_set_parameters;
+  for (int32_t k = 0; k < 5; ++k) expect_reduced(SLUICE_OPERATION_SUM, kElements, k);
+  // The first one, and the one behind it, which counts on.
+  EXPECT_EQ(loopback::state().n_set_parameters - before, 2);
+  expect_reduced(SLUICE_OPERATION_SUM, kElements - 3, 9);
+  expect_reduced(SLUICE_OPERATION_SUM, kElements - 3, 10);
+  expect_reduced(SLUICE_OPERATION_SUM, kElements, 11);
+  EXPECT_EQ(loopback::state().n_set_parameters - before, 4);
+}
+
+// The stream is asked where nobody tells, and a kernel that should have and did not is an error, not a wait for ever.
+TEST_F(Graphs, WhoseEndIsNotTold_FailTheirQueue) {
+  expect_reduced(SLUICE_OPERATION_SUM, kElements, 1);
+  loopback::state().forgets_ends = true;
+  enqueue(SLUICE_OPERATION_SUM, kElements);
+  uint64_t ticket = 0;
+  ASSERT_EQ(table->enqueue_ticket(queue_, &ticket), SLUICE_SUCCESS);
+  EXPECT_EQ(table->wait_ticket(queue_, ticket), SLUICE_ERROR_NATIVE);
+  EXPECT_NE(std::string(table->last_error()).find("its end never told"), std::string::npos) << table->last_error();
+  loopback::state().forgets_ends = false;
+  EXPECT_NE(table->queue_destroy(queue_), SLUICE_NOT_READY);
+  ASSERT_EQ(table->queue_create(0, &queue_), SLUICE_SUCCESS) << table->last_error();
+  expect_reduced(SLUICE_OPERATION_SUM, kElements, 2);
+}
+
+// A kernel's word stands for all that was enqueued before it, and for nothing behind it.
+TEST_F(Graphs, TellOfTheirEndOnlyAsTheLastCommand) {
+  for (int32_t k = 0; k < 3; ++k) expect_reduced(SLUICE_OPERATION_SUM, kElements, k);
+  loopback_hold(true);
+  enqueue(SLUICE_OPERATION_SUM, kElements);
+  uint64_t first = 0;
+  ASSERT_EQ(table->enqueue_ticket(queue_, &first), SLUICE_SUCCESS);
+  EXPECT_EQ(table->test_ticket(queue_, first), SLUICE_NOT_READY);
+  enqueue(SLUICE_OPERATION_MAX, kElements);
+  const sluice_copy_t copy = {memories[0], memories[2], kElements * sizeof(int32_t)};
+  ASSERT_EQ(table->enqueue_copies(queue_, &copy, 1), SLUICE_SUCCESS);
+  uint64_t second = 0;
+  ASSERT_EQ(table->enqueue_ticket(queue_, &second), SLUICE_SUCCESS);
+  enqueue(SLUICE_OPERATION_SUM, 1);
+  uint64_t third = 0;
+  ASSERT_EQ(table->enqueue_ticket(queue_, &third), SLUICE_SUCCESS);
+  for (const uint64_t ticket : {first, second, third}) EXPECT_EQ(table->test_ticket(queue_, ticket), SLUICE_NOT_READY);
+  loopback_hold(false);
+  for (const uint64_t ticket : {first, second, third}) EXPECT_EQ(table->wait_ticket(queue_, ticket), SLUICE_SUCCESS);
+  EXPECT_EQ(memories[2][0], memories[0][0] + memories[1][0]);
+}
+
 }  // namespace

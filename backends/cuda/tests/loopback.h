@@ -16,6 +16,8 @@
 #include <thread>
 #include <utility>
 
+#include "message.hpp"
+
 struct CUctx_st {
   CUdevice device;
 };
@@ -58,11 +60,6 @@ struct CUevent_st {
   CUstream stream = nullptr;
   uint64_t number = 0;
 };
-
-namespace sluice::kernels {
-struct MessageTask;
-struct MessageList;
-}  // namespace sluice::kernels
 
 namespace loopback {
 
@@ -113,7 +110,9 @@ struct State {
   std::atomic<int> n_kernels{0};            // launched
   std::atomic<int> n_graphs{0};             // launched; their kernels count too
   std::atomic<int> n_executables{0};        // of graphs, that were made and not destroyed
+  std::atomic<int> n_set_parameters{0};     // of graphs
   bool refuses_graphs = false;              // to make them executable
+  bool forgets_ends = false;                // kernels do not tell of their end
   bool has_service = false;                 // as if processes shared the devices through the multi-process service
   std::atomic<int> n_queries{0};            // by cuPointerGetAttributes
   std::atomic<int> n_launches{-1};          // that are taken before one is refused; -1: any number

@@ -76,6 +76,7 @@ CUresult cuGraphExecKernelNodeSetParams(CUgraphExec executable, CUgraphNode node
   if (parameters->func != node->function) return CUDA_ERROR_INVALID_VALUE;
   loopback::Launch launch = launch_of(*parameters);
   if (launch.run == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  ++state().n_set_parameters;
   executable->launch = std::move(launch);
   return CUDA_SUCCESS;
 }

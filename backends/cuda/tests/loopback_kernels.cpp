@@ -15,6 +15,7 @@
 
 #include "check.hpp"
 #include "copy.hpp"
+#include "end.hpp"
 #include "functions.hpp"
 #include "loopback.h"
 #include "message.hpp"
@@ -37,6 +38,7 @@ enum class Body {
   kRearrange,
   kRearrangeWords,
   kMessage,
+  kFewMessages,
   kMessages,
   kTrigger,
   kAwait,
@@ -50,6 +52,7 @@ struct CUfunc_st {
   kernels::Function run = nullptr;  // of a reduction
   unsigned element_bytes = 0;
   const sluice_program_kernel_t *of_program = nullptr;  // a kernel of the program's own
+  std::vector<kernels::EndShared> ends = std::vector<kernels::EndShared>(kernels::kMostEnds);
 };
 struct CUmod_st {
   CUfunc_st function;
@@ -70,6 +73,7 @@ bool find_function(std::string_view name, CUfunc_st *function) {
   if (name == "sluice_rearrange") function->body = Body::kRearrange;
   if (name == "sluice_rearrange_words") function->body = Body::kRearrangeWords;
   if (name == "sluice_message") function->body = Body::kMessage;
+  if (name == "sluice_few_messages") function->body = Body::kFewMessages;
   if (name == "sluice_messages") function->body = Body::kMessages;
   if (name == "sluice_trigger") function->body = Body::kTrigger;
   if (name == "sluice_await") function->body = Body::kAwait;
@@ -123,6 +127,7 @@ bool loopback::is_over() {
 
 namespace {
 
+using loopback::is_over;
 using loopback::is_reachable;
 using loopback::may_run;
 
@@ -219,10 +224,41 @@ loopback::Launch launch_of_moves(const void *argument, void (*share)(const Task 
   }};
 }
 
-}  // namespace
+bool tells_end(Body body) {
+  switch (body) {
+    case Body::kReduction:
+    case Body::kCopies:
+    case Body::kPack:
+    case Body::kPackStrides:
+    case Body::kPackList:
+    case Body::kRearrange:
+    case Body::kRearrangeWords:
+      return true;
+    default:
+      return false;
+  }
+}
 
-loopback::Launch loopback::launch_of(CUfunction function, void **arguments, uint64_t n_blocks, uint64_t n_threads,
-                                     CUdevice device) {
+// Block by block, as a device's would.
+loopback::Launch with_end(loopback::Launch launch, CUfunction function, const void *argument, uint64_t n_blocks,
+                          CUdevice device) {
+  const auto end = *static_cast<const kernels::EndTask *>(argument);
+  auto *const word = const_cast<uint64_t *>(end.word);
+  launch.run = [run = std::move(launch.run), end, word, function, n_blocks, device] {
+    run();
+    if (word == nullptr || state().forgets_ends ||
+        !may_run([&] { return is_reachable(word, sizeof(*word), device); })) {
+      return;
+    }
+    for (uint64_t block = 0; block < n_blocks; ++block) {
+      kernels::tell_end(end, function->ends.data(), static_cast<uint32_t>(n_blocks));
+    }
+  };
+  return launch;
+}
+
+loopback::Launch launch_of_body(CUfunction function, void **arguments, uint64_t n_blocks, uint64_t n_threads,
+                                CUdevice device) {
   const uint64_t n_items = n_blocks * n_threads;
   const void *argument = arguments[0];
   switch (function->body) {
@@ -243,6 +279,14 @@ loopback::Launch loopback::launch_of(CUfunction function, void **arguments, uint
     case Body::kMessage:
       return loopback::launch_of_message(*static_cast<const kernels::MessageTask *>(argument), n_blocks, n_threads,
                                          device);
+    case Body::kFewMessages: {
+      const auto &few = *static_cast<const kernels::ShortMessageList *>(argument);
+      kernels::MessageList list = {};
+      std::copy_n(few.tasks, kernels::kFewMessages, list.tasks);
+      list.n_tasks = few.n_tasks;
+      list.n_parts = few.n_parts;
+      return loopback::launch_of_messages(list, n_blocks, device);
+    }
     case Body::kMessages:
       return loopback::launch_of_messages(*static_cast<const kernels::MessageList *>(argument), n_blocks, device);
     case Body::kTrigger:
@@ -273,6 +317,14 @@ loopback::Launch loopback::launch_of(CUfunction function, void **arguments, uint
         if (may_run([&] { return is_inside(task, bytes, device); })) run(task);
       }};
   }
+}
+
+}  // namespace
+
+loopback::Launch loopback::launch_of(CUfunction function, void **arguments, uint64_t n_blocks, uint64_t n_threads,
+                                     CUdevice device) {
+  Launch launch = launch_of_body(function, arguments, n_blocks, n_threads, device);
+  return tells_end(function->body) ? with_end(std::move(launch), function, arguments[1], n_blocks, device) : launch;
 }
 
 CUresult loopback::enqueue_launch(const Launch &launch, CUstream stream) {
