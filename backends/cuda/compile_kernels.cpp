@@ -79,17 +79,16 @@ extern "C" __global__ void __launch_bounds__(BOUNDS) NAME(const __grid_constant_
   BEHIND
 }
 )";
-// Of a kernel of a queue, which tells of its end.
+// Of a kernel of a queue, which tells of its end where it has one block.
 constexpr const char *kBeforeEnd = R"(
-#define SLUICE_KERNELS_COUNT_UP(counter) atomicAdd(counter, 1U)
 #include "end.hpp"
-__device__ sluice::kernels::EndShared ends[sluice::kernels::kMostEnds];
+__device__ std::uint64_t ends[sluice::kernels::kMostEnds];
 )";
 constexpr const char *kEnd = ", const __grid_constant__ sluice::kernels::EndTask end";
 constexpr const char *kBehindEnd = R"(
   if (end.word == nullptr) return;
   __syncthreads();
-  if (threadIdx.x == 0) sluice::kernels::tell_end(end, ends, gridDim.x);
+  if (threadIdx.x == 0) sluice::kernels::tell_end(end, ends);
 )";
 // The kernels of a message and of several, in three steps between which the items of a block wait for each other.
 constexpr const char *kMessageFrame = R"(

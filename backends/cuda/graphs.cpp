@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cstring>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "module.h"
 #include "waits.h"
@@ -70,9 +72,13 @@ sluice_result_t set_parameters(const KernelGraph &graph, const CUDA_KERNEL_NODE_
                    g_driver.cuGraphExecKernelNodeSetParams(graph.executable, graph.node, &parameters));
 }
 
-bool is_as_before(const KernelGraph &graph, const KernelLaunch &launch, size_t task_bytes) {
-  return graph.n_told > 1 && graph.last_blocks == launch.n_blocks && graph.last.size() == task_bytes &&
-         std::memcmp(graph.last.data(), launch.task, task_bytes) == 0;
+// All that a launch says, to be compared.
+std::vector<std::byte> content_of(const KernelLaunch &launch, size_t task_bytes, const kernels::EndTask &told) {
+  std::vector<std::byte> content(task_bytes + sizeof told + sizeof launch.n_blocks);
+  std::memcpy(content.data(), launch.task, task_bytes);
+  std::memcpy(content.data() + task_bytes, &told, sizeof told);
+  std::memcpy(content.data() + task_bytes + sizeof told, &launch.n_blocks, sizeof launch.n_blocks);
+  return content;
 }
 
 }  // namespace
@@ -102,21 +108,21 @@ sluice_result_t launch_kernel_of_queue(const KernelLaunch &launch, size_t task_b
   KernelGraph *graph = graphs == nullptr ? nullptr : find_graph(*launch.text, parameters, graphs);
   if (graph == nullptr) return launch_by_itself(launch, arguments, stream);
   const auto index = static_cast<size_t>(graph - graphs->data());
-  if (words.words != nullptr) {
+  const bool tells = words.words != nullptr && launch.n_blocks == 1;
+  if (tells) {
     told.word = reinterpret_cast<uint64_t *>(words.address) + index;
     told.place = words.place;
     told.is_first = graph->n_told == 0 ? 1 : 0;
   }
-  if (!is_as_before(*graph, launch, task_bytes)) {
+  std::vector<std::byte> content = content_of(launch, task_bytes, told);
+  if (graph->last != content) {
     graph->last.clear();
     const sluice_result_t result = set_parameters(*graph, parameters);
     if (result != SLUICE_SUCCESS) return result;
-    const auto *task = static_cast<const std::byte *>(launch.task);
-    if (words.words != nullptr) graph->last.assign(task, task + task_bytes);
-    graph->last_blocks = launch.n_blocks;
+    graph->last = std::move(content);
   }
   const sluice_result_t result = translate("cuGraphLaunch", g_driver.cuGraphLaunch(graph->executable, stream));
-  if (result == SLUICE_SUCCESS && words.words != nullptr) *end = {words.words + index, ++graph->n_told};
+  if (result == SLUICE_SUCCESS && tells) *end = {words.words + index, ++graph->n_told};
   return result;
 }
 

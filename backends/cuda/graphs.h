@@ -15,10 +15,9 @@ struct KernelGraph {
   CUgraph graph = nullptr;
   CUgraphNode node = nullptr;
   CUgraphExec executable = nullptr;  // null: it could not be made, and is not tried again
-  // Of kernels that tell of their end: how often it was launched so, and with what last, which need not be said again.
-  uint64_t n_told = 0;
+  // What it was launched with last, which need not be said again; empty: it has to be.
   std::vector<std::byte> last;
-  unsigned last_blocks = 0;
+  uint64_t n_told = 0;  // launches that told of their end
 };
 
 // Those of one stream. One thread at a time.
@@ -56,8 +55,8 @@ void prepare_graph(const KernelLaunch &launch, KernelGraphs *graphs);
 // as many as are kept. In the context of the kernel and of `stream`.
 sluice_result_t launch_kernel(const KernelLaunch &launch, KernelGraphs *graphs, CUstream stream);
 
-// The same for a kernel of a queue, which may tell of its end: as a graph, if there are words; *end is then what to
-// look at. `task_bytes`: of launch.task, in which nothing is left unsaid.
+// The same for a kernel of a queue, which tells of its end where it is launched as a graph, of one block, and there
+// are words: *end is then what to look at. `task_bytes`: of launch.task, in which nothing is left unsaid.
 sluice_result_t launch_kernel_of_queue(const KernelLaunch &launch, size_t task_bytes, const EndWords &words,
                                        KernelGraphs *graphs, CUstream stream, AwaitedEnd *end);
 

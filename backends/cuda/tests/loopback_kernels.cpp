@@ -52,7 +52,7 @@ struct CUfunc_st {
   kernels::Function run = nullptr;  // of a reduction
   unsigned element_bytes = 0;
   const sluice_program_kernel_t *of_program = nullptr;  // a kernel of the program's own
-  std::vector<kernels::EndShared> ends = std::vector<kernels::EndShared>(kernels::kMostEnds);
+  std::vector<uint64_t> ends = std::vector<uint64_t>(kernels::kMostEnds);
 };
 struct CUmod_st {
   CUfunc_st function;
@@ -239,19 +239,14 @@ bool tells_end(Body body) {
   }
 }
 
-// Block by block, as a device's would.
-loopback::Launch with_end(loopback::Launch launch, CUfunction function, const void *argument, uint64_t n_blocks,
-                          CUdevice device) {
+loopback::Launch with_end(loopback::Launch launch, CUfunction function, const void *argument, CUdevice device) {
   const auto end = *static_cast<const kernels::EndTask *>(argument);
   auto *const word = const_cast<uint64_t *>(end.word);
-  launch.run = [run = std::move(launch.run), end, word, function, n_blocks, device] {
+  launch.run = [run = std::move(launch.run), end, word, function, device] {
     run();
-    if (word == nullptr || state().forgets_ends ||
-        !may_run([&] { return is_reachable(word, sizeof(*word), device); })) {
-      return;
-    }
-    for (uint64_t block = 0; block < n_blocks; ++block) {
-      kernels::tell_end(end, function->ends.data(), static_cast<uint32_t>(n_blocks));
+    const bool tells = word != nullptr && !state().forgets_ends;
+    if (tells && may_run([&] { return is_reachable(word, sizeof(*word), device); })) {
+      kernels::tell_end(end, function->ends.data());
     }
   };
   return launch;
@@ -324,7 +319,7 @@ loopback::Launch launch_of_body(CUfunction function, void **arguments, uint64_t 
 loopback::Launch loopback::launch_of(CUfunction function, void **arguments, uint64_t n_blocks, uint64_t n_threads,
                                      CUdevice device) {
   Launch launch = launch_of_body(function, arguments, n_blocks, n_threads, device);
-  return tells_end(function->body) ? with_end(std::move(launch), function, arguments[1], n_blocks, device) : launch;
+  return tells_end(function->body) ? with_end(std::move(launch), function, arguments[1], device) : launch;
 }
 
 CUresult loopback::enqueue_launch(const Launch &launch, CUstream stream) {
