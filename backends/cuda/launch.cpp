@@ -16,6 +16,9 @@ constexpr unsigned kBlocksPerProcessor = 2;
 constexpr unsigned kLeanBlocks = 32;
 // What a launch may have.
 constexpr uint64_t kMostBlocks = (uint64_t{1} << 31U) - 1;
+// From here on what a launch costs the host is nothing beside the kernel, and of graphs in a row each begins later
+// behind the one before it than a kernel launched by itself does.
+constexpr uint64_t kLongBytes = uint64_t{8} << 20U;
 // What a thread moves at once.
 constexpr uint64_t kThreadBytes = 16;
 // And how often, where there are as many blocks as there is work for: what an item has under way at a time.
@@ -74,8 +77,9 @@ sluice_result_t launch(sluice_queue *queue, const KernelText &text, const Work &
   if (result == SLUICE_SUCCESS) result = tickets_mark(queue);
   if (result != SLUICE_SUCCESS) return result;
   note_command(queue);
+  KernelGraphs *const graphs = work.size_bytes < kLongBytes ? &queue->graphs : nullptr;
   return launch_kernel_of_queue({&text, queue->kernel.function, blocks_for(queue->kernel, work), kBlockThreads, task},
-                                task_bytes, queue->end_words, &queue->graphs, queue->stream, &queue->end);
+                                task_bytes, queue->end_words, graphs, queue->stream, &queue->end);
 }
 
 }  // namespace sluice::backends::cuda

@@ -63,7 +63,7 @@ ALL = (
               "whole": {"SLUICE_P2P_IPC": "off", "SLUICE_P2P_PIPELINE_THRESHOLD": NEVER}}, 30),
     Question("together", "SLUICE_COLL_IPC_THRESHOLD", True,
              "from which length on do the ranks carry collective operations out together faster than each for itself?",
-             "bcast,allgather,alltoall", ("D",), ("1K", "4K", "16K", "64K", "256K", "1M"),
+             "bcast,allgather,alltoall", ("D",), ("64", "256", "1K", "4K", "16K", "64K", "256K", "1M"),
              {"together": TOGETHER, "staged": {"SLUICE_COLL_IPC": "off"}}, 50, has_routes=True),
     Question("reduce", "SLUICE_COLL_REDUCE_THRESHOLD", True,
              "from which length on do the ranks of a node reduce on their devices faster than the host MPI does for them?",

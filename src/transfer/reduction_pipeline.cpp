@@ -39,6 +39,13 @@ Status ReductionPipeline::open(PipelinedReduction work, std::uint64_t brought_by
   return {};
 }
 
+// Of what is under way not all has an end to look at. A queue that is given up waits for what it holds.
+ReductionPipeline::~ReductionPipeline() {
+  if (is_over_ || n_pulled_ == 0) return;
+  kernels_.discard();
+  pulls_.discard();
+}
+
 std::uint64_t ReductionPipeline::count_of(std::uint64_t block) const noexcept {
   return std::min(block_count_, work_.count - block * block_count_);
 }
@@ -51,8 +58,10 @@ std::byte *ReductionPipeline::room(std::uint64_t block, std::size_t index) const
 Status ReductionPipeline::advance(bool *is_done) {
   Status status;
   while (status.is_ok() && n_reduced_ < n_blocks_ && n_reduced_ - n_done_ < kMostAhead) status = enqueue_next();
-  *is_done = !status.is_ok();
-  return status.is_ok() ? look(is_done) : status;
+  *is_done = false;
+  if (status.is_ok()) status = look(is_done);
+  if (!status.is_ok()) *is_done = true;
+  return status;
 }
 
 // Copies of a block, and the kernel of the block before it. A wait is for all that the other queue has got until then,
@@ -99,23 +108,21 @@ Status ReductionPipeline::reduce(std::uint64_t block) {
     if (is_refused && block == 0) n_reduced_ = 0;  // nothing was enqueued
     return status;
   }
-  return reduced_[block % kMostAhead].begin(&kernels_);
+  const bool is_looked_at = (block + 1) % kBetweenLooks == 0 || block + 1 == n_blocks_;
+  return is_looked_at ? end_of(block).begin(&kernels_) : Status();
 }
 
 // Copies tell of their errors at the end: a kernel has run then on what they did not bring, and the error is for all.
 Status ReductionPipeline::look(bool *is_done) {
   bool has_ended = true;
-  while (n_done_ < n_reduced_) {
-    if (Status status = reduced_[n_done_ % kMostAhead].poll(&has_ended); !status.is_ok()) {
-      *is_done = true;
-      return status;
-    }
-    if (!has_ended) return {};
-    ++n_done_;
+  while (n_done_ < n_blocks_) {
+    const std::uint64_t n_looked_at = std::min((n_done_ / kBetweenLooks + 1) * kBetweenLooks, n_blocks_);
+    if (n_looked_at > n_reduced_) return {};
+    if (Status status = end_of(n_looked_at - 1).poll(&has_ended); !status.is_ok() || !has_ended) return status;
+    n_done_ = n_looked_at;
   }
-  if (n_done_ < n_blocks_) return {};
   Status status = pulled_.poll(&has_ended);
-  *is_done = has_ended || !status.is_ok();
+  *is_done = is_over_ = has_ended && status.is_ok();
   return status;
 }
 

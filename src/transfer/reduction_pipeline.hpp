@@ -40,8 +40,16 @@ class ReductionPipeline {
   // Blocks that are held: one is brought, the other reduced. With more of them engines and kernels are not faster
   // (docs/adr/0024).
   static constexpr std::uint64_t kRooms = 2;
-  // Kernels that are enqueued and not done, at most: far fewer than a runtime takes before it holds up who enqueues.
-  static constexpr std::uint64_t kMostAhead = 16;
+  // The host looks at the end of every kBetweenLooks kernels, because what it looks at is a command between two of
+  // them; and so many are enqueued and not done, at most: far fewer than a runtime takes before it holds up who
+  // enqueues.
+  static constexpr std::uint64_t kBetweenLooks = 16;
+  static constexpr std::uint64_t kMostAhead = 2 * kBetweenLooks;
+
+  ReductionPipeline() = default;
+  ~ReductionPipeline();
+  ReductionPipeline(const ReductionPipeline &) = delete;
+  ReductionPipeline &operator=(const ReductionPipeline &) = delete;
 
   // Takes device memory and queues for blocks of which `brought_bytes` (at least an element of each) are brought from
   // all other sources together; twice as much is held. Errors: no memory, or a backend whose queues cannot wait for
@@ -62,6 +70,10 @@ class ReductionPipeline {
   [[nodiscard]] Status pull(std::uint64_t block);
   [[nodiscard]] Status reduce(std::uint64_t block);
   [[nodiscard]] Status look(bool *is_done);
+  // Of the kernels up to that of `block`, which is one to look at.
+  [[nodiscard]] device::PendingCopy &end_of(std::uint64_t block) noexcept {
+    return reduced_[block / kBetweenLooks % reduced_.size()];
+  }
   [[nodiscard]] std::uint64_t count_of(std::uint64_t block) const noexcept;
   [[nodiscard]] std::uint64_t offset_of(std::uint64_t block) const noexcept {
     return block * block_count_ * work_.element_bytes;
@@ -83,8 +95,9 @@ class ReductionPipeline {
   std::vector<sluice_copy_t> copies_;  // kept, so that nothing is allocated on the way
   std::vector<const void *> sources_;
   std::vector<void *> dsts_;
-  device::PendingCopy pulled_;                           // the last copies
-  std::array<device::PendingCopy, kMostAhead> reduced_;  // kernel of block b at b modulo their number
+  device::PendingCopy pulled_;                  // the last copies
+  std::array<device::PendingCopy, 2> reduced_;  // kernels up to those that are looked at, in turns
+  bool is_over_ = false;                        // nothing is under way
 };
 
 }  // namespace sluice::transfer

@@ -122,7 +122,10 @@ TEST_F(TogetherReductions, ReduceBlocksInPlace_WhichOverlapTheirResults) {
     const long long before = calls_by("MPI_Reduce_scatter", "kernel");
     ASSERT_EQ(MPI_Reduce_scatter(MPI_IN_PLACE, buffer.data(), counts.data(), MPI_BYTE, MPI_BXOR, session_.comm()),
               MPI_SUCCESS);
-    EXPECT_GT(calls_by("MPI_Reduce_scatter", "kernel"), before);
+    // In place more inputs than one kernel takes are staged (docs/adr/0024).
+    if (size() <= static_cast<int>(SLUICE_REDUCE_MAX_SOURCES)) {
+      EXPECT_GT(calls_by("MPI_Reduce_scatter", "kernel"), before);
+    }
     Bytes wanted(static_cast<std::size_t>(counts[static_cast<std::size_t>(rank())]));
     for (std::size_t i = 0; i < wanted.size(); ++i) {
       for (int of_rank = 0; of_rank < size(); ++of_rank) wanted[i] ^= pattern_byte(of_rank, place + i, first);
@@ -140,7 +143,7 @@ TEST_F(TogetherReductions, KeepTheOrderOfTheRanks) {
       for (const int count : {1, 1000, 33'333}) {
         if (count == 33'333 && of.type != MPI_FLOAT) continue;
         SCOPED_TRACE(std::string(of.name) + " " + op.name);
-        const Bytes wanted = folded_in_order(of, op.op, size(), count);
+        const Bytes folded = folded_in_order(of, op.op, size(), count);
         const Bytes mine = rounded_input(of, rank(), count);
         const Memory in(session_.module(), Kind::device, mine.size());
         const Memory out(session_.module(), Kind::device, mine.size());
@@ -148,7 +151,10 @@ TEST_F(TogetherReductions, KeepTheOrderOfTheRanks) {
         for (int round = 0; round < 2; ++round) {
           out.fill(kPoison);
           ASSERT_EQ(MPI_Allreduce(in.data(), out.data(), count, of.type, op.op, session_.comm()), MPI_SUCCESS);
-          ASSERT_EQ(find_difference(wanted, out.read()), "") << count << " elements, round " << round;
+          Bytes wanted = folded;
+          Bytes found = out.read();
+          forget_overflows(of, &wanted, &found);  // of many ranks
+          ASSERT_EQ(find_difference(wanted, found), "") << count << " elements, round " << round;
         }
       }
     }
