@@ -2,6 +2,7 @@
 """`sluice tune`: what made-up numbers decide; a short run that Sluice reads back. Arguments: the program sluice, a launcher, a
 backend with a device."""
 
+import dataclasses
 import json
 import os
 import pathlib
@@ -26,7 +27,7 @@ def numbers(question, **sides):
 
 
 class ThresholdTest(unittest.TestCase):
-    question = BY_NAME["together"]
+    question = dataclasses.replace(BY_NAME["together"], sizes=("1K", "4K", "16K", "64K"))
 
     def decide(self, together, staged):
         return decide.answer(self.question, numbers(self.question, together=together, staged=staged)).value
