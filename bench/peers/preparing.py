@@ -105,7 +105,8 @@ def copy_ours(shell, build, stage, flavour):
     ours = stage / "ours"
     wanted = [f"bin/{program}.{one}" for program in ("sluice-bench", "ping_pong", *APPS) for one in (flavour, "ompi")]
     wanted += ["bin/sluice", f"lib/libsluice_{flavour}.so"]
-    modules = [str(path.relative_to(build)) for path in sorted(build.glob("lib/sluice/*")) if path.is_file()]
+    # With the tables of machines, as a user has them.
+    modules = [str(path.relative_to(build)) for path in sorted((*build.glob("lib/sluice/*"), *build.glob("lib/sluice/tuning/*.json"))) if path.is_file()]
     for name in (*wanted, *modules):
         if not (build / name).exists():
             if shell.is_dry:

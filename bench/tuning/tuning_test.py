@@ -138,6 +138,23 @@ class WordsTest(unittest.TestCase):
         self.assertEqual(decide.device_words("Acme P200"), "Acme P200")
 
 
+class AnyDeviceTest(unittest.TestCase):
+    """sluice-bench comes to its device after MPI_Init, when collective lengths are agreed on."""
+
+    def routes(self, site, device, folder):
+        path = pathlib.Path(folder) / "table.json"
+        path.write_text(json.dumps({"format": 1, "backend": BACKEND, "device": device, "knobs": {"SLUICE_COLL_IPC_THRESHOLD": "1K"}}),
+                        encoding="utf-8")
+        done = site.run("bcast", ("D",), ["1K"], 40, {"SLUICE_TUNING": str(path), "SLUICE_BACKENDS": BACKEND})
+        return {taken["route"] for taken in done["bcast"]["rows"][-1]["routes"]}
+
+    def test_a_table_for_any_device_holds_for_programs_that_come_to_theirs_later(self):
+        site = measure.Site.find(pathlib.Path(SLUICE).resolve().parent.parent, BACKEND, LAUNCH)
+        with tempfile.TemporaryDirectory() as folder:
+            self.assertIn("ipc", self.routes(site, "", folder))
+            self.assertNotIn("ipc", self.routes(site, "of a name that nobody knows yet", folder), "so the table is what did it")
+
+
 class CommandTest(unittest.TestCase):
     def run_sluice(self, *words, **environment):
         return subprocess.run([SLUICE, *words], capture_output=True, text=True, check=False, env={**os.environ, **environment})

@@ -283,6 +283,17 @@ bool Registry::may_have_devices() {
   return std::any_of(modules_.begin(), modules_.end(), [](const Module &module) { return is_installed(module); });
 }
 
+std::vector<std::string> Registry::expected() {
+  static_cast<void>(backends());  // looks for those that are there by now
+  const bool is_named = Knobs::process().text("SLUICE_BACKENDS") != "auto";
+  std::vector<std::string> names;
+  const std::scoped_lock lock(mutex_);
+  for (const Module &module : modules_) {
+    if (is_named || is_installed(module)) names.push_back(module.name);
+  }
+  return names;
+}
+
 Backend *Registry::find(const char *name) noexcept {
   for (Backend *backend : *active_.load(std::memory_order_acquire)) {
     if (std::strcmp(backend->name(), name) == 0) return backend;

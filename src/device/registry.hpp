@@ -65,6 +65,10 @@ class Registry {
   // runtime of an allowed one is installed on this machine. Setup cost: milliseconds.
   [[nodiscard]] bool may_have_devices();
 
+  // Names of backends that are not loaded and may be later: allowed ones whose runtime is installed on this machine, or
+  // which SLUICE_BACKENDS names. Setup cost: milliseconds.
+  [[nodiscard]] std::vector<std::string> expected();
+
   // Adds a backend that is not a module, for tests.
   void add(std::unique_ptr<Backend> backend);
 

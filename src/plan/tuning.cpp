@@ -154,4 +154,11 @@ std::string tuned_value(const TuningTable *table, const char *knob) {
   return knobs.text(knob);
 }
 
+std::optional<std::uint64_t> tuned_bytes_of_any(std::string_view backend, const char *knob) {
+  const TuningTable *table = find_tuning(process_tuning(), backend, "");
+  std::uint64_t number = 0;
+  if (table == nullptr || !parse_bytes(tuned_value(table, knob), &number)) return std::nullopt;
+  return number;
+}
+
 }  // namespace sluice::plan

@@ -4,7 +4,9 @@
 // (docs/tuning.md).
 #pragma once
 
+#include <cstdint>
 #include <map>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -45,5 +47,8 @@ struct TuningTable {
 
 // The value in force of a tunable knob: the environment's, else the table's (null: there is none), else the default.
 [[nodiscard]] std::string tuned_value(const TuningTable *table, const char *knob);
+
+// The same in bytes for a backend of which no device is known yet: none where no table is about any device of its.
+[[nodiscard]] std::optional<std::uint64_t> tuned_bytes_of_any(std::string_view backend, const char *knob);
 
 }  // namespace sluice::plan

@@ -31,6 +31,7 @@
 #include "ops/queue/queues.hpp"
 #include "ops/request/turns.hpp"
 #include "plan/policy.hpp"
+#include "plan/tuning.hpp"
 #include "progress/engine.hpp"
 #include "progress/thread.hpp"
 #include "progress/tracked_requests.hpp"
@@ -64,12 +65,20 @@ void write_trace() {
 }
 
 // A length that this rank brings to the agreement on collective operations, as from which on it would carry them out
-// together: the shortest that its backends ask for, of those that are in the process by now.
+// together: the shortest that its backends ask for, of those that are in the process by now; where there are none yet,
+// of those that may be later, by what tables say of any device of theirs. (Many programs come to their devices after
+// MPI_Init.)
 std::uint64_t collective_length(std::uint64_t plan::Policy::*length, const char *knob) {
   std::optional<std::uint64_t> least;
   for (const device::Backend *backend : device::Registry::process().backends()) {
     const std::uint64_t bytes = plan::policy_of(backend, 0).*length;
     least = std::min(least.value_or(bytes), bytes);
+  }
+  if (!least) {
+    for (const std::string &name : device::Registry::process().expected()) {
+      const std::optional<std::uint64_t> bytes = plan::tuned_bytes_of_any(name, knob);
+      if (bytes) least = std::min(least.value_or(*bytes), *bytes);
+    }
   }
   return least.value_or(Knobs::process().bytes(knob));
 }
