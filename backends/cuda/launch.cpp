@@ -37,7 +37,8 @@ uint64_t most_blocks(const Kernel &kernel, const Work &work) {
 
 // One vector for each thread, until the device is full; each part gets as many blocks as the others.
 unsigned blocks_for(const Kernel &kernel, const Work &work) {
-  const uint64_t n_wanted = work.size_bytes / (kThreadBytes * kBlockThreads) + 1;
+  constexpr uint64_t kBlockBytes = kThreadBytes * kBlockThreads;
+  const uint64_t n_wanted = std::max<uint64_t>((work.size_bytes + kBlockBytes - 1) / kBlockBytes, 1);
   const uint64_t n_most = most_blocks(kernel, work);
   const uint64_t n_most_each = std::max<uint64_t>(n_most / work.n_parts, 1);
   return static_cast<unsigned>(work.n_parts * std::min(n_wanted, n_most_each));
