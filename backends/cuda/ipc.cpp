@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "ipc_handle.h"
+#include "mappings.h"
 #include "module.h"
 #include "piece_socket.h"
 #include "pieces.h"
@@ -107,7 +108,7 @@ constexpr size_t kMostKnownRanges = 4096;
 std::mutex g_known_mutex;
 
 std::map<CUdeviceptr, KnownRange> &known_ranges() {
-  static auto *all = new std::map<CUdeviceptr, KnownRange>();  // never destroyed, as mappings() below
+  static auto *all = new std::map<CUdeviceptr, KnownRange>();  // never destroyed, as mappings()
   return *all;
 }
 
@@ -162,31 +163,6 @@ sluice_result_t export_pieces(CUdeviceptr address, uint64_t wanted_bytes, int32_
 }
 
 // ---- open ----
-
-// One address that the driver gave. The driver counts how often one context opened one handle and gives the same
-// address again, and so does this.
-struct Mapping {
-  CUcontext context = nullptr;
-  unsigned n_opened = 0;
-  unsigned n_retained = 0;  // references to the primary context, given back with the mapping
-  unsigned n_closing = 0;   // closed by the caller, and not yet towards the driver
-  size_t piece_bytes = 0;   // of pieces, which belong to no context; 0: the driver's own handle
-  // What the driver takes for one range: several small allocations may lie in it, and it may begin before the address.
-  CUdeviceptr range_begin = 0;
-  // What is known without the driver: so much from the address on, in the context of that number (0: it gives none).
-  size_t size_bytes = 0;
-  unsigned long long context_number = 0;
-};
-
-std::mutex g_mutex;
-
-using MappingKey = std::pair<int32_t, void *>;  // the device that uses it, and the address
-
-std::map<MappingKey, Mapping> &mappings() {
-  // Never destroyed: memory may be given back while the process exits.
-  static auto *all = new std::map<MappingKey, Mapping>();
-  return *all;
-}
 
 // This process's number of the exporter's device, which may show it under another number or not at all; -1.
 int32_t index_of(const CUuuid &device) {
@@ -277,7 +253,7 @@ sluice_result_t open_in(CUcontext context, bool is_retained, int32_t device, con
     result = open_by_fabric(layout, device, base);
   }
   if (result != SLUICE_SUCCESS) return result;
-  const std::scoped_lock lock(g_mutex);
+  const std::scoped_lock lock(mappings_mutex());
   Mapping *mapping = nullptr;
   if (layout.mechanism == Mechanism::kDriverHandle) {
     result = open_by_driver(layout, owner, &mapping, device, base);
@@ -376,31 +352,10 @@ sluice_result_t ipc_open(int32_t device, const sluice_ipc_handle_t *handle, void
   return result;
 }
 
-bool is_opened(int32_t device, CUdeviceptr range_begin) {
-  const std::scoped_lock lock(g_mutex);
-  return std::any_of(mappings().begin(), mappings().end(), [&](const auto &entry) {
-    return entry.first.first == device && entry.second.range_begin == range_begin;
-  });
-}
-
-bool is_within_opened(int32_t device, unsigned long long context_number, const void *address) {
-  if (context_number == 0) return false;
-  const std::scoped_lock lock(g_mutex);
-  const MappingKey behind = {device, const_cast<void *>(address)};  // NOLINT(cppcoreguidelines-pro-type-const-cast)
-  auto found = mappings().upper_bound(behind);
-  if (found == mappings().begin()) return false;
-  --found;
-  const Mapping &mapping = found->second;
-  const auto *const first = static_cast<const std::byte *>(found->first.second);
-  return found->first.first == device && mapping.context_number == context_number &&
-         mapping.n_opened > mapping.n_closing &&
-         static_cast<size_t>(static_cast<const std::byte *>(address) - first) < mapping.size_bytes;
-}
-
 sluice_result_t ipc_close(int32_t device, void *base) {
   {
     const Quiet quiet;
-    const std::scoped_lock lock(g_mutex);
+    const std::scoped_lock lock(mappings_mutex());
     const auto found = mappings().find({device, base});
     if (found == mappings().end() || found->second.n_opened == found->second.n_closing) {
       return fail(SLUICE_ERROR_INVALID_ARGUMENT,
@@ -410,7 +365,7 @@ sluice_result_t ipc_close(int32_t device, void *base) {
     if (quiet.is_kept()) return close_one(found);
   }
   release_later([device, base] {
-    const std::scoped_lock lock(g_mutex);
+    const std::scoped_lock lock(mappings_mutex());
     const auto found = mappings().find({device, base});
     if (found != mappings().end() && close_one(found) != SLUICE_SUCCESS) log_line(1, error_text());
   });

@@ -252,6 +252,14 @@ loopback::Launch with_end(loopback::Launch launch, CUfunction function, const vo
   return launch;
 }
 
+kernels::MessageList lengthened(const kernels::ShortMessageList &few) {
+  kernels::MessageList list = {};
+  std::copy_n(few.tasks, kernels::kFewMessages, list.tasks);
+  list.n_tasks = few.n_tasks;
+  list.n_parts = few.n_parts;
+  return list;
+}
+
 loopback::Launch launch_of_body(CUfunction function, void **arguments, uint64_t n_blocks, uint64_t n_threads,
                                 CUdevice device) {
   const uint64_t n_items = n_blocks * n_threads;
@@ -274,14 +282,9 @@ loopback::Launch launch_of_body(CUfunction function, void **arguments, uint64_t 
     case Body::kMessage:
       return loopback::launch_of_message(*static_cast<const kernels::MessageTask *>(argument), n_blocks, n_threads,
                                          device);
-    case Body::kFewMessages: {
-      const auto &few = *static_cast<const kernels::ShortMessageList *>(argument);
-      kernels::MessageList list = {};
-      std::copy_n(few.tasks, kernels::kFewMessages, list.tasks);
-      list.n_tasks = few.n_tasks;
-      list.n_parts = few.n_parts;
-      return loopback::launch_of_messages(list, n_blocks, device);
-    }
+    case Body::kFewMessages:
+      return loopback::launch_of_messages(lengthened(*static_cast<const kernels::ShortMessageList *>(argument)),
+                                          n_blocks, device);
     case Body::kMessages:
       return loopback::launch_of_messages(*static_cast<const kernels::MessageList *>(argument), n_blocks, device);
     case Body::kTrigger:
