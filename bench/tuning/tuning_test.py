@@ -141,18 +141,25 @@ class WordsTest(unittest.TestCase):
 class AnyDeviceTest(unittest.TestCase):
     """sluice-bench comes to its device after MPI_Init, when collective lengths are agreed on."""
 
-    def routes(self, site, device, folder):
-        path = pathlib.Path(folder) / "table.json"
-        path.write_text(json.dumps({"format": 1, "backend": BACKEND, "device": device, "knobs": {"SLUICE_COLL_IPC_THRESHOLD": "1K"}}),
-                        encoding="utf-8")
-        done = site.run("bcast", ("D",), ["1K"], 40, {"SLUICE_TUNING": str(path), "SLUICE_BACKENDS": BACKEND})
-        return {taken["route"] for taken in done["bcast"]["rows"][-1]["routes"]}
+    def setUp(self):
+        self.site = measure.Site.find(pathlib.Path(SLUICE).resolve().parent.parent, BACKEND, LAUNCH)
+
+    def routes(self, tests, device=""):
+        """Of the last of the tests, with a table for that device."""
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder) / "table.json"
+            path.write_text(json.dumps({"format": 1, "backend": BACKEND, "device": device, "knobs": {"SLUICE_COLL_IPC_THRESHOLD": "1K"}}),
+                            encoding="utf-8")
+            done = self.site.run(tests, ("D",), ["1K"], 40, {"SLUICE_TUNING": str(path), "SLUICE_BACKENDS": BACKEND})
+        return {taken["route"] for taken in done[tests.split(",")[-1]]["rows"][-1]["routes"]}
 
     def test_a_table_for_any_device_holds_for_programs_that_come_to_theirs_later(self):
-        site = measure.Site.find(pathlib.Path(SLUICE).resolve().parent.parent, BACKEND, LAUNCH)
-        with tempfile.TemporaryDirectory() as folder:
-            self.assertIn("ipc", self.routes(site, "", folder))
-            self.assertNotIn("ipc", self.routes(site, "of a name that nobody knows yet", folder), "so the table is what did it")
+        self.assertIn("ipc", self.routes("bcast"))
+        self.assertNotIn("ipc", self.routes("bcast", "of a name that nobody knows yet"), "so the table is what did it")
+
+    def test_short_non_blocking_calls_ask_only_where_a_blocking_one_found_that_all_can(self):
+        self.assertNotIn("ipc", self.routes("ibcast"))
+        self.assertIn("ipc", self.routes("bcast,ibcast"))
 
 
 class CommandTest(unittest.TestCase):

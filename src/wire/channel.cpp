@@ -62,12 +62,15 @@ Status Channel::open(bool allows, bool wants, const CollectiveTerms &terms) {
                            terms.segment_bytes,
                            terms.may_stay_whole ? 1U : 0U,
                            terms.keeps_rank_order ? 1U : 0U,
-                           terms.first_meeting};
+                           terms.first_meeting,
+                           terms.unmet_threshold_bytes,
+                           terms.unmet_reduce_threshold_bytes};
   Status status = check(host().MPI_Allreduce(MPI_IN_PLACE, votes, static_cast<int>(std::size(votes)), MPI_UINT64_T,
                                              MPI_MAX, MPI_COMM_WORLD),
                         "agreement");
   if (!status.is_ok() || votes[0] != 0 || votes[1] == 0) return status;
-  terms_ = {votes[2], votes[3], votes[4], votes[5] != 0, votes[6], votes[7], votes[8] != 0, votes[9] != 0, votes[10]};
+  terms_ = {votes[2],      votes[3],      votes[4],  votes[5] != 0, votes[6], votes[7],
+            votes[8] != 0, votes[9] != 0, votes[10], votes[11],     votes[12]};
   status = check(host().MPI_Comm_dup(MPI_COMM_WORLD, &comm_), "MPI_Comm_dup");
   if (!status.is_ok()) return status;
   status = agree();

@@ -23,6 +23,10 @@ struct CollectiveTerms {
   bool may_stay_whole = true;                       // where no rank gains by it; then some calls are left out
   bool keeps_rank_order = false;                    // reductions are computed from the left in the order of the ranks
   std::uint64_t first_meeting = kNever;             // after so many blocking calls on a communicator its ranks meet
+  // Of non-blocking calls, as long as no blocking one has found that the ranks can: to ask is more than a short one
+  // takes.
+  std::uint64_t unmet_threshold_bytes = kNever;
+  std::uint64_t unmet_reduce_threshold_bytes = kNever;
 };
 
 // What a private message is; part of its tag (docs/protocol.md, "Messages").

@@ -28,17 +28,26 @@ enum class Look : std::uint8_t {
   kRefused
 };
 
+// Whether a blocking call has found that all can, which is the same on all ranks at the same call.
+bool have_met(const Call &call) {
+  const CommStatePtr state = state_of(call.comm);
+  return state != nullptr && state->node_group != nullptr && state->node_group->have_met(call.pattern);
+}
+
 Look look_at(const Call &call, const Member &member) {
   const wire::CollectiveTerms &terms = wire::Channel::process().terms();
-  const std::uint64_t threshold_bytes =
-      is_reduction(call.pattern) ? terms.reduce_threshold_bytes : terms.threshold_bytes;
+  const bool reduces = is_reduction(call.pattern);
+  const std::uint64_t threshold_bytes = reduces ? terms.reduce_threshold_bytes : terms.threshold_bytes;
+  const std::uint64_t unmet_bytes = reduces ? terms.unmet_reduce_threshold_bytes : terms.unmet_threshold_bytes;
   // Between groups there are as many counts as the other one has ranks, and all is staged.
   if (call.pattern == Pattern::kNone || member.is_inter) return Look::kAlone;
   if (is_reduction(call.pattern) && is_by_own_operation(call.op)) return Look::kAlone;
   const std::optional<std::uint64_t> bytes = common_bytes(call, member);
   if (!bytes) return Look::kRefused;
   if (*bytes == kAnyLength) return Look::kIfLong;
-  return *bytes >= threshold_bytes ? Look::kTogether : Look::kAlone;
+  if (*bytes < threshold_bytes) return Look::kAlone;
+  const bool is_asked = call.form == Form::kNonBlocking && *bytes < unmet_bytes;
+  return is_asked && !have_met(call) ? Look::kAlone : Look::kTogether;
 }
 
 bool leaves_out() noexcept {
@@ -97,7 +106,10 @@ bool block(Call *call, const Member &member, const Sides &sides, const Status &c
     if (!together.is_short()) group->note_alone(call->pattern);
     return false;
   }
-  if (outcome == NodeCall::Outcome::kDone) group->note_together(call->pattern);
+  if (outcome == NodeCall::Outcome::kDone) {
+    group->note_together(call->pattern);
+    group->note_met(call->pattern);
+  }
   *result = outcome == NodeCall::Outcome::kDone ? reap(MPI_SUCCESS) : raise(call->comm, together.failure());
   return true;
 }

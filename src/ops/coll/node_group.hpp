@@ -80,6 +80,10 @@ class NodeGroup {
     trials_of(pattern).attempts.note_vain();
     trials_of(pattern).is_good = false;
   }
+  // Of blocking calls alone, so that all ranks know it at the same of their calls: one of them went together, so there
+  // are devices.
+  void note_met(Pattern pattern) noexcept { trials_of(pattern).has_met = true; }
+  [[nodiscard]] bool have_met(Pattern pattern) noexcept { return trials_of(pattern).has_met; }
   // Whether they look at non-blocking calls together: as the last blocking one came out, or as they agreed.
   [[nodiscard]] bool is_good(Pattern pattern) noexcept { return trials_of(pattern).is_good; }
 
@@ -87,6 +91,7 @@ class NodeGroup {
   // Of calls that move data and of reductions, which succeed and fail for other reasons.
   struct Trials {
     bool is_good = false;
+    bool has_met = false;
     Attempts attempts;
   };
   [[nodiscard]] Trials &trials_of(Pattern pattern) noexcept { return is_reduction(pattern) ? reductions_ : movements_; }

@@ -65,15 +65,20 @@ void write_trace() {
 }
 
 // A length that this rank brings to the agreement on collective operations, as from which on it would carry them out
-// together: the shortest that its backends ask for, of those that are in the process by now; where there are none yet,
-// of those that may be later, by what tables say of any device of theirs. (Many programs come to their devices after
-// MPI_Init.)
-std::uint64_t collective_length(std::uint64_t plan::Policy::*length, const char *knob) {
+// together: the shortest that its backends ask for, of those that are in the process by now.
+std::optional<std::uint64_t> length_of_loaded(std::uint64_t plan::Policy::*length) {
   std::optional<std::uint64_t> least;
   for (const device::Backend *backend : device::Registry::process().backends()) {
     const std::uint64_t bytes = plan::policy_of(backend, 0).*length;
     least = std::min(least.value_or(bytes), bytes);
   }
+  return least;
+}
+
+// The same; where there are none yet, of those that may be later, by what tables say of any device of theirs. (Many
+// programs come to their devices after MPI_Init.)
+std::uint64_t collective_length(std::uint64_t plan::Policy::*length, const char *knob) {
+  std::optional<std::uint64_t> least = length_of_loaded(length);
   if (!least) {
     for (const std::string &name : device::Registry::process().expected()) {
       const std::optional<std::uint64_t> bytes = plan::tuned_bytes_of_any(name, knob);
@@ -92,6 +97,11 @@ void open_channel() {
     terms.threshold_bytes = collective_length(&plan::Policy::coll_ipc_threshold_bytes, "SLUICE_COLL_IPC_THRESHOLD");
     terms.reduce_threshold_bytes =
         collective_length(&plan::Policy::coll_reduce_threshold_bytes, "SLUICE_COLL_REDUCE_THRESHOLD");
+    // Whether there will be devices at all is not known where none is loaded.
+    terms.unmet_threshold_bytes =
+        length_of_loaded(&plan::Policy::coll_ipc_threshold_bytes).value_or(knobs.bytes("SLUICE_COLL_IPC_THRESHOLD"));
+    terms.unmet_reduce_threshold_bytes = length_of_loaded(&plan::Policy::coll_reduce_threshold_bytes)
+                                             .value_or(knobs.bytes("SLUICE_COLL_REDUCE_THRESHOLD"));
   }
   if (knobs.text("SLUICE_COLL_LEVELS") != "off") {
     terms.levels_threshold_bytes =
