@@ -8,6 +8,7 @@
 #include <fstream>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "base/knobs.hpp"
 #include "base/log.hpp"
@@ -80,7 +81,9 @@ std::optional<std::uint64_t> length_of_loaded(std::uint64_t plan::Policy::*lengt
 std::uint64_t collective_length(std::uint64_t plan::Policy::*length, const char *knob) {
   std::optional<std::uint64_t> least = length_of_loaded(length);
   if (!least) {
-    for (const std::string &name : device::Registry::process().expected()) {
+    // Looked for once: that takes milliseconds.
+    static const std::vector<std::string> expected = device::Registry::process().expected();
+    for (const std::string &name : expected) {
       const std::optional<std::uint64_t> bytes = plan::tuned_bytes_of_any(name, knob);
       if (bytes) least = std::min(least.value_or(*bytes), *bytes);
     }
