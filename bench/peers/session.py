@@ -172,6 +172,7 @@ STEPS = (
     collectives("small", "6: short reductions with graphs of one kernel, and without, beside NCCL", "--compare", "ipc", "--tests",
                 "allreduce,reduce_scatter_block", "--sizes", "64,4096,65536,262144,1048576", "--rounds", "5", "--more", "SLUICE_CUDA_LAUNCH=graph"),
     collectives("levels", "5, 6: two levels against flat on two faked nodes", "--compare", "levels", "--nodes", "2", "--ranks", "4", "--rounds", "5"),
+    collectives("shipped", "5, 6: no knob set, beside NCCL", "--compare", "shipped", "--rounds", "5", limit_s=540),
     collectives("engines", "6: copy engines that feed kernels", "--compare", "engines", "--rounds", "5"),
     collectives("segments", "5: staged in segments", "--compare", "segments", "--rounds", "5"),
     collectives("collectives", "5, 6: beside NCCL and UCX", "--compare", "peers", "--rounds", "5", limit_s=540),
