@@ -203,6 +203,12 @@ sluice_result_t stream_create(CUstream *stream) {
   return translate("cuStreamCreate", g_driver.cuStreamCreate(stream, CU_STREAM_NON_BLOCKING));
 }
 
+sluice_result_t stream_wait_for(CUevent event, CUstream from, CUstream to) {
+  const sluice_result_t result = translate("cuEventRecord", g_driver.cuEventRecord(event, from));
+  if (result != SLUICE_SUCCESS) return result;
+  return translate("cuStreamWaitEvent", g_driver.cuStreamWaitEvent(to, event, 0));
+}
+
 sluice_result_t queue_create(int32_t device, sluice_queue_t **queue) {
   *queue = nullptr;
   std::unique_ptr<sluice_queue> made(new (std::nothrow) sluice_queue());
@@ -265,7 +271,6 @@ sluice_result_t wait_ticket(sluice_queue_t *queue, uint64_t ticket) {
   return ticket_wait(queue, ticket);
 }
 
-// The event may be recorded again at once: who waits for it waits for what it stood for then.
 sluice_result_t enqueue_wait_for_queue(sluice_queue_t *queue, sluice_queue_t *other) {
   for (const sluice_queue *one : {queue, other}) {
     if (one->failure != SLUICE_SUCCESS) return fail(one->failure, one->failure_text);
@@ -277,12 +282,9 @@ sluice_result_t enqueue_wait_for_queue(sluice_queue_t *queue, sluice_queue_t *ot
   if (result == SLUICE_SUCCESS && other->order == nullptr) {
     result = translate("cuEventCreate", g_driver.cuEventCreate(&other->order, CU_EVENT_DISABLE_TIMING));
   }
-  if (result == SLUICE_SUCCESS) {
-    result = translate("cuEventRecord", g_driver.cuEventRecord(other->order, other->stream));
-  }
   if (result != SLUICE_SUCCESS) return result;
   note_command(queue);
-  return translate("cuStreamWaitEvent", g_driver.cuStreamWaitEvent(queue->stream, other->order, 0));
+  return stream_wait_for(other->order, other->stream, queue->stream);
 }
 
 sluice_result_t copy(sluice_queue_t *queue, void *dst, const void *src, size_t size_bytes) {

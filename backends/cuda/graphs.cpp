@@ -4,8 +4,6 @@
 #include <algorithm>
 #include <cstring>
 #include <string>
-#include <utility>
-#include <vector>
 
 #include "module.h"
 #include "waits.h"
@@ -72,13 +70,11 @@ sluice_result_t set_parameters(const KernelGraph &graph, const CUDA_KERNEL_NODE_
                    g_driver.cuGraphExecKernelNodeSetParams(graph.executable, graph.node, &parameters));
 }
 
-// All that a launch says, to be compared.
-std::vector<std::byte> content_of(const KernelLaunch &launch, size_t task_bytes, const kernels::EndTask &told) {
-  std::vector<std::byte> content(task_bytes + sizeof told + sizeof launch.n_blocks);
-  std::memcpy(content.data(), launch.task, task_bytes);
-  std::memcpy(content.data() + task_bytes, &told, sizeof told);
-  std::memcpy(content.data() + task_bytes + sizeof told, &launch.n_blocks, sizeof launch.n_blocks);
-  return content;
+bool is_like_last(const KernelGraph &graph, const KernelLaunch &launch, size_t task_bytes,
+                  const kernels::EndTask &told) {
+  return graph.last.size() == task_bytes && graph.last_blocks == launch.n_blocks &&
+         std::memcmp(graph.last.data(), launch.task, task_bytes) == 0 &&
+         std::memcmp(&graph.last_end, &told, sizeof told) == 0;
 }
 
 }  // namespace
@@ -114,12 +110,14 @@ sluice_result_t launch_kernel_of_queue(const KernelLaunch &launch, size_t task_b
     told.place = words.place;
     told.is_first = graph->n_told == 0 ? 1 : 0;
   }
-  std::vector<std::byte> content = content_of(launch, task_bytes, told);
-  if (graph->last != content) {
+  if (!is_like_last(*graph, launch, task_bytes, told)) {
     graph->last.clear();
     const sluice_result_t result = set_parameters(*graph, parameters);
     if (result != SLUICE_SUCCESS) return result;
-    graph->last = std::move(content);
+    const auto *task = static_cast<const std::byte *>(launch.task);
+    graph->last.assign(task, task + task_bytes);
+    graph->last_end = told;
+    graph->last_blocks = launch.n_blocks;
   }
   const sluice_result_t result = translate("cuGraphLaunch", g_driver.cuGraphLaunch(graph->executable, stream));
   if (result == SLUICE_SUCCESS && tells) *end = {words.words + index, ++graph->n_told};

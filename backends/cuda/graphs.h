@@ -17,6 +17,8 @@ struct KernelGraph {
   CUgraphExec executable = nullptr;  // null: it could not be made, and is not tried again
   // What it was launched with last, which need not be said again; empty: it has to be.
   std::vector<std::byte> last;
+  kernels::EndTask last_end{};
+  unsigned last_blocks = 0;
   uint64_t n_told = 0;  // launches that told of their end
 };
 
@@ -31,7 +33,7 @@ struct EndWords {
 };
 // What has to be seen for a launch to have ended.
 struct AwaitedEnd {
-  const uint64_t *word = nullptr;  // null: it does not tell
+  uint64_t *word = nullptr;  // null: it does not tell
   uint64_t value = 0;
 };
 // A stream runs few kernels: one or two reductions, copies, packing, messages.

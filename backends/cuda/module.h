@@ -148,6 +148,9 @@ sluice_result_t pages_release(void *memory);
 
 // A stream of the module's own in the current context.
 sluice_result_t stream_create(CUstream *stream);
+// What is recorded in `from` is waited for by `to`. The event may be recorded again at once: who waits for it waits for
+// what it stood for then.
+sluice_result_t stream_wait_for(CUevent event, CUstream from, CUstream to);
 
 // ---- program_memory.cpp ----
 

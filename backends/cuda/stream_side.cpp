@@ -24,14 +24,6 @@ sluice_result_t make(StreamSide *side) {
   return result;
 }
 
-// What is recorded in `from` is waited for by `to`. The event may be recorded again at once: who waits for it waits for
-// what it stood for then.
-sluice_result_t wait_for(CUevent event, CUstream from, CUstream to) {
-  const sluice_result_t result = translate("cuEventRecord", g_driver.cuEventRecord(event, from));
-  if (result != SLUICE_SUCCESS) return result;
-  return translate("cuStreamWaitEvent", g_driver.cuStreamWaitEvent(to, event, 0));
-}
-
 }  // namespace
 
 // A side that shares a connection with a stream of the program's that waits would stand behind it, where a send in the
@@ -56,11 +48,11 @@ sluice_result_t side_open(sluice_stream *stream) {
 }
 
 sluice_result_t side_follow(const sluice_stream &stream) {
-  return wait_for(stream.side.before, stream.stream, stream.side.stream);
+  return stream_wait_for(stream.side.before, stream.stream, stream.side.stream);
 }
 
 sluice_result_t side_join(const sluice_stream &stream) {
-  return wait_for(stream.side.behind, stream.side.stream, stream.stream);
+  return stream_wait_for(stream.side.behind, stream.side.stream, stream.stream);
 }
 
 // The driver keeps a stream and its events until what is under way there has run.

@@ -36,8 +36,8 @@ sluice_result_t finish(sluice_queue *queue, uint64_t ticket) {
   return SLUICE_SUCCESS;
 }
 
-uint64_t read_word(const sluice_queue *queue) {
-  return std::atomic_ref<uint64_t>(*queue->word).load(std::memory_order_acquire);
+uint64_t read_word(uint64_t *word) {
+  return std::atomic_ref<uint64_t>(*word).load(std::memory_order_acquire);
 }
 
 // What the stream says of everything enqueued so far.
@@ -49,28 +49,27 @@ sluice_result_t query_stream(sluice_queue *queue) {
   return native == CUDA_SUCCESS ? SLUICE_SUCCESS : fail_queue(queue, "cuStreamQuery", native);
 }
 
-sluice_result_t test_word(sluice_queue *queue, uint64_t ticket) {
-  if (const uint64_t word = read_word(queue); word >= ticket) return finish(queue, word);
+// Whether a word that a command of the stream writes has come to `least`; `unwritten` says what else has happened.
+sluice_result_t look_at(sluice_queue *queue, uint64_t *word, uint64_t least, const char *unwritten) {
+  if (read_word(word) >= least) return SLUICE_SUCCESS;
   if (++queue->n_polls % kPollsBetweenQueries != 0) return SLUICE_NOT_READY;
   const sluice_result_t result = query_stream(queue);
   if (result != SLUICE_SUCCESS) return result;
   // The stream is empty, so the word has been written since it was read above.
-  if (read_word(queue) >= ticket) return finish(queue, ticket);
-  return fail_queue(queue, "cuStreamWriteValue64 was executed and its value never came", CUDA_ERROR_UNKNOWN);
+  return read_word(word) >= least ? SLUICE_SUCCESS : fail_queue(queue, unwritten, CUDA_ERROR_UNKNOWN);
+}
+
+sluice_result_t test_word(sluice_queue *queue, uint64_t ticket) {
+  const sluice_result_t result =
+      look_at(queue, queue->word, ticket, "cuStreamWriteValue64 was executed and its value never came");
+  return result == SLUICE_SUCCESS ? finish(queue, read_word(queue->word)) : result;
 }
 
 // The kernel that is the last command has a word of its own.
 sluice_result_t test_end(sluice_queue *queue) {
-  const auto has_ended = [&] {
-    auto *const word = const_cast<uint64_t *>(queue->end.word);  // NOLINT(cppcoreguidelines-pro-type-const-cast)
-    return std::atomic_ref<uint64_t>(*word).load(std::memory_order_acquire) >= queue->end.value;
-  };
-  if (has_ended()) return finish(queue, queue->last_ticket);
-  if (++queue->n_polls % kPollsBetweenQueries != 0) return SLUICE_NOT_READY;
-  const sluice_result_t result = query_stream(queue);
-  if (result != SLUICE_SUCCESS) return result;
-  if (has_ended()) return finish(queue, queue->last_ticket);
-  return fail_queue(queue, "a kernel was executed and its end never told", CUDA_ERROR_UNKNOWN);
+  const sluice_result_t result =
+      look_at(queue, queue->end.word, queue->end.value, "a kernel was executed and its end never told");
+  return result == SLUICE_SUCCESS ? finish(queue, queue->last_ticket) : result;
 }
 
 sluice_result_t test_event(sluice_queue *queue, uint64_t ticket) {

@@ -41,7 +41,8 @@ Status ReductionPipeline::open(PipelinedReduction work, std::uint64_t brought_by
 
 // Of what is under way not all has an end to look at. A queue that is given up waits for what it holds.
 ReductionPipeline::~ReductionPipeline() {
-  if (is_over_ || n_pulled_ == 0) return;
+  const bool is_over = n_done_ == n_blocks_ && !pulled_.is_running();
+  if (is_over || n_pulled_ == 0) return;
   kernels_.discard();
   pulls_.discard();
 }
@@ -122,7 +123,7 @@ Status ReductionPipeline::look(bool *is_done) {
     n_done_ = n_looked_at;
   }
   Status status = pulled_.poll(&has_ended);
-  *is_done = is_over_ = has_ended && status.is_ok();
+  *is_done = has_ended;
   return status;
 }
 

@@ -97,7 +97,6 @@ class ReductionPipeline {
   std::vector<void *> dsts_;
   device::PendingCopy pulled_;                  // the last copies
   std::array<device::PendingCopy, 2> reduced_;  // kernels up to those that are looked at, in turns
-  bool is_over_ = false;                        // nothing is under way
 };
 
 }  // namespace sluice::transfer

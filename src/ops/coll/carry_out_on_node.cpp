@@ -41,7 +41,7 @@ Look look_at(const Call &call, const Member &member) {
   const std::uint64_t unmet_bytes = reduces ? terms.unmet_reduce_threshold_bytes : terms.unmet_threshold_bytes;
   // Between groups there are as many counts as the other one has ranks, and all is staged.
   if (call.pattern == Pattern::kNone || member.is_inter) return Look::kAlone;
-  if (is_reduction(call.pattern) && is_by_own_operation(call.op)) return Look::kAlone;
+  if (reduces && is_by_own_operation(call.op)) return Look::kAlone;
   const std::optional<std::uint64_t> bytes = common_bytes(call, member);
   if (!bytes) return Look::kRefused;
   if (*bytes == kAnyLength) return Look::kIfLong;

@@ -65,22 +65,22 @@ void write_trace() {
   if (!status.is_ok()) log::error("ops", status.message());
 }
 
-// A length that this rank brings to the agreement on collective operations, as from which on it would carry them out
-// together: the shortest that its backends ask for, of those that are in the process by now.
-std::optional<std::uint64_t> length_of_loaded(std::uint64_t plan::Policy::*length) {
+// From which length on this rank would carry collective operations out together: the shortest that its backends ask
+// for, of those that are in the process by now, else the knob's.
+std::uint64_t length_of_loaded(std::uint64_t plan::Policy::*length, const char *knob) {
   std::optional<std::uint64_t> least;
   for (const device::Backend *backend : device::Registry::process().backends()) {
     const std::uint64_t bytes = plan::policy_of(backend, 0).*length;
     least = std::min(least.value_or(bytes), bytes);
   }
-  return least;
+  return least.value_or(Knobs::process().bytes(knob));
 }
 
-// The same; where there are none yet, of those that may be later, by what tables say of any device of theirs. (Many
-// programs come to their devices after MPI_Init.)
+// What it brings to the agreement: the same; where there are no backends yet, what tables say of any device of those
+// that may be there later. (Many programs come to their devices after MPI_Init.)
 std::uint64_t collective_length(std::uint64_t plan::Policy::*length, const char *knob) {
-  std::optional<std::uint64_t> least = length_of_loaded(length);
-  if (!least) {
+  std::optional<std::uint64_t> least;
+  if (device::Registry::process().backends().empty()) {
     // Looked for once: that takes milliseconds.
     static const std::vector<std::string> expected = device::Registry::process().expected();
     for (const std::string &name : expected) {
@@ -88,7 +88,7 @@ std::uint64_t collective_length(std::uint64_t plan::Policy::*length, const char 
       if (bytes) least = std::min(least.value_or(*bytes), *bytes);
     }
   }
-  return least.value_or(Knobs::process().bytes(knob));
+  return least ? *least : length_of_loaded(length, knob);
 }
 
 // Collective. Ranks on which no device memory can turn up need no channel; one on which it can is enough for all.
@@ -102,9 +102,9 @@ void open_channel() {
         collective_length(&plan::Policy::coll_reduce_threshold_bytes, "SLUICE_COLL_REDUCE_THRESHOLD");
     // Whether there will be devices at all is not known where none is loaded.
     terms.unmet_threshold_bytes =
-        length_of_loaded(&plan::Policy::coll_ipc_threshold_bytes).value_or(knobs.bytes("SLUICE_COLL_IPC_THRESHOLD"));
-    terms.unmet_reduce_threshold_bytes = length_of_loaded(&plan::Policy::coll_reduce_threshold_bytes)
-                                             .value_or(knobs.bytes("SLUICE_COLL_REDUCE_THRESHOLD"));
+        length_of_loaded(&plan::Policy::coll_ipc_threshold_bytes, "SLUICE_COLL_IPC_THRESHOLD");
+    terms.unmet_reduce_threshold_bytes =
+        length_of_loaded(&plan::Policy::coll_reduce_threshold_bytes, "SLUICE_COLL_REDUCE_THRESHOLD");
   }
   if (knobs.text("SLUICE_COLL_LEVELS") != "off") {
     terms.levels_threshold_bytes =
