@@ -2,6 +2,7 @@
 #include "transfer/board.hpp"
 
 #include <algorithm>
+#include <cstddef>
 #include <cstring>
 #include <new>
 #include <type_traits>
@@ -10,6 +11,9 @@ namespace sluice::transfer {
 namespace {
 
 static_assert(std::is_trivially_copyable_v<Published> && std::is_trivially_copyable_v<StridedBlock>);
+// They are compared as bytes.
+static_assert(std::has_unique_object_representations_v<Published> &&
+              std::has_unique_object_representations_v<StridedBlock>);
 
 constexpr std::size_t kLineBytes = 128;  // two lines are fetched together by some processors
 
@@ -39,14 +43,30 @@ Board::Board(void *memory, int n_ranks, int rank) noexcept
       n_ranks_(n_ranks),
       rank_(rank) {}
 
-std::byte *Board::slot(std::uint64_t call, int rank) const noexcept {
-  return slots_ + (static_cast<std::size_t>(rank) * kSlots + call % kSlots) * slot_bytes(n_ranks_);
+std::byte *Board::slot(std::uint64_t content, int rank) const noexcept {
+  return slots_ + (static_cast<std::size_t>(rank) * kSlots + content % kSlots) * slot_bytes(n_ranks_);
+}
+
+// Once `rank` has published.
+const std::byte *Board::content(std::uint64_t call, int rank) const noexcept {
+  return slot(flags_[rank].content[call % kSlots].load(std::memory_order_relaxed), rank);
+}
+
+bool Board::is_said_already(const Published &published, std::span<const StridedBlock> blocks) const noexcept {
+  if (n_contents_ == 0 || n_last_blocks_ != blocks.size()) return false;
+  const std::byte *said = slot(n_contents_, rank_);
+  return std::memcmp(said, &published, sizeof published) == 0 &&
+         (blocks.empty() || std::memcmp(said + sizeof published, blocks.data(), blocks.size_bytes()) == 0);
 }
 
 void Board::publish(std::uint64_t call, const Published &published, std::span<const StridedBlock> blocks) noexcept {
-  std::byte *own = slot(call, rank_);
-  std::memcpy(own, &published, sizeof published);
-  if (!blocks.empty()) std::memcpy(own + sizeof published, blocks.data(), blocks.size_bytes());
+  if (!is_said_already(published, blocks)) {
+    std::byte *own = slot(++n_contents_, rank_);
+    std::memcpy(own, &published, sizeof published);
+    if (!blocks.empty()) std::memcpy(own + sizeof published, blocks.data(), blocks.size_bytes());
+    n_last_blocks_ = blocks.size();
+  }
+  flags_[rank_].content[call % kSlots].store(n_contents_, std::memory_order_relaxed);
   flags_[rank_].published.store(call, std::memory_order_release);
 }
 
@@ -57,16 +77,18 @@ bool Board::have_all_published(std::uint64_t call) const noexcept {
 
 Published Board::published(std::uint64_t call, int rank) const noexcept {
   Published copy;
-  std::memcpy(&copy, slot(call, rank), sizeof copy);
+  std::memcpy(&copy, content(call, rank), sizeof copy);
   return copy;
 }
 
 StridedBlock Board::block(std::uint64_t call, int rank, std::size_t index) const noexcept {
-  const Published said = published(call, rank);
+  const std::byte *said = content(call, rank);
+  std::uint32_t n_blocks = 0;
+  std::memcpy(&n_blocks, said + offsetof(Published, n_blocks), sizeof n_blocks);
   StridedBlock copy;
-  if (said.n_blocks == 1) index = 0;
-  if (index >= said.n_blocks || said.n_blocks > most_blocks(n_ranks_)) return copy;
-  std::memcpy(&copy, slot(call, rank) + sizeof said + index * sizeof copy, sizeof copy);
+  if (n_blocks == 1) index = 0;
+  if (index >= n_blocks || n_blocks > most_blocks(n_ranks_)) return copy;
+  std::memcpy(&copy, said + sizeof(Published) + index * sizeof copy, sizeof copy);
   return copy;
 }
 

@@ -3,8 +3,12 @@
 // their device buffers are, how far each has come, and how it ended. Without MPI.
 //
 // Each rank writes to its own part alone. A call has a number, the same on all ranks, from 1. Several may be under way,
-// each in a slot of its own: a slot is written again for the call kSlots later, once all ranks have ended the first
-// one (may_publish) and this rank has read how it ended. So a reader never finds what a later call wrote.
+// kSlots at most: a rank publishes for a call once all ranks have ended the one kSlots before it (may_publish) and it
+// has read how that ended. So a reader never finds what a later call wrote.
+//
+// What a rank says of call after call is often the same, and then it is not written again: each call has the number of
+// its content, which lies in one of kSlots places in turn. Contents are numbered in the order of calls, so the one that
+// is written over was last said of a call at least kSlots before. Readers find the same lines in their own caches.
 #pragma once
 
 #include <atomic>
@@ -25,24 +29,23 @@ struct Published {
     kTakesPart,  // others may pull from it, and it can pull from them
     kFailed      // this rank has an error already
   };
-  static constexpr std::size_t kNameBytes = 16;
+  static constexpr std::size_t kNameBytes = 21;  // with what is before it a multiple of 8: no bytes between the members
 
   State state = State::kCannot;
-  bool feeds = false;                  // what it receives lies in the described allocation, in one run: others may
-                                       // pull it from here as it comes
+  bool feeds = false;        // what it receives lies in the described allocation, in one run: others may pull it from
+                             // here as it comes
+  bool is_in_place = false;  // of a reduction: its result goes where its input is
   char backend[kNameBytes] = {};       // whose memory its buffers are; empty: it has none
+  std::uint32_t n_blocks = 0;          // one for each rank or destination, or one for all, or none
+  std::uint32_t pair = 0;              // of a reduction: what it computes
   std::uint64_t largest_bytes = 0;     // payload of the longer of its two buffers
   std::uint64_t chunk_bytes = 0;       // of a broadcast's root: how it is cut for a chain
   std::uint64_t broadcast_bytes = 0;   // of a broadcast: payload
   sluice_ipc_handle_t handle{};        // of the allocation that holds what others pull
   std::uint64_t base_address = 0;      // of that allocation, in that process
   std::uint64_t allocation_bytes = 0;  // 0: there is nothing to pull
-  std::uint32_t n_blocks = 0;          // one for each rank or destination, or one for all, or none
 
-  // Of a reduction: what it computes; whether its result goes where its input is; whose memory that is (device/
-  // identity.hpp); and where others put its result.
-  std::uint32_t pair = 0;
-  bool is_in_place = false;
+  // Of a reduction: whose memory that is (device/identity.hpp), and where others put its result.
   std::uint64_t device_identity = 0;
   struct Target {
     sluice_ipc_handle_t handle{};
@@ -93,7 +96,7 @@ class Board {
   [[nodiscard]] bool may_publish(std::uint64_t call) const noexcept {
     return call <= kSlots || have_all_ended(call - kSlots);
   }
-  // Tells the others. At most most_blocks(). Never blocks.
+  // Tells the others. At most most_blocks(). Never blocks. Hot: what it says again costs the others nothing.
   void publish(std::uint64_t call, const Published &published, std::span<const StridedBlock> blocks) noexcept;
   [[nodiscard]] bool have_all_published(std::uint64_t call) const noexcept;
   // Once all have: what `rank` said, and its block `index`, or the one for all. Copies, to be checked: others own the
@@ -126,9 +129,10 @@ class Board {
  private:
   // What the others look at again and again.
   struct alignas(128) Flags {
-    std::atomic<std::uint64_t> published;       // number of the last call
-    std::atomic<std::uint64_t> chunks[kSlots];  // number of the call and, in the lower half, the count
-    std::atomic<std::uint64_t> ended[kSlots];   // number of the call and, in the lower half, the Ending
+    std::atomic<std::uint64_t> published;        // number of the last call
+    std::atomic<std::uint64_t> content[kSlots];  // of each call: the number of what this rank says of it
+    std::atomic<std::uint64_t> chunks[kSlots];   // number of the call and, in the lower half, the count
+    std::atomic<std::uint64_t> ended[kSlots];    // number of the call and, in the lower half, the Ending
     // Number of the vote and, in the lower half, the Vote. In turns: the next one may be there before all have read
     // this one, the one after it not, because all vote in between.
     std::atomic<std::uint64_t> votes[2];
@@ -136,7 +140,9 @@ class Board {
   static_assert(std::atomic<std::uint64_t>::is_always_lock_free, "flags are shared between processes");
 
   [[nodiscard]] static std::size_t slot_bytes(int n_ranks) noexcept;
-  [[nodiscard]] std::byte *slot(std::uint64_t call, int rank) const noexcept;
+  [[nodiscard]] std::byte *slot(std::uint64_t content, int rank) const noexcept;
+  [[nodiscard]] const std::byte *content(std::uint64_t call, int rank) const noexcept;
+  [[nodiscard]] bool is_said_already(const Published &published, std::span<const StridedBlock> blocks) const noexcept;
   [[nodiscard]] static std::uint64_t tagged(std::uint64_t call, std::uint32_t value) noexcept {
     return call << 32U | value;
   }
@@ -148,6 +154,8 @@ class Board {
   std::byte *slots_;  // kSlots for each rank, used in turn
   int n_ranks_;
   int rank_;
+  std::uint64_t n_contents_ = 0;  // of this rank: the number of the last
+  std::size_t n_last_blocks_ = 0;
 };
 
 }  // namespace sluice::transfer

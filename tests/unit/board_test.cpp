@@ -92,6 +92,79 @@ TEST(Board, ShowsEachCallsWords_WhenRanksRaceAhead) {
   EXPECT_EQ(n_wrong, std::vector<int>(kRanks, 0));
 }
 
+// Each rank says some things several times in a row, others once, and the readers are late by up to kSlots calls.
+TEST(Board, ShowsEachCallsWords_WhereSomeAreSaidAgain) {
+  constexpr int kRanks = 3;
+  constexpr std::uint64_t kCalls = 300;
+  const auto said_by = [](int rank, std::uint64_t call) {
+    const std::uint64_t stays = call / (static_cast<std::uint64_t>(rank) * 2 + 2);
+    Published said = word_of(rank, static_cast<int>(call % 7 == 0 ? call : stays));
+    said.n_blocks = 1;
+    return said;
+  };
+  const auto block_of = [](int rank, std::uint64_t call) {
+    return StridedBlock{call / 11 * 8, 8, 0, static_cast<std::uint64_t>(rank) + 1};
+  };
+  const SharedMemory memory(kRanks);
+  std::vector<std::thread> ranks;
+  std::vector<int> n_wrong(kRanks, 0);
+  for (int rank = 0; rank < kRanks; ++rank) {
+    ranks.emplace_back([&, rank] {
+      Board board(memory.data(), kRanks, rank);
+      const auto look = [&](std::uint64_t call) {
+        wait_until([&] { return board.have_all_published(call); });
+        for (int other = 0; other < kRanks; ++other) {
+          const bool is_right = board.published(call, other).base_address == said_by(other, call).base_address &&
+                                board.block_for_me(call, other).offset_bytes == block_of(other, call).offset_bytes;
+          n_wrong[static_cast<std::size_t>(rank)] += is_right ? 0 : 1;
+        }
+        board.end(call, Ending::kGood);
+      };
+      const auto late = static_cast<std::uint64_t>(rank) + 1;
+      for (std::uint64_t call = 1; call <= kCalls; ++call) {
+        wait_until([&] { return board.may_publish(call); });
+        const StridedBlock block = block_of(rank, call);
+        board.publish(call, said_by(rank, call), {&block, 1});
+        if (call > late) look(call - late);
+      }
+      for (std::uint64_t call = kCalls - late + 1; call <= kCalls; ++call) look(call);
+    });
+  }
+  for (std::thread &rank : ranks) rank.join();
+  EXPECT_EQ(n_wrong, std::vector<int>(kRanks, 0));
+}
+
+// What others have read already stays in their caches.
+TEST(Board, WritesOneLine_WhereTheSameIsSaidAgain) {
+  constexpr std::size_t kLine = 128;
+  const SharedMemory memory(2);
+  const auto *bytes = static_cast<const std::byte *>(memory.data());
+  Board board(memory.data(), 2, 1);
+  std::vector<StridedBlock> blocks(2, {0, 8, 0, 1});
+  Published said = word_of(1, 1);
+  said.n_blocks = 2;
+  const auto lines_of = [&](std::uint64_t call) {
+    const std::vector<std::byte> before(bytes, bytes + Board::size_bytes(2));
+    board.publish(call, said, blocks);
+    int n_lines = 0;
+    for (std::size_t at = 0; at < before.size(); at += kLine) {
+      n_lines += std::memcmp(&before[at], bytes + at, std::min(kLine, before.size() - at)) == 0 ? 0 : 1;
+    }
+    return n_lines;
+  };
+  EXPECT_GT(lines_of(1), 1);
+  EXPECT_EQ(lines_of(2), 1);
+  EXPECT_EQ(lines_of(3), 1);
+  blocks[1].offset_bytes = 8;
+  EXPECT_GT(lines_of(4), 1);
+  EXPECT_EQ(lines_of(5), 1);
+  said.largest_bytes = 8;
+  EXPECT_GT(lines_of(6), 1);
+  blocks.pop_back();
+  EXPECT_GT(lines_of(7), 1);
+  EXPECT_EQ(board.block(6, 1, 1).offset_bytes, 8U);
+}
+
 // As many calls as there are slots are under way; the next one waits until all ranks have ended the first.
 TEST(Board, HasASlotAgain_OnceAllRanksHaveEndedItsCall) {
   const SharedMemory memory(2);
