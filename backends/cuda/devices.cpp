@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Which devices the driver shows, and what they are.
 #include <algorithm>
+#include <atomic>
 #include <cctype>
 #include <cstdio>
 #include <cstring>
@@ -11,7 +12,10 @@
 
 namespace sluice::backends::cuda {
 
+// What the driver said once stays so in a process.
 int32_t device_count() {
+  static std::atomic<int32_t> known{0};
+  if (const int32_t found = known.load(std::memory_order_relaxed); found > 0) return found;
   int count = 0;
   CUresult native = g_driver.cuDeviceGetCount(&count);
   const char *call = "cuDeviceGetCount";
@@ -23,6 +27,7 @@ int32_t device_count() {
   }
   if (translate(call, native) != SLUICE_SUCCESS) return 0;
   if (count == 0) fail(SLUICE_ERROR_NO_DEVICE, "the driver shows no device; look at CUDA_VISIBLE_DEVICES");
+  known.store(count, std::memory_order_relaxed);
   return count;
 }
 

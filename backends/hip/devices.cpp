@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The devices, and which of them is current.
+#include <atomic>
 #include <cctype>
 #include <cstdio>
 #include <string>
@@ -9,7 +10,10 @@
 
 namespace sluice::backends::hip {
 
+// What the runtime said once stays so in a process.
 int32_t device_count() {
+  static std::atomic<int32_t> known{0};
+  if (const int32_t found = known.load(std::memory_order_relaxed); found > 0) return found;
   int count = 0;
   const hipError_t native = g_runtime.hipGetDeviceCount(&count);
   if (native == hipErrorNoDevice) count = 0;
@@ -19,6 +23,7 @@ int32_t device_count() {
          "the runtime shows no device; look at ROCR_VISIBLE_DEVICES and HIP_VISIBLE_DEVICES, and at the rights to "
          "/dev/kfd");
   }
+  known.store(count, std::memory_order_relaxed);
   return count;
 }
 

@@ -9,6 +9,10 @@ Backends loaded_backends() noexcept {
   return Registry::process().backends();
 }
 
+Backends known_backends() noexcept {
+  return Registry::process().known();
+}
+
 Status classify(const void *address, Place *place) noexcept {
   return classify(address, loaded_backends(), place);
 }

@@ -29,6 +29,8 @@ struct Place {
 // have come into the process: an operation looks once, and classifies with what it saw.
 using Backends = std::span<Backend *const>;
 [[nodiscard]] Backends loaded_backends() noexcept;
+// The same as at the last look: for the rest of a call that has looked. Hot. Any thread.
+[[nodiscard]] Backends known_backends() noexcept;
 [[nodiscard]] Status classify(const void *address, Backends backends, Place *place) noexcept;
 
 }  // namespace sluice::device

@@ -49,8 +49,11 @@ class Registry {
         library_loads() != seen_library_loads_.load(std::memory_order_acquire)) {
       refresh();
     }
-    return *active_.load(std::memory_order_acquire);
+    return known();
   }
+
+  // The same, without a look whether one more is to be loaded: for the rest of a call that has looked. Hot. Any thread.
+  [[nodiscard]] std::span<Backend *const> known() const noexcept { return *active_.load(std::memory_order_acquire); }
 
   // Loads what has become loadable. Called by backends(). A module that cannot be loaded is warned about once.
   void refresh() noexcept;

@@ -162,6 +162,10 @@ bool needs_no_sides() noexcept {
   return device::loaded_backends().empty() && !statistics::is_enabled();
 }
 
+bool needed_no_sides() noexcept {
+  return device::known_backends().empty() && !statistics::is_enabled();
+}
+
 bool needs_member() noexcept {
   return wire::Channel::process().is_open() || !needs_no_sides();
 }

@@ -25,6 +25,8 @@ struct Sides {
 
 // Nobody asks what the buffers are: no backend is loaded, and nothing is counted.
 [[nodiscard]] bool needs_no_sides() noexcept;
+// The same, as it was when the call began.
+[[nodiscard]] bool needed_no_sides() noexcept;
 // What this process is in the communicator matters: for its buffers, or for other ranks that have device memory.
 [[nodiscard]] bool needs_member() noexcept;
 

@@ -76,7 +76,7 @@ Status CollectiveSide::classify(const Argument &argument, int n_blocks, const Bl
   origin_ = static_cast<std::byte *>(argument.buffer);
   is_regular_ = is_regular(argument);
   count_ = argument.count;
-  if (!device::loaded_backends().empty()) {
+  if (!device::known_backends().empty()) {
     if (Status status = look(argument); !status.is_ok()) return status;
   }
   if (content_ != Content::kDevice) {
@@ -127,7 +127,7 @@ Status CollectiveSide::look(const Argument &argument) {
     std::int64_t offset = argument.displacements.is_named() ? argument.displacements.at(block) : 0;
     if (!argument.has_types) offset *= layout_->extent_bytes;
     Status status = transfer::classify_payload(at(static_cast<std::byte *>(argument.buffer), offset), *layout_,
-                                               is_absolute, device::loaded_backends(), &place_);
+                                               is_absolute, device::known_backends(), &place_);
     if (!status.is_ok()) return status;
     const plan::Plan plan =
         plan::choose_collective({place_.kind, 1, 1, false}, plan::policy_of(place_.backend, place_.device));
