@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <iterator>
 
+#include "looks.h"
+
 namespace sluice::backends::cuda {
 
 namespace {
@@ -64,7 +66,9 @@ sluice_result_t check_reached_by(int32_t device, const void *address) {
 }
 
 sluice_result_t check_reach(const sluice_queue &queue, const void *address) {
-  if (is_within_opened(queue.device, queue.context_number, address)) return SLUICE_SUCCESS;
+  if (was_seen_on(queue.device, address) || is_within_opened(queue.device, queue.context_number, address)) {
+    return SLUICE_SUCCESS;
+  }
   return check_reached_by(queue.device, address);
 }
 

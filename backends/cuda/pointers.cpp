@@ -2,6 +2,7 @@
 // What an address is: one question to the driver each time, so that the answer is exact at any moment.
 #include <iterator>
 
+#include "looks.h"
 #include "module.h"
 
 namespace sluice::backends::cuda {
@@ -46,7 +47,11 @@ sluice_result_t query_pointer(const void *address, sluice_pointer_info_t *info) 
   } else if (type == CU_MEMORYTYPE_DEVICE) {
     *info = {SLUICE_MEMORY_DEVICE, device, buffer_id};
     if (!is_context_known(device)) note_context(device, reinterpret_cast<CUdeviceptr>(address));
-    if (settle(address, buffer_id)) info->allocation_id = 0;
+    if (settle(address, buffer_id)) {
+      info->allocation_id = 0;
+    } else {
+      note_look(address, device, buffer_id);
+    }
     if (g_sync_mode != SyncMode::kNone) wait_for_program(address);
   } else if (type == CU_MEMORYTYPE_HOST) {
     *info = {SLUICE_MEMORY_PINNED, device, buffer_id};
