@@ -49,7 +49,7 @@ std::byte *Board::slot(std::uint64_t content, int rank) const noexcept {
 
 // Once `rank` has published.
 const std::byte *Board::content(std::uint64_t call, int rank) const noexcept {
-  return slot(flags_[rank].content[call % kSlots].load(std::memory_order_relaxed), rank);
+  return slot(content_of(call, rank), rank);
 }
 
 bool Board::is_said_already(const Published &published, std::span<const StridedBlock> blocks) const noexcept {

@@ -108,6 +108,12 @@ class Board {
     return block(call, rank, static_cast<std::size_t>(rank_));
   }
 
+  // Once all have: the number of what `rank` said. While it is that of an earlier call, so is all that was said.
+  [[nodiscard]] std::uint64_t content_of(std::uint64_t call, int rank) const noexcept {
+    return flags_[rank].content[call % kSlots].load(std::memory_order_relaxed);
+  }
+  [[nodiscard]] int n_ranks() const noexcept { return n_ranks_; }
+
   // Votes have numbers of their own, the same on all ranks, from 1; a rank votes again once all have voted. Never
   // block.
   void vote(std::uint64_t number, Vote vote) noexcept;

@@ -125,13 +125,14 @@ plan::Joint NodeCall::agree() {
     is_short_ = plan.reason == plan::JointReason::kShort || plan.reason == plan::JointReason::kNothing;
     return plan.joint;
   }
-  const plan::JointReductionPlan plan = agree_on_reduction(call_, member_, board_, number_);
+  reduction_ = std::make_unique<NodeReduction>(call_, member_, sides_, &group_, number_);
+  const plan::JointReductionPlan plan = reduction_->plan();
   say(plan);
   is_short_ = plan.reason == plan::ReductionReason::kShort;
-  if (plan.joint == plan::JointReduction::kFail) return plan::Joint::kFail;
-  if (plan.joint == plan::JointReduction::kStaged) return plan::Joint::kStaged;
-  reduction_ = std::make_unique<NodeReduction>(call_, member_, sides_, &group_, plan, number_);
-  return plan::Joint::kPull;
+  if (plan.joint != plan::JointReduction::kFail && plan.joint != plan::JointReduction::kStaged)
+    return plan::Joint::kPull;
+  reduction_.reset();
+  return plan.joint == plan::JointReduction::kFail ? plan::Joint::kFail : plan::Joint::kStaged;
 }
 
 plan::JointPlan NodeCall::agree_on_movement() const {

@@ -6,6 +6,7 @@
 
 #include "base/log.hpp"
 #include "ops/coll/node_queue.hpp"
+#include "ops/coll/reduction_work.hpp"
 #include "ops/coll/request_group.hpp"
 #include "ops/p2p/comm_state.hpp"
 #include "ops/request/collective.hpp"
@@ -123,6 +124,7 @@ NodeGroup::NodeGroup(wire::SharedSegment segment, const Member &member, std::vec
     : segment_(std::move(segment)),
       board_(segment_.data(), member.size, member.rank),
       queue_(std::make_unique<NodeQueue>(board_)),
+      last_reduction_(std::make_unique<ReductionMemo>()),
       world_ranks_(std::move(world_ranks)) {}
 
 NodeGroup::~NodeGroup() = default;

@@ -21,6 +21,7 @@
 namespace sluice::ops::coll {
 
 class NodeQueue;
+class ReductionMemo;
 
 class NodeGroup {
  public:
@@ -41,6 +42,8 @@ class NodeGroup {
 
   [[nodiscard]] transfer::Board &board() noexcept { return board_; }
   [[nodiscard]] NodeQueue &queue() noexcept { return *queue_; }
+  // With the lock of queue().
+  [[nodiscard]] ReductionMemo &last_reduction() noexcept { return *last_reduction_; }
   [[nodiscard]] int world_rank(int rank) const noexcept { return world_ranks_[static_cast<std::size_t>(rank)]; }
   // For non-blocking and persistent calls; MPI_COMM_NULL until there are any. Where a RequestGroup cannot begin, there
   // is one as soon as there is the group.
@@ -99,6 +102,7 @@ class NodeGroup {
   wire::SharedSegment segment_;
   transfer::Board board_;  // in the segment
   std::unique_ptr<NodeQueue> queue_;
+  std::unique_ptr<ReductionMemo> last_reduction_;
   std::vector<int> world_ranks_;
   StagingCommPtr staging_comm_;
   NeighborEdges edges_;

@@ -23,4 +23,17 @@ Status NodeReach::open(int rank, const sluice_ipc_handle_t &handle, std::uint64_
   return {};
 }
 
+bool NodeReach::hold(std::span<const std::weak_ptr<const device::Imported>> all) {
+  imported_.reserve(all.size());
+  for (const std::weak_ptr<const device::Imported> &one : all) {
+    device::ImportedPtr imported = one.lock();
+    if (imported == nullptr) {
+      imported_.clear();
+      return false;
+    }
+    imported_.push_back(std::move(imported));
+  }
+  return true;
+}
+
 }  // namespace sluice::ops::coll

@@ -4,6 +4,8 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
+#include <span>
 #include <vector>
 
 #include "device/ipc_imports.hpp"
@@ -20,6 +22,10 @@ class NodeReach {
   [[nodiscard]] Status open(int rank, const sluice_ipc_handle_t &handle, std::uint64_t base_address,
                             std::uint64_t allocation_bytes, const device::Place &place, std::byte **base);
   void release() noexcept { imported_.clear(); }
+  // What is held.
+  [[nodiscard]] std::span<const device::ImportedPtr> imported() const noexcept { return imported_; }
+  // Holds all of those, or nothing, where one is closed.
+  [[nodiscard]] bool hold(std::span<const std::weak_ptr<const device::Imported>> all);
 
  private:
   const NodeGroup &group_;

@@ -15,43 +15,17 @@
 namespace sluice::ops::coll {
 namespace {
 
-using plan::Delivery;
-using plan::JointReduction;
 using transfer::Board;
 using transfer::Published;
 using transfer::Share;
 using transfer::StridedBlock;
 using Content = CollectiveSide::Content;
 
-static_assert(SLUICE_REDUCE_MAX_SOURCES == SLUICE_REDUCE_MAX_DSTS);
-constexpr std::size_t kMostOperands = SLUICE_REDUCE_MAX_SOURCES;
 // The most copies that one block is moved by.
 constexpr std::uint64_t kMostMoves = 64;
 // What ranks that wait for each other say on the board, one after the other.
 constexpr std::uint32_t kConsents = 1;  // this rank reaches all memory
 constexpr std::uint32_t kHasRead = 2;   // and has computed its part
-
-Delivery delivery_of(const Call &call) noexcept {
-  switch (call.pattern) {
-    case Pattern::kReduce:
-      return Delivery::kAllToOne;
-    case Pattern::kReduceScatter:
-      return Delivery::kBlocks;
-    case Pattern::kScan:
-    case Pattern::kExscan:
-      return Delivery::kOfThoseBelow;
-    default:
-      return Delivery::kAllOfIt;
-  }
-}
-
-// A pair as one number, never 0.
-std::uint32_t packed(const ReductionPair &pair) noexcept {
-  return (static_cast<std::uint32_t>(pair.element) << 8U | static_cast<std::uint32_t>(pair.operation)) + 1;
-}
-ReductionPair unpacked(std::uint32_t pair) noexcept {
-  return {static_cast<sluice_element_t>((pair - 1) >> 8U), static_cast<sluice_operation_t>((pair - 1) & 0xFFU)};
-}
 
 // Exports the allocation with the `size_bytes` from `first` on. False when others cannot be told of it.
 bool export_bytes(const device::Place &place, const std::byte *first, std::uint64_t size_bytes,
@@ -64,22 +38,6 @@ bool export_bytes(const device::Place &place, const std::byte *first, std::uint6
 
 std::uint64_t address_of(const std::byte *base) noexcept {
   return reinterpret_cast<std::uintptr_t>(base);
-}
-
-// The first element of this rank's block of MPI_Reduce_scatter's result, and how many it has.
-Share own_block(const Call &call, const Member &member) noexcept {
-  const Argument &recv = call.recv;
-  if (!recv.counts.is_named()) {
-    const auto count = static_cast<std::uint64_t>(recv.count);
-    const auto rank = static_cast<std::uint64_t>(member.rank);
-    return {rank * count, (rank + 1) * count};
-  }
-  Share block;
-  for (std::size_t rank = 0; rank <= static_cast<std::size_t>(member.rank); ++rank) {
-    block.first = block.last;
-    block.last += static_cast<std::uint64_t>(recv.counts.at(rank));
-  }
-  return block;
 }
 
 // Elements of one rank's input.
@@ -170,6 +128,9 @@ bool describe_reduction(const Call &call, const Member &member, const Sides &sid
   return true;
 }
 
+namespace {
+
+// From what all have published for the call `number`.
 plan::JointReductionPlan agree_on_reduction(const Call &call, const Member &member, const Board &board,
                                             std::uint64_t number) {
   std::vector<Published> all;
@@ -184,120 +145,43 @@ plan::JointReductionPlan agree_on_reduction(const Call &call, const Member &memb
       offers, {delivery_of(call), call.root, wire::Channel::process().terms().reduce_threshold_bytes, kMostOperands});
 }
 
+}  // namespace
+
 NodeReduction::NodeReduction(const Call &call, const Member &member, const Sides &sides, NodeGroup *group,
-                             const plan::JointReductionPlan &plan, std::uint64_t number)
+                             std::uint64_t number)
     : call_(call),
       member_(member),
-      place_(input_of(call, sides).place()),
+      input_(input_of(call, sides)),
+      group_(*group),
       board_(group->board()),
-      plan_(plan),
       number_(number),
-      element_bytes_(element_bytes_of(input_of(call, sides))),
-      reach_(*group, member.rank) {}
+      reach_(*group, member.rank),
+      planned_(group->last_reduction().find(call, input_.place(), board_, number, &reach_)) {}
 
-Status NodeReduction::reach(Operands *operands) {
-  const auto n_ranks = static_cast<std::size_t>(member_.size);
-  operands->inputs.resize(n_ranks);
-  operands->results.resize(n_ranks);
-  for (int rank = 0; rank < member_.size; ++rank) {
-    const Published said = board_.published(number_, rank);
-    const StridedBlock input = board_.block_for_me(number_, rank);
-    if (!input.is_within(said.allocation_bytes) || input.n_runs != 1 || input.size_bytes() != count_ * element_bytes_) {
-      return Status::error(ErrorKind::kInternal, "a rank of a reduction said where no data is");
-    }
-    std::byte *base = nullptr;
-    Status status = reach_.open(rank, said.handle, said.base_address, said.allocation_bytes, place_, &base);
-    if (!status.is_ok()) return status;
-    operands->inputs[static_cast<std::size_t>(rank)] = base + input.offset_bytes;
-    if (rank != member_.rank && is_elsewhere(said)) ++operands->n_elsewhere;
-    const Published::Target &target = said.target;
-    if (plan_.joint != JointReduction::kShares || !gets_result(static_cast<std::size_t>(rank))) continue;
-    if (!StridedBlock{target.offset_bytes, input.run_bytes, 0, 1}.is_within(target.allocation_bytes)) {
-      return Status::error(ErrorKind::kInternal, "a rank of a reduction said where no room for the result is");
-    }
-    status = reach_.open(rank, target.handle, target.base_address, target.allocation_bytes, place_, &base);
-    if (!status.is_ok()) return status;
-    operands->results[static_cast<std::size_t>(rank)] = base + target.offset_bytes;
-  }
+plan::JointReductionPlan NodeReduction::plan() {
+  plan_ = planned_ != nullptr ? planned_->plan : agree_on_reduction(call_, member_, board_, number_);
+  return plan_;
+}
+
+// What is kept here is what was done for the last call: where the ranks say the same again, nothing is worked out anew.
+Status NodeReduction::find_work() {
+  if (planned_ != nullptr) return {};
+  const auto made = std::make_shared<PlannedReduction>();
+  made->plan = plan_;
+  const ReductionTerms terms{call_, member_, input_.place(), element_bytes_of(input_), board_, number_, plan_.joint};
+  if (Status status = make_reduction_work(terms, &reach_, &made->work); !status.is_ok()) return status;
+  planned_ = made;
+  group_.last_reduction().keep(call_, input_.place(), board_, number_, reach_, made);
   return {};
 }
 
-bool NodeReduction::is_elsewhere(const Published &said) const noexcept {
-  return device_identity_ == 0 || said.device_identity != device_identity_;
-}
-
-bool NodeReduction::gets_result(std::size_t rank) const noexcept {
-  if (call_.pattern == Pattern::kReduce) return rank == static_cast<std::size_t>(call_.root);
-  return call_.pattern != Pattern::kExscan || rank > 0;
-}
-
-std::size_t NodeReduction::n_inputs_of(std::size_t rank) const noexcept {
-  if (call_.pattern == Pattern::kScan) return rank + 1;
-  return call_.pattern == Pattern::kExscan ? rank : static_cast<std::size_t>(member_.size);
-}
-
-// `results` get, from element `result_element` on, the reduction of elements `elements` of the first `n_sources`
-// inputs.
-void NodeReduction::add(const Operands &operands, std::size_t n_sources, std::span<std::byte *const> results,
-                        Share elements, std::uint64_t result_element) {
-  std::vector<const void *> sources;
-  std::vector<void *> dsts;
-  sources.reserve(n_sources);
-  dsts.reserve(results.size());
-  for (std::size_t k = 0; k < n_sources; ++k) {
-    sources.push_back(operands.inputs[k] + elements.first * element_bytes_);
-  }
-  for (std::byte *result : results) dsts.push_back(result + result_element * element_bytes_);
-  bytes_ += n_sources * elements.count() * element_bytes_;
-  transfer::add_reduction(sources, dsts, elements.count(), kMostOperands, &steps_);
-}
-
-void NodeReduction::add_shares(const Operands &operands) {
-  const Share own = transfer::share_of(count_, element_bytes_, static_cast<std::uint64_t>(member_.size),
-                                       static_cast<std::uint64_t>(member_.rank));
-  const auto n_ranks = static_cast<std::size_t>(member_.size);
-  if (delivery_of(call_) != Delivery::kOfThoseBelow) {
-    std::vector<std::byte *> results;
-    std::copy_if(operands.results.begin(), operands.results.end(), std::back_inserter(results),
-                 [](const std::byte *result) { return result != nullptr; });
-    return add(operands, n_ranks, results, own, own.first);
-  }
-  // From the highest on: what is written over, nobody below reads.
-  for (std::size_t rank = n_ranks; rank-- > 0;) {
-    if (gets_result(rank)) add(operands, n_inputs_of(rank), {&operands.results[rank], 1}, own, own.first);
-  }
-}
-
-void NodeReduction::add_own(const Operands &operands) {
-  const auto rank = static_cast<std::size_t>(member_.rank);
-  if (!gets_result(rank)) return;
-  const bool is_block = delivery_of(call_) == Delivery::kBlocks;
-  const Share elements = is_block ? own_block(call_, member_) : Share{0, count_};
-  auto *result = static_cast<std::byte *>(call_.recv.buffer);
-  if (is_block && call_.send.is_in_place()) {
-    // Its place is read by this rank alone, the front by others.
-    result += elements.first * element_bytes_;
-    block_ = result;
-    block_bytes_ = elements.first == 0 ? 0 : elements.count() * element_bytes_;
-  }
-  add(operands, n_inputs_of(rank), {&result, 1}, elements, 0);
-}
-
 Step NodeReduction::begin() {
-  const Published own = board_.published(number_, member_.rank);
-  pair_ = own.pair;
-  device_identity_ = own.device_identity;
-  count_ = own.largest_bytes / element_bytes_;
-  Operands operands;
-  if (Status status = reach(&operands); !status.is_ok()) return refused(status);
-  if (plan_.joint == JointReduction::kShares) {
-    add_shares(operands);
-  } else {
-    add_own(operands);
-  }
-  if (steps_.size() == 1 && may_have_pipeline(count_ * element_bytes_)) {
-    const ReductionInputs inputs{element_bytes_, count_, operands.n_elsewhere};
-    pipeline_ = open_pipeline(call_, member_, place_, unpacked(pair_), inputs, steps_.front());
+  if (Status status = find_work(); !status.is_ok()) return refused(status);
+  const ReductionWork &work = planned_->work;
+  const std::uint64_t element_bytes = element_bytes_of(input_);
+  if (work.steps.size() == 1 && may_have_pipeline(work.count * element_bytes)) {
+    const ReductionInputs inputs{element_bytes, work.count, work.n_elsewhere};
+    pipeline_ = open_pipeline(call_, member_, input_.place(), work.pair, inputs, work.steps.front());
   }
   if (!plan_.needs_consent) return enqueue();
   board_.set_chunks(number_, kConsents);
@@ -307,19 +191,12 @@ Step NodeReduction::begin() {
 
 Step NodeReduction::enqueue() {
   stage_ = Stage::kComputes;
-  if (steps_.empty()) return finish();
+  const ReductionWork &work = planned_->work;
+  if (work.steps.empty()) return finish();
   if (pipeline_ != nullptr) return go_on_in_pipeline();
-  const ReductionPair pair = unpacked(pair_);
-  std::vector<sluice_reduction_t> reductions;
-  reductions.reserve(steps_.size());
-  for (const transfer::ReductionStep &step : steps_) {
-    reductions.push_back({pair.element, pair.operation, step.dsts.data(), step.sources.data(),
-                          static_cast<std::uint32_t>(step.dsts.size()), static_cast<std::uint32_t>(step.sources.size()),
-                          step.count});
-  }
-  if (Status status = queue_.acquire(place_); !status.is_ok()) return failed(status);
+  if (Status status = queue_.acquire(input_.place()); !status.is_ok()) return failed(status);
   bool is_refused = false;
-  if (Status status = enqueue_reductions(&queue_, reductions, &is_refused); !status.is_ok()) {
+  if (Status status = enqueue_reductions(&queue_, work.reductions, &is_refused); !status.is_ok()) {
     // Others may have written over their inputs by now.
     return is_refused && !plan_.needs_consent ? refused(status) : failed(status);
   }
@@ -345,18 +222,20 @@ Step NodeReduction::finish() {
 }
 
 Step NodeReduction::begin_move() {
-  if (block_bytes_ == 0) return Moved();
+  const std::uint64_t block_bytes = planned_->work.block_bytes;
+  const std::byte *block = planned_->work.block;
+  if (block_bytes == 0) return Moved();
   auto *const front = static_cast<std::byte *>(call_.recv.buffer);
-  const auto distance = static_cast<std::uint64_t>(block_ - front);
+  const auto distance = static_cast<std::uint64_t>(block - front);
   std::vector<sluice_copy_t> copies;
   stage_ = Stage::kMoves;
   if (queue_.is_empty()) {
-    if (Status status = queue_.acquire(place_); !status.is_ok()) return failed(status);
+    if (Status status = queue_.acquire(input_.place()); !status.is_ok()) return failed(status);
   }
   // One after the other where they touch each other: copies of one list may run at the same time.
-  for (std::uint64_t done = 0; done < block_bytes_; done += distance) {
-    copies.assign(1, {front + done, block_ + done, std::min(distance, block_bytes_ - done)});
-    if (done + distance >= block_bytes_) break;
+  for (std::uint64_t done = 0; done < block_bytes; done += distance) {
+    copies.assign(1, {front + done, block + done, std::min(distance, block_bytes - done)});
+    if (done + distance >= block_bytes) break;
     if (Status status = queue_.enqueue(copies); !status.is_ok()) return failed(status);
   }
   if (Status status = under_way_.begin(&queue_, copies); !status.is_ok()) return failed(status);
