@@ -45,51 +45,60 @@ Published word_of(int rank, int call) {
   return said;
 }
 
+// What each of `n_ranks` found wrong, each a thread with a board of its own over one memory.
+template <typename Body>
+std::vector<int> count_wrong(int n_ranks, Body body) {
+  const SharedMemory memory(n_ranks);
+  std::vector<std::thread> ranks;
+  std::vector<int> n_wrong(static_cast<std::size_t>(n_ranks), 0);
+  for (int rank = 0; rank < n_ranks; ++rank) {
+    ranks.emplace_back([&, rank] {
+      Board board(memory.data(), n_ranks, rank);
+      body(&board, rank, &n_wrong[static_cast<std::size_t>(rank)]);
+    });
+  }
+  for (std::thread &rank : ranks) rank.join();
+  return n_wrong;
+}
+
 // Calls follow each other as fast as they can, some of them without an end, as when all stage.
 TEST(Board, ShowsEachCallsWords_WhenRanksRaceAhead) {
   constexpr int kRanks = 3;
   constexpr int kCalls = 60;
-  const SharedMemory memory(kRanks);
-  std::vector<std::thread> ranks;
-  std::vector<int> n_wrong(kRanks, 0);
-  for (int rank = 0; rank < kRanks; ++rank) {
-    ranks.emplace_back([&, rank] {
-      Board board(memory.data(), kRanks, rank);
-      for (int number = 1; number <= kCalls; ++number) {
-        const auto call = static_cast<std::uint64_t>(number);
-        Published said = word_of(rank, number);
-        std::vector<StridedBlock> blocks(kRanks);
-        for (int reader = 0; reader < kRanks; ++reader) {
-          blocks[static_cast<std::size_t>(reader)].offset_bytes = call * 100 + static_cast<std::uint64_t>(reader);
-        }
-        said.n_blocks = kRanks;
-        wait_until([&] { return board.may_publish(call); });
-        board.publish(call, said, blocks);
-        wait_until([&] { return board.have_all_published(call); });
-        int &wrong = n_wrong[static_cast<std::size_t>(rank)];
-        for (int other = 0; other < kRanks; ++other) {
-          wrong += board.published(call, other).base_address == word_of(other, number).base_address ? 0 : 1;
-          wrong +=
-              board.block_for_me(call, other).offset_bytes == call * 100 + static_cast<std::uint64_t>(rank) ? 0 : 1;
-        }
-        if (call % 3 == 0) {
-          board.end(call, Ending::kGood);
-          continue;
-        }
-        board.set_chunks(call, static_cast<std::uint32_t>(call));
-        wait_until([&] { return board.chunks_of(call, (rank + 1) % kRanks) == static_cast<std::uint32_t>(call); });
-        const bool is_refusing = call % 5 == 0 && rank == 2;
-        board.end(call, is_refusing ? Ending::kRefused : Ending::kGood);
-        wait_until([&] { return board.have_all_ended(call); });
-        int worst = 0;
-        const Ending outcome = board.outcome(call, &worst);
-        wrong += outcome == (call % 5 == 0 ? Ending::kRefused : Ending::kGood) ? 0 : 1;
-        wrong += call % 5 != 0 || worst == 2 ? 0 : 1;
+  const auto body = [&](Board *own, int rank, int *n_wrong) {
+    Board &board = *own;
+    for (int number = 1; number <= kCalls; ++number) {
+      const auto call = static_cast<std::uint64_t>(number);
+      Published said = word_of(rank, number);
+      std::vector<StridedBlock> blocks(kRanks);
+      for (int reader = 0; reader < kRanks; ++reader) {
+        blocks[static_cast<std::size_t>(reader)].offset_bytes = call * 100 + static_cast<std::uint64_t>(reader);
       }
-    });
-  }
-  for (std::thread &rank : ranks) rank.join();
-  EXPECT_EQ(n_wrong, std::vector<int>(kRanks, 0));
+      said.n_blocks = kRanks;
+      wait_until([&] { return board.may_publish(call); });
+      board.publish(call, said, blocks);
+      wait_until([&] { return board.have_all_published(call); });
+      int &wrong = *n_wrong;
+      for (int other = 0; other < kRanks; ++other) {
+        wrong += board.published(call, other).base_address == word_of(other, number).base_address ? 0 : 1;
+        wrong += board.block_for_me(call, other).offset_bytes == call * 100 + static_cast<std::uint64_t>(rank) ? 0 : 1;
+      }
+      if (call % 3 == 0) {
+        board.end(call, Ending::kGood);
+        continue;
+      }
+      board.set_chunks(call, static_cast<std::uint32_t>(call));
+      wait_until([&] { return board.chunks_of(call, (rank + 1) % kRanks) == static_cast<std::uint32_t>(call); });
+      const bool is_refusing = call % 5 == 0 && rank == 2;
+      board.end(call, is_refusing ? Ending::kRefused : Ending::kGood);
+      wait_until([&] { return board.have_all_ended(call); });
+      int worst = 0;
+      const Ending outcome = board.outcome(call, &worst);
+      wrong += outcome == (call % 5 == 0 ? Ending::kRefused : Ending::kGood) ? 0 : 1;
+      wrong += call % 5 != 0 || worst == 2 ? 0 : 1;
+    }
+  };
+  EXPECT_EQ(count_wrong(kRanks, body), std::vector<int>(kRanks, 0));
 }
 
 // Each rank says some things several times in a row, others once, and the readers are late by up to kSlots calls.
@@ -105,33 +114,27 @@ TEST(Board, ShowsEachCallsWords_WhereSomeAreSaidAgain) {
   const auto block_of = [](int rank, std::uint64_t call) {
     return StridedBlock{call / 11 * 8, 8, 0, static_cast<std::uint64_t>(rank) + 1};
   };
-  const SharedMemory memory(kRanks);
-  std::vector<std::thread> ranks;
-  std::vector<int> n_wrong(kRanks, 0);
-  for (int rank = 0; rank < kRanks; ++rank) {
-    ranks.emplace_back([&, rank] {
-      Board board(memory.data(), kRanks, rank);
-      const auto look = [&](std::uint64_t call) {
-        wait_until([&] { return board.have_all_published(call); });
-        for (int other = 0; other < kRanks; ++other) {
-          const bool is_right = board.published(call, other).base_address == said_by(other, call).base_address &&
-                                board.block_for_me(call, other).offset_bytes == block_of(other, call).offset_bytes;
-          n_wrong[static_cast<std::size_t>(rank)] += is_right ? 0 : 1;
-        }
-        board.end(call, Ending::kGood);
-      };
-      const auto late = static_cast<std::uint64_t>(rank) + 1;
-      for (std::uint64_t call = 1; call <= kCalls; ++call) {
-        wait_until([&] { return board.may_publish(call); });
-        const StridedBlock block = block_of(rank, call);
-        board.publish(call, said_by(rank, call), {&block, 1});
-        if (call > late) look(call - late);
+  const auto body = [&](Board *own, int rank, int *n_wrong) {
+    Board &board = *own;
+    const auto look = [&](std::uint64_t call) {
+      wait_until([&] { return board.have_all_published(call); });
+      for (int other = 0; other < kRanks; ++other) {
+        const bool is_right = board.published(call, other).base_address == said_by(other, call).base_address &&
+                              board.block_for_me(call, other).offset_bytes == block_of(other, call).offset_bytes;
+        *n_wrong += is_right ? 0 : 1;
       }
-      for (std::uint64_t call = kCalls - late + 1; call <= kCalls; ++call) look(call);
-    });
-  }
-  for (std::thread &rank : ranks) rank.join();
-  EXPECT_EQ(n_wrong, std::vector<int>(kRanks, 0));
+      board.end(call, Ending::kGood);
+    };
+    const auto late = static_cast<std::uint64_t>(rank) + 1;
+    for (std::uint64_t call = 1; call <= kCalls; ++call) {
+      wait_until([&] { return board.may_publish(call); });
+      const StridedBlock block = block_of(rank, call);
+      board.publish(call, said_by(rank, call), {&block, 1});
+      if (call > late) look(call - late);
+    }
+    for (std::uint64_t call = kCalls - late + 1; call <= kCalls; ++call) look(call);
+  };
+  EXPECT_EQ(count_wrong(kRanks, body), std::vector<int>(kRanks, 0));
 }
 
 // What others have read already stays in their caches.
@@ -195,23 +198,17 @@ TEST(Board, ShowsEachVote_WhenRanksRaceAhead) {
   const auto vote_of = [](int rank, std::uint64_t number) {
     return static_cast<Vote>(number * 7 / (static_cast<std::uint64_t>(rank) + 2) % 4);
   };
-  const SharedMemory memory(kRanks);
-  std::vector<std::thread> ranks;
-  std::vector<int> n_wrong(kRanks, 0);
-  for (int rank = 0; rank < kRanks; ++rank) {
-    ranks.emplace_back([&, rank] {
-      Board board(memory.data(), kRanks, rank);
-      for (std::uint64_t number = 1; number <= kVotes; ++number) {
-        board.vote(number, vote_of(rank, number));
-        wait_until([&] { return board.have_all_voted(number); });
-        Vote most = Vote::kShort;
-        for (int other = 0; other < kRanks; ++other) most = std::max(most, vote_of(other, number));
-        n_wrong[static_cast<std::size_t>(rank)] += board.outcome_of_vote(number) == most ? 0 : 1;
-      }
-    });
-  }
-  for (std::thread &rank : ranks) rank.join();
-  EXPECT_EQ(n_wrong, std::vector<int>(kRanks, 0));
+  const auto body = [&](Board *own, int rank, int *n_wrong) {
+    Board &board = *own;
+    for (std::uint64_t number = 1; number <= kVotes; ++number) {
+      board.vote(number, vote_of(rank, number));
+      wait_until([&] { return board.have_all_voted(number); });
+      Vote most = Vote::kShort;
+      for (int other = 0; other < kRanks; ++other) most = std::max(most, vote_of(other, number));
+      *n_wrong += board.outcome_of_vote(number) == most ? 0 : 1;
+    }
+  };
+  EXPECT_EQ(count_wrong(kRanks, body), std::vector<int>(kRanks, 0));
 }
 
 TEST(Board, HasNoOutcome_UntilAllHaveVoted) {

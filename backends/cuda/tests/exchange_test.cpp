@@ -13,6 +13,7 @@
 #include <thread>
 #include <vector>
 
+#include "loaded_module.h"
 #include "loopback.h"
 #include "sluice/backend.h"
 #include "sluice/program_exchange.h"
@@ -116,20 +117,17 @@ class Rank {
 class Exchange : public testing::Test {
  protected:
   static void SetUpTestSuite() {
-    void *library = dlopen(SLUICE_MODULE_PATH, RTLD_NOW | RTLD_LOCAL);
-    ASSERT_NE(library, nullptr) << dlerror();
-    table = reinterpret_cast<sluice_backend_table_fn>(dlsym(library, SLUICE_BACKEND_TABLE_SYMBOL))();
-    const auto find = reinterpret_cast<sluice_program_exchange_fn>(dlsym(library, SLUICE_PROGRAM_EXCHANGE_SYMBOL));
-    ASSERT_NE(find, nullptr);
-    exchange = find();
-    ASSERT_EQ(exchange->api_version, SLUICE_PROGRAM_EXCHANGE_API_VERSION);
     static const sluice_host_services_t services = {
         sizeof services, [](int, const char *) {},
         [](const char *name) -> const char * {
           return std::strcmp(name, "SLUICE_CUDA_NCCL") == 0 ? SLUICE_LOOPBACK_NCCL : nullptr;
         }};
-    ASSERT_EQ(cuInit(0), CUDA_SUCCESS);
-    ASSERT_EQ(table->init(&services), SLUICE_SUCCESS) << table->last_error();
+    void *library = nullptr;
+    ASSERT_NO_FATAL_FAILURE(load_module(services, &table, &library));
+    const auto find = reinterpret_cast<sluice_program_exchange_fn>(dlsym(library, SLUICE_PROGRAM_EXCHANGE_SYMBOL));
+    ASSERT_NE(find, nullptr);
+    exchange = find();
+    ASSERT_EQ(exchange->api_version, SLUICE_PROGRAM_EXCHANGE_API_VERSION);
   }
   void SetUp() override {
     ASSERT_EQ(unsetenv("LOOPBACK_NCCL"), 0);

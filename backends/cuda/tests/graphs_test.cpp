@@ -3,7 +3,6 @@
 // where they are launched by themselves instead. What the kernels do is the conformance suite's (and, launched by
 // themselves, .as_kernels).
 #include <cuda.h>
-#include <dlfcn.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -11,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "loaded_module.h"
 #include "loopback.h"
 #include "sluice/backend.h"
 
@@ -21,16 +21,12 @@ constexpr size_t kElements = 1000;
 class Graphs : public testing::Test {
  protected:
   static void SetUpTestSuite() {
-    void *library = dlopen(SLUICE_MODULE_PATH, RTLD_NOW | RTLD_LOCAL);
-    ASSERT_NE(library, nullptr) << dlerror();
-    table = reinterpret_cast<sluice_backend_table_fn>(dlsym(library, SLUICE_BACKEND_TABLE_SYMBOL))();
     static const sluice_host_services_t services = {
         sizeof services, [](int, const char *text) { logged += std::string(text) + "\n"; },
         [](const char *name) -> const char * {
           return std::strcmp(name, "SLUICE_CUDA_LAUNCH") == 0 ? "graph" : nullptr;
         }};
-    ASSERT_EQ(cuInit(0), CUDA_SUCCESS);
-    ASSERT_EQ(table->init(&services), SLUICE_SUCCESS) << table->last_error();
+    ASSERT_NO_FATAL_FAILURE(load_module(services, &table));
     ASSERT_EQ(table->program_set_device(0), SLUICE_SUCCESS);
     for (int32_t *&memory : memories) {
       void *made = nullptr;

@@ -2,7 +2,6 @@
 // A kernel for buffers that were looked at just before, on the loop-back driver: the driver is not asked again whether
 // it may touch them, and what has become other memory since is found out.
 #include <cuda.h>
-#include <dlfcn.h>
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -10,6 +9,7 @@
 #include <thread>
 #include <vector>
 
+#include "loaded_module.h"
 #include "loopback.h"
 #include "sluice/backend.h"
 
@@ -21,13 +21,7 @@ constexpr size_t kBytes = kElements * sizeof(int32_t);
 class Looks : public testing::Test {
  protected:
   static void SetUpTestSuite() {
-    void *library = dlopen(SLUICE_MODULE_PATH, RTLD_NOW | RTLD_LOCAL);
-    ASSERT_NE(library, nullptr) << dlerror();
-    table = reinterpret_cast<sluice_backend_table_fn>(dlsym(library, SLUICE_BACKEND_TABLE_SYMBOL))();
-    static const sluice_host_services_t services = {sizeof services, [](int, const char *) {},
-                                                    [](const char *) -> const char * { return nullptr; }};
-    ASSERT_EQ(cuInit(0), CUDA_SUCCESS);
-    ASSERT_EQ(table->init(&services), SLUICE_SUCCESS) << table->last_error();
+    ASSERT_NO_FATAL_FAILURE(load_module(kNoServices, &table));
     ASSERT_EQ(table->program_set_device(0), SLUICE_SUCCESS);
     void *memory = nullptr;  // the program has a context from here on
     ASSERT_EQ(table->program_alloc(SLUICE_MEMORY_DEVICE, kBytes, &memory), SLUICE_SUCCESS) << table->last_error();

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The ways of small copies and what happens where each of them ends, on the loop-back driver.
 #include <cuda.h>
-#include <dlfcn.h>
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -9,6 +8,7 @@
 #include <thread>
 #include <vector>
 
+#include "loaded_module.h"
 #include "loopback.h"
 #include "sluice/backend.h"
 
@@ -24,13 +24,7 @@ char pattern(size_t round, size_t at) {
 class SmallCopies : public testing::Test {
  protected:
   static void SetUpTestSuite() {
-    void *library = dlopen(SLUICE_MODULE_PATH, RTLD_NOW | RTLD_LOCAL);
-    ASSERT_NE(library, nullptr) << dlerror();
-    table = reinterpret_cast<sluice_backend_table_fn>(dlsym(library, SLUICE_BACKEND_TABLE_SYMBOL))();
-    static const sluice_host_services_t services = {sizeof services, [](int, const char *) {},
-                                                    [](const char *) -> const char * { return nullptr; }};
-    ASSERT_EQ(cuInit(0), CUDA_SUCCESS);
-    ASSERT_EQ(table->init(&services), SLUICE_SUCCESS) << table->last_error();
+    ASSERT_NO_FATAL_FAILURE(load_module(kNoServices, &table));
     ASSERT_EQ(table->program_set_device(0), SLUICE_SUCCESS);
   }
 

@@ -2,7 +2,6 @@
 // What the module does while a stream of the program's waits for a word, on the loop-back driver, which holds up the
 // host then wherever the vendor's was seen to (docs/adr/0032); and that the loop-back driver does so.
 #include <cuda.h>
-#include <dlfcn.h>
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/mman.h>
@@ -15,6 +14,7 @@
 #include <thread>
 #include <vector>
 
+#include "loaded_module.h"
 #include "loopback.h"
 #include "sluice/backend.h"
 
@@ -25,13 +25,7 @@ constexpr size_t kBytes = 5000;
 class Waits : public testing::Test {
  protected:
   static void SetUpTestSuite() {
-    void *library = dlopen(SLUICE_MODULE_PATH, RTLD_NOW | RTLD_LOCAL);
-    ASSERT_NE(library, nullptr) << dlerror();
-    table = reinterpret_cast<sluice_backend_table_fn>(dlsym(library, SLUICE_BACKEND_TABLE_SYMBOL))();
-    static const sluice_host_services_t services = {sizeof services, [](int, const char *) {},
-                                                    [](const char *) -> const char * { return nullptr; }};
-    ASSERT_EQ(cuInit(0), CUDA_SUCCESS);
-    ASSERT_EQ(table->init(&services), SLUICE_SUCCESS) << table->last_error();
+    ASSERT_NO_FATAL_FAILURE(load_module(kNoServices, &table));
     ASSERT_EQ(table->program_set_device(0), SLUICE_SUCCESS);
     void *memory = nullptr;
     ASSERT_EQ(table->host_alloc(0, sizeof(uint64_t), 0, &memory), SLUICE_SUCCESS);

@@ -178,9 +178,8 @@ Status NodeReduction::find_work() {
 Step NodeReduction::begin() {
   if (Status status = find_work(); !status.is_ok()) return refused(status);
   const ReductionWork &work = planned_->work;
-  const std::uint64_t element_bytes = element_bytes_of(input_);
-  if (work.steps.size() == 1 && may_have_pipeline(work.count * element_bytes)) {
-    const ReductionInputs inputs{element_bytes, work.count, work.n_elsewhere};
+  if (work.steps.size() == 1 && may_have_pipeline(work.count * work.element_bytes)) {
+    const ReductionInputs inputs{work.element_bytes, work.count, work.n_elsewhere};
     pipeline_ = open_pipeline(call_, member_, input_.place(), work.pair, inputs, work.steps.front());
   }
   if (!plan_.needs_consent) return enqueue();

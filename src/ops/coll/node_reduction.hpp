@@ -24,7 +24,7 @@ namespace sluice::ops::coll {
 [[nodiscard]] bool describe_reduction(const Call &call, const Member &member, const Sides &sides,
                                       transfer::Published *published, transfer::StridedBlock *input);
 
-// One rank's part of one that is not staged. One thread at a time.
+// One rank's part of one: the choice, and what follows where it is not to stage. One thread at a time.
 class NodeReduction {
  public:
   // Once all have published for the call `number`.

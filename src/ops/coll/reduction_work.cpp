@@ -174,7 +174,8 @@ Status Maker::make() {
   const Published own = terms_.board.published(terms_.number, terms_.member.rank);
   work_.pair = unpacked(own.pair);
   device_identity_ = own.device_identity;
-  work_.count = own.largest_bytes / terms_.element_bytes;
+  work_.element_bytes = terms_.element_bytes;
+  work_.count = own.largest_bytes / work_.element_bytes;
   Operands operands;
   if (Status status = reach(&operands); !status.is_ok()) return status;
   if (terms_.joint == JointReduction::kShares) {

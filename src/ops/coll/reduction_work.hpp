@@ -7,7 +7,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <vector>
 
 #include "device/ipc_imports.hpp"
@@ -34,6 +33,7 @@ inline constexpr std::size_t kMostOperands = SLUICE_REDUCE_MAX_SOURCES;
 // Addresses are this process's.
 struct ReductionWork {
   ReductionPair pair{};
+  std::uint64_t element_bytes = 0;
   std::uint64_t count = 0;      // elements of each input
   std::size_t n_elsewhere = 0;  // inputs that may lie on another device than this rank's
   std::uint64_t bytes = 0;      // of input that this rank reads
@@ -78,7 +78,7 @@ class ReductionMemo {
             const NodeReach &reach, PlannedReductionPtr planned);
 
  private:
-  // Of the call, what its ranks do not publish.
+  // Of the call, for what its ranks do not publish of it.
   struct Key {
     Pattern pattern = Pattern::kNone;
     int root = 0;

@@ -20,12 +20,16 @@ int block_of(const Shape &shape, int of_rank) {
   return of_rank % 3 == 1 ? 0 : shape.count + size() - of_rank;
 }
 int all_blocks_of(const Shape &shape) {
-  int all = 0;
-  for (int of_rank = 0; of_rank < size(); ++of_rank) all += block_of(shape, of_rank);
-  return all;
+  return first_of_block(shape, size());
 }
 
 }  // namespace
+
+int first_of_block(const Shape &shape, int rank) {
+  int first = 0;
+  for (int of_rank = 0; of_rank < rank; ++of_rank) first += block_of(shape, of_rank);
+  return first;
+}
 
 const std::vector<Reducing> &reductions() {
   const auto whole = [](const Shape &s) { return s.count; };

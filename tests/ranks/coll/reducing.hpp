@@ -28,6 +28,8 @@ struct Reducing {
 };
 
 const std::vector<Reducing> &reductions();
+// Of MPI_Reduce_scatter: how many elements the blocks of the ranks below `rank` have.
+int first_of_block(const Shape &shape, int rank);
 bool is_scattering(const Reducing &reducing);
 
 // The bytes of an element that are nobody's: those that make() leaves alone.

@@ -102,9 +102,10 @@ class ReducingAgain : public testing::Test {
     }
   }
 
-  [[nodiscard]] std::int32_t expected(const Choice &choice, int position, int first, int last, int iteration) const {
-    std::int32_t result = value_of(first, position, iteration);
-    for (int rank = first + 1; rank < last; ++rank) {
+  // Of the first `n_ranks`.
+  static std::int32_t expected(const Choice &choice, int position, int n_ranks, int iteration) {
+    std::int32_t result = value_of(0, position, iteration);
+    for (int rank = 1; rank < n_ranks; ++rank) {
       const std::int32_t next = value_of(rank, position, iteration);
       result = choice.op == MPI_SUM ? result + next : std::max(result, next);
     }
@@ -114,24 +115,15 @@ class ReducingAgain : public testing::Test {
   bool result_at(const Choice &choice, int position, int iteration, std::int32_t *value) const {
     const std::string name = choice.reducing->name;
     const int rank = session_.rank();
-    int first = 0;
-    int last = session_.size();
+    int n_ranks = session_.size();
     int from = position;
-    if (name == "MPI_Scan") last = rank + 1;
-    if (name == "MPI_Exscan") last = rank;
-    if (last == 0 || (name == "MPI_Reduce" && rank != choice.root)) return false;
+    if (name == "MPI_Scan") n_ranks = rank + 1;
+    if (name == "MPI_Exscan") n_ranks = rank;
+    if (n_ranks == 0 || (name == "MPI_Reduce" && rank != choice.root)) return false;
     if (name == "MPI_Reduce_scatter_block") from += rank * choice.shape.count;
-    if (name == "MPI_Reduce_scatter") from += own_first(choice);
-    *value = expected(choice, from, first, last, iteration);
+    if (name == "MPI_Reduce_scatter") from += first_of_block(choice.shape, rank);
+    *value = expected(choice, from, n_ranks, iteration);
     return true;
-  }
-  // Where this rank's block begins: the others' lengths are what the function's own n_out says there.
-  int own_first(const Choice &choice) const {
-    int first = 0;
-    for (int of_rank = 0; of_rank < session_.rank(); ++of_rank) {
-      first += of_rank % 3 == 1 ? 0 : choice.shape.count + session_.size() - of_rank;
-    }
-    return first;
   }
 
   void run(const Choice &choice, int iteration) {
