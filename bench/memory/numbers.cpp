@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <vector>
 
 #include "bench/memory/pattern.hpp"
 
@@ -43,9 +44,13 @@ Value value_of(std::uint64_t bits) {
 }  // namespace
 
 std::int64_t Numbers::at(std::uint64_t element) const {
+  const auto modulus = static_cast<std::uint64_t>(modulus_of(type_, ranks_.n_all));
+  return of_start(static_cast<std::int64_t>(hash(element) % modulus));
+}
+
+std::int64_t Numbers::of_start(std::int64_t start) const {
   const std::int64_t modulus = modulus_of(type_, ranks_.n_all);
   const std::int64_t half = type_ == ElementType::bytes ? 0 : modulus / 2;
-  const auto start = static_cast<std::int64_t>(hash(element) % static_cast<std::uint64_t>(modulus));
   const auto step = static_cast<std::int64_t>(37 * iteration_ % static_cast<std::uint64_t>(modulus));
   const auto one = [&](int rank) { return (start + std::int64_t{101} * rank + step) % modulus - half; };
   std::int64_t result = one(ranks_.first_rank);
@@ -66,8 +71,7 @@ std::int64_t Numbers::at(std::uint64_t element) const {
   return result;
 }
 
-std::uint64_t Numbers::bits_at(std::uint64_t element) const {
-  const std::int64_t value = at(element);
+std::uint64_t Numbers::bits_as_type(std::int64_t value) const {
   switch (type_) {
     case ElementType::bytes:
       return bits_of(static_cast<std::uint8_t>(value));
@@ -97,12 +101,31 @@ std::string Numbers::text_of(std::uint64_t bits) const {
   }
 }
 
+// Elements have few values, and long buffers many elements: what each start comes to is worked out once for all of
+// them.
+template <class Visit>
+void Numbers::for_each(std::size_t n_elements, std::uint64_t first, Visit visit) const {
+  const auto modulus = static_cast<std::uint64_t>(modulus_of(type_, ranks_.n_all));
+  std::vector<std::uint64_t> bits_of_start;
+  if (n_elements > modulus) {
+    for (std::uint64_t start = 0; start < modulus; ++start) {
+      bits_of_start.push_back(bits_as_type(of_start(static_cast<std::int64_t>(start))));
+    }
+  }
+  for (std::size_t i = 0; i < n_elements; ++i) {
+    const std::uint64_t element = first + i;
+    const std::uint64_t bits =
+        bits_of_start.empty() ? bits_as_type(at(element)) : bits_of_start[hash(element) % modulus];
+    if (!visit(i, bits)) return;
+  }
+}
+
 void Numbers::fill(std::span<std::byte> bytes, std::uint64_t first) const {
   const std::size_t n = element_bytes(type_);
-  for (std::size_t offset = 0; offset < bytes.size(); offset += n) {
-    const std::uint64_t bits = bits_at(first + offset / n);
-    std::memcpy(bytes.data() + offset, &bits, n);
-  }
+  for_each(bytes.size() / n, first, [&](std::size_t i, std::uint64_t bits) {
+    std::memcpy(bytes.data() + i * n, &bits, n);
+    return true;
+  });
 }
 
 void Numbers::poison(std::span<std::byte> bytes, std::uint64_t first) const {
@@ -128,15 +151,15 @@ sluice_check_source_t Numbers::source() const {
 
 std::string Numbers::find_error(std::span<const std::byte> bytes, std::uint64_t first) const {
   const std::size_t n = element_bytes(type_);
-  for (std::size_t offset = 0; offset < bytes.size(); offset += n) {
-    const std::uint64_t expected = bits_at(first + offset / n);
-    if (std::memcmp(bytes.data() + offset, &expected, n) != 0) {
-      std::uint64_t got = 0;
-      std::memcpy(&got, bytes.data() + offset, n);
-      return fmt::format("element {}: expected {}, got {}", offset / n, text_of(expected), text_of(got));
-    }
-  }
-  return "";
+  std::string error;
+  for_each(bytes.size() / n, first, [&](std::size_t i, std::uint64_t expected) {
+    if (std::memcmp(bytes.data() + i * n, &expected, n) == 0) return true;
+    std::uint64_t got = 0;
+    std::memcpy(&got, bytes.data() + i * n, n);
+    error = fmt::format("element {}: expected {}, got {}", i, text_of(expected), text_of(got));
+    return false;
+  });
+  return error;
 }
 
 }  // namespace sluice::bench

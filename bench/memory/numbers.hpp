@@ -41,7 +41,12 @@ class Numbers {
   sluice_check_source_t source() const;
 
  private:
-  std::uint64_t bits_at(std::uint64_t element) const;
+  // What an element comes to whose own part of its number is `start`.
+  std::int64_t of_start(std::int64_t start) const;
+  std::uint64_t bits_as_type(std::int64_t value) const;
+  // Calls visit(i, bits of element first + i) for i from 0 on, until it returns false.
+  template <class Visit>
+  void for_each(std::size_t n_elements, std::uint64_t first, Visit visit) const;
   std::string text_of(std::uint64_t bits) const;
 
   ElementType type_;

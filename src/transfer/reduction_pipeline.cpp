@@ -12,6 +12,15 @@ namespace {
 // Where kernels and copies like their blocks to begin.
 constexpr std::uint64_t kAlignment = 256;
 
+// Elements of a block, of `count` in all: at most `most`, and so many that each lane has a block where there are enough
+// of them. Blocks of many begin where kernels like them to, because their number is one of kAlignment's multiples.
+std::uint64_t block_count(std::uint64_t count, std::uint64_t most) noexcept {
+  const std::uint64_t fair = (count + ReductionPipeline::kLanes - 1) / ReductionPipeline::kLanes;
+  const std::uint64_t rounded = (fair + kAlignment - 1) / kAlignment * kAlignment;
+  const std::uint64_t wanted = std::max<std::uint64_t>(std::min(most, rounded), 1);
+  return wanted <= kAlignment ? wanted : wanted - wanted % kAlignment;
+}
+
 }  // namespace
 
 Status ReductionPipeline::open(PipelinedReduction work, std::uint64_t brought_bytes) {
@@ -23,8 +32,7 @@ Status ReductionPipeline::open(PipelinedReduction work, std::uint64_t brought_by
     return Status::error(ErrorKind::kUnsupported, "the backend's queues cannot wait for each other");
   }
   const std::uint64_t n_brought = std::max<std::uint64_t>(work_.sources.size() - 1, 1);
-  block_count_ = std::clamp<std::uint64_t>(brought_bytes / n_brought / work_.element_bytes, 1,
-                                           std::max<std::uint64_t>(work_.count, 1));
+  block_count_ = block_count(work_.count, brought_bytes / n_brought / work_.element_bytes);
   n_blocks_ = work_.count / block_count_ + (work_.count % block_count_ != 0 ? 1 : 0);
   room_bytes_ = (block_count_ * work_.element_bytes + kAlignment - 1) / kAlignment * kAlignment;
   copies_.reserve(work_.sources.size());
@@ -33,17 +41,18 @@ Status ReductionPipeline::open(PipelinedReduction work, std::uint64_t brought_by
   if (n_blocks_ == 0) return {};
   const std::uint64_t n_rooms = std::min(kRooms, n_blocks_);
   if (Status status = memory_.acquire(work_.place, n_rooms * n_brought * room_bytes_); !status.is_ok()) return status;
-  for (device::Queue *queue : {&pulls_, &kernels_}) {
-    if (Status status = queue->acquire(work_.place); !status.is_ok()) return status;
+  Status status = pulls_.acquire(work_.place);
+  for (Lane &lane : lanes_) {
+    if (status.is_ok()) status = lane.queue.acquire(work_.place);
   }
-  return {};
+  return status;
 }
 
 // Of what is under way not all has an end to look at. A queue that is given up waits for what it holds.
 ReductionPipeline::~ReductionPipeline() {
   const bool is_over = n_done_ == n_blocks_ && !pulled_.is_running();
   if (is_over || n_pulled_ == 0) return;
-  kernels_.discard();
+  for (Lane &lane : lanes_) lane.queue.discard();
   pulls_.discard();
 }
 
@@ -65,19 +74,20 @@ Status ReductionPipeline::advance(bool *is_done) {
   return status;
 }
 
-// Copies of a block, and the kernel of the block before it. A wait is for all that the other queue has got until then,
-// so what comes between the two decides what they wait for: kernels for the copies of their own block and not for the
-// next ones, copies for the kernel that read their room and not for the one after it.
+// Copies of a block, and the kernel of the block before it in its lane. A wait is for all that the other queue has got
+// until then, so what comes between the two decides what they wait for: copies for the kernel that read their room and
+// not for the lane's next one, a lane for the copies of its next block and not for those behind them.
 Status ReductionPipeline::enqueue_next() {
-  const bool has_brought = n_pulled_ > n_reduced_;
+  const std::uint64_t next = n_pulled_;
   Status status;
-  if (has_brought) status = kernels_.enqueue_wait_for(pulls_);
-  if (status.is_ok() && n_pulled_ < n_blocks_) {
-    if (n_pulled_ >= kRooms) status = pulls_.enqueue_wait_for(kernels_);
-    if (status.is_ok()) status = pull(n_pulled_++);
+  if (next < n_blocks_) {
+    if (next >= kRooms) status = pulls_.enqueue_wait_for(lane_of(next).queue);
+    if (status.is_ok()) status = pull(next);
   }
-  if (status.is_ok() && has_brought) status = reduce(n_reduced_++);
-  return status;
+  if (status.is_ok() && (next >= kLanes || next == n_blocks_)) status = reduce(n_reduced_++);
+  if (next == n_blocks_ || !status.is_ok()) return status;
+  ++n_pulled_;
+  return lane_of(next).queue.enqueue_wait_for(pulls_);
 }
 
 Status ReductionPipeline::pull(std::uint64_t block) {
@@ -104,13 +114,18 @@ Status ReductionPipeline::reduce(std::uint64_t block) {
                                         static_cast<std::uint32_t>(dsts_.size()),
                                         static_cast<std::uint32_t>(sources_.size()),
                                         count_of(block)};
+  Lane &lane = lane_of(block);
   bool is_refused = false;
-  if (Status status = device::enqueue_reductions(&kernels_, {&reduction, 1}, &is_refused); !status.is_ok()) {
+  if (Status status = device::enqueue_reductions(&lane.queue, {&reduction, 1}, &is_refused); !status.is_ok()) {
     if (is_refused && block == 0) n_reduced_ = 0;  // nothing was enqueued
     return status;
   }
   const bool is_looked_at = (block + 1) % kBetweenLooks == 0 || block + 1 == n_blocks_;
-  return is_looked_at ? end_of(block).begin(&kernels_) : Status();
+  Status status;
+  for (Lane &ended : lanes_) {
+    if (is_looked_at && status.is_ok()) status = end_of(&ended, block).begin(&ended.queue);
+  }
+  return status;
 }
 
 // Copies tell of their errors at the end: a kernel has run then on what they did not bring, and the error is for all.
@@ -119,7 +134,9 @@ Status ReductionPipeline::look(bool *is_done) {
   while (n_done_ < n_blocks_) {
     const std::uint64_t n_looked_at = std::min((n_done_ / kBetweenLooks + 1) * kBetweenLooks, n_blocks_);
     if (n_looked_at > n_reduced_) return {};
-    if (Status status = end_of(n_looked_at - 1).poll(&has_ended); !status.is_ok() || !has_ended) return status;
+    for (Lane &lane : lanes_) {
+      if (Status status = end_of(&lane, n_looked_at - 1).poll(&has_ended); !status.is_ok() || !has_ended) return status;
+    }
     n_done_ = n_looked_at;
   }
   Status status = pulled_.poll(&has_ended);

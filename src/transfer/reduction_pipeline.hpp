@@ -33,13 +33,14 @@ struct PipelinedReduction {
   std::vector<std::byte *> results;        // in memory that the device's kernels reach; 1 to SLUICE_REDUCE_MAX_DSTS
 };
 
-// All of it is enqueued at once, in two queues that wait for each other on the device: between two blocks nobody waits
-// for the host. One thread at a time. When destroyed before it is done, waits for what is under way.
+// All of it is enqueued at once, in queues that wait for each other on the device: between two blocks nobody waits for
+// the host. One thread at a time. When destroyed before it is done, waits for what is under way.
 class ReductionPipeline {
  public:
-  // Blocks that are held: one is brought, the other reduced. With more of them engines and kernels are not faster
-  // (docs/adr/0024).
-  static constexpr std::uint64_t kRooms = 2;
+  // Kernels of blocks in turns: while the last items of one still write over the link, the next one's first do, too.
+  static constexpr std::uint64_t kLanes = 2;
+  // Blocks that are held: of each lane one is brought, the other reduced.
+  static constexpr std::uint64_t kRooms = 2 * kLanes;
   // The host looks at the end of every kBetweenLooks kernels, because what it looks at is a command between two of
   // them; and so many are enqueued and not done, at most: far fewer than a runtime takes before it holds up who
   // enqueues.
@@ -52,7 +53,7 @@ class ReductionPipeline {
   ReductionPipeline &operator=(const ReductionPipeline &) = delete;
 
   // Takes device memory and queues for blocks of which `brought_bytes` (at least an element of each) are brought from
-  // all other sources together; twice as much is held. Errors: no memory, or a backend whose queues cannot wait for
+  // all other sources together; kRooms as much is held. Errors: no memory, or a backend whose queues cannot wait for
   // each other; nothing has been written then, and the work can be done another way. May throw std::bad_alloc, as
   // nothing after it does but for the text of an error. Blocks as an allocation of the device does.
   [[nodiscard]] Status open(PipelinedReduction work, std::uint64_t brought_bytes);
@@ -66,13 +67,20 @@ class ReductionPipeline {
   [[nodiscard]] std::uint64_t n_blocks() const noexcept { return n_blocks_; }
 
  private:
+  // What reduces every kLanes-th block.
+  struct Lane {
+    device::Queue queue;
+    std::array<device::PendingCopy, 2> ends;  // of its kernels up to those that are looked at, in turns
+  };
+
   [[nodiscard]] Status enqueue_next();
   [[nodiscard]] Status pull(std::uint64_t block);
   [[nodiscard]] Status reduce(std::uint64_t block);
   [[nodiscard]] Status look(bool *is_done);
-  // Of the kernels up to that of `block`, which is one to look at.
-  [[nodiscard]] device::PendingCopy &end_of(std::uint64_t block) noexcept {
-    return reduced_[block / kBetweenLooks % reduced_.size()];
+  [[nodiscard]] Lane &lane_of(std::uint64_t block) noexcept { return lanes_[block % kLanes]; }
+  // Of the lane's kernels up to that of `block`, which is one to look at.
+  [[nodiscard]] static device::PendingCopy &end_of(Lane *lane, std::uint64_t block) noexcept {
+    return lane->ends[block / kBetweenLooks % lane->ends.size()];
   }
   [[nodiscard]] std::uint64_t count_of(std::uint64_t block) const noexcept;
   [[nodiscard]] std::uint64_t offset_of(std::uint64_t block) const noexcept {
@@ -85,18 +93,17 @@ class ReductionPipeline {
   std::uint64_t block_count_ = 0;  // elements of each block but the last
   std::uint64_t room_bytes_ = 0;
   std::uint64_t n_blocks_ = 0;
-  std::uint64_t n_pulled_ = 0;   // blocks whose copies are enqueued
+  std::uint64_t n_pulled_ = 0;   // blocks whose copies are enqueued, and that their lane waits for
   std::uint64_t n_reduced_ = 0;  // whose kernel is enqueued
   std::uint64_t n_done_ = 0;
   device::DeviceMemory memory_;
   // They outlive what is under way.
   device::Queue pulls_;
-  device::Queue kernels_;
+  std::array<Lane, kLanes> lanes_;
   std::vector<sluice_copy_t> copies_;  // kept, so that nothing is allocated on the way
   std::vector<const void *> sources_;
   std::vector<void *> dsts_;
-  device::PendingCopy pulled_;                  // the last copies
-  std::array<device::PendingCopy, 2> reduced_;  // kernels up to those that are looked at, in turns
+  device::PendingCopy pulled_;  // the last copies
 };
 
 }  // namespace sluice::transfer
