@@ -16,6 +16,10 @@ constexpr unsigned kBlocksPerProcessor = 2;
 // By so many a kernel reads 371 GB/s over the links of an H100, and by twice as many 372; it copies 1075 GB/s within
 // the device, and holds up copy engines that both devices pull by 1 % less than twice as many do (docs/adr/0053).
 constexpr unsigned kLeanBlocks = 32;
+// So many keep up with engines that pull and push over the links of two H100s at once, 190 GB/s each way: an all-reduce
+// of 1 GiB takes 2.89 ms so, 3.15 with 16 blocks, and beside a bare kernel of 24 / 32 / 66 / 132 blocks 2.89 / 2.95 /
+// 3.08 / 3.15, because the engines wait for memory then (docs/adr/0024).
+constexpr unsigned kBesideBlocks = 24;
 // What a launch may have.
 constexpr uint64_t kMostBlocks = (uint64_t{1} << 31U) - 1;
 // From here on what a launch costs the host is nothing beside the kernel, and of graphs in a row each begins later
@@ -29,6 +33,7 @@ constexpr uint64_t kVectorsInFront = 2;
 uint64_t most_blocks(const Kernel &kernel, const Work &work) {
   const uint64_t n_few = std::min(kernel.most_blocks, kernel.n_processors * kBlocksPerProcessor);
   if (work.blocks == Blocks::kResident) return kernel.most_blocks;
+  if (work.blocks == Blocks::kBeside) return std::min<uint64_t>(n_few, kBesideBlocks);
   if (work.blocks == Blocks::kLean) return std::min<uint64_t>(n_few, kLeanBlocks);
   if (work.blocks == Blocks::kFew) return n_few;
   const uint64_t n_all = work.size_bytes / (kVectorsInFront * kThreadBytes * kBlockThreads) + 1;

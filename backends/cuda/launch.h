@@ -15,8 +15,9 @@ sluice_result_t check_reached_by(int32_t device, const void *address);
 
 // How many blocks a launch has at most.
 enum class Blocks : uint8_t {
-  kLean,  // as few as fill the links, for long copies: others' kernels and copies go on beside
-  kFew,   // for each processor so many that more gain nothing for most kernels, and take room from the program's own
+  kBeside,  // so few that copy engines, which read and write the same memory, are not slowed
+  kLean,    // as few as fill the links, for long copies: others' kernels and copies go on beside
+  kFew,     // for each processor so many that more gain nothing for most kernels, and take room from the program's own
   kResident,  // as many as are there at the same time: what waits for memory that is far apart gains by that
   kAny,       // short ones, one after another, each of which makes room when it ends; for strides, which then go
               // through memory in one front

@@ -37,7 +37,8 @@ sluice_result_t enqueue_reduction(sluice_queue_t *queue, const sluice_reduction_
   sluice_result_t result = scope.result();
   if (result == SLUICE_SUCCESS) result = check_all_reached(*queue, task);
   if (result != SLUICE_SUCCESS) return result;
-  return launch(queue, *text, {1, size_bytes_of(*reduction)}, &task);
+  const Blocks blocks = reduction->is_beside_copies != 0 ? Blocks::kBeside : Blocks::kFew;
+  return launch(queue, *text, {1, size_bytes_of(*reduction), blocks}, &task);
 }
 
 }  // namespace sluice::backends::cuda

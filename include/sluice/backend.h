@@ -29,7 +29,7 @@ extern "C" {
 
 /* Raised by one whenever the layout or the meaning of a member changes. Members are only ever appended; a module
  * whose api_version differs is refused with a message that names both numbers. */
-#define SLUICE_BACKEND_API_VERSION 12u
+#define SLUICE_BACKEND_API_VERSION 13u
 
 /* The one symbol that a module exports, of type sluice_backend_table_fn. */
 #define SLUICE_BACKEND_TABLE_SYMBOL "sluice_backend_table"
@@ -142,6 +142,9 @@ typedef struct sluice_reduction {
   uint32_t n_dsts;    /* 1 to SLUICE_REDUCE_MAX_DSTS */
   uint32_t n_sources; /* 1 to SLUICE_REDUCE_MAX_SOURCES */
   uint64_t count;     /* of elements; 0: nothing is done */
+  /* A hint; not 0: copies between devices, over links much slower than memory, run beside it and are not to be slowed.
+   */
+  uint32_t is_beside_copies;
 } sluice_reduction_t;
 
 typedef struct sluice_queue sluice_queue_t; /* an in-order command queue; opaque, owned by the backend */

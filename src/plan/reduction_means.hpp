@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The choice of how a rank's share of a reduction inside a node is computed: by one kernel that reads and writes across
-// the devices, or by copy engines that bring blocks to a kernel that only writes across them. Pure, as plan.hpp. Each
-// rank's own: the result is the same in every bit, so how it comes about is nothing to the others.
+// the devices, or by copy engines that bring blocks to a kernel and its results away. Pure, as plan.hpp. Each rank's
+// own: the result is the same in every bit, so how it comes about is nothing to the others.
 #pragma once
 
 #include <cstddef>
@@ -47,10 +47,10 @@ inline constexpr std::uint64_t kLeastForEngines = std::uint64_t{16} << 10;
   if (query.n_inputs < 2) return {ReductionMeans::kKernel, "there is nothing to bring"};
   if (query.n_elsewhere == 0) return {ReductionMeans::kKernel, "all inputs lie on one device"};
   if (query.n_inputs > most_operands) return {ReductionMeans::kKernel, "more inputs than one kernel takes"};
-  return {ReductionMeans::kEngines, "links are read by engines and written by kernels"};
+  return {ReductionMeans::kEngines, "engines read and write the links"};
 }
 
-// One line for people: "4 inputs of 67108864 bytes -> engines: links are read by engines and written by kernels".
+// One line for people: "4 inputs of 67108864 bytes -> engines: engines read and write the links".
 [[nodiscard]] std::string explain(const ReductionMeansQuery &query, const ReductionMeansPlan &plan);
 
 }  // namespace sluice::plan

@@ -12,12 +12,12 @@ namespace {
 // Where kernels and copies like their blocks to begin.
 constexpr std::uint64_t kAlignment = 256;
 
-// Elements of a block, of `count` in all: at most `most`, and so many that each lane has a block where there are enough
-// of them. Blocks of many begin where kernels like them to, because their number is one of kAlignment's multiples.
+// Elements of a block, of `count` in all: at most `most`, and no more than half, so that something is on its way while
+// the other half is reduced. Blocks of many begin where kernels like them to, because their number is one of
+// kAlignment's multiples.
 std::uint64_t block_count(std::uint64_t count, std::uint64_t most) noexcept {
-  const std::uint64_t fair = (count + ReductionPipeline::kLanes - 1) / ReductionPipeline::kLanes;
-  const std::uint64_t rounded = (fair + kAlignment - 1) / kAlignment * kAlignment;
-  const std::uint64_t wanted = std::max<std::uint64_t>(std::min(most, rounded), 1);
+  const std::uint64_t half = (count / 2 + kAlignment) / kAlignment * kAlignment;
+  const std::uint64_t wanted = std::max<std::uint64_t>(std::min(most, half), 1);
   return wanted <= kAlignment ? wanted : wanted - wanted % kAlignment;
 }
 
@@ -35,24 +35,23 @@ Status ReductionPipeline::open(PipelinedReduction work, std::uint64_t brought_by
   block_count_ = block_count(work_.count, brought_bytes / n_brought / work_.element_bytes);
   n_blocks_ = work_.count / block_count_ + (work_.count % block_count_ != 0 ? 1 : 0);
   room_bytes_ = (block_count_ * work_.element_bytes + kAlignment - 1) / kAlignment * kAlignment;
-  copies_.reserve(work_.sources.size());
+  copies_.reserve(std::max(work_.sources.size(), work_.sent_results.size()));
   sources_.reserve(work_.sources.size());
-  dsts_.reserve(work_.results.size());
   if (n_blocks_ == 0) return {};
   const std::uint64_t n_rooms = std::min(kRooms, n_blocks_);
   if (Status status = memory_.acquire(work_.place, n_rooms * n_brought * room_bytes_); !status.is_ok()) return status;
-  Status status = pulls_.acquire(work_.place);
-  for (Lane &lane : lanes_) {
-    if (status.is_ok()) status = lane.queue.acquire(work_.place);
+  for (device::Queue *queue : {&pulls_, &kernels_, &sends_}) {
+    if (Status status = queue->acquire(work_.place); !status.is_ok()) return status;
   }
-  return status;
+  return {};
 }
 
 // Of what is under way not all has an end to look at. A queue that is given up waits for what it holds.
 ReductionPipeline::~ReductionPipeline() {
   const bool is_over = n_done_ == n_blocks_ && !pulled_.is_running();
   if (is_over || n_pulled_ == 0) return;
-  for (Lane &lane : lanes_) lane.queue.discard();
+  sends_.discard();
+  kernels_.discard();
   pulls_.discard();
 }
 
@@ -65,6 +64,11 @@ std::byte *ReductionPipeline::room(std::uint64_t block, std::size_t index) const
   return memory_.data() + (block % kRooms * (work_.sources.size() - 1) + place) * room_bytes_;
 }
 
+std::byte *ReductionPipeline::target(std::uint64_t block) const noexcept {
+  if (work_.own_result != nullptr) return work_.own_result + offset_of(block);
+  return room(block, work_.own == 0 ? 1 : 0);
+}
+
 Status ReductionPipeline::advance(bool *is_done) {
   Status status;
   while (status.is_ok() && n_reduced_ < n_blocks_ && n_reduced_ - n_done_ < kMostAhead) status = enqueue_next();
@@ -74,20 +78,22 @@ Status ReductionPipeline::advance(bool *is_done) {
   return status;
 }
 
-// Copies of a block, and the kernel of the block before it in its lane. A wait is for all that the other queue has got
-// until then, so what comes between the two decides what they wait for: copies for the kernel that read their room and
-// not for the lane's next one, a lane for the copies of its next block and not for those behind them.
+// What brings a block, and what reduces and sends the block before it. A wait is for all that the other queue has got
+// until then, so what comes between the two decides what they wait for: kernels for the copies of their own block and
+// not for the next ones, copies for what read their room and not for what will read the other, sends for their own
+// block's kernel.
 Status ReductionPipeline::enqueue_next() {
-  const std::uint64_t next = n_pulled_;
+  const bool has_brought = n_pulled_ > n_reduced_;
   Status status;
-  if (next < n_blocks_) {
-    if (next >= kRooms) status = pulls_.enqueue_wait_for(lane_of(next).queue);
-    if (status.is_ok()) status = pull(next);
+  if (has_brought) status = kernels_.enqueue_wait_for(pulls_);
+  if (status.is_ok() && n_pulled_ < n_blocks_) {
+    if (n_pulled_ >= kRooms) status = pulls_.enqueue_wait_for(work_.own_result != nullptr ? kernels_ : sends_);
+    if (status.is_ok()) status = pull(n_pulled_++);
   }
-  if (status.is_ok() && (next >= kLanes || next == n_blocks_)) status = reduce(n_reduced_++);
-  if (next == n_blocks_ || !status.is_ok()) return status;
-  ++n_pulled_;
-  return lane_of(next).queue.enqueue_wait_for(pulls_);
+  if (!status.is_ok() || !has_brought) return status;
+  const std::uint64_t block = n_reduced_;
+  status = reduce(n_reduced_++);
+  return status.is_ok() ? send(block) : status;
 }
 
 Status ReductionPipeline::pull(std::uint64_t block) {
@@ -105,27 +111,30 @@ Status ReductionPipeline::reduce(std::uint64_t block) {
   for (std::size_t index = 0; index < work_.sources.size(); ++index) {
     sources_.push_back(index == work_.own ? work_.sources[index] + offset_of(block) : room(block, index));
   }
-  dsts_.clear();
-  for (std::byte *result : work_.results) dsts_.push_back(result + offset_of(block));
-  const sluice_reduction_t reduction = {work_.element,
-                                        work_.operation,
-                                        dsts_.data(),
-                                        sources_.data(),
-                                        static_cast<std::uint32_t>(dsts_.size()),
-                                        static_cast<std::uint32_t>(sources_.size()),
-                                        count_of(block)};
-  Lane &lane = lane_of(block);
+  void *const dst = target(block);
+  const sluice_reduction_t reduction = {.element = work_.element,
+                                        .operation = work_.operation,
+                                        .dsts = &dst,
+                                        .sources = sources_.data(),
+                                        .n_dsts = 1,
+                                        .n_sources = static_cast<std::uint32_t>(sources_.size()),
+                                        .count = count_of(block),
+                                        .is_beside_copies = 1};
   bool is_refused = false;
-  if (Status status = device::enqueue_reductions(&lane.queue, {&reduction, 1}, &is_refused); !status.is_ok()) {
-    if (is_refused && block == 0) n_reduced_ = 0;  // nothing was enqueued
-    return status;
+  Status status = device::enqueue_reductions(&kernels_, {&reduction, 1}, &is_refused);
+  if (!status.is_ok() && is_refused && block == 0) n_reduced_ = 0;  // nothing was enqueued
+  return status;
+}
+
+Status ReductionPipeline::send(std::uint64_t block) {
+  if (Status status = sends_.enqueue_wait_for(kernels_); !status.is_ok()) return status;
+  const std::byte *from = target(block);
+  copies_.clear();
+  for (std::byte *result : work_.sent_results) {
+    copies_.push_back({result + offset_of(block), from, count_of(block) * work_.element_bytes});
   }
   const bool is_looked_at = (block + 1) % kBetweenLooks == 0 || block + 1 == n_blocks_;
-  Status status;
-  for (Lane &ended : lanes_) {
-    if (is_looked_at && status.is_ok()) status = end_of(&ended, block).begin(&ended.queue);
-  }
-  return status;
+  return is_looked_at ? end_of(block).begin(&sends_, copies_) : sends_.enqueue(copies_);
 }
 
 // Copies tell of their errors at the end: a kernel has run then on what they did not bring, and the error is for all.
@@ -134,9 +143,7 @@ Status ReductionPipeline::look(bool *is_done) {
   while (n_done_ < n_blocks_) {
     const std::uint64_t n_looked_at = std::min((n_done_ / kBetweenLooks + 1) * kBetweenLooks, n_blocks_);
     if (n_looked_at > n_reduced_) return {};
-    for (Lane &lane : lanes_) {
-      if (Status status = end_of(&lane, n_looked_at - 1).poll(&has_ended); !status.is_ok() || !has_ended) return status;
-    }
+    if (Status status = end_of(n_looked_at - 1).poll(&has_ended); !status.is_ok() || !has_ended) return status;
     n_done_ = n_looked_at;
   }
   Status status = pulled_.poll(&has_ended);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // ReductionPipeline: a reduction of memory of several devices, block by block: copy engines bring the other devices'
-// elements into memory of Sluice's own, and a kernel reduces what is on its device by then and writes it to all that
-// get it, while the engines bring the next block. So a link is read by engines and written by kernels, each of which is
-// faster than a kernel that reads it (docs/adr/0024). Without MPI. (ISC'25 poster: copy engines and kernels that
+// elements into memory of Sluice's own, a kernel reduces what is on its device by then, and engines bring that to all
+// others that get it, while others of them bring the next block. So engines alone read and write the links, both of
+// which they do faster than kernels (docs/adr/0024). Without MPI. (ISC'25 poster: copy engines and kernels that
 // overlap.)
 #pragma once
 
@@ -19,9 +19,9 @@
 
 namespace sluice::transfer {
 
-// results[r][i] = sources[0][i] op sources[1][i] op ..., from the left. No array overlaps another, but a result may be
-// the very place of a source: element i of each result is written when element i of all sources has been read. At most
-// SLUICE_REDUCE_MAX_SOURCES sources.
+// Each result's element i = sources[0][i] op sources[1][i] op ..., from the left. No array overlaps another, but a
+// result may be the very place of a source: element i of each result is written when element i of all sources has been
+// read. 2 to SLUICE_REDUCE_MAX_SOURCES sources.
 struct PipelinedReduction {
   device::Place place;  // the device that computes; its backend has the groups `reduce` and `pack`
   sluice_element_t element{};
@@ -30,20 +30,19 @@ struct PipelinedReduction {
   std::uint64_t count = 0;
   std::vector<const std::byte *> sources;  // in their order
   std::size_t own = 0;                     // sources[own] is memory of that device
-  std::vector<std::byte *> results;        // in memory that the device's kernels reach; 1 to SLUICE_REDUCE_MAX_DSTS
+  std::byte *own_result = nullptr;         // in memory of that device; null: the device has none
+  std::vector<std::byte *> sent_results;   // of others, in memory that the device's copies reach
 };
 
-// All of it is enqueued at once, in queues that wait for each other on the device: between two blocks nobody waits for
-// the host. One thread at a time. When destroyed before it is done, waits for what is under way.
+// All of it is enqueued at once, in three queues that wait for each other on the device: between two blocks nobody
+// waits for the host. One thread at a time. When destroyed before it is done, waits for what is under way.
 class ReductionPipeline {
  public:
-  // Kernels of blocks in turns: while the last items of one still write over the link, the next one's first do, too.
-  static constexpr std::uint64_t kLanes = 2;
-  // Blocks that are held: of each lane one is brought, the other reduced.
-  static constexpr std::uint64_t kRooms = 2 * kLanes;
-  // The host looks at the end of every kBetweenLooks kernels, because what it looks at is a command between two of
-  // them; and so many are enqueued and not done, at most: far fewer than a runtime takes before it holds up who
-  // enqueues.
+  // Blocks that are held: one is brought, the other reduced. With more of them engines and kernels are not faster
+  // (docs/adr/0024).
+  static constexpr std::uint64_t kRooms = 2;
+  // The host looks at the end of every kBetweenLooks blocks, because what it looks at is a command more; and so many
+  // are enqueued and not done, at most: far fewer than a runtime takes before it holds up who enqueues.
   static constexpr std::uint64_t kBetweenLooks = 16;
   static constexpr std::uint64_t kMostAhead = 2 * kBetweenLooks;
 
@@ -53,7 +52,7 @@ class ReductionPipeline {
   ReductionPipeline &operator=(const ReductionPipeline &) = delete;
 
   // Takes device memory and queues for blocks of which `brought_bytes` (at least an element of each) are brought from
-  // all other sources together; kRooms as much is held. Errors: no memory, or a backend whose queues cannot wait for
+  // all other sources together; twice as much is held. Errors: no memory, or a backend whose queues cannot wait for
   // each other; nothing has been written then, and the work can be done another way. May throw std::bad_alloc, as
   // nothing after it does but for the text of an error. Blocks as an allocation of the device does.
   [[nodiscard]] Status open(PipelinedReduction work, std::uint64_t brought_bytes);
@@ -67,21 +66,17 @@ class ReductionPipeline {
   [[nodiscard]] std::uint64_t n_blocks() const noexcept { return n_blocks_; }
 
  private:
-  // What reduces every kLanes-th block.
-  struct Lane {
-    device::Queue queue;
-    std::array<device::PendingCopy, 2> ends;  // of its kernels up to those that are looked at, in turns
-  };
-
   [[nodiscard]] Status enqueue_next();
   [[nodiscard]] Status pull(std::uint64_t block);
   [[nodiscard]] Status reduce(std::uint64_t block);
+  [[nodiscard]] Status send(std::uint64_t block);
   [[nodiscard]] Status look(bool *is_done);
-  [[nodiscard]] Lane &lane_of(std::uint64_t block) noexcept { return lanes_[block % kLanes]; }
-  // Of the lane's kernels up to that of `block`, which is one to look at.
-  [[nodiscard]] static device::PendingCopy &end_of(Lane *lane, std::uint64_t block) noexcept {
-    return lane->ends[block / kBetweenLooks % lane->ends.size()];
+  // Of all up to `block`, which is one to look at.
+  [[nodiscard]] device::PendingCopy &end_of(std::uint64_t block) noexcept {
+    return ends_[block / kBetweenLooks % ends_.size()];
   }
+  // Where the block is reduced to: in the own result, or in the room of what was brought, whose items are read first.
+  [[nodiscard]] std::byte *target(std::uint64_t block) const noexcept;
   [[nodiscard]] std::uint64_t count_of(std::uint64_t block) const noexcept;
   [[nodiscard]] std::uint64_t offset_of(std::uint64_t block) const noexcept {
     return block * block_count_ * work_.element_bytes;
@@ -93,17 +88,18 @@ class ReductionPipeline {
   std::uint64_t block_count_ = 0;  // elements of each block but the last
   std::uint64_t room_bytes_ = 0;
   std::uint64_t n_blocks_ = 0;
-  std::uint64_t n_pulled_ = 0;   // blocks whose copies are enqueued, and that their lane waits for
+  std::uint64_t n_pulled_ = 0;   // blocks whose copies are enqueued
   std::uint64_t n_reduced_ = 0;  // whose kernel is enqueued
   std::uint64_t n_done_ = 0;
   device::DeviceMemory memory_;
   // They outlive what is under way.
   device::Queue pulls_;
-  std::array<Lane, kLanes> lanes_;
+  device::Queue kernels_;
+  device::Queue sends_;
   std::vector<sluice_copy_t> copies_;  // kept, so that nothing is allocated on the way
   std::vector<const void *> sources_;
-  std::vector<void *> dsts_;
-  device::PendingCopy pulled_;  // the last copies
+  device::PendingCopy pulled_;               // the last copies
+  std::array<device::PendingCopy, 2> ends_;  // of all up to the blocks that are looked at, in turns
 };
 
 }  // namespace sluice::transfer

@@ -46,8 +46,9 @@ class Trial {
     for (uint32_t k = 0; k < shape_.n_sources; ++k) sources.push_back(memories_[k].data() + offset(k));
     std::vector<void *> dsts;
     for (uint32_t d = 0; d < shape_.n_dsts; ++d) dsts.push_back(memories_[written(d)].data() + offset(written(d)));
-    const sluice_reduction_t reduction = {element_,      operation_,       dsts.data(), sources.data(),
-                                          shape_.n_dsts, shape_.n_sources, shape_.count};
+    const sluice_reduction_t reduction = {
+        element_,      operation_,       dsts.data(),  sources.data(),
+        shape_.n_dsts, shape_.n_sources, shape_.count, static_cast<uint32_t>(shape_.count % 2)};
     uint64_t ticket = 0;
     sluice_result_t result = backend_.enqueue_reduction(queue, &reduction);
     if (result == SLUICE_SUCCESS) result = backend_.enqueue_ticket(queue, &ticket);
@@ -246,8 +247,8 @@ TEST(Reductions, KeepTheOrderOfTheQueue) {
     const void *twice[] = {device.data(), device.data()};
     const void *again[] = {sum.data(), device.data()};
     void *const into[] = {sum.data()};
-    const sluice_reduction_t first = {SLUICE_ELEMENT_FLOAT32, SLUICE_OPERATION_SUM, into, twice, 1, 2, kCount};
-    const sluice_reduction_t second = {SLUICE_ELEMENT_FLOAT32, SLUICE_OPERATION_SUM, into, again, 1, 2, kCount};
+    const sluice_reduction_t first = {SLUICE_ELEMENT_FLOAT32, SLUICE_OPERATION_SUM, into, twice, 1, 2, kCount, 0};
+    const sluice_reduction_t second = {SLUICE_ELEMENT_FLOAT32, SLUICE_OPERATION_SUM, into, again, 1, 2, kCount, 0};
     uint64_t ticket = 0;
     ASSERT_OK(table().enqueue_copies(queue.get(), &up, 1));
     ASSERT_OK(table().enqueue_reduction(queue.get(), &first));
@@ -269,7 +270,7 @@ TEST(Reductions, AreRefused_WhenTheirArgumentsAreNone) {
   const void *sources[SLUICE_REDUCE_MAX_SOURCES + 1];
   for (const void *&source : sources) source = memory.data();
   void *const dsts[] = {memory.data()};
-  const sluice_reduction_t good = {SLUICE_ELEMENT_FLOAT32, SLUICE_OPERATION_SUM, dsts, sources, 1, 2, 10};
+  const sluice_reduction_t good = {SLUICE_ELEMENT_FLOAT32, SLUICE_OPERATION_SUM, dsts, sources, 1, 2, 10, 0};
   const auto expect = [&](sluice_result_t wanted, const auto &spoil) {
     sluice_reduction_t reduction = good;
     spoil(reduction);

@@ -49,7 +49,7 @@ TEST(ReductionMeansPlan, KernelsDoWhatCrossesLinksOneWayOnlyOrNot) {
 TEST(ReductionMeansPlan, ExplainsItself) {
   const ReductionMeansQuery query = of_inputs(kOneMiB, 4);
   EXPECT_EQ(explain(query, choose_reduction_means(query, kFromOneMiB, kMost)),
-            "4 inputs of 1048576 bytes -> engines: links are read by engines and written by kernels");
+            "4 inputs of 1048576 bytes -> engines: engines read and write the links");
   EXPECT_EQ(explain(query, choose_reduction_means(query, {}, kMost)),
             "4 inputs of 1048576 bytes -> kernel: SLUICE_COLL_REDUCE_ENGINES is 0");
 }

@@ -49,7 +49,14 @@ std::unique_ptr<transfer::ReductionPipeline> open_pipeline(const Call &call, con
   work.count = step.count;
   work.own = static_cast<std::size_t>(member.rank);
   for (const void *source : step.sources) work.sources.push_back(static_cast<const std::byte *>(source));
-  for (void *dst : step.dsts) work.results.push_back(static_cast<std::byte *>(dst));
+  for (void *dst : step.dsts) {
+    auto *const result = static_cast<std::byte *>(dst);
+    if (is_own_result(call, member, input_bytes, dst)) {
+      work.own_result = result;
+    } else {
+      work.sent_results.push_back(result);
+    }
+  }
   auto pipeline = std::make_unique<transfer::ReductionPipeline>();
   const Status status = pipeline->open(std::move(work), limits.brought_bytes);
   if (status.is_ok()) return pipeline;
