@@ -3,10 +3,12 @@
 
 import importlib.machinery
 import importlib.util
+import json
 import pathlib
 import sys
 import types
 import unittest
+import unittest.mock
 
 sys.dont_write_bytecode = True
 LOADER = importlib.machinery.SourceFileLoader("figures", str(pathlib.Path(__file__).resolve().parent / "figures"))
@@ -79,6 +81,18 @@ class FacesTest(unittest.TestCase):
         arguments = types.SimpleNamespace(what="faces", ranks=2, rounds=2, loops="1x1x1", elements=1, variants=variants, limit_s=1)
         place = types.SimpleNamespace(sides=[figures.Side("Sluice", "sluice", "some", ("st-kernels",))], left_out=[], command=fail)
         return figures.measure(place, arguments, None)[1], place.left_out
+
+    def test_each_round_is_told_of_as_soon_as_it_is_there(self):
+        def run_and_write(words, *_):
+            document = {"ranks": [{"device": {"name": "one"}}], "options": {"parameters": {}},
+                        "rows": [{"size_bytes": 0, "series": [{"name": "st", "blocks": [{"mean": 2.0, "samples": 1}]}]}]}
+            pathlib.Path(words[words.index("--json") + 1]).write_text(json.dumps(document), encoding="utf-8")
+        arguments = types.SimpleNamespace(what="faces", ranks=2, rounds=2, loops="1x1x1", elements=1, variants=None, limit_s=1)
+        place = types.SimpleNamespace(sides=[figures.Side("Sluice", "sluice", "some", ("st",))], left_out=[], command=lambda *words: words[-1])
+        told = []
+        with unittest.mock.patch.object(figures.running, "run_limited", run_and_write):
+            figures.measure(place, arguments, None, lambda found, *rest: told.append((len(found[("2x1x1", "Sluice", "st")][0]), rest[1], rest[-1])))
+        self.assertEqual(told, [(1, ["one"], 1), (2, ["one"], 2)])
 
     def test_it_is_left_out_where_the_backend_has_no_such_kernels(self):
         reason = "ended with 1: faces: st-kernels is not available with backend some, whose streams trigger in one way only"

@@ -22,31 +22,47 @@ def load_compare_collectives():
 class CollectivesTest(unittest.TestCase):
     def setUp(self):
         self.script = load_compare_collectives()
+        self.sides = self.script.sides
         self.arguments = self.script.parse_arguments(["--ranks", "4", "--rounds", "3"])
 
     def test_medians_are_the_second_figure_of_each_row(self):
         text = "# Size Avg Median\n1024  9.5  8.25  7.0\n65536  21.0  20.5  19.0\n"
-        self.assertEqual(self.script.medians(text), {1024: 8.25, 65536: 20.5})
+        self.assertEqual(self.sides.medians(text.splitlines()), {1024: 8.25, 65536: 20.5})
+
+    def test_tests_that_share_a_start_are_told_apart(self):
+        text = "".join(f"# sluice-bench 0.1.0: {test}: what\n# Size Avg Median\n64 9.5 {us}\n" for test, us in (("bcast", 8.0), ("gather", 9.0)))
+        self.assertEqual(self.sides.medians_of(text, ["bcast", "gather"]), {"bcast": {64: 8.0}, "gather": {64: 9.0}})
+        groups = self.sides.groups_of(["bcast", "alltoallv", "allreduce", "gather", "reduce"])
+        self.assertEqual(groups, [["bcast", "gather"], ["alltoallv"], ["allreduce", "reduce"]])
+
+    def test_the_check_names_the_test_whose_bytes_are_wrong(self):
+        text = "# sluice-bench 0.1.0: bcast: what\n64 1 1 Pass\n# sluice-bench 0.1.0: gather: what\n64 1 1 Fail\n"
+        arguments = self.script.parse_arguments(["--compare", "shipped", "--sizes", "64"])
+        site = unittest.mock.Mock(flavour="x", need=lambda *words: "/".join(words), bench=lambda flavour: "bench." + flavour)
+        site.host_launch = lambda *_: ["mpiexec", "-n", "2", "env"]
+        with unittest.mock.patch.object(self.sides, "run", lambda *_: text):
+            self.assertEqual(set(self.sides.check_bytes(site, arguments, ["bcast", "gather", "scatter"])), {"gather", "scatter"})
 
     def test_reductions_are_compared_with_the_peers_too(self):
-        self.assertLess(set(self.script.REDUCTIONS), set(self.script.parse_arguments(["--compare", "peers"]).tests))
+        self.assertLess(set(self.sides.REDUCTIONS), set(self.script.parse_arguments(["--compare", "peers"]).tests))
 
     def test_uneven_blocks_are_those_of_every_side(self):
         asked = []
-        self.script.run = lambda words: asked.append([str(word) for word in words]) or ""
-        self.script.commands = unittest.mock.Mock(wraps=self.script.commands, own_program=lambda *_: "nccl", nccl_library=lambda: "lib",
-                                         ucx_command=lambda _site, run: ["mpirun", "-n", "2", *run.words])
+        programs = unittest.mock.Mock(wraps=self.sides.commands, own_program=lambda *_: "nccl", nccl_library=lambda: "lib",
+                                      ucx_command=lambda _site, run: ["mpirun", "-n", "2", *run.words])
         arguments = self.script.parse_arguments(["--compare", "peers", "--ranks", "4"])
         site = unittest.mock.Mock(flavour="x", need=lambda *words: "/".join(words), bench=lambda flavour: "bench." + flavour)
         site.host_launch = lambda *_: ["mpiexec", "-n", "2", "env"]
-        for test, wanted in (("alltoallv", True), ("alltoall", False)):
-            every = self.script.sides(site, arguments, test)
-            self.assertIn("NCCL", every)
-            for name, once in every.items():
-                asked.clear()
-                once(self.script.series_of(arguments)[0])
-                self.assertEqual(" ".join(asked[0]).count("--layout uneven"), int(wanted), (test, name))
-        self.assertNotIn("NCCL", self.script.sides(site, arguments, "gatherv"))
+        with unittest.mock.patch.object(self.sides, "run", lambda words, *_: asked.append([str(word) for word in words]) or ""), \
+                unittest.mock.patch.object(self.sides, "commands", programs):
+            every = self.sides.sides(site, arguments)
+            self.assertIn("NCCL", [side.name for side in every])
+            for tests, wanted in ((["alltoallv"], True), (["alltoall", "bcast"], False)):
+                for side in every:
+                    asked.clear()
+                    side.measure(self.sides.series_of(arguments)[0], tests)
+                    self.assertEqual(" ".join(asked[0]).count("--layout uneven"), int(wanted), (tests, side.name))
+        self.assertFalse(every[-1].takes("gatherv"))
         self.assertIn("alltoallv (uneven blocks)", self.script.table({"alltoallv": {64: {"ipc": [1.0]}}}, {}, 1, arguments))
 
     def test_table_has_ratios_of_medians_and_names_what_failed(self):
@@ -74,7 +90,7 @@ class CollectivesTest(unittest.TestCase):
 
             def bench(self, flavour):
                 return "bench." + flavour
-        words = self.script.launch(Site(), arguments, ["A=1"], "cuda")
+        words = self.sides.launch(Site(), arguments, ["A=1"], "cuda")
         self.assertEqual(words[words.index("-n") + 1], "4")
         shell = words.index("sh")
         shown = subprocess.run([*words[shell:-1], "printenv", "SLUICE_NODE"], env={**os.environ, "PMI_RANK": "3"},
@@ -83,25 +99,38 @@ class CollectivesTest(unittest.TestCase):
 
     def test_large_sizes_are_a_start_of_their_own_with_fewer_iterations(self):
         arguments = self.script.parse_arguments(["--sizes", "64,4194304,33554432,1073741824", "--iterations", "20"])
-        small, large = self.script.series_of(arguments)
+        small, large = self.sides.series_of(arguments)
         self.assertEqual(small.words(), ["--sizes", "64,4194304", "-i", "20", "-x", "3"])
         self.assertEqual(large.words(), ["--sizes", "33554432,1073741824", "-i", "5", "-x", "1"])
-        self.assertEqual([series.text for series in self.script.series_of(arguments, 64)], ["64"])
+        self.assertEqual([series.text for series in self.sides.series_of(arguments, 64)], ["64"])
 
     def test_a_side_is_left_out_after_it_failed_at_large_sizes_and_goes_on_at_small_ones(self):
         arguments = self.script.parse_arguments(["--compare", "peers", "--sizes", "64,1073741824"])
+        starts = []
 
-        def once(series):
-            if series.sizes[0] > 64:
-                raise self.script.SideError("no memory")
-            return {64: 1.0}
-        cells, failures = {}, {}
+        def measure(series, tests):
+            starts.append((series.text, ",".join(tests)))
+            if series.sizes[0] > 64 and "bcast" in tests:
+                raise self.sides.SideError("no memory")
+            return {test: {series.sizes[0]: 1.0} for test in tests}
+        cells, failures, apart = {}, {}, set()
+        side = self.sides.Side("ipc", measure)
         for _ in range(2):
-            self.script.measure_once(once, arguments, "bcast", "ipc", cells, failures)
-        self.assertEqual(cells, {"bcast": {64: {"ipc": [1.0, 1.0]}}})
+            self.script.measure_once(side, arguments, ["bcast", "gather"], cells, failures, apart)
+        self.assertEqual(cells, {"bcast": {64: {"ipc": [1.0, 1.0]}}, "gather": {64: {"ipc": [1.0, 1.0]}, 1 << 30: {"ipc": [1.0, 1.0]}}})
         self.assertEqual(failures, {"bcast: ipc, large sizes": "no memory"})
-        self.assertEqual(self.script.largest_of(arguments, "staged"), 32 << 20)
-        self.assertEqual(self.script.largest_of(arguments, "ipc"), 0)
+        large = str(1 << 30)
+        self.assertEqual(starts, [("64", "bcast,gather"), (large, "bcast,gather"), (large, "bcast"), (large, "gather"),
+                                  ("64", "bcast,gather"), (large, "gather")])
+        self.assertEqual(self.sides.largest_of(arguments, "staged"), 32 << 20)
+        self.assertEqual(self.sides.largest_of(arguments, "ipc"), 0)
+
+    def test_a_side_that_crashes_measures_one_test_a_start(self):
+        starts = []
+        side = self.sides.Side("u", lambda _series, tests: starts.append(tests) or {}, is_together=False, takes=lambda test: test != "gatherv")
+        arguments = self.script.parse_arguments(["--sizes", "64"])
+        self.script.measure_once(side, arguments, ["bcast", "gatherv", "gather"], {}, {}, set())
+        self.assertEqual(starts, [["bcast"], ["gather"]])
 
     def test_files_of_several_calls_come_to_one_table(self):
         with tempfile.TemporaryDirectory() as folder:
@@ -126,8 +155,8 @@ class CollectivesTest(unittest.TestCase):
                 self.script.merge(arguments)
 
     def test_a_side_that_ends_with_an_error_says_its_first_line(self):
-        with self.assertRaisesRegex(self.script.SideError, "status 3: no device"):
-            self.script.run(["sh", "-c", "echo no device >&2; exit 3"])
+        with self.assertRaisesRegex(self.sides.SideError, "status 3: no device"):
+            self.sides.run(["sh", "-c", "echo no device >&2; exit 3"])
 
 
 if __name__ == "__main__":

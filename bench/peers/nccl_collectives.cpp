@@ -272,6 +272,17 @@ double median_us(const Rank &rank, const std::string &test, std::size_t size, co
   return *middle;
 }
 
+// A sum is of floats, and a block of it has one at least.
+void check_sizes(const Arguments &arguments) {
+  for (const std::string &test : arguments.tests) {
+    const auto n_blocks = test == "reduce_scatter_block" ? static_cast<std::size_t>(arguments.n_ranks) : 1;
+    for (const std::size_t size : arguments.sizes) {
+      if (!is_reduction(test) || size >= n_blocks * sizeof(float)) continue;
+      fail(test + ": " + std::to_string(size) + " bytes are less than a float for each block; leave that size out");
+    }
+  }
+}
+
 int measure(const Arguments &arguments, Shared *shared) {
   load(arguments.library);
   check(cudaSetDevice(my_rank), "choice of device");
@@ -305,6 +316,7 @@ int measure(const Arguments &arguments, Shared *shared) {
 int main(int argc, char **argv) {
   peers::program = "nccl_collectives";
   const Arguments arguments = parse(argc, argv);
+  check_sizes(arguments);
   void *memory = ::mmap(nullptr, sizeof(Shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   if (memory == MAP_FAILED) fail("no shared memory");
   auto *shared = new (memory) Shared{};
