@@ -17,6 +17,7 @@ struct ReductionMeansQuery {
   std::size_t n_elsewhere = 0;  // inputs that may lie on another device
   bool is_one_share = true;     // all that the rank computes comes of the same inputs
   bool is_sent = true;          // another device gets of the result, too
+  bool has_gaps = false;        // in its elements, which kernels leave as they are and copies would not
 };
 
 struct ReductionMeansLimits {
@@ -44,6 +45,7 @@ inline constexpr std::uint64_t kLeastForEngines = std::uint64_t{16} << 10;
   }
   if (!query.is_one_share) return {ReductionMeans::kKernel, "a scan, of which each result has other inputs"};
   if (!query.is_sent) return {ReductionMeans::kKernel, "the result stays here, and the links go one way only"};
+  if (query.has_gaps) return {ReductionMeans::kKernel, "its elements have gaps, which copies would write over"};
   if (query.n_inputs < 2) return {ReductionMeans::kKernel, "there is nothing to bring"};
   if (query.n_elsewhere == 0) return {ReductionMeans::kKernel, "all inputs lie on one device"};
   if (query.n_inputs > most_operands) return {ReductionMeans::kKernel, "more inputs than one kernel takes"};

@@ -21,7 +21,7 @@ namespace sluice::transfer {
 
 // Each result's element i = sources[0][i] op sources[1][i] op ..., from the left. No array overlaps another, but a
 // result may be the very place of a source: element i of each result is written when element i of all sources has been
-// read. 2 to SLUICE_REDUCE_MAX_SOURCES sources.
+// read. 2 to SLUICE_REDUCE_MAX_SOURCES sources. Of elements without gaps, since what is sent is sent whole.
 struct PipelinedReduction {
   device::Place place;  // the device that computes; its backend has the groups `reduce` and `pack`
   sluice_element_t element{};
@@ -31,7 +31,7 @@ struct PipelinedReduction {
   std::vector<const std::byte *> sources;  // in their order
   std::size_t own = 0;                     // sources[own] is memory of that device
   std::byte *own_result = nullptr;         // in memory of that device; null: the device has none
-  std::vector<std::byte *> sent_results;   // of others, in memory that the device's copies reach
+  std::vector<std::byte *> sent_results;   // of others, 1 at least, in memory that the device's copies reach
 };
 
 // All of it is enqueued at once, in three queues that wait for each other on the device: between two blocks nobody

@@ -46,6 +46,12 @@ TEST(ReductionMeansPlan, KernelsDoWhatCrossesLinksOneWayOnlyOrNot) {
   EXPECT_EQ(choose_reduction_means(shared, kFromOneMiB, kMost).means, ReductionMeans::kEngines);
 }
 
+TEST(ReductionMeansPlan, KernelsDoWhatCopiesWouldWriteOver) {
+  ReductionMeansQuery with_gaps = of_inputs(kOneMiB, 2);
+  with_gaps.has_gaps = true;
+  EXPECT_EQ(choose_reduction_means(with_gaps, kFromOneMiB, kMost).means, ReductionMeans::kKernel);
+}
+
 TEST(ReductionMeansPlan, ExplainsItself) {
   const ReductionMeansQuery query = of_inputs(kOneMiB, 4);
   EXPECT_EQ(explain(query, choose_reduction_means(query, kFromOneMiB, kMost)),

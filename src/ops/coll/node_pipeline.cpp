@@ -35,6 +35,7 @@ std::unique_ptr<transfer::ReductionPipeline> open_pipeline(const Call &call, con
       .input_bytes = input_bytes, .n_inputs = step.sources.size(), .n_elsewhere = inputs.n_elsewhere};
   query.is_sent =
       std::ranges::any_of(step.dsts, [&](const void *dst) { return !is_own_result(call, member, input_bytes, dst); });
+  query.has_gaps = inputs.has_gaps;
   query.is_one_share = call.pattern != Pattern::kScan && call.pattern != Pattern::kExscan;
   const plan::ReductionMeansPlan plan = choose_reduction_means(query, limits, SLUICE_REDUCE_MAX_SOURCES);
   if (log::level() >= log::Level::kDebug) {

@@ -24,6 +24,7 @@ struct ReductionInputs {
   std::uint64_t element_bytes = 0;
   std::uint64_t count = 0;      // elements of each
   std::size_t n_elsewhere = 0;  // so many may lie on another device than this rank's
+  bool has_gaps = false;        // in its elements
 };
 
 // `step` is all that this rank of the call computes, on the device of `place`. Null where kernels do it alone: by the

@@ -81,6 +81,11 @@ std::uint64_t element_bytes_of(const CollectiveSide &input) {
   return static_cast<std::uint64_t>(first_block(input).layout->extent_bytes);
 }
 
+bool has_gaps(const CollectiveSide &input) {
+  const transfer::Layout &element = *first_block(input).layout;
+  return element.size_bytes != static_cast<std::uint64_t>(element.extent_bytes);
+}
+
 // Whether a block can be moved to the front of its buffer piece by piece, none of which lies over where it goes.
 bool can_move_to_front(const Share &block) noexcept {
   return block.first == 0 || block.count() / block.first < kMostMoves;
@@ -179,7 +184,7 @@ Step NodeReduction::begin() {
   if (Status status = find_work(); !status.is_ok()) return refused(status);
   const ReductionWork &work = planned_->work;
   if (work.steps.size() == 1 && may_have_pipeline(work.count * work.element_bytes)) {
-    const ReductionInputs inputs{work.element_bytes, work.count, work.n_elsewhere};
+    const ReductionInputs inputs{work.element_bytes, work.count, work.n_elsewhere, has_gaps(input_)};
     pipeline_ = open_pipeline(call_, member_, input_.place(), work.pair, inputs, work.steps.front());
   }
   if (!plan_.needs_consent) return enqueue();

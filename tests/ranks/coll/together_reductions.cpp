@@ -161,6 +161,38 @@ TEST_F(TogetherReductions, KeepTheOrderOfTheRanks) {
   }
 }
 
+// Gaps of a pair are no part of it, and may hold what the program has put there; each rank's hold its own number.
+TEST_F(TogetherReductions, LeaveGapsAlone) {
+  if (!is_together_) GTEST_SKIP() << "missing: reductions by the devices of a node, on this backend";
+  constexpr int kCount = 20'001;
+  const auto mark = static_cast<unsigned char>(0x40 + rank());
+  std::size_t n_gaps = 0;
+  for (const TypeCase &of : reduction_types()) {
+    const std::vector<bool> gaps = gaps_of(of);
+    if (std::find(gaps.begin(), gaps.end(), true) == gaps.end()) continue;
+    for (const bool is_reduce : {false, true}) {
+      SCOPED_TRACE(std::string(of.name) + (is_reduce ? ", MPI_Reduce" : ", MPI_Allreduce"));
+      const Memory in(session_.module(), Kind::device, kCount * of.size_bytes);
+      const Memory out(session_.module(), Kind::device, kCount * of.size_bytes);
+      in.fill(mark);
+      write_input(in, 0, of, kCount);
+      out.fill(mark);
+      const MPI_Op op = of.ops.front().op;
+      ASSERT_EQ(is_reduce ? MPI_Reduce(in.data(), out.data(), kCount, of.type, op, size() - 1, session_.comm())
+                          : MPI_Allreduce(in.data(), out.data(), kCount, of.type, op, session_.comm()),
+                MPI_SUCCESS);
+      if (is_reduce && rank() != size() - 1) continue;
+      const Bytes found = out.read();
+      for (std::size_t i = 0; i < found.size(); ++i) {
+        if (!gaps[i % of.size_bytes]) continue;
+        ASSERT_EQ(found[i], mark) << "byte " << i;
+        ++n_gaps;
+      }
+    }
+  }
+  EXPECT_GT(n_gaps, 0U);
+}
+
 // Buffers of an exclusive or of bytes, whose result each rank can tell.
 struct XorBuffers {
   XorBuffers(Kind kind, int of_round)
