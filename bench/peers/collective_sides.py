@@ -15,6 +15,7 @@ ENGINES_SIZES = "16777216,67108864,134217728,268435456,1073741824"
 PEERS_SIZES = "64,1024,4096,16384,65536,262144,1048576,4194304,33554432,268435456,1073741824"
 LARGE_FROM = 4 << 20  # above, a start of its own
 SLOW_LARGEST = 32 << 20  # of sides that stage, beside peers
+CHECKED_LARGEST = 128 << 20  # every byte; where copy engines feed kernels
 HAND = "by hand"
 LIMIT_S = 60
 WHOLE = ["SLUICE_COLL_IPC=off", "SLUICE_COLL_SEGMENTS=off"]
@@ -200,7 +201,7 @@ def check_bytes(site, arguments, tests):
     knobs = list(SLUICE[arguments.compare].values())[-1]
     failures = {}
     for backend in (arguments.backend, *arguments.also):
-        for series in series_of(arguments, SLOW_LARGEST):
+        for series in series_of(arguments, CHECKED_LARGEST):
             words = [*launch(site, arguments, ["SLUICE_STATS=off", *knobs], backend), ",".join(tests), "--sizes", series.text,
                      "-i", "2", "-x", "1", "--oversubscribe", "-d", backend, *layout_words(arguments, tests)]
             try:
