@@ -114,9 +114,9 @@ def launch(site, arguments, knobs, backend):
     return [*words, site.bench(site.flavour)]
 
 
-def ucx_words(site, arguments, test, series):
+def ucx_words(site, arguments, tests, series):
     side = measuring.plan.Side("ucx", "ucx", arguments.backend)
-    bench = bench_words(series, [test], ["--check", "none", *layout_words(arguments, [test])], arguments.backend)[:-2]  # the device is the command's to name
+    bench = bench_words(series, tests, ["--check", "none", *layout_words(arguments, tests)], arguments.backend)[:-2]  # the device is the command's to name
     words = commands.ucx_command(site, measuring.plan.Run(side, tuple(bench)))
     words[words.index("-n") + 1] = str(arguments.ranks)
     return words
@@ -188,31 +188,34 @@ def sides(site, arguments):
         every.append(sluice_side(site, arguments, HAND, [], arguments.backend, ["--naive"]))
     if arguments.compare in ("ipc", "peers"):
         # It has ended with a segmentation fault in some tests, which are not to take others with them.
-        every.append(Side("Open MPI+UCX", lambda series, tests: {tests[0]: medians(run(ucx_words(site, arguments, tests[0], series)).splitlines())},
-                          is_together=False))
+        every.append(Side("Open MPI+UCX", lambda series, tests: medians_of(run(ucx_words(site, arguments, tests, series)), tests), is_together=False))
     if arguments.compare in RATIOS:
         every.append(Side("NCCL", lambda series, tests: nccl_medians(site, arguments, tests, series),
                           takes=lambda test: not test.endswith("v") or test == "alltoallv"))
     return [side for side in every if side.name not in arguments.without]
 
 
+def check_start(site, arguments, tests, series, backend):
+    """One start of Sluice's last side with every byte checked: {test: why not}. Where it fails for all, each is checked apart."""
+    knobs = list(SLUICE[arguments.compare].values())[-1]
+    words = [*launch(site, arguments, ["SLUICE_STATS=off", *knobs], backend), ",".join(tests), "--sizes", series.text,
+             "-i", "2", "-x", "1", "--oversubscribe", "-d", backend, *layout_words(arguments, tests)]
+    try:
+        said = sections(run(words, len(tests)), tests)
+    except SideError as error:
+        if len(tests) == 1:
+            return {tests[0]: str(error)}
+        return {test: why for one in tests for test, why in check_start(site, arguments, [one], series, backend).items()}
+    texts = {test: "\n".join(said.get(test, [])) for test in tests}
+    return {test: f"sluice-bench says that bytes are wrong ({backend})" for test, text in texts.items() if "Fail" in text or "Pass" not in text}
+
+
 def check_bytes(site, arguments, tests):
     """Every byte, once, under the last of Sluice's sides. {test: why not}."""
-    knobs = list(SLUICE[arguments.compare].values())[-1]
     failures = {}
     for backend in (arguments.backend, *arguments.also):
         for series in series_of(arguments, CHECKED_LARGEST):
-            words = [*launch(site, arguments, ["SLUICE_STATS=off", *knobs], backend), ",".join(tests), "--sizes", series.text,
-                     "-i", "2", "-x", "1", "--oversubscribe", "-d", backend, *layout_words(arguments, tests)]
-            try:
-                said = sections(run(words, len(tests)), tests)
-            except SideError as error:
-                failures.update({test: str(error) for test in tests})
-                continue
-            for test in tests:
-                text = "\n".join(said.get(test, []))
-                if "Fail" in text or "Pass" not in text:
-                    failures[test] = f"sluice-bench says that bytes are wrong ({backend})"
+            failures.update(check_start(site, arguments, tests, series, backend))
     return failures
 
 

@@ -43,6 +43,13 @@ class CollectivesTest(unittest.TestCase):
         with unittest.mock.patch.object(self.sides, "run", lambda *_: text):
             self.assertEqual(set(self.sides.check_bytes(site, arguments, ["bcast", "gather", "scatter"])), {"gather", "scatter"})
 
+        def crash_of_gather(words, *_):
+            if "gather" in words[words.index("bench.x") + 1].split(","):
+                raise self.sides.SideError("it crashed")
+            return text
+        with unittest.mock.patch.object(self.sides, "run", crash_of_gather):
+            self.assertEqual(self.sides.check_bytes(site, arguments, ["bcast", "gather"]), {"gather": "it crashed"})
+
     def test_reductions_are_compared_with_the_peers_too(self):
         self.assertLess(set(self.sides.REDUCTIONS), set(self.script.parse_arguments(["--compare", "peers"]).tests))
 
