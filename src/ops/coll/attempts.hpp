@@ -7,6 +7,11 @@
 
 namespace sluice::ops::coll {
 
+// Calls of which all ranks know that they are as long as this are none of those that are left out, and how they come
+// out in vain is not counted: to ask takes 1 or 2 us of the 50 and more that the host MPI has such a one for, and a
+// program that counts and times with short calls on host memory would have its first long ones staged for them.
+inline constexpr std::uint64_t kAlwaysAskedBytes = std::uint64_t{256} << 10;
+
 // After calls in which they could not they leave some out, more each time: a program whose buffers are all on the host
 // pays for few. Not so soon where they could before: a program may have host memory in many calls of each of its steps,
 // and device memory in one. Counts calls that are the same on all ranks, so that all come to the same.
@@ -18,6 +23,7 @@ class Attempts {
     return false;
   }
   void note_good() noexcept {
+    n_left_out_ = 0;
     n_to_leave_out_ = 0;
     n_borne_ = kMostBorne;
   }

@@ -79,8 +79,9 @@ class NodeGroup {
     trials_of(pattern).attempts.note_good();
     trials_of(pattern).is_good = true;
   }
-  void note_alone(Pattern pattern) noexcept {
-    trials_of(pattern).attempts.note_vain();
+  // `is_counted`: it is one of those that are left out after vain ones.
+  void note_alone(Pattern pattern, bool is_counted) noexcept {
+    if (is_counted) trials_of(pattern).attempts.note_vain();
     trials_of(pattern).is_good = false;
   }
   // Of blocking calls alone, so that all ranks know it at the same of their calls: one of them went together, so there

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Collective operations of which all ranks know how long they are: those on host memory are looked at less and less
+// often, long ones each time, so that the first long one on device memory goes over IPC, whatever came before. Every
+// byte is compared with what was sent. Started as short_calls.cpp says.
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <cstdlib>
+#include <string_view>
+
+#include "tests/support/session.hpp"
+#include "tests/support/statistics.hpp"
+
+namespace sluice::tests {
+namespace {
+
+constexpr std::size_t kLongBytes = std::size_t{256} << 10;    // kAlwaysAskedBytes (ops/coll/attempts.hpp)
+constexpr std::size_t kShorterBytes = std::size_t{16} << 10;  // at which they look, too, but not each time
+
+enum class Known : std::uint8_t { allreduce, bcast };
+
+class ShortCallsOfKnownLength : public testing::Test {
+ protected:
+  void SetUp() override {
+    const char *const threshold = std::getenv("SLUICE_COLL_IPC_THRESHOLD");
+    const bool is_set_up = std::getenv("SLUICE_COLL_IPC") == nullptr && threshold != nullptr;
+    if (!is_set_up || std::string_view(threshold) != "8K" || session_.size() < 2) {
+      GTEST_SKIP() << "not started with SLUICE_COLL_IPC_THRESHOLD=8K alone, or with one rank";
+    }
+    ASSERT_GE(calls_by("MPI_Bcast", "ipc"), 0) << "no statistics";
+    ASSERT_EQ(MPI_Comm_dup(session_.comm(), &comm_), MPI_SUCCESS);  // on which nothing has been called yet
+  }
+  void TearDown() override {
+    if (comm_ != MPI_COMM_NULL) {
+      EXPECT_EQ(MPI_Comm_free(&comm_), MPI_SUCCESS);
+    }
+  }
+
+  // Makes one call. Whether the ranks carried it out together.
+  bool goes_together(Known known, Kind kind, std::size_t size_bytes) {
+    ++n_rounds_;
+    return known == Known::bcast ? broadcasts_together(kind, size_bytes) : reduces_together(kind, size_bytes);
+  }
+
+  int n_rounds_ = 0;
+  const Session &session_ = Session::get();
+
+ private:
+  Bytes pattern(int rank, std::size_t size_bytes) const {
+    Bytes bytes(size_bytes);
+    for (std::size_t i = 0; i < size_bytes; ++i) bytes[i] = pattern_byte(rank, i, n_rounds_);
+    return bytes;
+  }
+
+  static void expect_right(Bytes expected, const Memory &memory) {
+    expected.resize(expected.size() + kGuardBytes, kPoison);
+    EXPECT_EQ(find_difference(expected, memory.read_with_guards()), "");
+  }
+
+  bool broadcasts_together(Kind kind, std::size_t size_bytes) const {
+    const int root = n_rounds_ % session_.size();
+    const Memory memory(session_.module(), kind, size_bytes);
+    const Bytes sent = pattern(root, size_bytes);
+    if (session_.rank() == root) memory.write(0, sent.data(), sent.size());
+    const long long before = calls_by("MPI_Bcast", "ipc");
+    EXPECT_EQ(MPI_Bcast(memory.data(), static_cast<int>(size_bytes), MPI_BYTE, root, comm_), MPI_SUCCESS);
+    expect_right(sent, memory);
+    return calls_by("MPI_Bcast", "ipc") != before;
+  }
+
+  bool reduces_together(Kind kind, std::size_t size_bytes) const {
+    const Memory in(session_.module(), kind, size_bytes);
+    const Memory out(session_.module(), kind, size_bytes);
+    const Bytes own = pattern(session_.rank(), size_bytes);
+    in.write(0, own.data(), own.size());
+    const long long before = calls_by("MPI_Allreduce", "kernel");
+    EXPECT_EQ(MPI_Allreduce(in.data(), out.data(), static_cast<int>(size_bytes), MPI_BYTE, MPI_BXOR, comm_),
+              MPI_SUCCESS);
+    Bytes expected(size_bytes);
+    for (int rank = 0; rank < session_.size(); ++rank) {
+      const Bytes its = pattern(rank, size_bytes);
+      for (std::size_t i = 0; i < size_bytes; ++i) expected[i] ^= its[i];
+    }
+    expect_right(expected, out);
+    expect_right(own, in);
+    return calls_by("MPI_Allreduce", "kernel") != before;
+  }
+
+  MPI_Comm comm_ = MPI_COMM_NULL;
+};
+
+// Of 40 in vain the 1st, 2nd, 4th, 8th, 16th and 32nd are looked at, so the next shorter one is not.
+TEST_F(ShortCallsOfKnownLength, AreLookedAtEachTime_WhenTheyAreLong) {
+  for (const Known known : {Known::allreduce, Known::bcast}) {
+    SCOPED_TRACE(known == Known::bcast ? "MPI_Bcast" : "MPI_Allreduce");
+    for (int i = 0; i < 40; ++i) EXPECT_FALSE(goes_together(known, Kind::host, kShorterBytes));
+    EXPECT_FALSE(goes_together(known, Kind::device, kShorterBytes));
+    EXPECT_TRUE(goes_together(known, Kind::device, kLongBytes));
+    EXPECT_TRUE(goes_together(known, Kind::device, kShorterBytes)) << "after one that went together";
+    if (session_.agree_any(HasFailure())) return;
+  }
+}
+
+// Nor do long ones on host memory say that shorter ones are in vain.
+TEST_F(ShortCallsOfKnownLength, AreNotLeftOut_AfterLongOnesOnHostMemory) {
+  for (const Known known : {Known::allreduce, Known::bcast}) {
+    SCOPED_TRACE(known == Known::bcast ? "MPI_Bcast" : "MPI_Allreduce");
+    for (int i = 0; i < 40; ++i) EXPECT_FALSE(goes_together(known, Kind::host, kLongBytes));
+    EXPECT_TRUE(goes_together(known, Kind::device, kShorterBytes));
+    if (session_.agree_any(HasFailure())) return;
+  }
+}
+
+// One rank's host memory is all ranks' reason, each time.
+TEST_F(ShortCallsOfKnownLength, AreStagedByAll_WhereARankHasHostMemory) {
+  const Kind kind = session_.rank() == session_.size() - 1 ? Kind::host : Kind::device;
+  for (const Known known : {Known::allreduce, Known::bcast}) {
+    SCOPED_TRACE(known == Known::bcast ? "MPI_Bcast" : "MPI_Allreduce");
+    for (int i = 0; i < 5; ++i) EXPECT_FALSE(goes_together(known, kind, kLongBytes));
+    EXPECT_TRUE(goes_together(known, Kind::device, kLongBytes));
+    if (session_.agree_any(HasFailure())) return;
+  }
+}
+
+}  // namespace
+}  // namespace sluice::tests
