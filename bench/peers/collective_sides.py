@@ -42,7 +42,7 @@ SLUICE = {
 }
 TESTS_OF = {"segments": ["bcast", "allgather", "alltoall", "gather", "scatter", "alltoallv", "gatherv", "scatterv", "allgatherv",
                          *REDUCTIONS],
-            "levels": ["bcast", "allgather", *REDUCTIONS], "order": REDUCTIONS, "engines": ["allreduce", "reduce"],
+            "levels": ["bcast", "allgather", *REDUCTIONS], "order": REDUCTIONS, "engines": ["allreduce"],
             "kernel": ["bcast", "allgather", "alltoall", "alltoallv", "gather", "scatter"]}
 SIZES_OF = {"engines": ENGINES_SIZES, "kernel": KERNEL_SIZES, "peers": PEERS_SIZES, "shipped": KERNEL_SIZES}
 RATIOS = {"ipc": [("staged", "ipc"), ("ipc", "NCCL")], "kernel": [("kernel", "engines"), ("kernel", "NCCL"), ("engines", "NCCL")],

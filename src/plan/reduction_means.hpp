@@ -15,8 +15,7 @@ struct ReductionMeansQuery {
   std::uint64_t input_bytes = 0;  // of each rank
   std::size_t n_inputs = 0;
   std::size_t n_elsewhere = 0;  // inputs that may lie on another device
-  bool is_one_share = true;     // all that the rank computes comes of the same inputs
-  bool is_sent = true;          // another device gets of the result, too
+  bool is_for_all = true;       // every rank gets all of the result, so that as much goes one way as the other
   bool has_gaps = false;        // in its elements, which kernels leave as they are and copies would not
 };
 
@@ -43,8 +42,7 @@ inline constexpr std::uint64_t kLeastForEngines = std::uint64_t{16} << 10;
   if (query.input_bytes < kLeastForEngines || query.input_bytes < limits.engines_from_bytes) {
     return {ReductionMeans::kKernel, "shorter than SLUICE_COLL_REDUCE_ENGINES"};
   }
-  if (!query.is_one_share) return {ReductionMeans::kKernel, "a scan, of which each result has other inputs"};
-  if (!query.is_sent) return {ReductionMeans::kKernel, "the result stays here, and the links go one way only"};
+  if (!query.is_for_all) return {ReductionMeans::kKernel, "not every rank gets all of the result"};
   if (query.has_gaps) return {ReductionMeans::kKernel, "its elements have gaps, which copies would write over"};
   if (query.n_inputs < 2) return {ReductionMeans::kKernel, "there is nothing to bring"};
   if (query.n_elsewhere == 0) return {ReductionMeans::kKernel, "all inputs lie on one device"};

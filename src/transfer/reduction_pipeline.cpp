@@ -64,11 +64,6 @@ std::byte *ReductionPipeline::room(std::uint64_t block, std::size_t index) const
   return memory_.data() + (block % kRooms * (work_.sources.size() - 1) + place) * room_bytes_;
 }
 
-std::byte *ReductionPipeline::target(std::uint64_t block) const noexcept {
-  if (work_.own_result != nullptr) return work_.own_result + offset_of(block);
-  return room(block, work_.own == 0 ? 1 : 0);
-}
-
 Status ReductionPipeline::advance(bool *is_done) {
   Status status;
   while (status.is_ok() && n_reduced_ < n_blocks_ && n_reduced_ - n_done_ < kMostAhead) status = enqueue_next();
@@ -87,7 +82,7 @@ Status ReductionPipeline::enqueue_next() {
   Status status;
   if (has_brought) status = kernels_.enqueue_wait_for(pulls_);
   if (status.is_ok() && n_pulled_ < n_blocks_) {
-    if (n_pulled_ >= kRooms) status = pulls_.enqueue_wait_for(work_.own_result != nullptr ? kernels_ : sends_);
+    if (n_pulled_ >= kRooms) status = pulls_.enqueue_wait_for(kernels_);
     if (status.is_ok()) status = pull(n_pulled_++);
   }
   if (!status.is_ok() || !has_brought) return status;
@@ -111,7 +106,7 @@ Status ReductionPipeline::reduce(std::uint64_t block) {
   for (std::size_t index = 0; index < work_.sources.size(); ++index) {
     sources_.push_back(index == work_.own ? work_.sources[index] + offset_of(block) : room(block, index));
   }
-  void *const dst = target(block);
+  void *const dst = work_.own_result + offset_of(block);
   const sluice_reduction_t reduction = {.element = work_.element,
                                         .operation = work_.operation,
                                         .dsts = &dst,
@@ -128,7 +123,7 @@ Status ReductionPipeline::reduce(std::uint64_t block) {
 
 Status ReductionPipeline::send(std::uint64_t block) {
   if (Status status = sends_.enqueue_wait_for(kernels_); !status.is_ok()) return status;
-  const std::byte *from = target(block);
+  const std::byte *from = work_.own_result + offset_of(block);
   copies_.clear();
   for (std::byte *result : work_.sent_results) {
     copies_.push_back({result + offset_of(block), from, count_of(block) * work_.element_bytes});

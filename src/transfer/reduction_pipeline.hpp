@@ -30,7 +30,7 @@ struct PipelinedReduction {
   std::uint64_t count = 0;
   std::vector<const std::byte *> sources;  // in their order
   std::size_t own = 0;                     // sources[own] is memory of that device
-  std::byte *own_result = nullptr;         // in memory of that device; null: the device has none
+  std::byte *own_result = nullptr;         // in memory of that device, too
   std::vector<std::byte *> sent_results;   // of others, 1 at least, in memory that the device's copies reach
 };
 
@@ -75,8 +75,6 @@ class ReductionPipeline {
   [[nodiscard]] device::PendingCopy &end_of(std::uint64_t block) noexcept {
     return ends_[block / kBetweenLooks % ends_.size()];
   }
-  // Where the block is reduced to: in the own result, or in the room of what was brought, whose items are read first.
-  [[nodiscard]] std::byte *target(std::uint64_t block) const noexcept;
   [[nodiscard]] std::uint64_t count_of(std::uint64_t block) const noexcept;
   [[nodiscard]] std::uint64_t offset_of(std::uint64_t block) const noexcept {
     return block * block_count_ * work_.element_bytes;

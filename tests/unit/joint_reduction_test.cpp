@@ -65,6 +65,11 @@ TEST(ChooseJointReduction, LetsEachComputeItsOwn_WhereOneReadsWhatItGets) {
   EXPECT_EQ(choose_joint_reduction(offers(4), {Delivery::kOfThoseBelow, 0, 0, 16}).joint, JointReduction::kApart);
 }
 
+TEST(ChooseJointReduction, LetsTheRootOfTwoRanksComputeAll) {
+  EXPECT_EQ(choose_joint_reduction(offers(2), {Delivery::kAllToOne, 1, 0, 16}).joint, JointReduction::kApart);
+  EXPECT_EQ(choose_joint_reduction(offers(3), {Delivery::kAllToOne, 1, 0, 16}).joint, JointReduction::kShares);
+}
+
 // With more ranks than a kernel takes, what there is so far lies where the result goes.
 TEST(ChooseJointReduction, StagesWhatWouldBeWrittenOverTooEarly) {
   const ReductionOffer in_place = {false, true, true, "one", 7, 4000};

@@ -27,18 +27,15 @@ TEST(ReductionMeansPlan, EnginesAreForLongInputs) {
 }
 
 TEST(ReductionMeansPlan, KernelsDoWhatEnginesCannotFeed) {
-  ReductionMeansQuery scan = of_inputs(kOneMiB, 2);
-  scan.is_one_share = false;
-  EXPECT_EQ(choose_reduction_means(scan, kFromOneMiB, kMost).means, ReductionMeans::kKernel);
   EXPECT_EQ(choose_reduction_means(of_inputs(kOneMiB, 1), kFromOneMiB, kMost).means, ReductionMeans::kKernel);
   EXPECT_EQ(choose_reduction_means(of_inputs(kOneMiB, kMost), kFromOneMiB, kMost).means, ReductionMeans::kEngines);
   EXPECT_EQ(choose_reduction_means(of_inputs(kOneMiB, kMost + 1), kFromOneMiB, kMost).means, ReductionMeans::kKernel);
 }
 
-TEST(ReductionMeansPlan, KernelsDoWhatCrossesLinksOneWayOnlyOrNot) {
-  ReductionMeansQuery kept = of_inputs(kOneMiB, 2);
-  kept.is_sent = false;
-  EXPECT_EQ(choose_reduction_means(kept, kFromOneMiB, kMost).means, ReductionMeans::kKernel);
+TEST(ReductionMeansPlan, KernelsDoWhatIsNotForAll_OrCrossesNoLink) {
+  ReductionMeansQuery for_one = of_inputs(kOneMiB, 2);
+  for_one.is_for_all = false;
+  EXPECT_EQ(choose_reduction_means(for_one, kFromOneMiB, kMost).means, ReductionMeans::kKernel);
   ReductionMeansQuery shared = of_inputs(kOneMiB, 4);
   shared.n_elsewhere = 0;
   EXPECT_EQ(choose_reduction_means(shared, kFromOneMiB, kMost).means, ReductionMeans::kKernel);

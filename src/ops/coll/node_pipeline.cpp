@@ -15,8 +15,7 @@ namespace sluice::ops::coll {
 namespace {
 
 // Whether `dst` lies in this rank's own result; what was mapped of other ranks has addresses of its own.
-bool is_own_result(const Call &call, const Member &member, std::uint64_t result_bytes, const void *dst) {
-  if (call.pattern == Pattern::kReduce && call.root != member.rank) return false;
+bool is_own_result(const Call &call, std::uint64_t result_bytes, const void *dst) {
   const auto *first = static_cast<const std::byte *>(call.recv.buffer);
   const auto *at = static_cast<const std::byte *>(dst);
   return std::greater_equal<>()(at, first) && std::less<>()(at, first + result_bytes);
@@ -33,10 +32,8 @@ std::unique_ptr<transfer::ReductionPipeline> open_pipeline(const Call &call, con
   const std::uint64_t input_bytes = inputs.count * inputs.element_bytes;
   plan::ReductionMeansQuery query{
       .input_bytes = input_bytes, .n_inputs = step.sources.size(), .n_elsewhere = inputs.n_elsewhere};
-  query.is_sent =
-      std::ranges::any_of(step.dsts, [&](const void *dst) { return !is_own_result(call, member, input_bytes, dst); });
+  query.is_for_all = call.pattern == Pattern::kAllreduce;
   query.has_gaps = inputs.has_gaps;
-  query.is_one_share = call.pattern != Pattern::kScan && call.pattern != Pattern::kExscan;
   const plan::ReductionMeansPlan plan = choose_reduction_means(query, limits, SLUICE_REDUCE_MAX_SOURCES);
   if (log::level() >= log::Level::kDebug) {
     log::debug("plan", fmt::format("{}: {}", name(call.operation), explain(query, plan)));
@@ -52,7 +49,7 @@ std::unique_ptr<transfer::ReductionPipeline> open_pipeline(const Call &call, con
   for (const void *source : step.sources) work.sources.push_back(static_cast<const std::byte *>(source));
   for (void *dst : step.dsts) {
     auto *const result = static_cast<std::byte *>(dst);
-    if (is_own_result(call, member, input_bytes, dst)) {
+    if (is_own_result(call, input_bytes, dst)) {
       work.own_result = result;
     } else {
       work.sent_results.push_back(result);
