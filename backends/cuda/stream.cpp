@@ -157,7 +157,7 @@ sluice_result_t stream_open(void *native, sluice_stream_t **stream, int32_t *dev
 sluice_result_t stream_close(sluice_stream_t *stream) {
   if (stream == nullptr) return fail(SLUICE_ERROR_INVALID_ARGUMENT, "stream_close: null pointer");
   const std::shared_ptr<sluice_stream> closed(stream);
-  if (!closed->graphs.empty() || closed->side.stream != nullptr) {
+  if (!closed->graphs.empty() || closed->side.stream != nullptr || closed->receiving_side.stream != nullptr) {
     release_later([closed] {
       // A context that is gone, or another one under the same handle, has taken them with it.
       unsigned long long number = 0;
@@ -167,7 +167,9 @@ sluice_result_t stream_close(sluice_stream_t *stream) {
         return;
       }
       if (graphs_close(&closed->graphs) != SLUICE_SUCCESS) log_line(1, error_text());
-      if (side_close(closed.get()) != SLUICE_SUCCESS) log_line(1, error_text());
+      for (StreamSide *side : {&closed->side, &closed->receiving_side}) {
+        if (side_close(side) != SLUICE_SUCCESS) log_line(1, error_text());
+      }
     });
   }
   return SLUICE_SUCCESS;

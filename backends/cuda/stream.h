@@ -9,9 +9,9 @@
 
 namespace sluice::backends::cuda {
 
-// Where sends go that hold up nothing of the program's stream (docs/adr/0052): a stream of the module's own, which
-// waits for the program's by one event, and for which the program's waits by another. What runs there runs beside the
-// program's stream: its kernels' graphs and the place that their blocks share are its own.
+// Where sends go that hold up nothing of the program's stream, or receives (docs/adr/0052): a stream of the module's
+// own, which waits for the program's by one event, and for which the program's waits by another. What runs there runs
+// beside the program's stream: its kernels' graphs and the place that their blocks share are its own.
 struct StreamSide {
   CUstream stream = nullptr;  // null: none
   CUevent before = nullptr;   // recorded in the program's stream
@@ -31,8 +31,9 @@ struct sluice_stream {
   sluice::backends::cuda::Kernel message;
   sluice::backends::cuda::Kernel few_messages;
   sluice::backends::cuda::Kernel messages;
-  uint32_t shared = 0;  // one more than the place of those that have several blocks; 0: none yet
-  sluice::backends::cuda::StreamSide side;
+  uint32_t shared = 0;                      // one more than the place of those that have several blocks; 0: none yet
+  sluice::backends::cuda::StreamSide side;  // of sends, which wait for nothing there
+  sluice::backends::cuda::StreamSide receiving_side;  // of receives
   // Where kernels trigger and wait: theirs; without a function: there is none.
   sluice::backends::cuda::Kernel trigger;
   sluice::backends::cuda::Kernel await;
@@ -66,8 +67,14 @@ struct Lane {
 inline Lane lane_of(sluice_stream *stream) {
   return {stream->stream, graphs_of(stream), &stream->shared};
 }
+inline Lane lane_of(StreamSide *side) {
+  return {side->stream, g_launches == Launches::kGraph ? &side->graphs : nullptr, &side->shared};
+}
 inline Lane lane_of_side(sluice_stream *stream) {
-  return {stream->side.stream, g_launches == Launches::kGraph ? &stream->side.graphs : nullptr, &stream->side.shared};
+  return lane_of(&stream->side);
+}
+inline Lane lane_of_receiving_side(sluice_stream *stream) {
+  return lane_of(&stream->receiving_side);
 }
 
 // Where the device finds a word of memory of host_alloc or host_register; no other memory is taken.
@@ -83,15 +90,19 @@ void prepare_message(sluice_stream *stream);
 // want. The same.
 sluice_result_t launch_message(sluice_stream *stream, const kernels::MessageTask &task);
 
-// stream_side.cpp; the stream's context is current.
+// stream_side.cpp; `side` is one of the stream's, whose context is current.
 // Makes the side, unless there is one. SLUICE_ERROR_UNSUPPORTED, or the driver's refusal: there is none.
-sluice_result_t side_open(sluice_stream *stream);
+sluice_result_t side_open(const sluice_stream &stream, StreamSide *side);
 // What the side is given from here on waits for what the program's stream was given before.
-sluice_result_t side_follow(const sluice_stream &stream);
+sluice_result_t side_follow(const sluice_stream &stream, const StreamSide &side);
+// The same for the side of receives, where the one of sends has just been told to.
+sluice_result_t side_follow_with_sends(const sluice_stream &stream);
 // What the program's stream is given from here on waits for what the side was given before.
-sluice_result_t side_join(const sluice_stream &stream);
-// Gives it back; what is in it runs.
-sluice_result_t side_close(sluice_stream *stream);
+sluice_result_t side_join(const sluice_stream &stream, const StreamSide &side);
+// The same for what both sides were given before.
+sluice_result_t side_join_both(const sluice_stream &stream);
+// Gives it back, if there is one; what is in it runs.
+sluice_result_t side_close(StreamSide *side);
 
 // stream.cpp. Whether streams of `device` share so few connections to it that one which waits may hold up others for
 // good.

@@ -61,9 +61,9 @@ bool find_shared(uint32_t *shared) {
   return *shared != 0;
 }
 
-uint32_t parts_for(uint32_t *shared, uint64_t size_bytes) {
+uint32_t parts_for(uint32_t *shared, uint64_t size_bytes, uint64_t most_parts) {
   if (size_bytes <= kMostOfOneBlock || !find_shared(shared)) return 1;
-  return static_cast<uint32_t>(std::min((size_bytes + kPartBytes - 1) / kPartBytes, kMostParts));
+  return static_cast<uint32_t>(std::min((size_bytes + kPartBytes - 1) / kPartBytes, most_parts));
 }
 
 // Enqueues the kernel of one message, a block for each of its parts; with 0 parts, and then without a mark, in as many
@@ -95,7 +95,7 @@ class Launches {
     }
     kernels::MessageTask &added = list_.tasks[list_.n_tasks];
     added = task;
-    added.n_parts = parts_for(lane_.shared, task.copy.size_bytes);
+    added.n_parts = parts_for(lane_.shared, task.copy.size_bytes, most_parts_);
     if (*lane_.shared != 0) added.shared = (*lane_.shared - 1) * kernels::kMostMessages + list_.n_tasks;
     ++list_.n_tasks;
     list_.n_parts += added.n_parts;
@@ -109,6 +109,8 @@ class Launches {
     list_.n_tasks = list_.n_parts = 0;
     return result;
   }
+  // None of n messages waits for another: each has blocks of its own, in the one launch of all.
+  void keep_apart(uint32_t n) { most_parts_ = kMostWaitingBlocksOfLong / n; }
   // A command of somebody else's went into the stream.
   void count_command() { ++enqueued_.n_commands; }
   std::span<const kernels::MessageTask> gathered() const { return {list_.tasks, list_.n_tasks}; }
@@ -157,6 +159,7 @@ class Launches {
   const sluice_stream &stream_;
   const Lane lane_;
   sluice_stream_enqueued_t &enqueued_;
+  uint64_t most_parts_ = kMostParts;
   kernels::MessageList list_ = {};
 };
 
@@ -224,14 +227,26 @@ void prepare_graphs(const sluice_stream &stream, const Lane &lane) {
   }
 }
 
+// Whether there is that side of the stream; makes it, unless it was tried.
+bool has_side(const sluice_stream &stream, StreamSide *side) {
+  if (side->stream == nullptr && !side->is_refused) {
+    const ContextScope scope(stream.context);
+    if (scope.result() != SLUICE_SUCCESS || side_open(stream, side) != SLUICE_SUCCESS) return false;
+    prepare_graphs(stream, lane_of(side));
+  }
+  return side->stream != nullptr;
+}
+
 int32_t can_send_aside(sluice_stream_t *stream) {
   if (can_carry(stream) == 0) return 0;
-  if (stream->side.stream == nullptr && !stream->side.is_refused) {
-    const ContextScope scope(stream->context);
-    if (scope.result() != SLUICE_SUCCESS || side_open(stream) != SLUICE_SUCCESS) return 0;
-    prepare_graphs(*stream, lane_of_side(stream));
-  }
-  return stream->side.stream != nullptr ? 1 : 0;
+  return has_side(*stream, &stream->side) ? 1 : 0;
+}
+
+// What goes to the side comes behind what the stream was given, or beside what it was to send last.
+sluice_result_t follow(const sluice_stream &stream, const StreamSide &side, bool is_with_sends, Launches *launches) {
+  if (!is_with_sends) launches->count_command();  // the event's record in the stream
+  launches->count_command();                      // and the wait for it
+  return is_with_sends ? side_follow_with_sends(stream) : side_follow(stream, side);
 }
 
 sluice_result_t send_aside(sluice_stream_t *stream, const sluice_stream_send_t *sends, uint32_t n,
@@ -240,21 +255,24 @@ sluice_result_t send_aside(sluice_stream_t *stream, const sluice_stream_send_t *
   if (stream == nullptr) return null_stream();
   if (can_send_aside(stream) == 0) return fail(SLUICE_ERROR_UNSUPPORTED, "this stream has no side for sends");
   return enqueue_all(stream, lane_of_side, enqueued, [&](Launches *launches) {
-    const sluice_result_t result = side_follow(*stream);
-    if (result != SLUICE_SUCCESS) return result;
-    launches->count_command();  // the event's record in the stream
-    launches->count_command();  // and the wait for it
-    return add_sends(std::span(sends, n), launches);
+    const sluice_result_t result = follow(*stream, stream->side, false, launches);
+    return result == SLUICE_SUCCESS ? add_sends(std::span(sends, n), launches) : result;
   });
 }
 
-sluice_result_t join(sluice_stream_t *stream) {
+// `join_sides` in the stream's context, if anything can have gone aside.
+template <typename Join>
+sluice_result_t join_by(sluice_stream *stream, Join join_sides) {
   if (stream == nullptr) return null_stream();
   if (stream->side.stream == nullptr) return SLUICE_SUCCESS;
   const ContextScope scope(stream->context);
   sluice_result_t result = scope.result();
   if (result == SLUICE_SUCCESS) result = check_not_captured(*stream);
-  return result == SLUICE_SUCCESS ? side_join(*stream) : result;
+  return result == SLUICE_SUCCESS ? join_sides() : result;
+}
+
+sluice_result_t join(sluice_stream_t *stream) {
+  return join_by(stream, [&] { return side_join(*stream, stream->side); });
 }
 
 sluice_result_t add_receive(sluice_stream *stream, const sluice_stream_receive_t &receive, bool is_by_kernel,
@@ -300,6 +318,41 @@ sluice_result_t receive(sluice_stream_t *stream, const sluice_stream_receive_t *
   });
 }
 
+// One launch has all of them, and they look at their words themselves: a wait of the driver's would hold up those
+// behind it.
+int32_t can_receive_aside(sluice_stream_t *stream) {
+  if (can_send_aside(stream) == 0 || stream->messages.function == nullptr || !waits_by_kernel(stream)) return 0;
+  return has_side(*stream, &stream->receiving_side) ? 1 : 0;
+}
+
+sluice_result_t receive_aside(sluice_stream_t *stream, const sluice_stream_receive_t *receives, uint32_t n,
+                              int32_t is_with_sends, sluice_stream_enqueued_t *enqueued) {
+  *enqueued = {0, 0};
+  if (stream == nullptr) return null_stream();
+  if (n == 0 || n > SLUICE_STREAM_MOST_RECEIVES_ASIDE) {
+    return fail(SLUICE_ERROR_INVALID_ARGUMENT, "receive_aside takes 1 to 8 receives");
+  }
+  if (can_receive_aside(stream) == 0) return fail(SLUICE_ERROR_UNSUPPORTED, "this stream has no side for receives");
+  return enqueue_all(stream, lane_of_receiving_side, enqueued, [&](Launches *launches) {
+    const std::span all(receives, n);
+    sluice_result_t result = follow(*stream, stream->receiving_side, is_with_sends != 0, launches);
+    if (result != SLUICE_SUCCESS) return result;
+    waits_enqueued(all);
+    launches->keep_apart(n);
+    for (const sluice_stream_receive_t &one : all) {
+      result = add_receive(stream, one, true, launches);
+      if (result != SLUICE_SUCCESS) break;
+    }
+    return result;
+  });
+}
+
+sluice_result_t join_all(sluice_stream_t *stream) {
+  return join_by(stream, [&] {
+    return stream->receiving_side.stream != nullptr ? side_join_both(*stream) : side_join(*stream, stream->side);
+  });
+}
+
 constexpr sluice_stream_message_t kTable = {
     .api_version = SLUICE_STREAM_MESSAGE_API_VERSION,
     .struct_size = sizeof(sluice_stream_message_t),
@@ -309,6 +362,9 @@ constexpr sluice_stream_message_t kTable = {
     .can_send_aside = can_send_aside,
     .send_aside = send_aside,
     .join = join,
+    .can_receive_aside = can_receive_aside,
+    .receive_aside = receive_aside,
+    .join_all = join_all,
 };
 
 }  // namespace

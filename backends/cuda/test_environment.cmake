@@ -6,8 +6,10 @@ if(NOT SLUICE_CUDA_DRIVER)
   list(APPEND SLUICE_TEST_ENVIRONMENT "LD_LIBRARY_PATH=${CMAKE_BINARY_DIR}/backends/cuda/loopback")
   set(SLUICE_TEST_STANDS_IN ON)
 endif()
-# What streams send may go aside of them; the loop-back driver lets it go too early.
+# What streams send may go aside of them, and what they receive where kernels wait; the loop-back driver lets it go too
+# early.
 set(SLUICE_TEST_SENDS_ASIDE ON)
+set(SLUICE_TEST_RECEIVES_ASIDE SLUICE_CUDA_STREAM_OPERATIONS=kernels)
 if(NOT SLUICE_CUDA_DRIVER)
   set(SLUICE_TEST_SENDS_ASIDE_EARLY CUDA_LOOPBACK_FORGETS=starts)
 endif()

@@ -210,6 +210,9 @@ constexpr sluice_stream_message_t kTable = {
     .can_send_aside = nullptr,
     .send_aside = nullptr,
     .join = nullptr,
+    .can_receive_aside = nullptr,
+    .receive_aside = nullptr,
+    .join_all = nullptr,
 };
 
 }  // namespace

@@ -18,7 +18,7 @@ extern "C" {
 #endif
 
 /* Raised by one whenever layout or meaning of a member changes. */
-#define SLUICE_STREAM_MESSAGE_API_VERSION 4u
+#define SLUICE_STREAM_MESSAGE_API_VERSION 5u
 
 /* The symbol, of type sluice_stream_message_fn. */
 #define SLUICE_STREAM_MESSAGE_SYMBOL "sluice_backend_stream_message"
@@ -46,6 +46,9 @@ typedef struct sluice_stream_receive {
   uint64_t *taken;
   uint64_t number;
 } sluice_stream_receive_t;
+
+/* The most receives that go aside in one call. */
+#define SLUICE_STREAM_MOST_RECEIVES_ASIDE 8u
 
 /* How far a call came: so many of its messages, the first ones, were enqueued, by so many of the runtime's commands. */
 typedef struct sluice_stream_enqueued {
@@ -92,6 +95,24 @@ typedef struct sluice_stream_message {
    * stream_close joins nothing: what went aside runs all the same, so whoever closes the stream joins before, if
    * something is to come behind it. Hot. */
   sluice_result_t (*join)(sluice_stream_t *stream);
+
+  /* ---- optional: receives that go aside, too; all three or none, and only beside those for sends ---------------- */
+  /* They go elsewhere than the sends, so that no send ever stands behind a receive that waits. */
+
+  /* 1 when receive_aside works for this stream, else 0; the answer may change. Setup cost as can_send_aside's. */
+  int32_t (*can_receive_aside)(sluice_stream_t *stream);
+  /* As `receive`, but aside: behind all that the stream was given before this call, and behind receives that went aside
+   * before. is_with_sends not 0: behind what it was given before the last send_aside instead, since which it was given
+   * nothing that matters; that takes a command less in the stream. n is 1 to SLUICE_STREAM_MOST_RECEIVES_ASIDE, and no
+   * two have the same `taken`. Each message is taken as soon as it is there, whatever the others are waiting for.
+   * Nothing else that the stream is given is held up until the next join_all, nor has it any order with these. The
+   * commands that are counted are those in the stream and beside it. SLUICE_ERROR_UNSUPPORTED: not for this stream, or
+   * it is being captured. Hot. */
+  sluice_result_t (*receive_aside)(sluice_stream_t *stream, const sluice_stream_receive_t *receives, uint32_t n,
+                                   int32_t is_with_sends, sluice_stream_enqueued_t *enqueued);
+  /* As `join`, for all that went aside before, sends and receives; no more commands in the stream than for one of them,
+   * because one side waits for the other. Receives that go aside later are behind those sends, too. */
+  sluice_result_t (*join_all)(sluice_stream_t *stream);
 } sluice_stream_message_t;
 
 typedef const sluice_stream_message_t *(*sluice_stream_message_fn)(void);

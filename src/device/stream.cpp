@@ -73,7 +73,7 @@ Stream::~Stream() {
 void Stream::close() noexcept {
   if (stream_ == nullptr) return;
   const sluice_backend_t &table = words_.backend->table();
-  Status marked = join();
+  Status marked = join_all();
   if (marked.is_ok()) {
     marked = words_.backend->check(table.stream_write(stream_, words_.trigger, StreamWords::kGivenUp),
                                    "give up the words of a stream");
@@ -101,6 +101,17 @@ Status Stream::join() {
   if (!is_unjoined_) return {};
   Status status = words_.backend->check(messages_->join(stream_), "have a stream wait for what was sent aside of it");
   is_unjoined_ = !status.is_ok();
+  return status;
+}
+
+bool Stream::has_side_for_receives() const noexcept {
+  return messages_ != nullptr && messages_->can_receive_aside != nullptr && messages_->can_receive_aside(stream_) != 0;
+}
+
+Status Stream::join_all() {
+  if (!are_receives_unjoined_) return join();
+  Status status = words_.backend->check(messages_->join_all(stream_), "have a stream wait for what went aside of it");
+  if (status.is_ok()) is_unjoined_ = are_receives_unjoined_ = false;
   return status;
 }
 
@@ -180,6 +191,18 @@ Status Stream::enqueue_sends_aside(std::span<const sluice_stream_send_t> sends, 
   if (sends.empty()) return {};
   Status status = enqueue_together(sends, &sluice_stream_message_t::send_aside, enqueued);
   is_unjoined_ = is_unjoined_ || enqueued->n_messages != 0;
+  return status;
+}
+
+Status Stream::enqueue_receives_aside(std::span<const sluice_stream_receive_t> receives, bool is_with_sends,
+                                      sluice_stream_enqueued_t *enqueued) {
+  *enqueued = {0, 0};
+  if (receives.empty()) return {};
+  Status status = words_.backend->check(
+      messages_->receive_aside(stream_, receives.data(), static_cast<std::uint32_t>(receives.size()),
+                               is_with_sends ? 1 : 0, enqueued),
+      "enqueue messages aside of a stream");
+  are_receives_unjoined_ = are_receives_unjoined_ || enqueued->n_messages != 0;
   return status;
 }
 

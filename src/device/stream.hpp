@@ -63,12 +63,22 @@ class Stream {
   // As enqueue_sends(); has_side().
   [[nodiscard]] Status enqueue_sends_aside(std::span<const sluice_stream_send_t> sends,
                                            sluice_stream_enqueued_t *enqueued);
-  // Something went aside, and the stream was not told to wait for it.
+  // Sends went aside, and the stream was not told to wait for them.
   [[nodiscard]] bool is_unjoined() const noexcept { return is_unjoined_; }
-  // Enqueues: what follows waits for all that went aside, in at most kCommandsOfJoin commands; none where nothing is.
-  // Errors: it stays aside, and may be joined later.
+  // Enqueues: what follows waits for all sends that went aside, in at most kCommandsOfJoin commands; none where nothing
+  // is. Errors: they stay aside, and may be joined later.
   static constexpr unsigned kCommandsOfJoin = 2;
   [[nodiscard]] Status join();
+  // Receives may go aside, too, elsewhere than the sends: up to SLUICE_STREAM_MOST_RECEIVES_ASIDE of different channels
+  // in a call. Each message is taken when it is there, and nothing of the stream is held up until join_all().
+  // As has_side(), but the answer may change either way.
+  [[nodiscard]] bool has_side_for_receives() const noexcept;
+  // `is_with_sends`: sends went aside just before, at the same place of the stream.
+  [[nodiscard]] Status enqueue_receives_aside(std::span<const sluice_stream_receive_t> receives, bool is_with_sends,
+                                              sluice_stream_enqueued_t *enqueued);
+  [[nodiscard]] bool are_receives_unjoined() const noexcept { return are_receives_unjoined_; }
+  // As join(), for all that went aside; twice as many commands at most, as many of them in the stream.
+  [[nodiscard]] Status join_all();
   // enqueue_trigger() as one of these sends, in the stream or aside: it says that the stream has come there, and
   // nothing of the others.
   [[nodiscard]] sluice_stream_send_t trigger(std::uint64_t number) const noexcept {
@@ -104,6 +114,7 @@ class Stream {
   const sluice_stream_message_t *messages_;  // null: the module has none
   bool is_abandoned_ = false;
   bool is_unjoined_ = false;
+  bool are_receives_unjoined_ = false;
 };
 
 }  // namespace sluice::device

@@ -18,7 +18,10 @@ const sluice_stream_message_t *find_stream_messages(const Backend &backend) {
                          table->struct_size >= sizeof(*table) && table->can_carry != nullptr &&
                          table->send != nullptr && table->receive != nullptr &&
                          (table->can_send_aside != nullptr) == (table->send_aside != nullptr) &&
-                         (table->can_send_aside != nullptr) == (table->join != nullptr);
+                         (table->can_send_aside != nullptr) == (table->join != nullptr) &&
+                         (table->can_receive_aside == nullptr || table->can_send_aside != nullptr) &&
+                         (table->can_receive_aside != nullptr) == (table->receive_aside != nullptr) &&
+                         (table->can_receive_aside != nullptr) == (table->join_all != nullptr);
   return is_usable ? table : nullptr;
 }
 

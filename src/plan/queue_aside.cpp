@@ -35,4 +35,8 @@ std::string explain(const QueueAsideQuery &query, const QueueAsidePlan &plan) {
                      plan.is_aside ? "aside" : "in the stream", sentence(plan.reason));
 }
 
+std::string explain_receives(const QueueAsidePlan &plan) {
+  return fmt::format("queue receives -> {}: {}", plan.is_aside ? "aside" : "at the wait", sentence(plan.reason));
+}
+
 }  // namespace sluice::plan

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The choice whether a batch's sends that a stream carries itself go in the program's stream, or aside of it
+// The choice whether a batch's messages that a stream carries itself go in the program's stream, or aside of it
 // (docs/adr/0052). Pure, as plan.hpp. Nothing but time hangs on it, and nothing of the other side's.
 #pragma once
 
@@ -59,7 +59,20 @@ struct QueueAsidePlan {
                                            : QueueAsidePlan{false, Reason::kNoWork};
 }
 
+// Whether receives go aside, too, where the sends of their batch would, and are taken while the program's work runs,
+// and not behind its wait. Not behind others that the stream does not wait for yet: what is received later may have
+// come earlier, and the program may ask for it by its request. Hot.
+[[nodiscard]] constexpr QueueAsidePlan choose_receives_aside(const QueueAsidePlan &sends, bool has_side,
+                                                             bool are_unjoined) noexcept {
+  if (!sends.is_aside) return sends;
+  if (!has_side) return {false, QueueAsideReason::kNoSide};
+  if (are_unjoined) return {false, QueueAsideReason::kUnjoined};
+  return sends;
+}
+
 // One line for people: "queue sends, auto, 3200 ns from start to wait -> aside: the program has work there, which ...".
 [[nodiscard]] std::string explain(const QueueAsideQuery &query, const QueueAsidePlan &plan);
+// "queue receives -> at the wait: this stream has no side".
+[[nodiscard]] std::string explain_receives(const QueueAsidePlan &plan);
 
 }  // namespace sluice::plan

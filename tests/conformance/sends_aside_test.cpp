@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Sends that go aside of a stream (sluice/stream_message.h), where a module has a side for it: behind what the stream
-// was given before, and done behind a join. What needs a side that is held back is the backend's own tests'.
+// Sends that go aside of a stream (sluice/stream_message.h), and receives, where a module has a side for it: behind
+// what the stream was given before, and done behind a join. What needs a side that is held back is the backend's own
+// tests'.
 #include <array>
+#include <vector>
 
 #include "stream_message_case.h"
 
@@ -105,6 +107,57 @@ TEST_F(SendsAside, GoBesideReceivesOfTheSameStream) {
     for (size_t i = 0; i < 2; ++i) {
       EXPECT_EQ(*taken(i), k);
       ASSERT_EQ(find_error(sides[i].to, 0, kLong, 100 * (1 - i) + k), "") << "round " << k;
+    }
+  }
+}
+
+// Both ways aside, all rounds enqueued ahead: each side's stream makes what it sends, works on other memory meanwhile,
+// and copies what it received behind its join.
+TEST_F(SendsAside, AndReceives_KeepTheirPlaces) {
+  constexpr uint64_t kRounds = 12;
+  if (stream_message()->receive_aside == nullptr) GTEST_SKIP() << "missing: streams with a side for receives";
+  struct Side {
+    Memory from, slot, to, other;
+    Stream stream;
+    std::vector<Memory> sources, seen;
+  };
+  std::array<Side, 2> sides;
+  const auto filled = [&](size_t i) { return word(32 + 16 * i); };
+  const auto taken = [&](size_t i) { return word(64 + 16 * i); };
+  const auto make = [](Memory *memory) { ASSERT_EQ(Memory::make(SLUICE_MEMORY_DEVICE, 0, kMost, memory), ""); };
+  for (Side &side : sides) {
+    if (stream_message()->can_receive_aside(side.stream.get()) == 0) GTEST_SKIP() << "missing: waits by kernels here";
+    for (Memory *memory : {&side.from, &side.slot, &side.to, &side.other}) make(memory);
+    side.sources.resize(kRounds);
+    side.seen.resize(kRounds);
+    side.stream.wait(word(kGate), 1);
+  }
+  for (uint64_t k = 0; k < kRounds; ++k) {
+    for (size_t i = 0; i < 2; ++i) {
+      Side &side = sides[i];
+      make(&side.sources[k]);
+      make(&side.seen[k]);
+      ASSERT_EQ(side.sources[k].write(conformance::pattern(kMost, 100 * i + k)), "");
+      side.stream.copy(side.from.data(), side.sources[k].data(), kMost);
+      // A slot is written again when the message before has been taken out of it, as a sender's credits have it.
+      if (k != 0) side.stream.wait(taken(1 - i), k);
+      send_aside(side.stream,
+                 {sides[1 - i].slot.data(), side.from.data(), kMost, filled(1 - i), (k + 1) << 32U | kMost});
+      const sluice_stream_receive_t one = {
+          side.to.data(), alone(side.slot.data()), kMost, filled(i), (k + 1) << 32U, taken(i), k + 1};
+      sluice_stream_enqueued_t enqueued = {7, 7};
+      ASSERT_OK(stream_message()->receive_aside(side.stream.get(), &one, 1, static_cast<int32_t>(k % 2), &enqueued));
+      EXPECT_EQ(enqueued.n_messages, 1U);
+      side.stream.copy(side.other.data(), side.sources[k].data(), kMost);
+      ASSERT_OK(stream_message()->join_all(side.stream.get()));
+      side.stream.copy(side.seen[k].data(), side.to.data(), kMost);
+    }
+  }
+  words_.set(kGate, 1);
+  for (const Side &side : sides) side.stream.synchronize();
+  for (uint64_t k = 0; k < kRounds; ++k) {
+    for (size_t i = 0; i < 2; ++i) {
+      ASSERT_EQ(find_error(sides[i].seen[k], 0, kMost, 100 * (1 - i) + k), "") << "round " << k;
     }
   }
 }

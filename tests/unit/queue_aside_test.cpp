@@ -48,6 +48,17 @@ TEST(QueueAside, IsAsTheKnobSays_WhereTheStreamCan) {
   }
 }
 
+TEST(QueueAside, IsForReceivesToo_WhereTheyHoldUpNoOthers) {
+  constexpr QueueAsidePlan kAside = {true, Reason::kWork};
+  constexpr QueueAsidePlan kNot = {false, Reason::kNoWork};
+  EXPECT_EQ(choose_receives_aside(kAside, true, false), kAside);
+  EXPECT_EQ(choose_receives_aside(kAside, true, true), (QueueAsidePlan{false, Reason::kUnjoined}));
+  EXPECT_EQ(choose_receives_aside(kAside, false, false), (QueueAsidePlan{false, Reason::kNoSide}));
+  EXPECT_EQ(choose_receives_aside(kNot, true, false), kNot);
+  EXPECT_EQ(explain_receives(kAside), "queue receives -> aside: the program has work there, which they would hold up");
+  EXPECT_EQ(explain_receives(kNot), "queue receives -> at the wait: the program has no work there");
+}
+
 TEST(QueueAside, IsNamedAsInItsKnob) {
   EXPECT_EQ(queue_aside_of("auto"), QueueAside::kAuto);
   EXPECT_EQ(queue_aside_of("always"), QueueAside::kAlways);

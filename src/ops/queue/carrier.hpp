@@ -34,7 +34,7 @@ class Carrier {
   Carrier(Carrier &&) = delete;
   Carrier &operator=(Carrier &&) = delete;
 
-  // These are called by the thread that tells the stream; the three that plan with the lock of Carriers::hold().
+  // These are called by the thread that tells the stream; those that plan with the lock of Carriers::hold().
   // Plans: before the stream is told to start the message; a second time when the stream refused. Never blocks for a
   // message. Errors: the message cannot be started.
   [[nodiscard]] virtual Status prepare() { return {}; }
@@ -44,6 +44,11 @@ class Carrier {
     return false;
   }
   virtual void start_enqueued(bool /*is_in_stream*/) {}
+  // Plans that the message is received aside of the stream, as soon as it is there: true, and *receive, of which
+  // wait_enqueued() is told; false: as plan_wait() has it. The stream must join before it takes anything else.
+  [[nodiscard]] virtual bool plan_aside(const device::Stream & /*stream*/, sluice_stream_receive_t * /*receive*/) {
+    return false;
+  }
   // Plans how the stream is to wait for the message, which was started: kCommand says *receive, of which
   // wait_enqueued() is told. Again after an error of the caller's own.
   enum class Wait : std::uint8_t {

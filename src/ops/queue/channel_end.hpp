@@ -170,6 +170,10 @@ class ReceiverEnd : public ChannelEnd {
   std::uint64_t n_seen = 0;        // up to here they are complete
   // The last one that a stream waits for without taking it itself: it and those before it are the thread's.
   std::uint64_t awaited_of_thread = 0;
+  // The one message that is received aside of a stream which was not told yet to wait for that, or 0; and the stream.
+  // What comes next on the channel may only be taken by that one, which joins before.
+  std::uint64_t aside = 0;
+  const device::Stream *aside_of = nullptr;
   std::deque<std::uint64_t>
       by_thread;  // that the sender has sent by its thread, and for which no receive was posted yet
 

@@ -147,6 +147,7 @@ class ChannelReceive final : public ChannelCarrier {
       : ChannelCarrier(given, stream), key_(key) {}
 
   [[nodiscard]] Status prepare() override;
+  [[nodiscard]] bool plan_aside(const device::Stream &stream, sluice_stream_receive_t *receive) override;
   [[nodiscard]] Wait plan_wait(const device::Stream &stream, sluice_stream_receive_t *receive) override;
   void wait_enqueued(bool is_in_stream) override;
   [[nodiscard]] int begin() override { return MPI_SUCCESS; }
@@ -163,6 +164,12 @@ class ChannelReceive final : public ChannelCarrier {
   static constexpr std::chrono::milliseconds kGrace{1};
 
   // All with the lock of Channels.
+  [[nodiscard]] bool may_be_the_streams(const device::Stream &stream) const noexcept;
+  void give_to_stream(sluice_stream_receive_t *receive);
+  // The stream waits for it, or need not.
+  void note_joined() noexcept {
+    if (end_->aside == number_) end_->aside = 0;
+  }
   void receive_by_thread();
   [[nodiscard]] bool is_thread_to_take();
   [[nodiscard]] Status take_out(std::uint64_t word, std::uint64_t size_bytes);
@@ -204,20 +211,39 @@ Status ChannelReceive::prepare() {
   return {};
 }
 
-Carrier::Wait ChannelReceive::plan_wait(const device::Stream &stream, sluice_stream_receive_t *receive) {
-  const Taker taker = taker_.load(std::memory_order_relaxed);
-  if (taker != Taker::kNobodyYet) return taker == Taker::kStream ? Wait::kNotAtAll : Wait::kForPoll;
-  // In the order of the numbers: behind one that the thread takes the stream takes nothing; nor does it before one that
-  // it waits for the thread to take, for it would come to that too late (two queues of one stream).
-  const bool may_take = is_looked_for_ && is_run_of_stream() && end_->is_on_device_of(stream) &&
-                        end_->settled + 1 == number_ && number_ > end_->awaited_of_thread;
-  if (!may_take) {
-    end_->awaited_of_thread = std::max(end_->awaited_of_thread, number_);
-    return Wait::kForPoll;
-  }
+// In the order of the numbers: behind one that the thread takes the stream takes nothing; nor does it before one that
+// it waits for the thread to take, for it would come to that too late (two queues of one stream).
+bool ChannelReceive::may_be_the_streams(const device::Stream &stream) const noexcept {
+  return is_looked_for_ && is_run_of_stream() && end_->is_on_device_of(stream) && end_->settled + 1 == number_ &&
+         number_ > end_->awaited_of_thread;
+}
+
+void ChannelReceive::give_to_stream(sluice_stream_receive_t *receive) {
   taker_.store(Taker::kStream, std::memory_order_release);
   end_->settled = number_;
   *receive = end_->command(number_, flat_.origin(), flat_.size_bytes());
+}
+
+// One of a channel at a time, because `taken` counts up, and what is aside has no order with what is not.
+bool ChannelReceive::plan_aside(const device::Stream &stream, sluice_stream_receive_t *receive) {
+  const bool is_free = taker_.load(std::memory_order_relaxed) == Taker::kNobodyYet;
+  if (number_ == 0 || !is_free || end_->aside != 0 || !may_be_the_streams(stream)) return false;
+  end_->aside = number_;
+  end_->aside_of = &stream_;
+  give_to_stream(receive);
+  return true;
+}
+
+Carrier::Wait ChannelReceive::plan_wait(const device::Stream &stream, sluice_stream_receive_t *receive) {
+  const Taker taker = taker_.load(std::memory_order_relaxed);
+  note_joined();  // if it is aside, for the stream has joined just now
+  if (taker != Taker::kNobodyYet) return taker == Taker::kStream ? Wait::kNotAtAll : Wait::kForPoll;
+  const bool is_in_order = end_->aside == 0 || end_->aside_of == &stream_;
+  if (!is_in_order || !may_be_the_streams(stream)) {
+    end_->awaited_of_thread = std::max(end_->awaited_of_thread, number_);
+    return Wait::kForPoll;
+  }
+  give_to_stream(receive);
   return Wait::kCommand;
 }
 
@@ -226,6 +252,7 @@ void ChannelReceive::wait_enqueued(bool is_in_stream) {
   const auto lock = Channels::process().hold();
   taker_.store(Taker::kThread, std::memory_order_release);
   end_->settled = std::min(end_->settled, number_ - 1);
+  note_joined();
 }
 
 // Straight into the program's buffer, with the program's type: the host MPI's own rules for lengths and types. Data has
@@ -321,6 +348,7 @@ void ChannelReceive::finish(int *code, MPI_Status *status) {
     if (taker_.load(std::memory_order_relaxed) == Taker::kThread) end_->words.set(ChannelWords::kTaken, number_);
     end_->words.set(ChannelWords::kSeen, number_);
   }
+  note_joined();
   end_->n_seen = number_;
   end_->settled = std::max(end_->settled, number_);
   end_->complete_one();

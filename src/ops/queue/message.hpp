@@ -39,6 +39,9 @@ class Message final : public std::enable_shared_from_this<Message> {
     return carrier_->plan_start(stream, send);
   }
   void start_enqueued(bool is_in_stream) { carrier_->start_enqueued(is_in_stream); }
+  [[nodiscard]] bool plan_aside(const device::Stream &stream, sluice_stream_receive_t *receive) {
+    return carrier_->plan_aside(stream, receive);
+  }
   [[nodiscard]] Carrier::Wait plan_wait(const device::Stream &stream, sluice_stream_receive_t *receive) {
     return is_complete() ? Carrier::Wait::kNotAtAll : carrier_->plan_wait(stream, receive);
   }

@@ -39,7 +39,9 @@ class ThreadEngine final : public Engine, public progress::RecurringTask {
     if (carriers_ == nullptr || carriers_->route() != Route::kQueueDevice) return;
     wanted_aside_ = plan::queue_aside_of(Knobs::process().text("SLUICE_QUEUE_ASIDE"));
     // Made here, if it has to be, rather than at a start.
-    if (wanted_aside_ != plan::QueueAside::kNever) static_cast<void>(stream_->has_side());
+    if (wanted_aside_ != plan::QueueAside::kNever && stream_->has_side()) {
+      static_cast<void>(stream_->has_side_for_receives());
+    }
   }
 
   [[nodiscard]] Route route() const noexcept override {
@@ -67,35 +69,43 @@ class ThreadEngine final : public Engine, public progress::RecurringTask {
   [[nodiscard]] std::unique_lock<std::mutex> hold() {
     return carriers_ != nullptr ? carriers_->hold() : std::unique_lock<std::mutex>();
   }
-  // Asks the messages of the batch what the stream is to do for them: into sends_ and planned_.
-  [[nodiscard]] Status plan_starts();
-  // Whether that goes aside of the stream (plan/queue_aside.hpp).
-  [[nodiscard]] bool goes_aside();
+  // Asks the messages of the batch what the stream is to do for them: into sends_ and planned_, and into receives_ and
+  // planned_receives_ what it is to receive aside.
+  [[nodiscard]] Status plan_starts(bool are_received_aside);
+  // Whether what the stream sends goes aside of it (plan/queue_aside.hpp).
+  [[nodiscard]] plan::QueueAsidePlan choose_aside();
+  // Whether it receives aside, too, where it sends so.
+  [[nodiscard]] bool receives_aside(const plan::QueueAsidePlan &sends);
   // Has the stream do it. True: the trigger went along, as one command more of the same call.
-  [[nodiscard]] bool enqueue_starts(std::uint64_t trigger, unsigned *n_commands);
+  [[nodiscard]] bool enqueue_starts(std::uint64_t trigger, bool is_aside, unsigned *n_commands);
+  // Has it receive what is to be received aside, behind its last command or beside what it was to send just before.
+  void enqueue_receives_aside(bool is_with_sends, unsigned *n_commands);
   // True: the stream waits for all that was started by itself, so it has to wait for nobody else.
   [[nodiscard]] bool enqueue_waits(unsigned *n_commands);
   // Tells the messages that were planned whether they are in the stream: the first ones are. Failures are theirs to
   // make good.
-  void tell(std::size_t n_in_stream, const Status &status, void (Message::*told)(bool));
+  static void tell(std::vector<MessagePtr> *planned, std::size_t n_in_stream, const Status &status,
+                   void (Message::*told)(bool));
 
   const std::unique_ptr<device::Stream> stream_;
   const std::unique_ptr<Carriers> carriers_;  // over the stream; null: the host MPI is the only one
   std::vector<MessagePtr> open_;              // of the caller
-  // What decides whether sends go aside; of the caller.
+  // What decides whether messages go aside; of the caller.
   using Clock = std::chrono::steady_clock;
   plan::QueueAside wanted_aside_ = plan::QueueAside::kNever;
   Clock::time_point last_start_;                      // when it returned
   std::optional<std::uint64_t> start_to_wait_ns_;     // the last time
   std::optional<plan::QueueAsidePlan> chosen_aside_;  // the last time
-  std::uint64_t n_started_ = 0;                       // batches; of the caller
-  std::uint64_t n_awaited_ = 0;                       // batches that a wait was enqueued for; of the caller
-  std::vector<MessagePtr> unawaited_;                 // of batches that no wait was enqueued for; of the caller
+  std::optional<plan::QueueAsidePlan> chosen_receives_;
+  std::uint64_t n_started_ = 0;        // batches; of the caller
+  std::uint64_t n_awaited_ = 0;        // batches that a wait was enqueued for; of the caller
+  std::vector<MessagePtr> unawaited_;  // of batches that no wait was enqueued for; of the caller
   // What a call tells the stream, and whose messages these are; of the caller. Members, so
   // that their memory is there at the next call.
   std::vector<sluice_stream_send_t> sends_;
   std::vector<sluice_stream_receive_t> receives_;
   std::vector<MessagePtr> planned_;
+  std::vector<MessagePtr> planned_receives_;
   struct Commands {
     std::uint64_t batch = 0;
     unsigned count = 0;
@@ -133,11 +143,15 @@ std::uint64_t ThreadEngine::least_trigger() {
   return std::min(least, n_started_);
 }
 
-Status ThreadEngine::plan_starts() {
+Status ThreadEngine::plan_starts(bool are_received_aside) {
   sends_.clear();
   planned_.clear();
+  receives_.clear();
+  planned_receives_.clear();
   sends_.reserve(open_.size() + 1);
   planned_.reserve(open_.size());
+  receives_.reserve(SLUICE_STREAM_MOST_RECEIVES_ASIDE);
+  planned_receives_.reserve(SLUICE_STREAM_MOST_RECEIVES_ASIDE);
   const auto lock = hold();
   for (const MessagePtr &message : open_) {
     if (Status status = message->prepare(); !status.is_ok()) return status;
@@ -148,40 +162,67 @@ Status ThreadEngine::plan_starts() {
     sends_.push_back(send);
     planned_.push_back(message);
   }
+  if (!are_received_aside) return {};
+  for (const MessagePtr &message : open_) {
+    if (receives_.size() == SLUICE_STREAM_MOST_RECEIVES_ASIDE) break;  // the others at the wait
+    sluice_stream_receive_t receive{};
+    if (!message->plan_aside(*stream_, &receive)) continue;
+    receives_.push_back(receive);
+    planned_receives_.push_back(message);
+  }
   return {};
 }
 
-void ThreadEngine::tell(std::size_t n_in_stream, const Status &status, void (Message::*told)(bool)) {
+void ThreadEngine::tell(std::vector<MessagePtr> *planned, std::size_t n_in_stream, const Status &status,
+                        void (Message::*told)(bool)) {
   if (!status.is_ok()) {
     log::warn_once("queue_channel", "ops", status.message() + "; such messages go by the progress thread");
   }
-  for (std::size_t k = 0; k < planned_.size(); ++k) (*planned_[k].*told)(k < n_in_stream);
-  planned_.clear();
+  for (std::size_t k = 0; k < planned->size(); ++k) (*(*planned)[k].*told)(k < n_in_stream);
+  planned->clear();
 }
 
-bool ThreadEngine::goes_aside() {
+plan::QueueAsidePlan ThreadEngine::choose_aside() {
+  if (carriers_ == nullptr || carriers_->route() != Route::kQueueDevice) return {};
   const bool may_go = wanted_aside_ != plan::QueueAside::kNever && stream_->has_side();
   const plan::QueueAsideQuery query{wanted_aside_, may_go, stream_->is_unjoined(), start_to_wait_ns_};
   const plan::QueueAsidePlan plan = choose_queue_aside(query);
   if (plan != chosen_aside_ && log::level() >= log::Level::kDebug) log::debug("plan", explain(query, plan));
   chosen_aside_ = plan;
+  return plan;
+}
+
+bool ThreadEngine::receives_aside(const plan::QueueAsidePlan &sends) {
+  const bool has_side = sends.is_aside && stream_->has_side_for_receives();
+  const plan::QueueAsidePlan plan = choose_receives_aside(sends, has_side, stream_->are_receives_unjoined());
+  if (plan != chosen_receives_ && log::level() >= log::Level::kDebug) log::debug("plan", explain_receives(plan));
+  chosen_receives_ = plan;
   return plan.is_aside;
 }
 
 // What the stream does by itself comes before the trigger or beside it: that is for the host, which is not on the way.
 // Behind a batch that went aside a trigger goes there alone, too: in the stream it might be seen before the earlier
 // one.
-bool ThreadEngine::enqueue_starts(std::uint64_t trigger, unsigned *n_commands) {
+bool ThreadEngine::enqueue_starts(std::uint64_t trigger, bool is_aside, unsigned *n_commands) {
   if (sends_.empty() && !stream_->is_unjoined()) return false;
   sends_.push_back(stream_->trigger(trigger));
   sluice_stream_enqueued_t enqueued{};
   const Status status =
-      goes_aside() ? stream_->enqueue_sends_aside(sends_, &enqueued) : stream_->enqueue_sends(sends_, &enqueued);
+      is_aside ? stream_->enqueue_sends_aside(sends_, &enqueued) : stream_->enqueue_sends(sends_, &enqueued);
   const bool is_triggered = enqueued.n_messages == sends_.size();
   sends_.clear();
   *n_commands += enqueued.n_commands;
-  tell(enqueued.n_messages, status, &Message::start_enqueued);
+  tell(&planned_, enqueued.n_messages, status, &Message::start_enqueued);
   return is_triggered;
+}
+
+void ThreadEngine::enqueue_receives_aside(bool is_with_sends, unsigned *n_commands) {
+  if (planned_receives_.empty()) return;
+  sluice_stream_enqueued_t enqueued{};
+  const Status status = stream_->enqueue_receives_aside(receives_, is_with_sends, &enqueued);
+  receives_.clear();
+  *n_commands += enqueued.n_commands;
+  tell(&planned_receives_, enqueued.n_messages, status, &Message::wait_enqueued);
 }
 
 // No lock is held while the stream is told: a runtime may block there until the stream has room, which it may not have
@@ -198,14 +239,18 @@ Status ThreadEngine::start() {
   }
   std::erase_if(unawaited_, [](const MessagePtr &message) { return message->is_complete(); });
   unawaited_.reserve(unawaited_.size() + open_.size());
-  if (Status status = plan_starts(); !status.is_ok()) return status;
+  const plan::QueueAsidePlan aside = choose_aside();
+  if (Status status = plan_starts(receives_aside(aside)); !status.is_ok()) return status;
   commands_.push_back({n_started_ + 1, 1});
-  if (!enqueue_starts(n_started_ + 1, &commands_.back().count)) {
+  const bool is_triggered = enqueue_starts(n_started_ + 1, aside.is_aside, &commands_.back().count);
+  if (!is_triggered) {
     if (Status status = stream_->enqueue_trigger(n_started_ + 1); !status.is_ok()) {
+      tell(&planned_receives_, 0, {}, &Message::wait_enqueued);
       commands_.pop_back();
       return status;
     }
   }
+  enqueue_receives_aside(is_triggered && aside.is_aside, &commands_.back().count);
   ++n_started_;
   if (carriers_ != nullptr) unawaited_.insert(unawaited_.end(), open_.begin(), open_.end());
   const std::scoped_lock lock(mutex_);
@@ -241,7 +286,7 @@ bool ThreadEngine::enqueue_waits(unsigned *n_commands) {
   receives_.clear();
   *n_commands += enqueued.n_commands;
   is_by_stream = is_by_stream && enqueued.n_messages == planned_.size();
-  tell(enqueued.n_messages, status, &Message::wait_enqueued);
+  tell(&planned_, enqueued.n_messages, status, &Message::wait_enqueued);
   return is_by_stream;
 }
 
@@ -258,9 +303,12 @@ Status ThreadEngine::wait() {
     start_to_wait_ns_ = static_cast<std::uint64_t>(between.count());
   }
   unsigned n_commands = 1;
-  if (stream_->is_unjoined()) n_commands += device::Stream::kCommandsOfJoin;
-  // Before the stream waits for anybody else: what comes behind may change what is being sent, and need not know how.
-  if (Status status = stream_->join(); !status.is_ok()) return status;
+  for (const bool is_unjoined : {stream_->is_unjoined(), stream_->are_receives_unjoined()}) {
+    if (is_unjoined) n_commands += device::Stream::kCommandsOfJoin;
+  }
+  // Before the stream waits for anybody else: what comes behind may change what is being sent, and need not know how;
+  // and before it takes anything else out of the same channels.
+  if (Status status = stream_->join_all(); !status.is_ok()) return status;
   const bool is_by_stream = enqueue_waits(&n_commands);
   if (!commands_.empty()) commands_.back().count += n_commands;
   Status status;
