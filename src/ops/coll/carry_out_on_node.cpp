@@ -25,7 +25,7 @@ namespace {
 enum class Look : std::uint8_t {
   kAlone,
   kTogether,
-  kAlways,  // together, however many have been in vain
+  kLong,    // together, and all know that it is a long one (ops/coll/attempts.hpp)
   kIfLong,  // together, and no rank knows whether it is long enough
   kRefused
 };
@@ -48,7 +48,7 @@ Look look_at(const Call &call, const Member &member) {
   if (!bytes) return Look::kRefused;
   if (*bytes == kAnyLength) return Look::kIfLong;
   if (*bytes < threshold_bytes) return Look::kAlone;
-  if (call.form == Form::kBlocking && *bytes >= kAlwaysAskedBytes) return Look::kAlways;
+  if (call.form == Form::kBlocking && *bytes >= kLongCallBytes) return Look::kLong;
   const bool is_asked = call.form == Form::kNonBlocking && *bytes < unmet_bytes;
   return is_asked && !have_met(call) ? Look::kAlone : Look::kTogether;
 }
@@ -81,7 +81,7 @@ class Stay {
 bool is_voted_down(Call *call, const Member &member, const Sides &sides, const Status &classified, NodeGroup *group) {
   const transfer::Vote outcome = group->vote(vote_on(*call, member, sides, classified));
   call->is_short_for_all = outcome == transfer::Vote::kShort;
-  if (outcome == transfer::Vote::kCannot) group->note_alone(call->pattern, true);
+  if (outcome == transfer::Vote::kCannot) group->note_alone(call->pattern, false);
   if (outcome != transfer::Vote::kShort && outcome != transfer::Vote::kCannot) return false;
   if (log::level() >= log::Level::kDebug) {
     const auto reason = call->is_short_for_all ? plan::JointReason::kShort : plan::JointReason::kRankCannot;
@@ -106,7 +106,7 @@ bool block(Call *call, const Member &member, const Sides &sides, const Status &c
   }
   if (outcome == NodeCall::Outcome::kStaged) {
     call->is_short_for_all = together.is_short();
-    if (!together.is_short()) group->note_alone(call->pattern, look != Look::kAlways);
+    if (!together.is_short()) group->note_alone(call->pattern, look == Look::kLong);
     return false;
   }
   if (outcome == NodeCall::Outcome::kDone) {
@@ -188,8 +188,7 @@ bool carry_out_on_node(Call *call, const Member &member, Sides *sides, const Sta
     *result = raise(call->comm, status);
     return true;
   }
-  const bool may_leave_out = leaves_out() && look != Look::kAlways;
-  if (group == nullptr || (may_leave_out && !group->is_due(call->pattern))) return false;
+  if (group == nullptr || (leaves_out() && !group->is_due(call->pattern, look == Look::kLong))) return false;
   const bool is_voted_on = look == Look::kIfLong && group->is_voted_on();
   if (is_voted_on && is_voted_down(call, member, *sides, classified, group.get())) return false;
   if (is_of_neighbors(call->pattern)) status = group->learn_edges(*call, member);

@@ -70,18 +70,21 @@ class NodeGroup {
   // outcome on all ranks.
   [[nodiscard]] transfer::Vote vote(transfer::Vote own);
 
-  // Whether the ranks look at the next blocking call together.
-  [[nodiscard]] bool is_due(Pattern pattern) noexcept { return trials_of(pattern).attempts.is_due(); }
+  // Whether the ranks look at the next blocking call together; `is_long`: all know that it is (ops/coll/attempts.hpp).
+  [[nodiscard]] bool is_due(Pattern pattern, bool is_long) noexcept {
+    return attempts_of(trials_of(pattern), is_long).is_due();
+  }
   // How a blocking call that they looked at came out, or that they agreed that all had device memory in a non-blocking
   // one. Not noted is one that was staged for its length alone, since that says nothing of the next one; nor how
   // non-blocking ones came out, because the ranks learn of that at different times.
   void note_together(Pattern pattern) noexcept {
-    trials_of(pattern).attempts.note_good();
-    trials_of(pattern).is_good = true;
+    Trials &trials = trials_of(pattern);
+    trials.attempts.note_good();
+    trials.long_attempts.note_good();
+    trials.is_good = true;
   }
-  // `is_counted`: it is one of those that are left out after vain ones.
-  void note_alone(Pattern pattern, bool is_counted) noexcept {
-    if (is_counted) trials_of(pattern).attempts.note_vain();
+  void note_alone(Pattern pattern, bool is_long) noexcept {
+    attempts_of(trials_of(pattern), is_long).note_vain();
     trials_of(pattern).is_good = false;
   }
   // Of blocking calls alone, so that all ranks know it at the same of their calls: one of them went together, so there
@@ -97,7 +100,11 @@ class NodeGroup {
     bool is_good = false;
     bool has_met = false;
     Attempts attempts;
+    Attempts long_attempts;
   };
+  [[nodiscard]] static Attempts &attempts_of(Trials &trials, bool is_long) noexcept {
+    return is_long ? trials.long_attempts : trials.attempts;
+  }
   [[nodiscard]] Trials &trials_of(Pattern pattern) noexcept { return is_reduction(pattern) ? reductions_ : movements_; }
 
   wire::SharedSegment segment_;
