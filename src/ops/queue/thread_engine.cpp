@@ -240,8 +240,11 @@ Status ThreadEngine::start() {
   std::erase_if(unawaited_, [](const MessagePtr &message) { return message->is_complete(); });
   unawaited_.reserve(unawaited_.size() + open_.size());
   const plan::QueueAsidePlan aside = choose_aside();
-  if (Status status = plan_starts(receives_aside(aside)); !status.is_ok()) return status;
-  commands_.push_back({n_started_ + 1, 1});
+  commands_.push_back({n_started_ + 1, 1});  // here, because behind the plans nothing may throw
+  if (Status status = plan_starts(receives_aside(aside)); !status.is_ok()) {
+    commands_.pop_back();
+    return status;
+  }
   const bool is_triggered = enqueue_starts(n_started_ + 1, aside.is_aside, &commands_.back().count);
   if (!is_triggered) {
     if (Status status = stream_->enqueue_trigger(n_started_ + 1); !status.is_ok()) {
