@@ -157,7 +157,7 @@ sluice_result_t stream_open(void *native, sluice_stream_t **stream, int32_t *dev
 sluice_result_t stream_close(sluice_stream_t *stream) {
   if (stream == nullptr) return fail(SLUICE_ERROR_INVALID_ARGUMENT, "stream_close: null pointer");
   const std::shared_ptr<sluice_stream> closed(stream);
-  if (!closed->graphs.empty() || closed->side.stream != nullptr || closed->receiving_side.stream != nullptr) {
+  if (!closed->graphs.empty() || closed->side.stream != nullptr) {
     release_later([closed] {
       // A context that is gone, or another one under the same handle, has taken them with it.
       unsigned long long number = 0;

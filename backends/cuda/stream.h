@@ -33,7 +33,7 @@ struct sluice_stream {
   sluice::backends::cuda::Kernel messages;
   uint32_t shared = 0;                      // one more than the place of those that have several blocks; 0: none yet
   sluice::backends::cuda::StreamSide side;  // of sends, which wait for nothing there
-  sluice::backends::cuda::StreamSide receiving_side;  // of receives
+  sluice::backends::cuda::StreamSide receiving_side;  // of receives; only beside the other
   // Where kernels trigger and wait: theirs; without a function: there is none.
   sluice::backends::cuda::Kernel trigger;
   sluice::backends::cuda::Kernel await;

@@ -31,10 +31,8 @@ class AsideCase : public testing::Test {
 
   void SetUp() override {
     if (messages == nullptr) GTEST_SKIP() << "missing: kernels (tools/setup installs their compiler)";
+    ASSERT_NO_FATAL_FAILURE(make_words(*table, &words_));
     void *memory = nullptr;
-    ASSERT_EQ(table->host_alloc(0, 4096, 0, &memory), SLUICE_SUCCESS) << table->last_error();
-    words_ = static_cast<uint64_t *>(memory);
-    std::memset(words_, 0, 4096);
     for (unsigned char **made : {&from_, &slot_, &other_from_, &other_slot_, &to_}) {
       ASSERT_EQ(table->program_alloc(SLUICE_MEMORY_DEVICE, kLong, &memory), SLUICE_SUCCESS);
       *made = static_cast<unsigned char *>(memory);

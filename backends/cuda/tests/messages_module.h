@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 
 #include <cstdlib>
+#include <cstring>
 
 #include "loaded_module.h"
 #include "loopback.h"
@@ -24,4 +25,13 @@ inline void load_messages_module(const sluice_host_services_t &services, const s
   const auto find = reinterpret_cast<sluice_stream_message_fn>(dlsym(library, SLUICE_STREAM_MESSAGE_SYMBOL));
   *messages = find != nullptr ? find() : nullptr;
   ASSERT_EQ((*table)->program_set_device(0), SLUICE_SUCCESS);
+}
+
+// A page of words, all 0, for host_free. Asserts.
+inline void make_words(const sluice_backend_t &table, uint64_t **words) {
+  constexpr size_t kPageBytes = 4096;
+  void *memory = nullptr;
+  ASSERT_EQ(table.host_alloc(0, kPageBytes, 0, &memory), SLUICE_SUCCESS) << table.last_error();
+  std::memset(memory, 0, kPageBytes);
+  *words = static_cast<uint64_t *>(memory);
 }

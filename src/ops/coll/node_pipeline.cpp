@@ -3,8 +3,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <functional>
 #include <utility>
 
 #include "base/log.hpp"
@@ -12,26 +10,15 @@
 #include "plan/policy.hpp"
 
 namespace sluice::ops::coll {
-namespace {
-
-// Whether `dst` lies in this rank's own result; what was mapped of other ranks has addresses of its own.
-bool is_own_result(const Call &call, std::uint64_t result_bytes, const void *dst) {
-  const auto *first = static_cast<const std::byte *>(call.recv.buffer);
-  const auto *at = static_cast<const std::byte *>(dst);
-  return std::greater_equal<>()(at, first) && std::less<>()(at, first + result_bytes);
-}
-
-}  // namespace
-
 std::unique_ptr<transfer::ReductionPipeline> open_pipeline(const Call &call, const Member &member,
                                                            const device::Place &place, const ReductionPair &pair,
                                                            const ReductionInputs &inputs,
                                                            const transfer::ReductionStep &step) {
   const plan::ReductionMeansLimits limits = plan::reduction_means_limits_of(*place.backend, place.device);
   if (limits.engines_from_bytes == 0) return nullptr;
-  const std::uint64_t input_bytes = inputs.count * inputs.element_bytes;
-  plan::ReductionMeansQuery query{
-      .input_bytes = input_bytes, .n_inputs = step.sources.size(), .n_elsewhere = inputs.n_elsewhere};
+  plan::ReductionMeansQuery query{.input_bytes = inputs.count * inputs.element_bytes,
+                                  .n_inputs = step.sources.size(),
+                                  .n_elsewhere = inputs.n_elsewhere};
   query.is_for_all = call.pattern == Pattern::kAllreduce;
   query.has_gaps = inputs.has_gaps;
   const plan::ReductionMeansPlan plan = choose_reduction_means(query, limits, SLUICE_REDUCE_MAX_SOURCES);
@@ -46,10 +33,11 @@ std::unique_ptr<transfer::ReductionPipeline> open_pipeline(const Call &call, con
   work.element_bytes = inputs.element_bytes;
   work.count = step.count;
   work.own = static_cast<std::size_t>(member.rank);
-  for (const void *source : step.sources) work.sources.push_back(static_cast<const std::byte *>(source));
-  for (void *dst : step.dsts) {
-    auto *const result = static_cast<std::byte *>(dst);
-    if (is_own_result(call, input_bytes, dst)) {
+  // Every rank has an input and gets the result: both are by rank.
+  for (std::size_t rank = 0; rank < step.sources.size(); ++rank) {
+    work.sources.push_back(static_cast<const std::byte *>(step.sources[rank]));
+    auto *const result = static_cast<std::byte *>(step.dsts[rank]);
+    if (rank == work.own) {
       work.own_result = result;
     } else {
       work.sent_results.push_back(result);

@@ -183,7 +183,7 @@ void ThreadEngine::tell(std::vector<MessagePtr> *planned, std::size_t n_in_strea
 }
 
 plan::QueueAsidePlan ThreadEngine::choose_aside() {
-  if (carriers_ == nullptr || carriers_->route() != Route::kQueueDevice) return {};
+  if (route() != Route::kQueueDevice) return {};
   const bool may_go = wanted_aside_ != plan::QueueAside::kNever && stream_->has_side();
   const plan::QueueAsideQuery query{wanted_aside_, may_go, stream_->is_unjoined(), start_to_wait_ns_};
   const plan::QueueAsidePlan plan = choose_queue_aside(query);
@@ -237,7 +237,7 @@ Status ThreadEngine::start() {
     forget_complete(&incomplete_);
     incomplete_.reserve(incomplete_.size() + open_.size());
   }
-  std::erase_if(unawaited_, [](const MessagePtr &message) { return message->is_complete(); });
+  forget_complete(&unawaited_);
   unawaited_.reserve(unawaited_.size() + open_.size());
   const plan::QueueAsidePlan aside = choose_aside();
   commands_.push_back({n_started_ + 1, 1});  // here, because behind the plans nothing may throw

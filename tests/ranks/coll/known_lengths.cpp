@@ -5,9 +5,8 @@
 #include <gtest/gtest.h>
 
 #include <cstdint>
-#include <cstdlib>
-#include <string_view>
 
+#include "tests/ranks/coll/threshold_alone.hpp"
 #include "tests/support/session.hpp"
 #include "tests/support/statistics.hpp"
 
@@ -19,14 +18,14 @@ constexpr std::size_t kShorterBytes = std::size_t{16} << 10;  // at which they l
 
 enum class Known : std::uint8_t { allreduce, bcast };
 
+const char *name_of(Known known) {
+  return known == Known::bcast ? "MPI_Bcast" : "MPI_Allreduce";
+}
+
 class ShortCallsOfKnownLength : public testing::Test {
  protected:
   void SetUp() override {
-    const char *const threshold = std::getenv("SLUICE_COLL_IPC_THRESHOLD");
-    const bool is_set_up = std::getenv("SLUICE_COLL_IPC") == nullptr && threshold != nullptr;
-    if (!is_set_up || std::string_view(threshold) != "8K" || session_.size() < 2) {
-      GTEST_SKIP() << "not started with SLUICE_COLL_IPC_THRESHOLD=8K alone, or with one rank";
-    }
+    SKIP_WITHOUT_THRESHOLD_ALONE();
     ASSERT_GE(calls_by("MPI_Bcast", "ipc"), 0) << "no statistics";
     ASSERT_EQ(MPI_Comm_dup(session_.comm(), &comm_), MPI_SUCCESS);  // on which nothing has been called yet
   }
@@ -92,7 +91,7 @@ class ShortCallsOfKnownLength : public testing::Test {
 // Of 40 in vain the 1st, 2nd, 4th, 8th, 16th and 32nd are looked at, so the next shorter one is not.
 TEST_F(ShortCallsOfKnownLength, LetTheFirstLongOneGoOverIpc) {
   for (const Known known : {Known::allreduce, Known::bcast}) {
-    SCOPED_TRACE(known == Known::bcast ? "MPI_Bcast" : "MPI_Allreduce");
+    SCOPED_TRACE(name_of(known));
     for (int i = 0; i < 40; ++i) EXPECT_FALSE(goes_together(known, Kind::host, kShorterBytes));
     EXPECT_FALSE(goes_together(known, Kind::device, kShorterBytes));
     EXPECT_TRUE(goes_together(known, Kind::device, kLongBytes));
@@ -104,7 +103,7 @@ TEST_F(ShortCallsOfKnownLength, LetTheFirstLongOneGoOverIpc) {
 // Nor do long ones on host memory say that shorter ones are in vain.
 TEST_F(ShortCallsOfKnownLength, AreNotLeftOut_AfterLongOnesOnHostMemory) {
   for (const Known known : {Known::allreduce, Known::bcast}) {
-    SCOPED_TRACE(known == Known::bcast ? "MPI_Bcast" : "MPI_Allreduce");
+    SCOPED_TRACE(name_of(known));
     for (int i = 0; i < 40; ++i) EXPECT_FALSE(goes_together(known, Kind::host, kLongBytes));
     EXPECT_TRUE(goes_together(known, Kind::device, kShorterBytes));
     if (session_.agree_any(HasFailure())) return;
@@ -116,7 +115,7 @@ TEST_F(ShortCallsOfKnownLength, AreStagedByAll_WhereARankHasHostMemory) {
   constexpr int kMostLeftOut = 64;
   const Kind kind = session_.rank() == session_.size() - 1 ? Kind::host : Kind::device;
   for (const Known known : {Known::allreduce, Known::bcast}) {
-    SCOPED_TRACE(known == Known::bcast ? "MPI_Bcast" : "MPI_Allreduce");
+    SCOPED_TRACE(name_of(known));
     for (int i = 0; i < 5; ++i) EXPECT_FALSE(goes_together(known, kind, kLongBytes));
     EXPECT_FALSE(goes_together(known, Kind::device, kLongBytes))
         << "the 6th, of which the 1st, 2nd and 4th were looked at";

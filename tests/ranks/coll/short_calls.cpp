@@ -7,15 +7,14 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
-#include <cstdlib>
 #include <functional>
 #include <memory>
 #include <numeric>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "tests/ranks/coll/random_calls.hpp"
+#include "tests/ranks/coll/threshold_alone.hpp"
 #include "tests/ranks/coll/topologies.hpp"
 #include "tests/support/session.hpp"
 #include "tests/support/statistics.hpp"
@@ -170,7 +169,7 @@ class Exchange {
       const int from = is_sent ? place_.rank() : ranks[block];
       const int to = is_gathered(function_) ? 0 : is_sent ? std::max(ranks[block], 0) : place_.rank();
       for (int i = 0; i < blocks.counts[block]; ++i) {
-        bytes[static_cast<std::size_t>(blocks.places[block] + i)] =
+        bytes[static_cast<std::size_t>(blocks.places[block]) + static_cast<std::size_t>(i)] =
             pattern_byte(from, static_cast<std::size_t>(i) + kOffsetOfBlocks * static_cast<std::size_t>(to), round_);
       }
     }
@@ -244,11 +243,7 @@ class Exchange {
 class ShortCalls : public testing::Test {
  protected:
   void SetUp() override {
-    const char *const threshold = std::getenv("SLUICE_COLL_IPC_THRESHOLD");
-    const bool is_set_up = std::getenv("SLUICE_COLL_IPC") == nullptr && threshold != nullptr;
-    if (!is_set_up || std::string_view(threshold) != "8K" || session_.size() < 2) {
-      GTEST_SKIP() << "not started with SLUICE_COLL_IPC_THRESHOLD=8K alone, or with one rank";
-    }
+    SKIP_WITHOUT_THRESHOLD_ALONE();
     ASSERT_GE(calls_by("MPI_Alltoallv", "ipc"), 0) << "no statistics";
   }
 

@@ -21,22 +21,14 @@ class ReceivesAside : public testing::Test {
   void SetUp() override {
     SKIP_WITHOUT_CHANNELS();
     ASSERT_TRUE(count_statistics());
+    stream_ = std::make_unique<ProgramStream>();
+    queue_ = std::make_unique<TestQueue>(stream());
     warm_up(stream(), &queue(), kTag, kBytes);
     warm_up(stream(), &queue(), kLaterTag, kBytes);
   }
-  void TearDown() override {
-    queue_.reset();
-    stream_.reset();
-  }
 
-  ProgramStream &stream() {
-    if (stream_ == nullptr) stream_ = std::make_unique<ProgramStream>();
-    return *stream_;
-  }
-  TestQueue &queue() {
-    if (queue_ == nullptr) queue_ = std::make_unique<TestQueue>(stream());
-    return *queue_;
-  }
+  ProgramStream &stream() { return *stream_; }
+  TestQueue &queue() { return *queue_; }
   bool begins() const { return session_.begins(); }
 
   MPI_Request &receive(TestQueue *queue, const Memory &memory, int tag) const {
@@ -47,6 +39,12 @@ class ReceivesAside : public testing::Test {
     sent_.push_back(make_memory(Kind::device, kBytes));
     sent_.back().fill_pattern(session_.rank(), k);
     queue->send(sent_.back().data(), kBytes, tag, session_.partner());
+  }
+  // The same, started and complete.
+  void bring(TestQueue *queue, int k, int tag) {
+    send(queue, k, tag);
+    queue->start();
+    queue->complete();
   }
   // A word from the one rank to the other, by the host.
   void tell() const { EXPECT_MPI(MPI_Send(nullptr, 0, MPI_BYTE, session_.partner(), kTellTag, session_.comm())); }
@@ -90,9 +88,7 @@ TEST_F(ReceivesAside, HoldUpNoLaterStart) {
     receive(&queue(), in, begins() ? kTag : kLaterTag);
     queue().start();
     if (!begins()) queue().complete();
-    send(&queue(), k, begins() ? kLaterTag : kTag);
-    queue().start();
-    queue().complete();
+    bring(&queue(), k, begins() ? kLaterTag : kTag);
     expect_arrived(in, k);
     if (k % 2 == 0) queue().wait();
   }
@@ -117,13 +113,9 @@ TEST_F(ReceivesAside, HoldUpNoOtherRequest) {
       expect_arrived(first, k + 1);
       queue().wait();
     } else {
-      send(&queue(), k, kLaterTag);
-      queue().start();
-      queue().complete();
+      bring(&queue(), k, kLaterTag);
       be_told();
-      send(&queue(), k + 1, kTag);
-      queue().start();
-      queue().complete();
+      bring(&queue(), k + 1, kTag);
     }
   }
 }
@@ -149,13 +141,9 @@ TEST_F(ReceivesAside, HoldUpNoOtherQueue) {
       queue().complete();
       expect_arrived(first, k + 1);
     } else {
-      send(&other, k, kLaterTag);
-      other.start();
-      other.complete();
+      bring(&other, k, kLaterTag);
       be_told();
-      send(&queue(), k + 1, kTag);
-      queue().start();
-      queue().complete();
+      bring(&queue(), k + 1, kTag);
     }
   }
 }
@@ -183,9 +171,7 @@ TEST_F(ReceivesAside, AreWaitedFor) {
         be_told();
         tell();
       }
-      send(&queue(), k, kTag);
-      queue().start();
-      queue().complete();
+      bring(&queue(), k, kTag);
     }
   }
 }
