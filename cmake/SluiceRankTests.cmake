@@ -5,6 +5,7 @@
 #   NAME <name>            first part of the test's name (default: the program)
 #   RANKS <n> ...          numbers of ranks (default 2)
 #   MPIS <mpi> ...         host MPIs (default: all of tests/launch --list whose flavour has programs)
+#   FLAVOUR <name>         programs of that binary interface, under host MPIs that have it besides their own
 #   BACKENDS all|none|faulty|real|<list>
 #                          all: each backend of the build; none: host memory only; faulty: the backends that can fail
 #                          on purpose; real: the others (default all)
@@ -48,6 +49,9 @@ include(SluiceQuickTests)
 set(SLUICE_LAUNCH ${CMAKE_SOURCE_DIR}/tests/launch)
 # Preload libraries of the tests; the launcher looks for its yield shim there.
 set(SLUICE_TEST_LIBRARY_DIR ${CMAKE_LIBRARY_OUTPUT_DIRECTORY}/tests)
+# Debian's programs ask for MPICH's interface by a name of Debian's own; tests/launch has MPICH 5 found by it, too.
+file(MAKE_DIRECTORY ${SLUICE_TEST_LIBRARY_DIR}/mpich5)
+file(CREATE_LINK ${SLUICE_PYTHON_ENVS}/mpich/lib/libmpi.so.12 ${SLUICE_TEST_LIBRARY_DIR}/mpich5/libmpich.so.12 SYMBOLIC)
 
 # name, flavour of each host MPI found here; only those that programs are built for.
 set(SLUICE_HOST_MPIS "")
@@ -132,7 +136,7 @@ endfunction()
 
 function(sluice_add_rank_test program)
   cmake_parse_arguments(arg "NO_SLUICE;NO_SANITIZER;NO_THREAD_SANITIZER;NO_BACKEND_ARGUMENT;NO_BACKENDS_NONE"
-                        "NAME;TIMEOUT;FAULT;FAULT_RANK"
+                        "NAME;TIMEOUT;FAULT;FAULT_RANK;FLAVOUR"
                         "RANKS;MPIS;BACKENDS;ARGS;LAUNCH;ENV;LABELS;WRAP" ${ARGN})
   if(arg_UNPARSED_ARGUMENTS)
     message(FATAL_ERROR "sluice_add_rank_test(${program}): unknown ${arg_UNPARSED_ARGUMENTS}")
@@ -149,7 +153,7 @@ function(sluice_add_rank_test program)
   endif()
   _sluice_test_backends(backends "${arg_BACKENDS}")
   foreach(mpi IN LISTS arg_MPIS)
-    if(NOT mpi IN_LIST SLUICE_HOST_MPIS)
+    if(NOT mpi IN_LIST SLUICE_HOST_MPIS AND NOT arg_FLAVOUR)
       continue()
     endif()
     foreach(backend IN LISTS backends)
@@ -186,6 +190,10 @@ endfunction()
 # Reads the variables of its caller, sluice_add_rank_test.
 function(_sluice_add_one_rank_test)
   set(flavour ${SLUICE_HOST_MPI_${mpi}_FLAVOUR})
+  if(arg_FLAVOUR)
+    set(flavour ${arg_FLAVOUR})
+    list(APPEND arg_LAUNCH --flavour ${flavour})
+  endif()
   _sluice_test_environment(${backend} backend_env fault_knob startup_s)
   math(EXPR limit_s "${arg_TIMEOUT} + ${startup_s}")
   if(SLUICE_SANITIZE)
@@ -223,7 +231,7 @@ function(_sluice_add_one_rank_test)
     list(APPEND labels full)
   endif()
   # The sanitizers see our code the same under every host MPI; the emulated device is the one whose runtime they cover.
-  if(mpi STREQUAL first_mpi AND NOT "full" IN_LIST labels AND NOT arg_NO_SLUICE AND NOT arg_NO_SANITIZER
+  if((mpi STREQUAL first_mpi OR arg_FLAVOUR) AND NOT "full" IN_LIST labels AND NOT arg_NO_SLUICE AND NOT arg_NO_SANITIZER
      AND NOT (arg_NO_THREAD_SANITIZER AND SLUICE_SANITIZE STREQUAL "thread") AND (fault_knob OR backend STREQUAL "none"))
     _sluice_sanitize_label(label)
     list(APPEND labels ${label})
