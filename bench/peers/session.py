@@ -1,12 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What is to be run on a machine with GPUs, step by step, and how: `bench/gpu_session`.
-
-A step's words may have {site} (the unpacked bundle), {bundle} (the folder that travelled), {out} (the step's own folder for
-results) and {python} (the interpreter that runs this, which has PyTorch there).
-"""
+"""Runs the steps of session_steps.py on a machine with GPUs, one by one, and makes the bundle for that: `bench/gpu_session`."""
 
 import contextlib
-import dataclasses
 import os
 import pathlib
 import shutil
@@ -16,6 +11,7 @@ import tempfile
 import time
 
 from peers import measuring, preparing, running
+from peers.session_steps import STEPS
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
@@ -23,164 +19,6 @@ SERVICE = "nvidia-cuda-mps-control"
 ARCHIVE = "session.tar.xz"  # in the bundle, unpacked after our programs
 BENCHES = ("launch", "pack", "rearrange")
 SCRIPTS = ("paper_figures", "paper_ccgrid23", "launch", "side_by_side.py")
-
-
-@dataclasses.dataclass(frozen=True)
-class Step:
-    name: str
-    what: str  # for people: of which issue, and what it shows
-    words: tuple
-    limit_s: int
-    n_devices: int = 1
-
-
-def bench(name, what, *words):
-    return Step(name, what, (f"{{site}}/bin/cuda_{name}_bench", *words), 90)
-
-
-def module_bench(name, what):
-    return bench(name, what, "--module", "{site}/ours/lib/sluice/libsluice_backend_cuda.so")
-
-
-def cases(name, what, only, limit_s, n_devices=1):
-    """Steps of tests/gpu."""
-    words = ("{site}/gpu/run", "--out", "{out}", "--jobs", "1", "--only", only, "--budget-s", str(limit_s - 30))
-    return Step(name, what, words, limit_s, n_devices)
-
-
-def queue(name, test, engine, *more):
-    """A benchmark of queues."""
-    return ours(name, f"7: {test}, engine {engine}", 2, "--env", f"SLUICE_QUEUE_ENGINE={engine}", "--", "{site}/ours/bin/sluice-bench", test, "-d", "cuda",
-                "-i", "200", "-x", "50", "--repeat", "5", "--oversubscribe", "--json", "{out}/result.json", *more)
-
-
-def app(name, what, program, *words, limit_s=150, n_devices=1):
-    return Step(name, what, ("{bundle}/figures", program, "--bundle", "{site}", "--ranks", "2", "--out", "{out}", *words), limit_s, n_devices)
-
-
-def paper(name, what, limit_s, *words):
-    return Step(name, what, ("{python}", "{site}/scripts/paper_figures", *words, "--build", "{site}/ours", "--out", "{out}", "--launch",
-                             "{site}/scripts/launch", "--limit-s", "60"), limit_s)
-
-
-def collectives(name, what, *words, limit_s=240, n_devices=2, under=()):
-    return Step(name, what, (*under, "{bundle}/compare_collectives", "--bundle", "{site}", "--out", "{out}", "--budget-s", str(limit_s - 30), *words),
-                limit_s, n_devices)
-
-
-def suite(name, what, limit_s, *words, n_devices=1):
-    """compare_suite, or some groups of it."""
-    return Step(name, what, ("{bundle}/compare_suite", "--bundle", "{site}", "--backends", "cuda", "--rounds", "5", "--limit-s", "45", "--budget-s",
-                             str(limit_s - 30), "--out", "{out}", *words), limit_s, n_devices)
-
-
-def ours(name, what, n_ranks, *words, limit_s=60):
-    """One run of sluice-bench on Sluice; words: what stands behind the launcher's."""
-    return Step(name, what, ("{site}/scripts/launch", "-n", str(n_ranks), "--sluice", "{site}/ours/lib", "--backends", "cuda", *words), limit_s)
-
-
-def overlaps():
-    """Non-blocking collectives while the host, and while the device computes; without and with a progress thread."""
-    for name, knob in (("overlap_alone", "0"), ("overlap_thread", "1")):
-        yield ours(name, f"6: overlap of non-blocking collectives, SLUICE_PROGRESS_THREAD={knob}", 2, "--env", f"SLUICE_PROGRESS_THREAD={knob}", "--",
-                   "{site}/ours/bin/sluice-bench", "iallreduce,ireduce_scatter_block,iallgather,ialltoall,ibcast", "-d", "cuda", "--oversubscribe", "--sizes",
-                   "64K,1M,16M", "-i", "50", "-x", "10", "--repeat", "5", "--compute", "each", "--check", "none", "--json", "{out}", limit_s=90)
-
-
-def pair(name, what, n_ranks, words, a, b, *more):
-    """Two settings in turn, five times: (label, with Sluice, knobs) each."""
-    sides = []
-    for letter, (label, is_with, knobs) in (("a", a), ("b", b)):
-        launch = ["{site}/scripts/launch", "-n", str(n_ranks), *(("--sluice", "{site}/ours/lib", "--backends", "cuda") if is_with else ())]
-        command = [*launch, *(word for knob in knobs for word in ("--env", knob)), "--", "{site}/ours/bin/sluice-bench", *words]
-        sides += [f"--label-{letter}", label, f"--{letter}", " ".join(command)]
-    return Step(name, what, ("{python}", "{site}/scripts/side_by_side.py", *sides, *more, "--json", "{out}/pair.json"), 90)
-
-
-def meetings():
-    """Collective calls of host memory, eight ranks."""
-    for test in ("bcast", "allreduce", "barrier"):
-        words = [test, "-i", "500", "-x", "100", *(() if test == "barrier" else ("--sizes", "16,4096,65536", "--check", "none"))]
-        what = f"5: {test} of host memory, 8 ranks"
-        yield pair(f"{test}_alone", what, 8, words, ("alone", False, ()), ("Sluice", True, ()))
-        yield pair(f"{test}_met", what, 8, words, ("non-blocking", True, ("SLUICE_COLL_MEET=off",)), ("met", True, ()))
-
-
-def launches():
-    """Kernels by themselves, and as graphs."""
-    def compare(name, what, words, knobs, *more):
-        sides = [(label, True, (f"SLUICE_CUDA_LAUNCH={how}", *knobs)) for label, how in (("by itself", "kernel"), ("as a graph", "graph"))]
-        return pair(name, what, 2, [*words, "-d", "cuda", "-i", "300", "-x", "100", "--oversubscribe"], *sides, *more)
-
-    yield compare("queue_launch", "7: messages of queues", ["queue_latency", "--sizes", "8,1024,16384,65536"], ("SLUICE_QUEUE_ENGINE=device",),
-                  "--series", "queue")
-    yield compare("reduce_launch", "6: short reductions over IPC", ["allreduce", "--type", "mpi_float", "--sizes", "64,4096,65536,262144,1048576",
-                                                                    "--check", "none"],
-                  ("SLUICE_COLL_IPC=always", "SLUICE_COLL_IPC_THRESHOLD=0", "SLUICE_COLL_REDUCE_THRESHOLD=0"))
-
-
-# What is known least, and what other work waits for, comes first.
-STEPS = (
-    bench("launch", "6, 7: what a short kernel and its end cost by each way to launch it: are graphs quicker?"),
-    *(Step(f"reduce_{how}", f"6: the kernel alone, launched as a {how}",
-           ("{site}/scripts/launch", "-n", "1", "--env", f"SLUICE_CUDA_LAUNCH={how}", "--", "{site}/ours/bin/sluice-bench", "device_reduce", "-d", "cuda", "-m",
-            "64:64M", "-i", "200", "-x", "20", "--json", "{out}/result.json"), 60) for how in ("kernel", "graph")),
-    module_bench("pack", "8: packing beside kernels by hand; uneven blocks of 8 to 4096 bytes were at 0.54 before ADR 0036's last change"),
-    module_bench("rearrange", "8: one kernel for two layouts"),
-    paper("ccgrid23", "4: the CCGrid paper's figures 3 to 8", 240, "ccgrid23", "--device", "cuda", "--rounds", "3"),
-    paper("prace", "4: the PRACE paper's table 1 and figures 3 and 4", 150, "prace", "--backends", "cuda", "--ranks", "2", "--rounds", "3"),
-    cases("sanitizers", "6: compute-sanitizer's memcheck and racecheck", "memcheck,racecheck", 400),
-    Step("training", "8: data_parallel on device tensors, and staged by hand",
-         ("{python}", "{site}/data_parallel/compare", "--bundle", "{site}/gpu", "--device", "cuda", "--ways", "mpi,staged", "--rounds", "3", "--limit-s", "60",
-          "--out", "{out}"), 200),
-    queue("enqueue", "queue_enqueue", "device"),
-    queue("enqueue_thread", "queue_enqueue", "thread"),
-    queue("latency", "queue_latency", "device"),
-    queue("latency_thread", "queue_latency", "thread"),
-    queue("overlap", "queue_overlap", "device"),
-    app("faces", "7: plain and stream-triggered, engine device", "faces", "--rounds", "3", "--loops", "1x10x100", "--variants", "plain,st", "--env",
-        "SLUICE_QUEUE_ENGINE=device", "--limit-s", "60"),
-    app("stencil", "7, 8: packed by hand and stream-triggered", "stencil3d", "--rounds", "3", "--steps", "500", "--variants", "packed,st", "--env",
-        "SLUICE_QUEUE_ENGINE=device", "--limit-s", "60"),
-    app("fft", "8: 512 points a side; with two GPUs, NCCL's send and receive too", "fft3d", "--rounds", "5", "--grid", "512x512x512", "--limit-s", "140",
-        limit_s=540),
-    *launches(),
-    *meetings(),
-    cases("queues", "7: the tests of queues and channels", "queues,channels", 400),
-    cases("cases", "5, 8: the failure cases, and data with gaps", "T2,T3,T8,T9,T10,T11,T12,T14,T15,T18,T22,gaps,graphs,kernel,probe", 480),
-    cases("full_device", "6: the program's kernels hold the whole device while collective operations reduce by kernels", "full_device", 200),
-    Step("tune", "8: the constants of the model that chooses what brings data with gaps together",
-         ("{python}", "{site}/ours/libexec/sluice/tune", "--backend", "cuda", "--launch", "{site}/mpich/bin/mpiexec -n 2", "--oversubscribe", "--only",
-          "runs,copies,reduce", "-o", "{out}/cuda.json"), 120),
-    Step("topology", "8: placement: each rank's device, cores, network card and peers", ("{site}/ours/bin/sluice", "info", "--topology", "--measure"), 60),
-    app("faces_paper", "7: the paper's loops, five runs", "faces", "--rounds", "5", "--loops", "10x100x100", "--env", "SLUICE_QUEUE_ENGINE=device",
-        "--limit-s", "60", limit_s=330),
-    *overlaps(),
-    *(ours(f"packed_{kind}", f"8: messages of type {kind} beside packing by hand and a contiguous message", 2, "--", "{site}/ours/bin/sluice-bench", "latency",
-           "-d", "cuda", "--oversubscribe", "-D", kind, "--compare-packed", "--sizes", "4K,64K,1M,16M,64M", "-i", "50", "-x", "10", "--repeat", "5", "--json",
-           "{out}/result.json") for kind in ("vector", "subarray", "hindexed", "struct")),
-    collectives("levels_one", "5, 6: two levels against flat on two faked nodes, four ranks on one device", "--compare", "levels", "--nodes", "2", "--ranks",
-                "4", "--rounds", "5", "--tests", "allreduce,reduce_scatter_block,bcast,allgather", "--sizes", "65536,1048576,16777216", n_devices=1,
-                # Four ranks with the many connections that queues want are more than the service has: no memory, it says.
-                under=("env", "CUDA_DEVICE_MAX_CONNECTIONS=8")),
-    collectives("segments_one", "5, 6: staged reductions in segments, on two faked nodes of one rank each that share one device", "--compare", "segments",
-                "--nodes", "2", "--rounds", "5", "--tests", "allreduce,reduce_scatter_block", "--sizes", "4194304,33554432,268435456", n_devices=1),
-    suite("neighbors", "5: neighbourhood collectives over IPC beside UCX's", 240, "--groups", "neighbors", n_devices=2),
-    suite("host", "4: host memory beside UCX's, with warm-ups enough for MPICH 5", 120, "--groups", "host,host_windows"),
-    suite("suite", "4: the whole suite, as much as the time suffices for", 420),
-    cases("sanitized_queues", "7: kernels of queues under compute-sanitizer's memcheck and racecheck", "queues_memcheck,queues_racecheck", 330),
-    collectives("small", "6: short reductions with graphs of one kernel, and without, beside NCCL", "--compare", "ipc", "--tests",
-                "allreduce,reduce_scatter_block", "--sizes", "64,4096,65536,262144,1048576", "--rounds", "5", "--more", "SLUICE_CUDA_LAUNCH=graph"),
-    collectives("levels", "5, 6: two levels against flat on two faked nodes", "--compare", "levels", "--nodes", "2", "--ranks", "4", "--rounds", "5"),
-    collectives("shipped", "5, 6: no knob set, beside NCCL", "--compare", "shipped", "--rounds", "5", "--iterations", "300", "--warmup", "60"),
-    collectives("long", "5, 6: 16 MiB to 1 GiB, no knob set, beside NCCL", "--compare", "shipped", "--sizes", "16777216,67108864,134217728,268435456,1073741824",
-                "--rounds", "5", "--iterations", "40", limit_s=540),
-    collectives("engines", "6: copy engines that feed kernels", "--compare", "engines", "--rounds", "5"),
-    collectives("segments", "5: staged in segments", "--compare", "segments", "--rounds", "5"),
-    collectives("collectives", "5, 6: beside NCCL and UCX", "--compare", "peers", "--rounds", "5", limit_s=540),
-    Step("peers", "the table of point to point beside all peers",
-         ("{bundle}/compare_peers", "--bundle", "{site}", "--run", "--out", "{out}", "--budget-s", "480"), 540, 2),
-)
 
 
 def names_of(only):

@@ -14,7 +14,7 @@ import unittest
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 
 from peers import measuring, session  # noqa: E402
-from peers.session import Step  # noqa: E402
+from peers.session_steps import Step  # noqa: E402
 
 WELL = Step("well", "", ("sh", "-c", "echo said; echo figures >{out}/figures.txt"), 30)
 BAD = Step("bad", "", ("sh", "-c", "exit 3"), 30)
@@ -68,6 +68,14 @@ class SessionTest(unittest.TestCase):
     def test_nothing_begins_when_the_time_is_used_up(self):
         status, how = self.run_steps((WELL, LAST), budget_s=5)
         self.assertEqual((status, how["well"]), (0, "left out: the time is used up"))
+
+    def test_names_are_unlike_and_say_of_four_devices(self):
+        names = [step.name for step in session.STEPS]
+        self.assertEqual(len(names), len(set(names)))
+        self.assertEqual({name for name in names if name.endswith("_four")}, {step.name for step in session.STEPS if step.n_devices == 4})
+        places = {name: "" for name in ("site", "bundle", "out", "python")}
+        for step in session.STEPS:
+            self.assertTrue([word.format(**places) for word in step.words], step.name)
 
     def test_only_those_asked_for_run(self):
         self.assertEqual(list(self.run_steps((WELL, BAD, LAST), only=["last", "well"])[1]), ["well", "last"])
