@@ -37,7 +37,7 @@ struct JointReductionQuery {
 
 enum class JointReduction : std::uint8_t {
   kStaged,  // each for itself, through the host MPI
-  kShares,  // each rank computes a share of the elements, and puts it wherever it is wanted
+  kShares,  // the ranks compute a share of the elements each (share_of_rank), and put it wherever it is wanted
   kApart,   // each rank computes what it gets itself
   kFail     // all return an error
 };
@@ -63,6 +63,20 @@ struct JointReductionPlan {
 // The choice for the ranks that made `offers`. Hot.
 [[nodiscard]] JointReductionPlan choose_joint_reduction(std::span<const ReductionOffer> offers,
                                                         const JointReductionQuery &query) noexcept;
+
+// Share `index` of `n_shares`; an index of n_shares: none.
+struct ShareNumber {
+  int index = 0;
+  int n_shares = 1;
+  friend constexpr bool operator==(const ShareNumber &, const ShareNumber &) = default;
+};
+// Which share of the elements a rank computes where the plan is kShares. Not the root of kAllToOne: all results come
+// over its link, as much as an input, and a share of its own would have its parts of the others' inputs come, too:
+// 2 (n - 1) / n inputs in all (docs/adr/0024).
+[[nodiscard]] constexpr ShareNumber share_of_rank(Delivery delivery, int root, int n_ranks, int rank) noexcept {
+  if (delivery != Delivery::kAllToOne) return {rank, n_ranks};
+  return {(rank - root - 1 + n_ranks) % n_ranks, n_ranks - 1};
+}
 
 // One line for people: "4 ranks -> shares: each rank reduces a part and writes it to all that get it".
 [[nodiscard]] std::string explain(std::size_t n_ranks, const JointReductionPlan &plan);

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <set>
 #include <vector>
 
 namespace sluice::plan {
@@ -66,8 +67,33 @@ TEST(ChooseJointReduction, LetsEachComputeItsOwn_WhereOneReadsWhatItGets) {
 }
 
 TEST(ChooseJointReduction, LetsTheRootOfTwoRanksComputeAll) {
+  EXPECT_EQ(choose_joint_reduction(offers(1), {Delivery::kAllToOne, 0, 0, 16}).joint, JointReduction::kApart);
   EXPECT_EQ(choose_joint_reduction(offers(2), {Delivery::kAllToOne, 1, 0, 16}).joint, JointReduction::kApart);
   EXPECT_EQ(choose_joint_reduction(offers(3), {Delivery::kAllToOne, 1, 0, 16}).joint, JointReduction::kShares);
+}
+
+TEST(ShareOfRank, IsEveryRanksOwn_AndNoneTheRootsOfAReduction) {
+  for (const int n_ranks : {1, 2, 3, 4, 17}) {
+    for (int root = 0; root < n_ranks; ++root) {
+      for (int rank = 0; rank < n_ranks; ++rank) {
+        EXPECT_EQ(share_of_rank(Delivery::kAllOfIt, root, n_ranks, rank), (ShareNumber{rank, n_ranks}));
+        EXPECT_EQ(share_of_rank(Delivery::kOfThoseBelow, root, n_ranks, rank), (ShareNumber{rank, n_ranks}));
+      }
+    }
+  }
+  for (const int n_ranks : {3, 4, 17}) {
+    for (int root = 0; root < n_ranks; ++root) {
+      std::set<int> indices;
+      for (int rank = 0; rank < n_ranks; ++rank) {
+        const ShareNumber share = share_of_rank(Delivery::kAllToOne, root, n_ranks, rank);
+        EXPECT_EQ(share.n_shares, n_ranks - 1);
+        EXPECT_EQ(share.index == share.n_shares, rank == root) << rank << " of " << n_ranks << ", root " << root;
+        indices.insert(share.index);
+      }
+      EXPECT_EQ(indices.size(), static_cast<std::size_t>(n_ranks));
+      EXPECT_EQ(*indices.begin(), 0);
+    }
+  }
 }
 
 // With more ranks than a kernel takes, what there is so far lies where the result goes.

@@ -139,11 +139,14 @@ void Maker::add(const Operands &operands, std::size_t n_sources, std::span<std::
 }
 
 void Maker::add_shares(const Operands &operands) {
-  const Share own =
-      transfer::share_of(work_.count, terms_.element_bytes, static_cast<std::uint64_t>(terms_.member.size),
-                         static_cast<std::uint64_t>(terms_.member.rank));
+  const Delivery delivery = delivery_of(terms_.call);
+  const plan::ShareNumber share =
+      plan::share_of_rank(delivery, terms_.call.root, terms_.member.size, terms_.member.rank);
+  if (share.index == share.n_shares) return;
+  const Share own = transfer::share_of(work_.count, terms_.element_bytes, static_cast<std::uint64_t>(share.n_shares),
+                                       static_cast<std::uint64_t>(share.index));
   const auto n_ranks = static_cast<std::size_t>(terms_.member.size);
-  if (delivery_of(terms_.call) != Delivery::kOfThoseBelow) {
+  if (delivery != Delivery::kOfThoseBelow) {
     std::vector<std::byte *> results;
     std::copy_if(operands.results.begin(), operands.results.end(), std::back_inserter(results),
                  [](const std::byte *result) { return result != nullptr; });
