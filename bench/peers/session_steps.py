@@ -37,6 +37,10 @@ def queue(name, test, engine, *more):
                 "-i", "200", "-x", "50", "--repeat", "5", "--oversubscribe", "--json", "{out}/result.json", *more)
 
 
+# Of the applications that have stream-triggered variants.
+BY_STREAMS = ("--env", "SLUICE_QUEUE_ENGINE=device", "--limit-s", "60")
+
+
 def app(name, what, program, *words, limit_s=150, n_devices=1, n_ranks=2):
     return Step(name, what, ("{bundle}/figures", program, "--bundle", "{site}", "--ranks", str(n_ranks), "--out", "{out}", *words), limit_s, n_devices)
 
@@ -108,6 +112,12 @@ def training(name, ways, n_devices, n_ranks, limit_s):
     return Step(name, f"8: data_parallel on device tensors: {ways}", words, limit_s, n_devices)
 
 
+def tune(name, what, n_ranks, questions, *more, limit_s, n_devices=1):
+    words = ("{python}", "{site}/ours/libexec/sluice/tune", "--backend", "cuda", "--launch", f"{{site}}/mpich/bin/mpiexec -n {n_ranks}", "--only", questions,
+             *more, "-o", "{out}/cuda.json")
+    return Step(name, what, words, limit_s, n_devices)
+
+
 def on_four():
     """Four ranks with a device each: what the issues ask for beyond two."""
     def compare(name, what, kind, *words, limit_s):
@@ -115,23 +125,21 @@ def on_four():
 
     yield cases("tests_four", "4 to 7: collectives together, random programs and queues, four ranks", "four", 300, n_devices=4)
     yield compare("shipped", "5, 6: no knob set, beside NCCL", "shipped", "--rounds", "5", "--iterations", "300", "--warmup", "60", limit_s=300)
-    yield compare("long", "5, 6: 16 MiB to 1 GiB, no knob set, beside NCCL", "shipped", "--sizes", "4194304,16777216,67108864,268435456,1073741824",
+    yield compare("long", "5, 6: 4 MiB to 1 GiB, no knob set, beside NCCL", "shipped", "--sizes", "4194304,16777216,67108864,268435456,1073741824",
                   "--rounds", "5", "--iterations", "40", limit_s=540)
-    queues = ("--variants", "plain,st", "--env", "SLUICE_QUEUE_ENGINE=device", "--limit-s", "60")
-    yield app("faces_four", "7: the paper's loops, five runs, four ranks", "faces", "--rounds", "5", "--loops", "10x100x100", *queues, limit_s=400, n_devices=4,
-              n_ranks=4)
+    four = {"n_devices": 4, "n_ranks": 4}
+    yield app("faces_four", "7: the paper's loops, five runs, four ranks", "faces", "--rounds", "5", "--loops", "10x100x100", "--variants", "plain,st",
+              *BY_STREAMS, limit_s=400, **four)
     yield training("training_four", "mpi,staged,torch", 4, 4, 300)
     yield app("fft_four", "8: 512 points a side, four ranks, beside NCCL's send and receive", "fft3d", "--rounds", "3", "--grid", "512x512x512", "--limit-s", "100",
-              limit_s=300, n_devices=4, n_ranks=4)
+              limit_s=300, **four)
     yield app("stencil_four", "7, 8: packed by hand and stream-triggered, four ranks", "stencil3d", "--rounds", "3", "--steps", "500", "--variants", "packed,st",
-              "--env", "SLUICE_QUEUE_ENGINE=device", "--limit-s", "60", n_devices=4, n_ranks=4)
+              *BY_STREAMS, **four)
     yield compare("engines", "6: copy engines that feed kernels", "engines", "--rounds", "3", limit_s=240)
     yield compare("kernel", "5: copies by engines and by one kernel, beside NCCL", "kernel", "--rounds", "3", limit_s=240)
     yield compare("peers", "5, 6: beside UCX, staging by hand and NCCL", "peers", "--rounds", "3", "--sizes", "64,4096,65536,1048576,33554432", limit_s=400)
     yield suite("suite_four", "4: the suite's collectives, four ranks", 400, "--groups", "movements,reductions,nonblocking,neighbors", "--ranks", "4", n_devices=4)
-    yield Step("tune_four", "5: what a table of four devices would say",
-               ("{python}", "{site}/ours/libexec/sluice/tune", "--backend", "cuda", "--launch", "{site}/mpich/bin/mpiexec -n 4", "--only",
-                "together,reduce,kernel,engines", "--rounds", "3", "-o", "{out}/cuda.json"), 300, 4)
+    yield tune("tune_four", "5: what a table of four devices would say", 4, "together,reduce,kernel,engines", "--rounds", "3", limit_s=300, n_devices=4)
 
 
 # What is known least, and what other work waits for, comes first.
@@ -152,10 +160,10 @@ STEPS = (
     queue("latency", "queue_latency", "device"),
     queue("latency_thread", "queue_latency", "thread"),
     queue("overlap", "queue_overlap", "device"),
-    app("faces", "7: plain and stream-triggered, engine device", "faces", "--rounds", "3", "--loops", "1x10x100", "--variants", "plain,st", "--env",
-        "SLUICE_QUEUE_ENGINE=device", "--limit-s", "60"),
-    app("stencil", "7, 8: packed by hand and stream-triggered", "stencil3d", "--rounds", "3", "--steps", "500", "--variants", "packed,st", "--env",
-        "SLUICE_QUEUE_ENGINE=device", "--limit-s", "60"),
+    app("faces", "7: plain and stream-triggered, engine device", "faces", "--rounds", "3", "--loops", "1x10x100", "--variants", "plain,st",
+        *BY_STREAMS),
+    app("stencil", "7, 8: packed by hand and stream-triggered", "stencil3d", "--rounds", "3", "--steps", "500", "--variants", "packed,st",
+        *BY_STREAMS),
     app("fft", "8: 512 points a side; with two GPUs, NCCL's send and receive too", "fft3d", "--rounds", "5", "--grid", "512x512x512", "--limit-s", "140",
         limit_s=540),
     *launches(),
@@ -163,12 +171,9 @@ STEPS = (
     cases("queues", "7: the tests of queues and channels", "queues,channels", 400),
     cases("cases", "5, 8: the failure cases, and data with gaps", "T2,T3,T8,T9,T10,T11,T12,T14,T15,T18,T22,gaps,graphs,kernel,probe", 480),
     cases("full_device", "6: the program's kernels hold the whole device while collective operations reduce by kernels", "full_device", 200),
-    Step("tune", "8: the constants of the model that chooses what brings data with gaps together",
-         ("{python}", "{site}/ours/libexec/sluice/tune", "--backend", "cuda", "--launch", "{site}/mpich/bin/mpiexec -n 2", "--oversubscribe", "--only",
-          "runs,copies,reduce", "-o", "{out}/cuda.json"), 120),
+    tune("tune", "8: the constants of the model that chooses what brings data with gaps together", 2, "runs,copies,reduce", "--oversubscribe", limit_s=120),
     Step("topology", "8: placement: each rank's device, cores, network card and peers", ("{site}/ours/bin/sluice", "info", "--topology", "--measure"), 60),
-    app("faces_paper", "7: the paper's loops, five runs", "faces", "--rounds", "5", "--loops", "10x100x100", "--env", "SLUICE_QUEUE_ENGINE=device",
-        "--limit-s", "60", limit_s=330),
+    app("faces_paper", "7: the paper's loops, five runs", "faces", "--rounds", "5", "--loops", "10x100x100", *BY_STREAMS, limit_s=330),
     *overlaps(),
     *(ours(f"packed_{kind}", f"8: messages of type {kind} beside packing by hand and a contiguous message", 2, "--", "{site}/ours/bin/sluice-bench", "latency",
            "-d", "cuda", "--oversubscribe", "-D", kind, "--compare-packed", "--sizes", "4K,64K,1M,16M,64M", "-i", "50", "-x", "10", "--repeat", "5", "--json",

@@ -75,7 +75,7 @@ class SessionTest(unittest.TestCase):
         self.assertEqual({name for name in names if name.endswith("_four")}, {step.name for step in session.STEPS if step.n_devices == 4})
         places = {name: "" for name in ("site", "bundle", "out", "python")}
         for step in session.STEPS:
-            self.assertTrue([word.format(**places) for word in step.words], step.name)
+            self.assertNotIn("{", "".join(word.format(**places) for word in step.words), step.name)
 
     def test_only_those_asked_for_run(self):
         self.assertEqual(list(self.run_steps((WELL, BAD, LAST), only=["last", "well"])[1]), ["well", "last"])

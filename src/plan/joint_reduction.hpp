@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -64,18 +65,20 @@ struct JointReductionPlan {
 [[nodiscard]] JointReductionPlan choose_joint_reduction(std::span<const ReductionOffer> offers,
                                                         const JointReductionQuery &query) noexcept;
 
-// Share `index` of `n_shares`; an index of n_shares: none.
+// Share `index` of `n_shares`.
 struct ShareNumber {
   int index = 0;
   int n_shares = 1;
   friend constexpr bool operator==(const ShareNumber &, const ShareNumber &) = default;
 };
-// Which share of the elements a rank computes where the plan is kShares. Not the root of kAllToOne: all results come
+// Which share of the elements a rank computes where the plan is kShares. None the root of kAllToOne: all results come
 // over its link, as much as an input, and a share of its own would have its parts of the others' inputs come, too:
 // 2 (n - 1) / n inputs in all (docs/adr/0024).
-[[nodiscard]] constexpr ShareNumber share_of_rank(Delivery delivery, int root, int n_ranks, int rank) noexcept {
-  if (delivery != Delivery::kAllToOne) return {rank, n_ranks};
-  return {(rank - root - 1 + n_ranks) % n_ranks, n_ranks - 1};
+[[nodiscard]] constexpr std::optional<ShareNumber> share_of_rank(Delivery delivery, int root, int n_ranks,
+                                                                 int rank) noexcept {
+  if (delivery != Delivery::kAllToOne) return ShareNumber{rank, n_ranks};
+  if (rank == root) return std::nullopt;
+  return ShareNumber{(rank - root - 1 + n_ranks) % n_ranks, n_ranks - 1};
 }
 
 // One line for people: "4 ranks -> shares: each rank reduces a part and writes it to all that get it".

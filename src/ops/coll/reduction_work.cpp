@@ -140,11 +140,10 @@ void Maker::add(const Operands &operands, std::size_t n_sources, std::span<std::
 
 void Maker::add_shares(const Operands &operands) {
   const Delivery delivery = delivery_of(terms_.call);
-  const plan::ShareNumber share =
-      plan::share_of_rank(delivery, terms_.call.root, terms_.member.size, terms_.member.rank);
-  if (share.index == share.n_shares) return;
-  const Share own = transfer::share_of(work_.count, terms_.element_bytes, static_cast<std::uint64_t>(share.n_shares),
-                                       static_cast<std::uint64_t>(share.index));
+  const auto share = plan::share_of_rank(delivery, terms_.call.root, terms_.member.size, terms_.member.rank);
+  if (!share) return;
+  const Share own = transfer::share_of(work_.count, terms_.element_bytes, static_cast<std::uint64_t>(share->n_shares),
+                                       static_cast<std::uint64_t>(share->index));
   const auto n_ranks = static_cast<std::size_t>(terms_.member.size);
   if (delivery != Delivery::kOfThoseBelow) {
     std::vector<std::byte *> results;
