@@ -143,8 +143,8 @@ struct MessagePart {
   std::uint32_t task;
   std::uint32_t first;  // of that task, in the row
 };
-template <unsigned kMost>
-SLUICE_KERNELS_FUNCTION void find_part(const MessageListOf<kMost> &list, std::uint32_t part, MessagePart *found) {
+template <typename List>
+SLUICE_KERNELS_FUNCTION void find_part(const List &list, std::uint32_t part, MessagePart *found) {
   while (part - found->first >= list.tasks[found->task].n_parts) {
     found->first += list.tasks[found->task].n_parts;
     ++found->task;

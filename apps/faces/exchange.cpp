@@ -90,6 +90,9 @@ void Exchange::run(int n_steps) {
       case Variant::st_kernels:
         step_triggered();
         break;
+      case Variant::st_graph:
+        launch_graph();
+        break;
     }
   }
   stream_.synchronize();
@@ -148,6 +151,16 @@ void Exchange::step_triggered() {
   launch_sum_inside();
   queue_->enqueue_wait();
   launch_add(received.data());
+}
+
+void Exchange::launch_graph() {
+  if (graph_ == nullptr) {
+    stream_.begin_graph();
+    step_triggered();
+    graph_ = stream_.end_graph();
+    queue_->complete();  // both sides of each message know each other
+  }
+  graph_->launch(stream_);
 }
 
 void Exchange::post_receives(double *received) {

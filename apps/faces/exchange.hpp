@@ -16,7 +16,8 @@ enum class Variant {
   plain,      // the host synchronises with the stream, then sends
   st_send,    // the stream starts and awaits the sends, receives are MPI_Irecv: the paper's form
   st,         // the stream starts and awaits sends and receives: the host waits once, at the end of the loop
-  st_kernels  // the same, where Sluice's streams trigger and wait by kernels (section V.F): a knob of the backend's
+  st_graph,   // the same, captured into a graph that is launched once a step
+  st_kernels  // as st, where Sluice's streams trigger and wait by kernels (section V.F): a knob of the backend's
 };
 
 // The ranks around this one, in a grid that does not wrap around.
@@ -50,6 +51,7 @@ class Exchange {
   void step_plain(int step);
   void step_triggered_sends(int step);
   void step_triggered();
+  void launch_graph();
   void post_receives(double *received);
   void load_kernels();
   void launch_pack();
@@ -65,6 +67,7 @@ class Exchange {
   DeviceArray<double> received_[3];  // in turns, so that one is filled while another is read
   Stream stream_;
   std::unique_ptr<MessageQueue> queue_;
+  std::unique_ptr<Graph> graph_;  // of a step
   std::vector<MPI_Request> receives_;
 };
 

@@ -63,16 +63,17 @@ double first_value(std::uint64_t x, std::uint64_t y, std::uint64_t z) {
   return static_cast<double>(mixed >> 44);
 }
 
-Grid::Grid(Device &device, const Box &box, const Place &place, Variant variant)
+Grid::Grid(Device &device, const Box &box, const Place &place, Variant variant, int n_graph_steps)
     : box_(box),
       place_(place),
       variant_(variant),
+      n_graph_steps_(n_graph_steps),
       stream_(device),
       values_{{device, volume(box, 2)}, {device, volume(box, 2)}} {
   if (variant == Variant::subarray) {
     make_types();
   } else {
-    halo_ = std::make_unique<Halo>(device, stream_, messages_of(box, place), variant == Variant::st);
+    halo_ = std::make_unique<Halo>(device, stream_, messages_of(box, place), is_triggered(variant));
   }
   load_kernels();
 }
@@ -133,12 +134,27 @@ void Grid::reset() {
 }
 
 void Grid::run(int n_steps) {
-  for (int i = 0; i < n_steps; ++i) step();
+  if (variant_ == Variant::st_graph) {
+    run_graphs(n_steps);
+  } else {
+    for (int i = 0; i < n_steps; ++i) step();
+  }
   if (halo_) {
     halo_->finish();
   } else {
     stream_.synchronize();
   }
+}
+
+// After an even number of steps the arrays are where they were, so each launch goes on where the last one ended.
+void Grid::run_graphs(int n_steps) {
+  if (graph_ == nullptr) {
+    stream_.begin_graph();
+    for (int i = 0; i < n_graph_steps_; ++i) step();
+    graph_ = stream_.end_graph();
+    halo_->await_captured();
+  }
+  for (int i = 0; i < n_steps; i += n_graph_steps_) graph_->launch(stream_);
 }
 
 // The points that need no halo are computed while messages are under way.

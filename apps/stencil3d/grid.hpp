@@ -15,8 +15,12 @@ namespace sluice::apps::stencil3d {
 enum class Variant {
   packed,    // faces are packed by kernels; the host synchronises and sends
   subarray,  // MPI sends the faces where they lie, as subarrays
-  st         // packed, and the stream starts and awaits the messages
+  st,        // packed, and the stream starts and awaits the messages
+  st_graph   // the same, captured into a graph that is launched for some steps at a time
 };
+inline bool is_triggered(Variant variant) {
+  return variant == Variant::st || variant == Variant::st_graph;
+}
 
 // A rank's place among the others; the grid does not wrap around.
 struct Place {
@@ -30,7 +34,9 @@ Place find_place(const World &world, const std::array<int, 3> &ranks);
 // Throws DeviceError and MpiError.
 class Grid {
  public:
-  Grid(Device &device, const Box &box, const Place &place, Variant variant);
+  // n_graph_steps: in each graph of Variant::st_graph; even, because the arrays take turns. run() is called for as many
+  // steps or a multiple of that.
+  Grid(Device &device, const Box &box, const Place &place, Variant variant, int n_graph_steps);
   ~Grid();
   Grid(const Grid &) = delete;
   Grid &operator=(const Grid &) = delete;
@@ -46,6 +52,7 @@ class Grid {
  private:
   void make_types();
   void step();
+  void run_graphs(int n_steps);
   void exchange_subarrays(const RelaxTask &task);
   void load_kernels();
   void launch_pack(const double *from);
@@ -56,10 +63,12 @@ class Grid {
   Box box_;
   Place place_;
   Variant variant_;
+  int n_graph_steps_;
   Stream stream_;
   DeviceArray<double> values_[2];
   int now_ = 0;  // which of the two holds the last step's values
   std::unique_ptr<Halo> halo_;
+  std::unique_ptr<Graph> graph_;
   std::vector<MPI_Datatype> types_;  // of the face to send and of the halo behind it, in turn
 };
 

@@ -132,26 +132,31 @@ SLUICE_PROGRAM_FUNCTION std::uint64_t byte_of(std::uint64_t seed, std::uint64_t 
   return mixed >> 40 & 0xff;
 }
 
+// The number of the step lies in device memory, where a graph, whose launches are all alike, finds another one each
+// time.
 struct FillTask {
   unsigned char *messages;
+  const std::uint64_t *step;
   std::uint64_t size_bytes;  // of one message
   std::uint64_t rank;
-  std::uint64_t step;
-  static constexpr unsigned kMemory = 1;
-  static constexpr unsigned kWritten = 1;
-};
-SLUICE_PROGRAM_KERNEL(fill, FillTask) {
-  task.messages[item] = static_cast<unsigned char>(byte_of(task.rank, task.step, item % task.size_bytes));
-}
-
-struct FoldTask {
-  std::uint64_t *folded;
-  const unsigned char *messages;
   static constexpr unsigned kMemory = 2;
   static constexpr unsigned kWritten = 1;
 };
+SLUICE_PROGRAM_KERNEL(fill, FillTask) {
+  task.messages[item] = static_cast<unsigned char>(byte_of(task.rank, *task.step, item % task.size_bytes));
+}
+
+// And ends the step.
+struct FoldTask {
+  std::uint64_t *folded;
+  std::uint64_t *step;
+  const unsigned char *messages;
+  static constexpr unsigned kMemory = 3;
+  static constexpr unsigned kWritten = 2;
+};
 SLUICE_PROGRAM_KERNEL(fold, FoldTask) {
   task.folded[item] = task.folded[item] * 31 + task.messages[item];
+  if (item == 0) ++*task.step;
 }
 
 }  // namespace sluice::apps::stencil3d

@@ -18,13 +18,18 @@ struct Options {
   std::uint64_t global = 0;  // of the whole grid; 0: as many as the boxes have
   std::vector<std::uint64_t> sizes_bytes;
   int n_steps = 100;
+  int n_graph_steps = 2;
   int n_repeats = 5;
 };
 
-constexpr int kCheckedSteps = 4;
+// A whole number of graphs.
+int checked_steps(const Options &options) {
+  constexpr int kFew = 4;
+  return (kFew + options.n_graph_steps - 1) / options.n_graph_steps * options.n_graph_steps;
+}
 
 const std::map<std::string, Variant> variants_by_name = {
-    {"packed", Variant::packed}, {"subarray", Variant::subarray}, {"st", Variant::st}};
+    {"packed", Variant::packed}, {"subarray", Variant::subarray}, {"st", Variant::st}, {"st-graph", Variant::st_graph}};
 
 Box box_of(const Options &options, const Place &place) {
   Box box{{options.local, options.local, options.local}, place.mask()};
@@ -55,13 +60,13 @@ std::vector<double> time_steps(const World &world, const Options &options, Steps
 
 void run_grid(const World &world, Device &device, Report &report, const Options &options, const Place &place,
               const std::string &name) {
-  Grid grid(device, box_of(options, place), place, variants_by_name.at(name));
+  Grid grid(device, box_of(options, place), place, variants_by_name.at(name), options.n_graph_steps);
   // Before, which warms up as well, and behind what is timed.
   const auto check = [&] {
     grid.reset();
     world.barrier();
-    grid.run(kCheckedSteps);
-    world.agree(grid.check(kCheckedSteps));
+    grid.run(checked_steps(options));
+    world.agree(grid.check(checked_steps(options)));
   };
   check();
   const std::vector<double> times_us = time_steps(world, options, grid);
@@ -73,11 +78,26 @@ void run_sweep(const World &world, Device &device, Report &report, const Options
                const std::string &name) {
   if (name == "subarray") throw AgreedError("--sizes: the exchange alone has no subarrays; take packed or st");
   for (const std::uint64_t size_bytes : options.sizes_bytes) {
-    Sweep sweep(device, world, place, size_bytes, name == "st");
-    sweep.run(kCheckedSteps);
+    Sweep sweep(device, world, place, size_bytes, variants_by_name.at(name), options.n_graph_steps);
+    sweep.run(checked_steps(options));
     const std::vector<double> times_us = time_steps(world, options, sweep);
     world.agree(sweep.check());
     report.add(name, size_bytes, times_us);
+  }
+}
+
+void check_variant(const Device &device, const Options &options, const std::string &name) {
+  const Variant variant = variants_by_name.at(name);
+  if (is_triggered(variant) && !QueueCalls::get().are_there()) {
+    throw AgreedError(name + " needs the functions of MPIX_Queue: start the program with `sluice run -- mpiexec ...`");
+  }
+  if (variant != Variant::st_graph) return;
+  check_graphs(device, name);
+  if (options.n_steps % options.n_graph_steps != 0) {
+    throw AgreedError("--steps: st-graph launches whole graphs; take a multiple of --graph-steps");
+  }
+  if (options.sizes_bytes.empty() && options.n_graph_steps % 2 != 0) {
+    throw AgreedError("--graph-steps: the grid's two arrays take turns, so a graph has an even number of steps");
   }
 }
 
@@ -91,10 +111,7 @@ void run(const World &world, Device &device, Report &report, const Options &opti
     report.add_parameter("box", fmt::format("{}x{}x{}", box.n[0], box.n[1], box.n[2]));
   }
   for (const std::string &name : options.variants) {
-    if (name == "st" && !QueueCalls::get().are_there()) {
-      throw AgreedError(name +
-                        " needs the functions of MPIX_Queue: start the program with `sluice run -- mpiexec ...`");
-    }
+    check_variant(device, options, name);
     if (options.sizes_bytes.empty()) {
       run_grid(world, device, report, options, place, name);
     } else {
@@ -110,8 +127,9 @@ int main(int argc, char **argv) {
   using namespace sluice::apps;
   stencil3d::Options options;
   CLI::App parser{"A seven-point stencil in three dimensions, checked against the same steps on the host", "stencil3d"};
-  parser.add_option("--variant", options.variants, "packed, subarray, st; several are run one after the other")
-      ->check(CLI::IsMember({"packed", "subarray", "st"}))
+  parser
+      .add_option("--variant", options.variants, "packed, subarray, st, st-graph; several are run one after the other")
+      ->check(CLI::IsMember({"packed", "subarray", "st", "st-graph"}))
       ->delimiter(',');
   parser.add_option("--ranks", options.ranks, "ranks along x, y, z; 0: MPI chooses")->delimiter('x');
   parser.add_option("--local", options.local, "points along each side of a rank's box (weak scaling)")
@@ -122,6 +140,8 @@ int main(int argc, char **argv) {
       ->check(CLI::Range(1, 1 << 28))
       ->delimiter(',');
   parser.add_option("--steps", options.n_steps, "steps in each run")->check(CLI::Range(1, 1000000));
+  parser.add_option("--graph-steps", options.n_graph_steps, "steps in each graph of st-graph")
+      ->check(CLI::Range(1, 100));
   parser.add_option("--repeat", options.n_repeats, "runs that are timed")->check(CLI::Range(1, 1000000));
   return run_program(argc, argv, parser, [&](const World &world, Device &device, Report &report) {
     stencil3d::run(world, device, report, options);

@@ -19,14 +19,19 @@ std::vector<HaloMessage> messages_of(const Place &place, std::uint64_t size_byte
 
 }  // namespace
 
-Sweep::Sweep(Device &device, const World &world, const Place &place, std::uint64_t size_bytes, bool is_triggered)
+Sweep::Sweep(Device &device, const World &world, const Place &place, std::uint64_t size_bytes, Variant variant,
+             int n_graph_steps)
     : rank_(static_cast<std::uint64_t>(world.rank())),
       place_(place),
       size_bytes_(size_bytes),
+      variant_(variant),
+      n_graph_steps_(n_graph_steps),
       stream_(device),
-      halo_(device, stream_, messages_of(place, size_bytes), is_triggered),
-      folded_(device, halo_.size_bytes()) {
+      halo_(device, stream_, messages_of(place, size_bytes), is_triggered(variant)),
+      folded_(device, halo_.size_bytes()),
+      step_(device, 1) {
   folded_.write(std::vector<std::uint64_t>(folded_.size(), 0));
+  step_.write(std::vector<std::uint64_t>(1, 0));
   const Stream::Loading loading(stream_);
   launch_fill();
   launch_fold();
@@ -34,20 +39,33 @@ Sweep::Sweep(Device &device, const World &world, const Place &place, std::uint64
 }
 
 void Sweep::run(int n_steps) {
-  for (int i = 0; i < n_steps; ++i, ++n_steps_) {
-    halo_.exchange([&] { launch_fill(); }, [] {}, [&] { launch_fold(); });
+  if (variant_ == Variant::st_graph) {
+    if (graph_ == nullptr) {
+      stream_.begin_graph();
+      for (int i = 0; i < n_graph_steps_; ++i) step();
+      graph_ = stream_.end_graph();
+      halo_.await_captured();
+    }
+    for (int i = 0; i < n_steps; i += n_graph_steps_) graph_->launch(stream_);
+  } else {
+    for (int i = 0; i < n_steps; ++i) step();
   }
+  n_steps_ += static_cast<std::uint64_t>(n_steps);
   halo_.finish();
 }
 
+void Sweep::step() {
+  halo_.exchange([&] { launch_fill(); }, [] {}, [&] { launch_fold(); });
+}
+
 void Sweep::launch_fill() {
-  stream_.launch(fill_kernel, halo_.size_bytes(), FillTask{halo_.sent(), size_bytes_, rank_, n_steps_},
-                 {halo_.reach_bytes()});
+  stream_.launch(fill_kernel, halo_.size_bytes(), FillTask{halo_.sent(), step_.data(), size_bytes_, rank_},
+                 {halo_.reach_bytes(), step_.size_bytes()});
 }
 
 void Sweep::launch_fold() {
-  stream_.launch(fold_kernel, halo_.size_bytes(), FoldTask{folded_.data(), halo_.received()},
-                 {halo_.size_bytes() * sizeof(std::uint64_t), halo_.reach_bytes()});
+  stream_.launch(fold_kernel, halo_.size_bytes(), FoldTask{folded_.data(), step_.data(), halo_.received()},
+                 {halo_.size_bytes() * sizeof(std::uint64_t), step_.size_bytes(), halo_.reach_bytes()});
 }
 
 std::string Sweep::check() const {

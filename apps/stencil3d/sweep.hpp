@@ -12,8 +12,10 @@ namespace sluice::apps::stencil3d {
 // Throws DeviceError and MpiError.
 class Sweep {
  public:
-  // Each neighbour gets and sends size_bytes in each step. is_triggered: as Variant::st, else as Variant::packed.
-  Sweep(Device &device, const World &world, const Place &place, std::uint64_t size_bytes, bool is_triggered);
+  // Each neighbour gets and sends size_bytes in each step; not as Variant::subarray. n_graph_steps: in each graph of
+  // Variant::st_graph; run() is called for as many steps or a multiple of that.
+  Sweep(Device &device, const World &world, const Place &place, std::uint64_t size_bytes, Variant variant,
+        int n_graph_steps);
 
   // n_steps exchanges of bytes that differ in each; all is done when it returns.
   void run(int n_steps);
@@ -21,15 +23,20 @@ class Sweep {
   std::string check() const;
 
  private:
+  void step();
   void launch_fill();
   void launch_fold();
 
   std::uint64_t rank_;
   Place place_;
   std::uint64_t size_bytes_;
+  Variant variant_;
+  int n_graph_steps_;
   Stream stream_;
   Halo halo_;
   DeviceArray<std::uint64_t> folded_;
+  DeviceArray<std::uint64_t> step_;  // one number
+  std::unique_ptr<Graph> graph_;
   std::uint64_t n_steps_ = 0;
 };
 

@@ -78,6 +78,32 @@ void Stream::launch_words(const sluice_program_kernel_t &kernel, std::uint64_t n
   device_.module().require(device_.kernels().launch(native_, &kernel, n_items, words, size_bytes), kernel.name);
 }
 
+void check_graphs(const Device &device, const std::string &variant) {
+  if (device.has_graphs()) return;
+  throw AgreedError(fmt::format("{} captures what a stream is given into graphs, which the backend {} has not", variant,
+                                device.module_name()));
+}
+
+void Stream::begin_graph() {
+  device_.module().require(device_.kernels().graph_begin(native_), "beginning of a graph");
+}
+
+std::unique_ptr<Graph> Stream::end_graph() {
+  void *made = nullptr;
+  device_.module().require(device_.kernels().graph_end(native_, &made), "end of a graph");
+  return std::make_unique<Graph>(device_, made);
+}
+
+Graph::~Graph() {
+  if (device_.kernels().graph_destroy(native_) != SLUICE_SUCCESS) {
+    fmt::print(stderr, "a graph could not be destroyed: {}\n", device_.module().table().last_error());
+  }
+}
+
+void Graph::launch(const Stream &stream) {
+  device_.module().require(device_.kernels().graph_launch(native_, stream.native()), "launch of a graph");
+}
+
 void Stream::synchronize() {
   device_.module().require(device_.kernels().stream_synchronize(native_), "synchronisation of a stream");
 }

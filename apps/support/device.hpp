@@ -49,6 +49,8 @@ class Device {
 
   bench::DeviceModule &module() { return *module_; }
   const sluice_program_kernels_t &kernels() const { return *kernels_; }
+  // Whether the backend has graphs of what a stream was given (Stream::begin_graph).
+  bool has_graphs() const { return kernels_->graph_begin != nullptr; }
   // Local. One more table of the module's, by the name of the function that hands it out; null when it has none.
   const void *find_table(const char *symbol) const;
 
@@ -101,6 +103,26 @@ class DeviceArray {
   T *data_;
 };
 
+// Throws AgreedError that `variant` of a program wants graphs, where there are none.
+void check_graphs(const Device &device, const std::string &variant);
+
+class Stream;
+
+// Commands of a stream, to be launched again and again as one. Destroyed when no launch of it is running.
+class Graph {
+ public:
+  Graph(Device &device, void *native) : device_(device), native_(native) {}
+  ~Graph();
+  Graph(const Graph &) = delete;
+  Graph &operator=(const Graph &) = delete;
+  // Enqueues all of it into the stream and returns before it has run.
+  void launch(const Stream &stream);
+
+ private:
+  Device &device_;
+  void *native_;
+};
+
 // Kernels in their order. Destroyed when what is enqueued has run. The device outlives it.
 class Stream {
  public:
@@ -133,6 +155,9 @@ class Stream {
   };
   // Blocks until all of it has run.
   void synchronize();
+  // Between the two calls what is enqueued becomes part of a graph, and does not run. Device::has_graphs().
+  void begin_graph();
+  std::unique_ptr<Graph> end_graph();
   // The runtime's own handle, as MPIX_Create_queue takes it.
   void *native() const { return native_; }
 

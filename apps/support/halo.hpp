@@ -38,6 +38,12 @@ class Halo {
   // As Stream::launch wants it, which takes no empty memory.
   std::uint64_t reach_bytes() const { return size_bytes() == 0 ? 1 : size_bytes(); }
 
+  // Not triggered: nothing. Triggered: blocks until the messages of a graph know their other sides, which each rank
+  // waits for before it launches that (docs/queue.md).
+  void await_captured() {
+    if (queue_) queue_->complete();
+  }
+
   // One exchange. pack() enqueues what writes sent(); work() what may run while messages are under way; unpack() what
   // reads received(). Not triggered: blocks until this rank's messages are complete. Triggered: returns at once.
   template <class Pack, class Work, class Unpack>

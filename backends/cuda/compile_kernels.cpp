@@ -90,8 +90,8 @@ constexpr const char *kBehindEnd = R"(
   __syncthreads();
   if (threadIdx.x == 0) sluice::kernels::tell_end(end, ends);
 )";
-// The kernels of a message and of several, in three steps between which the items of a block wait for each other.
-constexpr const char *kMessageFrame = R"(
+// Of kernels that look at words which others write.
+const std::string kWordFrame = R"(
 #define __builtin_memcpy memcpy
 #define SLUICE_KERNELS_FUNCTION __device__ __forceinline__
 #define SLUICE_KERNELS_UNROLLED _Pragma("unroll")
@@ -107,6 +107,9 @@ __device__ __forceinline__ unsigned long long look(const void *word) {
 #define SLUICE_KERNELS_LOOK(word) look(word)
 #define SLUICE_KERNELS_SET(word, value) (*(volatile std::uint64_t *)(word) = (value))
 #define SLUICE_KERNELS_COUNT_UP(counter) atomicAdd(counter, 1U)
+)";
+// The kernels of a message and of several, in three steps between which the items of a block wait for each other.
+const std::string kCarry = kWordFrame + R"(
 #include "message.hpp"
 __device__ sluice::kernels::MessageShared shared[sluice::kernels::kMostSharingStreams * sluice::kernels::kMostMessages];
 __device__ __forceinline__ void carry(const sluice::kernels::MessageTask &task, std::uint64_t part,
@@ -119,13 +122,13 @@ __device__ __forceinline__ void carry(const sluice::kernels::MessageTask &task, 
   if (threadIdx.x == 0) sluice::kernels::message_end(task, shared);
 }
 )";
-constexpr const char *kOneMessage = R"(
+const std::string kOneMessage = kCarry + R"(
 extern "C" __global__ void __launch_bounds__(1024) sluice_message(
     const __grid_constant__ sluice::kernels::MessageTask task) {
   carry(task, blockIdx.x, gridDim.x);
 }
 )";
-constexpr const char *kMessages = R"(
+const std::string kMessages = kCarry + R"(
 extern "C" __global__ void __launch_bounds__(1024) NAME(const __grid_constant__ sluice::kernels::LIST list) {
   sluice::kernels::MessagePart found = {0, 0};
   SLUICE_KERNELS_ROLLED
@@ -135,10 +138,29 @@ extern "C" __global__ void __launch_bounds__(1024) NAME(const __grid_constant__ 
   }
 }
 )";
+// The same steps for messages of a graph, whose arguments say where the rest is.
+const std::string kCaptured = kWordFrame + R"(
+#include "captured.hpp"
+extern "C" __global__ void __launch_bounds__(1024) sluice_captured(
+    const __grid_constant__ sluice::kernels::CapturedList list) {
+  __shared__ sluice::kernels::CapturedCopy begun;
+  sluice::kernels::MessagePart found = {0, 0};
+  SLUICE_KERNELS_ROLLED
+  for (std::uint32_t part = blockIdx.x; part < list.n_parts; part += gridDim.x) {
+    sluice::kernels::find_part(list, part, &found);
+    const sluice::kernels::CapturedTask &task = list.tasks[found.task];
+    if (threadIdx.x == 0) begun = sluice::kernels::captured_begin(task, part - found.first);
+    __syncthreads();
+    sluice::kernels::captured_share(begun, (part - found.first) * blockDim.x + threadIdx.x, task.n_parts * blockDim.x);
+    __syncthreads();
+    if (threadIdx.x == 0) sluice::kernels::captured_end(task, begun.number);
+  }
+}
+)";
 // Of the folder kernels; the last one is the public header's, beside it.
-constexpr const char *kHeaders[] = {"list.hpp",   "numbers.hpp",   "rules.hpp",     "reduce.hpp", "copy.hpp",
-                                    "pack.hpp",   "rearrange.hpp", "check.hpp",     "work.hpp",   "message.hpp",
-                                    "signal.hpp", "end.hpp",       "sluice/check.h"};
+constexpr const char *kHeaders[] = {"list.hpp",   "numbers.hpp",   "rules.hpp",    "reduce.hpp",    "copy.hpp",
+                                    "pack.hpp",   "rearrange.hpp", "check.hpp",    "work.hpp",      "message.hpp",
+                                    "signal.hpp", "end.hpp",       "captured.hpp", "sluice/check.h"};
 
 void replace(std::string *text, const std::string &word, const std::string &by) {
   for (size_t at = text->find(word); at != std::string::npos; at = text->find(word, at + by.size())) {
@@ -286,10 +308,10 @@ bool write_kernel(const Compiler &compiler, const std::vector<std::string> &head
   return true;
 }
 
-// list: of message.hpp, what the kernel is handed, if it takes several.
+// list: of message.hpp, what the kernel of several messages is handed.
 bool write_message(const Compiler &compiler, const std::vector<std::string> &headers, const char *name,
-                   const char *kernel, const char *list, std::ostream *out) {
-  std::string source = std::string(kMessageFrame) + kernel;
+                   const std::string &kernel, const char *list, std::ostream *out) {
+  std::string source = kernel;
   replace(&source, "NAME", name);
   replace(&source, "LIST", list);
   std::string text;
@@ -342,6 +364,7 @@ int main(int argc, char **argv) {
       : what == "FEW_MESSAGES"
           ? write_message(compiler, headers, "sluice_few_messages", kMessages, "ShortMessageList", &out)
       : what == "MESSAGES" ? write_message(compiler, headers, "sluice_messages", kMessages, "MessageList", &out)
+      : what == "CAPTURED" ? write_message(compiler, headers, "sluice_captured", kCaptured, "", &out)
       : what == "TRIGGER"  ? write_kernel(compiler, headers, trigger, &out)
       : what == "AWAIT"    ? write_kernel(compiler, headers, await, &out)
                            : write_reductions(compiler, headers, what, &out);

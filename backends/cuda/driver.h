@@ -32,7 +32,8 @@
 #endif
 #define SLUICE_CUDA_OPTIONAL(X) \
   SLUICE_CUDA_BATCH(X) SLUICE_CUDA_FLAGS(X) X(cuStreamWriteValue64) X(cuStreamWaitValue64) X(cuStreamBatchMemOp) \
-  X(cuStreamGetCtx) X(cuStreamIsCapturing) \
+  X(cuStreamGetCtx) X(cuStreamIsCapturing) X(cuStreamGetCaptureInfo) X(cuStreamUpdateCaptureDependencies) \
+  X(cuStreamBeginCapture) X(cuStreamEndCapture) X(cuGraphDestroyNode) \
   X(cuCtxGetStreamPriorityRange) X(cuStreamCreateWithPriority) X(cuStreamWaitEvent) \
   X(cuIpcGetMemHandle) X(cuIpcOpenMemHandle) X(cuIpcCloseMemHandle) X(cuDeviceGetUuid) X(cuDeviceCanAccessPeer) \
   X(cuMemGetAddressRange) X(cuMemRetainAllocationHandle) X(cuMemRelease) \

@@ -66,6 +66,44 @@ sluice_result_t launch(void *native, const sluice_program_kernel_t *kernel, uint
                                                              static_cast<CUstream>(native), arguments, nullptr));
 }
 
+sluice_result_t check_graphs() {
+  if (g_driver.cuStreamBeginCapture != nullptr && g_driver.cuStreamEndCapture != nullptr &&
+      g_driver.cuGraphInstantiate != nullptr && g_driver.cuGraphLaunch != nullptr &&
+      g_driver.cuGraphDestroy != nullptr && g_driver.cuGraphExecDestroy != nullptr) {
+    return SLUICE_SUCCESS;
+  }
+  return fail(SLUICE_ERROR_UNSUPPORTED, "this driver has no graphs");
+}
+
+// As the runtime's default has it: the strictest of modes for whoever else calls the driver meanwhile.
+sluice_result_t graph_begin(void *native) {
+  const sluice_result_t result = check_graphs();
+  if (result != SLUICE_SUCCESS) return result;
+  return translate("cuStreamBeginCapture",
+                   g_driver.cuStreamBeginCapture(static_cast<CUstream>(native), CU_STREAM_CAPTURE_MODE_GLOBAL));
+}
+
+sluice_result_t graph_end(void *native, void **graph) {
+  CUgraph captured = nullptr;
+  CUgraphExec made = nullptr;
+  sluice_result_t result =
+      translate("cuStreamEndCapture", g_driver.cuStreamEndCapture(static_cast<CUstream>(native), &captured));
+  if (result != SLUICE_SUCCESS) return result;
+  result = translate("cuGraphInstantiate", g_driver.cuGraphInstantiate(&made, captured, 0));
+  const sluice_result_t destroyed = translate("cuGraphDestroy", g_driver.cuGraphDestroy(captured));
+  if (result == SLUICE_SUCCESS) *graph = made;
+  return result != SLUICE_SUCCESS ? result : destroyed;
+}
+
+sluice_result_t graph_launch(void *graph, void *native) {
+  return translate("cuGraphLaunch",
+                   g_driver.cuGraphLaunch(static_cast<CUgraphExec>(graph), static_cast<CUstream>(native)));
+}
+
+sluice_result_t graph_destroy(void *graph) {
+  return translate("cuGraphExecDestroy", g_driver.cuGraphExecDestroy(static_cast<CUgraphExec>(graph)));
+}
+
 constexpr sluice_program_kernels_t kKernels = {
     .api_version = SLUICE_PROGRAM_KERNELS_API_VERSION,
     .struct_size = sizeof(sluice_program_kernels_t),
@@ -73,6 +111,10 @@ constexpr sluice_program_kernels_t kKernels = {
     .stream_destroy = program_stream_destroy,
     .stream_synchronize = program_stream_synchronize,
     .launch = launch,
+    .graph_begin = graph_begin,
+    .graph_end = graph_end,
+    .graph_launch = graph_launch,
+    .graph_destroy = graph_destroy,
 };
 
 }  // namespace

@@ -21,6 +21,14 @@ struct StreamSide {
   bool is_refused = false;    // it could not be made, and is not tried again
 };
 
+// What was added to the graph that a stream is being captured into, or was last.
+struct CaptureState {
+  unsigned long long id = 0;  // of the capture
+  bool has_messages = false;
+  std::vector<CUgraphNode> unjoined;  // what is captured next does not come behind these yet
+  std::vector<CUgraphNode> behind;    // where the stream was when the first of those was added
+};
+
 }  // namespace sluice::backends::cuda
 
 struct sluice_stream {
@@ -31,6 +39,8 @@ struct sluice_stream {
   sluice::backends::cuda::Kernel message;
   sluice::backends::cuda::Kernel few_messages;
   sluice::backends::cuda::Kernel messages;
+  sluice::backends::cuda::Kernel captured;  // of messages of a graph; loaded when the first one is captured
+  sluice::backends::cuda::CaptureState capture;
   uint32_t shared = 0;                      // one more than the place of those that have several blocks; 0: none yet
   sluice::backends::cuda::StreamSide side;  // of sends, which wait for nothing there
   sluice::backends::cuda::StreamSide receiving_side;  // of receives; only beside the other

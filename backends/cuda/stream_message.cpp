@@ -9,7 +9,7 @@
 #include <span>
 
 #include "launch.h"
-#include "stream.h"
+#include "stream_capture.h"
 #include "waits.h"
 
 namespace sluice::backends::cuda {
@@ -365,6 +365,9 @@ constexpr sluice_stream_message_t kTable = {
     .can_receive_aside = can_receive_aside,
     .receive_aside = receive_aside,
     .join_all = join_all,
+    .is_captured = is_captured,
+    .capture = capture,
+    .capture_join = capture_join,
 };
 
 }  // namespace

@@ -46,6 +46,10 @@ constexpr sluice_program_kernels_t kKernels = {
     .stream_destroy = program_stream_destroy,
     .stream_synchronize = program_stream_synchronize,
     .launch = launch,
+    .graph_begin = nullptr,
+    .graph_end = nullptr,
+    .graph_launch = nullptr,
+    .graph_destroy = nullptr,
 };
 
 }  // namespace

@@ -213,6 +213,9 @@ constexpr sluice_stream_message_t kTable = {
     .can_receive_aside = nullptr,
     .receive_aside = nullptr,
     .join_all = nullptr,
+    .is_captured = nullptr,
+    .capture = nullptr,
+    .capture_join = nullptr,
 };
 
 }  // namespace

@@ -128,12 +128,12 @@ def on_four():
     yield compare("long", "5, 6: 4 MiB to 1 GiB, no knob set, beside NCCL", "shipped", "--sizes", "4194304,16777216,67108864,268435456,1073741824",
                   "--rounds", "5", "--iterations", "40", limit_s=540)
     four = {"n_devices": 4, "n_ranks": 4}
-    yield app("faces_four", "7: the paper's loops, five runs, four ranks", "faces", "--rounds", "5", "--loops", "10x100x100", "--variants", "plain,st",
+    yield app("faces_four", "7: the paper's loops, five runs, four ranks", "faces", "--rounds", "5", "--loops", "10x100x100", "--variants", "plain,st,st-graph",
               *BY_STREAMS, limit_s=400, **four)
     yield training("training_four", "mpi,staged,torch", 4, 4, 300)
     yield app("fft_four", "8: 512 points a side, four ranks, beside NCCL's send and receive", "fft3d", "--rounds", "3", "--grid", "512x512x512", "--limit-s", "100",
               limit_s=300, **four)
-    yield app("stencil_four", "7, 8: packed by hand and stream-triggered, four ranks", "stencil3d", "--rounds", "3", "--steps", "500", "--variants", "packed,st",
+    yield app("stencil_four", "7, 8: packed by hand and stream-triggered, four ranks", "stencil3d", "--rounds", "3", "--steps", "500", "--variants", "packed,st,st-graph",
               *BY_STREAMS, **four)
     yield compare("engines", "6: copy engines that feed kernels", "engines", "--rounds", "3", limit_s=240)
     yield compare("kernel", "5: copies by engines and by one kernel, beside NCCL", "kernel", "--rounds", "3", limit_s=240)
@@ -160,9 +160,9 @@ STEPS = (
     queue("latency", "queue_latency", "device"),
     queue("latency_thread", "queue_latency", "thread"),
     queue("overlap", "queue_overlap", "device"),
-    app("faces", "7: plain and stream-triggered, engine device", "faces", "--rounds", "3", "--loops", "1x10x100", "--variants", "plain,st",
+    app("faces", "7: plain and stream-triggered, engine device", "faces", "--rounds", "3", "--loops", "1x10x100", "--variants", "plain,st,st-graph",
         *BY_STREAMS),
-    app("stencil", "7, 8: packed by hand and stream-triggered", "stencil3d", "--rounds", "3", "--steps", "500", "--variants", "packed,st",
+    app("stencil", "7, 8: packed by hand and stream-triggered", "stencil3d", "--rounds", "3", "--steps", "500", "--variants", "packed,st,st-graph",
         *BY_STREAMS),
     app("fft", "8: 512 points a side; with two GPUs, NCCL's send and receive too", "fft3d", "--rounds", "5", "--grid", "512x512x512", "--limit-s", "140",
         limit_s=540),

@@ -18,7 +18,7 @@ extern "C" {
 #endif
 
 /* Raised by one whenever layout or meaning of a member changes. */
-#define SLUICE_PROGRAM_KERNELS_API_VERSION 1u
+#define SLUICE_PROGRAM_KERNELS_API_VERSION 2u
 
 /* The symbol, of type sluice_program_kernels_fn. */
 #define SLUICE_PROGRAM_KERNELS_SYMBOL "sluice_backend_program_kernels"
@@ -57,6 +57,18 @@ typedef struct sluice_program_kernels {
    * here, and last_error() says why. */
   sluice_result_t (*launch)(void *native, const sluice_program_kernel_t *kernel, uint64_t n_items, const uint64_t *task,
                             const uint64_t *size_bytes);
+
+  /* ---- optional: graphs of what a stream was given; all four or none --------------------------------------------- */
+  /* From here on what the stream is given is captured and does not run. One stream at a time for each thread. */
+  sluice_result_t (*graph_begin)(void *native);
+  /* Ends that; *graph can be launched any number of times, until graph_destroy. After an error there is none, and the
+   * stream is as before. */
+  sluice_result_t (*graph_end)(void *native, void **graph);
+  /* Enqueues all of it, as one command, into the stream; returns before it has run. Launches of one graph run one
+   * behind the other. */
+  sluice_result_t (*graph_launch)(void *graph, void *native);
+  /* None of its launches is running. */
+  sluice_result_t (*graph_destroy)(void *graph);
 } sluice_program_kernels_t;
 
 typedef const sluice_program_kernels_t *(*sluice_program_kernels_fn)(void);

@@ -18,7 +18,7 @@ extern "C" {
 #endif
 
 /* Raised by one whenever layout or meaning of a member changes. */
-#define SLUICE_STREAM_MESSAGE_API_VERSION 5u
+#define SLUICE_STREAM_MESSAGE_API_VERSION 6u
 
 /* The symbol, of type sluice_stream_message_fn. */
 #define SLUICE_STREAM_MESSAGE_SYMBOL "sluice_backend_stream_message"
@@ -55,6 +55,29 @@ typedef struct sluice_stream_enqueued {
   uint32_t n_messages;
   uint32_t n_commands;
 } sluice_stream_enqueued_t;
+
+/* One side of a message that is captured into a graph (docs/adr/0057), in memory of the stream's device, zeroed before
+ * it is captured. Each launch of the graph sends or receives one message. Whoever captures it writes the members up to
+ * is_ready before the first launch, by a copy; the rest is the kernels'. A launch that comes too early waits for that
+ * on the device. */
+typedef struct sluice_captured_end {
+  void *slots; /* two of slot_bytes each, which is a multiple of 16; where this device finds them */
+  uint64_t slot_bytes;
+  uint64_t size_bytes; /* of the message, at most slot_bytes; both sides say the same */
+  uint64_t *filled;    /* the sender counts up how many messages are in their slots */
+  uint64_t *taken;     /* and the receiver how many are out of them */
+  uint64_t is_ready;   /* 1 */
+  uint64_t n_launches;
+  uint64_t seen;
+  uint32_t n_done;
+} sluice_captured_end_t;
+
+typedef struct sluice_captured {
+  sluice_captured_end_t *end;
+  void *data;        /* memory of the stream's device: what a send reads, or where a receive writes */
+  size_t size_bytes; /* of that, at least end->size_bytes; it says how many blocks the kernel is given */
+  int32_t is_send;
+} sluice_captured_t;
 
 typedef struct sluice_stream_message {
   uint32_t api_version; /* SLUICE_STREAM_MESSAGE_API_VERSION */
@@ -113,6 +136,22 @@ typedef struct sluice_stream_message {
   /* As `join`, for all that went aside before, sends and receives; no more commands in the stream than for one of them,
    * because one side waits for the other. Receives that go aside later are behind those sends, too. */
   sluice_result_t (*join_all)(sluice_stream_t *stream);
+
+  /* ---- optional: messages captured into a graph (docs/adr/0057); all three or none ------------------------------- */
+
+  /* 1 when the program is capturing this stream into a graph, else 0. Hot. */
+  int32_t (*is_captured)(sluice_stream_t *stream);
+  /* Adds n messages, at least 1, to the graph that the stream is being captured into, in as few of its nodes as may be:
+   * the sends behind what was captured before this call, the receives behind these sends. What is captured afterwards
+   * has no order with them until capture_join, and none of them keeps another waiting for more than receives, or sends,
+   * of the same call. A launch of a send waits until the message two launches before is out of its slot, one of a
+   * receive until its message is there. What the messages name stays as long as the graph may be launched. Errors:
+   * nothing was added; SLUICE_ERROR_UNSUPPORTED: the stream is not being captured, or this driver cannot, and
+   * last_error() says which. */
+  sluice_result_t (*capture)(sluice_stream_t *stream, const sluice_captured_t *messages, uint32_t n);
+  /* What is captured from here on comes behind all that `capture` has added to this graph.
+   * SLUICE_ERROR_INVALID_ARGUMENT: it has added nothing. */
+  sluice_result_t (*capture_join)(sluice_stream_t *stream);
 } sluice_stream_message_t;
 
 typedef const sluice_stream_message_t *(*sluice_stream_message_fn)(void);

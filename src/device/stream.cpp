@@ -206,6 +206,16 @@ Status Stream::enqueue_receives_aside(std::span<const sluice_stream_receive_t> r
   return status;
 }
 
+Status Stream::capture(std::span<const sluice_captured_t> messages) const {
+  return words_.backend->check(
+      messages_->capture(stream_, messages.data(), static_cast<std::uint32_t>(messages.size())),
+      "add messages to the graph that a stream is being captured into");
+}
+
+Status Stream::capture_join() const {
+  return words_.backend->check(messages_->capture_join(stream_), "have a captured stream wait for its messages");
+}
+
 Status Stream::enqueue_receives(std::span<const sluice_stream_receive_t> receives,
                                 sluice_stream_enqueued_t *enqueued) const {
   return enqueue_all(receives, &sluice_stream_message_t::receive, enqueued);

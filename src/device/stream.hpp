@@ -10,6 +10,7 @@
 
 #include "base/status.hpp"
 #include "device/backend.hpp"
+#include "device/place.hpp"
 #include "device/stream_words.hpp"
 #include "sluice/stream_message.h"
 
@@ -30,6 +31,8 @@ class Stream {
 
   [[nodiscard]] const Backend &backend() const noexcept { return *words_.backend; }
   [[nodiscard]] std::int32_t device() const noexcept { return words_.device; }
+  // Of its device, for memory that is made there.
+  [[nodiscard]] Place place() const noexcept { return {MemoryKind::kDevice, words_.backend, words_.device, 0}; }
 
   // What the program calls it; to tell streams apart, and for nothing else.
   [[nodiscard]] const void *native() const noexcept { return native_; }
@@ -79,6 +82,15 @@ class Stream {
   [[nodiscard]] bool are_receives_unjoined() const noexcept { return are_receives_unjoined_; }
   // As join(), for all that went aside; twice as many commands at most, as many of them in the stream.
   [[nodiscard]] Status join_all();
+  // The program is capturing the stream into a graph, to which messages can be added; the commands above are refused
+  // then. Hot.
+  [[nodiscard]] bool is_captured() const noexcept {
+    return messages_ != nullptr && messages_->is_captured != nullptr && messages_->is_captured(stream_) != 0;
+  }
+  // Adds messages to that graph: behind what was captured so far, and with no order with what is captured next until
+  // capture_join() (sluice/stream_message.h). is_captured(). Errors: nothing was added. One thread at a time.
+  [[nodiscard]] Status capture(std::span<const sluice_captured_t> messages) const;
+  [[nodiscard]] Status capture_join() const;
   // enqueue_trigger() as one of these sends, in the stream or aside: it says that the stream has come there, and
   // nothing of the others.
   [[nodiscard]] sluice_stream_send_t trigger(std::uint64_t number) const noexcept {

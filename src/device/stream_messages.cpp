@@ -21,7 +21,9 @@ const sluice_stream_message_t *find_stream_messages(const Backend &backend) {
                          (table->can_send_aside != nullptr) == (table->join != nullptr) &&
                          (table->can_receive_aside == nullptr || table->can_send_aside != nullptr) &&
                          (table->can_receive_aside != nullptr) == (table->receive_aside != nullptr) &&
-                         (table->can_receive_aside != nullptr) == (table->join_all != nullptr);
+                         (table->can_receive_aside != nullptr) == (table->join_all != nullptr) &&
+                         (table->is_captured != nullptr) == (table->capture != nullptr) &&
+                         (table->is_captured != nullptr) == (table->capture_join != nullptr);
   return is_usable ? table : nullptr;
 }
 

@@ -15,12 +15,33 @@
 #include <mutex>
 #include <thread>
 #include <utility>
+#include <vector>
 
+#include "captured.hpp"
 #include "message.hpp"
 
 struct CUctx_st {
   CUdevice device;
 };
+
+namespace loopback {
+
+// What a launch of a kernel does, with its arguments as they were then.
+struct Launch {
+  std::function<void()> run;
+  bool waits = false;  // for a word: counted in n_waits from when it is enqueued until it has run
+};
+
+// What a stream is being captured into, and which of its nodes the next command comes behind.
+struct Capture {
+  cuuint64_t id;
+  CUgraph graph;
+  std::vector<CUgraphNode> behind;
+};
+// Adds a command to that graph.
+void capture(const Launch &launch, Capture *capture);
+
+}  // namespace loopback
 
 struct CUstream_st {
  public:
@@ -35,7 +56,9 @@ struct CUstream_st {
   bool has_priority() const { return has_priority_; }
   // Returns the number of the work, which is done when n_done() has reached it. With as much waiting in the stream as
   // goes into it the caller waits until there is room.
+  // While the stream is captured it becomes a node of the graph, and the number is that of the last work before.
   uint64_t enqueue(std::function<void()> work);
+  std::unique_ptr<loopback::Capture> &capture() { return capture_; }
   uint64_t n_enqueued();
   uint64_t n_done();
   // The same, for those that may outlive the stream.
@@ -53,7 +76,8 @@ struct CUstream_st {
   uint64_t n_enqueued_ = 0;
   std::shared_ptr<std::atomic<uint64_t>> n_done_ = std::make_shared<std::atomic<uint64_t>>(0);
   bool is_ending_ = false;
-  std::thread worker_;  // last: it uses what is above
+  std::unique_ptr<loopback::Capture> capture_;  // null: it is not captured
+  std::thread worker_;                          // last: it uses what is above
 };
 
 struct CUevent_st {
@@ -116,6 +140,7 @@ struct State {
   bool has_service = false;                 // as if processes shared the devices through the multi-process service
   std::atomic<int> n_queries{0};            // by cuPointerGetAttributes
   std::atomic<int> n_launches{-1};          // that are taken before one is refused; -1: any number
+  std::atomic<int> n_nodes{-1};             // that graphs take before one is refused; -1: any number
   std::atomic<int> n_waits{0};              // on words, that were enqueued and have not been passed
   std::atomic<bool> holds_priority{false};  // streams of the greatest priority do nothing until this ends
   std::atomic<int> n_priority_streams{0};   // there are
@@ -161,16 +186,12 @@ std::pair<CUdeviceptr, size_t> reservation_of(CUdeviceptr address);
 // For a handle to another process's file: opens it, -1 when it is gone or another.
 int open_foreign(int pid, int file, unsigned long long inode);
 unsigned long long inode_of(int file);
-// What a launch of a kernel does, with its arguments as they were then.
-struct Launch {
-  std::function<void()> run;
-  bool waits = false;  // for a word: counted in n_waits from when it is enqueued until it has run
-};
 Launch launch_of(CUfunction function, void **arguments, uint64_t n_blocks, uint64_t n_threads, CUdevice device);
 // Those of messages of queues (loopback_messages.cpp).
 Launch launch_of_message(const sluice::kernels::MessageTask &task, uint64_t n_blocks, uint64_t n_threads,
                          CUdevice device);
 Launch launch_of_messages(const sluice::kernels::MessageList &list, uint64_t n_blocks, CUdevice device);
+Launch launch_of_captured(const sluice::kernels::CapturedList &list, uint64_t n_blocks, CUdevice device);
 
 // What a kernel on `device` may touch: as on a device, anything else is a fault that the context does not survive.
 bool is_reachable(const void *address, size_t size_bytes, CUdevice device);

@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Graphs of the loop-back driver: of one kernel, which is all that the module makes.
+// Graphs of the loop-back driver: of kernels, as the module makes them, and of whatever a stream was given while it was
+// captured.
+#include <algorithm>
+#include <atomic>
 #include <functional>
 #include <memory>
 #include <mutex>
 #include <utility>
+#include <vector>
 
 #include "loopback.h"
 
@@ -13,12 +17,15 @@ using loopback::state;
 struct CUgraphNode_st {
   CUfunction function = nullptr;
   loopback::Launch launch;  // with its arguments
+  std::vector<CUgraphNode> behind;
+  CUgraph graph = nullptr;
 };
 struct CUgraph_st {
-  std::unique_ptr<CUgraphNode_st> node;
+  std::vector<std::unique_ptr<CUgraphNode_st>> nodes;
 };
 struct CUgraphExec_st {
-  loopback::Launch launch;
+  std::vector<CUgraphNode> nodes;  // of the graph, in the order in which they run; names, no more
+  std::vector<loopback::Launch> launches;
 };
 
 namespace {
@@ -33,7 +40,34 @@ loopback::Launch launch_of(const CUDA_KERNEL_NODE_PARAMS &parameters) {
                              current()->device);
 }
 
+CUgraphNode add(CUgraph graph, CUfunction function, loopback::Launch launch, std::vector<CUgraphNode> behind) {
+  graph->nodes.push_back(
+      std::make_unique<CUgraphNode_st>(CUgraphNode_st{function, std::move(launch), std::move(behind), graph}));
+  return graph->nodes.back().get();
+}
+
+bool is_in(const CUgraph_st &graph, CUgraphNode node) {
+  return std::ranges::any_of(graph.nodes, [&](const auto &one) { return one.get() == node; });
+}
+
+// Whatever has no order with another runs the wrong way round: of those that nothing holds up the newest comes first.
+std::vector<CUgraphNode> order_of(const CUgraph_st &graph) {
+  std::vector<CUgraphNode> order;
+  const auto has_run = [&](CUgraphNode node) { return std::ranges::find(order, node) != order.end(); };
+  while (order.size() < graph.nodes.size()) {
+    const auto next = std::find_if(graph.nodes.rbegin(), graph.nodes.rend(), [&](const auto &node) {
+      return !has_run(node.get()) && std::ranges::all_of(node->behind, has_run);
+    });
+    order.push_back(next->get());
+  }
+  return order;
+}
+
 }  // namespace
+
+void loopback::capture(const Launch &launch, Capture *capture) {
+  capture->behind = {add(capture->graph, nullptr, launch, capture->behind)};
+}
 
 CUresult cuGraphCreate(CUgraph *graph, unsigned /*flags*/) {
   *graph = new CUgraph_st();
@@ -45,21 +79,32 @@ CUresult cuGraphDestroy(CUgraph graph) {
   return CUDA_SUCCESS;
 }
 
-CUresult cuGraphAddKernelNode(CUgraphNode *node, CUgraph graph, const CUgraphNode * /*needs*/, size_t /*n_needs*/,
+CUresult cuGraphAddKernelNode(CUgraphNode *node, CUgraph graph, const CUgraphNode *behind, size_t n_behind,
                               const CUDA_KERNEL_NODE_PARAMS *parameters) {
-  if (graph->node != nullptr) return CUDA_ERROR_NOT_SUPPORTED;
-  auto made = std::make_unique<CUgraphNode_st>(CUgraphNode_st{parameters->func, launch_of(*parameters)});
-  if (made->launch.run == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  *node = made.get();
-  graph->node = std::move(made);
+  loopback::Launch launch = launch_of(*parameters);
+  if (launch.run == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  if (!std::all_of(behind, behind + n_behind, [&](CUgraphNode one) { return is_in(*graph, one); })) {
+    return CUDA_ERROR_INVALID_VALUE;
+  }
+  if (state().n_nodes == 0) return CUDA_ERROR_OUT_OF_MEMORY;
+  if (state().n_nodes > 0) --state().n_nodes;
+  *node = add(graph, parameters->func, std::move(launch), {behind, behind + n_behind});
+  return CUDA_SUCCESS;
+}
+
+CUresult cuGraphDestroyNode(CUgraphNode node) {
+  for (const auto &other : node->graph->nodes) std::erase(other->behind, node);
+  std::erase_if(node->graph->nodes, [&](const auto &one) { return one.get() == node; });
   return CUDA_SUCCESS;
 }
 
 CUresult cuGraphInstantiate(CUgraphExec *executable, CUgraph graph, unsigned long long /*flags*/) {
   loopback::hold_up();
   const std::scoped_lock lock(state().mutex);
-  if (state().refuses_graphs || graph->node == nullptr) return CUDA_ERROR_NOT_SUPPORTED;
-  *executable = new CUgraphExec_st{graph->node->launch};
+  if (state().refuses_graphs || graph->nodes.empty()) return CUDA_ERROR_NOT_SUPPORTED;
+  auto *made = new CUgraphExec_st{order_of(*graph), {}};
+  for (CUgraphNode node : made->nodes) made->launches.push_back(node->launch);
+  *executable = made;
   ++state().n_executables;
   return CUDA_SUCCESS;
 }
@@ -72,18 +117,66 @@ CUresult cuGraphExecDestroy(CUgraphExec executable) {
 
 CUresult cuGraphExecKernelNodeSetParams(CUgraphExec executable, CUgraphNode node,
                                         const CUDA_KERNEL_NODE_PARAMS *parameters) {
+  const auto found = std::ranges::find(executable->nodes, node);
   // A graph keeps the kernel that it was made with.
-  if (parameters->func != node->function) return CUDA_ERROR_INVALID_VALUE;
+  if (found == executable->nodes.end() || parameters->func != node->function) return CUDA_ERROR_INVALID_VALUE;
   loopback::Launch launch = launch_of(*parameters);
   if (launch.run == nullptr) return CUDA_ERROR_INVALID_VALUE;
   ++state().n_set_parameters;
-  executable->launch = std::move(launch);
+  executable->launches[static_cast<size_t>(found - executable->nodes.begin())] = std::move(launch);
   return CUDA_SUCCESS;
 }
 
 CUresult cuGraphLaunch(CUgraphExec executable, CUstream stream) {
   if (stream->context() != current()) return CUDA_ERROR_INVALID_CONTEXT;
-  const CUresult result = loopback::enqueue_launch(executable->launch, stream);
+  CUresult result = CUDA_SUCCESS;
+  for (const loopback::Launch &launch : executable->launches) {
+    if (result == CUDA_SUCCESS) result = loopback::enqueue_launch(launch, stream);
+  }
   if (result == CUDA_SUCCESS) ++state().n_graphs;
   return result;
+}
+
+CUresult cuStreamBeginCapture(CUstream stream, CUstreamCaptureMode /*mode*/) {
+  static std::atomic<cuuint64_t> last_id{0};
+  if (stream->capture() != nullptr) return CUDA_ERROR_ILLEGAL_STATE;
+  stream->capture() = std::make_unique<loopback::Capture>(loopback::Capture{++last_id, new CUgraph_st(), {}});
+  return CUDA_SUCCESS;
+}
+
+CUresult cuStreamEndCapture(CUstream stream, CUgraph *graph) {
+  if (stream->capture() == nullptr) return CUDA_ERROR_ILLEGAL_STATE;
+  *graph = stream->capture()->graph;
+  stream->capture().reset();
+  return CUDA_SUCCESS;
+}
+
+#if CUDA_VERSION >= 13000
+CUresult cuStreamGetCaptureInfo(CUstream stream, CUstreamCaptureStatus *status, cuuint64_t *id, CUgraph *graph,
+                                const CUgraphNode **behind, const CUgraphEdgeData ** /*edges*/, size_t *n_behind) {
+#else
+CUresult cuStreamGetCaptureInfo(CUstream stream, CUstreamCaptureStatus *status, cuuint64_t *id, CUgraph *graph,
+                                const CUgraphNode **behind, size_t *n_behind) {
+#endif
+  const loopback::Capture *capture = stream->capture().get();
+  *status = capture != nullptr ? CU_STREAM_CAPTURE_STATUS_ACTIVE : CU_STREAM_CAPTURE_STATUS_NONE;
+  if (capture == nullptr) return CUDA_SUCCESS;
+  *id = capture->id;
+  *graph = capture->graph;
+  *behind = capture->behind.data();
+  *n_behind = capture->behind.size();
+  return CUDA_SUCCESS;
+}
+
+#if CUDA_VERSION >= 13000
+CUresult cuStreamUpdateCaptureDependencies(CUstream stream, CUgraphNode *nodes, const CUgraphEdgeData * /*edges*/,
+                                           size_t n_nodes, unsigned flags) {
+#else
+CUresult cuStreamUpdateCaptureDependencies(CUstream stream, CUgraphNode *nodes, size_t n_nodes, unsigned flags) {
+#endif
+  loopback::Capture *capture = stream->capture().get();
+  if (capture == nullptr) return CUDA_ERROR_ILLEGAL_STATE;
+  if (flags == CU_STREAM_SET_CAPTURE_DEPENDENCIES) capture->behind.clear();
+  capture->behind.insert(capture->behind.end(), nodes, nodes + n_nodes);
+  return CUDA_SUCCESS;
 }

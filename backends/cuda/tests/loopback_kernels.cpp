@@ -40,6 +40,7 @@ enum class Body {
   kMessage,
   kFewMessages,
   kMessages,
+  kCaptured,
   kTrigger,
   kAwait,
   kCheck,
@@ -75,6 +76,7 @@ bool find_function(std::string_view name, CUfunc_st *function) {
   if (name == "sluice_message") function->body = Body::kMessage;
   if (name == "sluice_few_messages") function->body = Body::kFewMessages;
   if (name == "sluice_messages") function->body = Body::kMessages;
+  if (name == "sluice_captured") function->body = Body::kCaptured;
   if (name == "sluice_trigger") function->body = Body::kTrigger;
   if (name == "sluice_await") function->body = Body::kAwait;
   if (name == kCopies) function->body = Body::kCopies;
@@ -287,6 +289,8 @@ loopback::Launch launch_of_body(CUfunction function, void **arguments, uint64_t 
                                           n_blocks, device);
     case Body::kMessages:
       return loopback::launch_of_messages(*static_cast<const kernels::MessageList *>(argument), n_blocks, device);
+    case Body::kCaptured:
+      return loopback::launch_of_captured(*static_cast<const kernels::CapturedList *>(argument), n_blocks, device);
     case Body::kTrigger:
       return {[task = *static_cast<const kernels::SignalTask *>(argument), n_items] {
         for (uint64_t item = n_items; item-- > 0;) kernels::trigger_share(task, item, n_items);
@@ -329,6 +333,10 @@ CUresult loopback::enqueue_launch(const Launch &launch, CUstream stream) {
   if (state().n_launches == 0) return CUDA_ERROR_OUT_OF_MEMORY;
   if (state().n_launches > 0) --state().n_launches;
   ++state().n_kernels;
+  if (stream != CU_STREAM_LEGACY && stream->capture() != nullptr) {
+    capture(launch, stream->capture().get());
+    return CUDA_SUCCESS;
+  }
   if (launch.waits) ++state().n_waits;
   // Nothing is ever under way in the default stream: what is launched there is done at once.
   if (stream == CU_STREAM_LEGACY) {

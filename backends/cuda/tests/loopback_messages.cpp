@@ -40,6 +40,29 @@ bool carry_part(const kernels::MessageTask &task, uint64_t part, uint64_t n_part
   return true;
 }
 
+bool is_inside(const kernels::CapturedTask &task, CUdevice device) {
+  return loopback::is_reachable(task.end, sizeof(*task.end), device);
+}
+
+// What it names can be looked at when it has come: its end says so then.
+bool carry_captured(const kernels::CapturedTask &task, uint64_t part, CUdevice device) {
+  const kernels::CapturedCopy begun = kernels::captured_begin(task, part);
+  const kernels::CopyOfBytes &copy = begun.copy;
+  const auto reaches = [&](const void *address, size_t size_bytes) {
+    return size_bytes == 0 || loopback::is_reachable(address, size_bytes, device);
+  };
+  if (!loopback::may_run([&] {
+        return reaches(copy.src, copy.size_bytes) && reaches(copy.dst, copy.size_bytes) &&
+               reaches(task.end->filled, sizeof(uint64_t)) && reaches(task.end->taken, sizeof(uint64_t));
+      })) {
+    return false;
+  }
+  kernels::captured_share(begun, part, task.n_parts);
+  kernels::captured_end(task, begun.number);
+  std::this_thread::yield();
+  return true;
+}
+
 }  // namespace
 
 loopback::Launch loopback::launch_of_message(const kernels::MessageTask &task, uint64_t n_blocks, uint64_t n_threads,
@@ -92,4 +115,33 @@ loopback::Launch loopback::launch_of_messages(const kernels::MessageList &list, 
     if (waits) --state().n_waits;
   };
   return {run, waits};
+}
+
+// As launch_of_messages(); sends wait, too, for room.
+loopback::Launch loopback::launch_of_captured(const kernels::CapturedList &list, uint64_t n_blocks, CUdevice device) {
+  const auto run = [=] {
+    std::vector<uint32_t> next(n_blocks);
+    for (uint64_t block = 0; block < n_blocks; ++block) next[block] = static_cast<uint32_t>(block);
+    std::vector<kernels::MessagePart> found(n_blocks);
+    const bool is_good = loopback::may_run([&] {
+      return std::all_of(list.tasks, list.tasks + list.n_tasks,
+                         [&](const auto &task) { return is_inside(task, device); });
+    });
+    uint64_t n_left = is_good ? list.n_parts : 0;
+    while (n_left != 0 && !loopback::is_over()) {
+      for (uint64_t block = n_blocks; block-- > 0;) {
+        if (next[block] >= list.n_parts) continue;
+        kernels::find_part(list, next[block], &found[block]);
+        const kernels::CapturedTask &task = list.tasks[found[block].task];
+        const uint64_t part = next[block] - found[block].first;
+        if (!kernels::captured_has_come(task, part)) continue;
+        if (!carry_captured(task, part, device)) break;
+        next[block] += static_cast<uint32_t>(n_blocks);
+        --n_left;
+      }
+      if (n_left != 0) std::this_thread::yield();
+    }
+    --state().n_waits;
+  };
+  return {run, true};
 }

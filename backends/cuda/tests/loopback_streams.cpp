@@ -45,6 +45,10 @@ void CUstream_st::run() {
 }
 
 uint64_t CUstream_st::enqueue(std::function<void()> work) {
+  if (capture_ != nullptr) {
+    loopback::capture({std::move(work)}, capture_.get());
+    return n_enqueued();
+  }
   std::unique_lock lock(mutex_);
   if (waiting_.size() >= loopback::kStreamDepth) {
     ++state().n_held_up;
@@ -134,6 +138,7 @@ CUresult cuStreamSynchronize(CUstream stream) {
     ++state().n_default_waits;
     return CUDA_SUCCESS;
   }
+  if (stream->capture() != nullptr) return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
   stream->wait(stream->n_enqueued());
   return CUDA_SUCCESS;
 }
@@ -174,7 +179,8 @@ CUresult cuStreamGetCtx(CUstream stream, CUcontext *context) {
 
 CUresult cuStreamIsCapturing(CUstream stream, CUstreamCaptureStatus *status) {
   const std::scoped_lock lock(state().mutex);
-  *status = stream == state().captured ? CU_STREAM_CAPTURE_STATUS_ACTIVE : CU_STREAM_CAPTURE_STATUS_NONE;
+  *status = stream == state().captured || stream->capture() != nullptr ? CU_STREAM_CAPTURE_STATUS_ACTIVE
+                                                                       : CU_STREAM_CAPTURE_STATUS_NONE;
   return CUDA_SUCCESS;
 }
 

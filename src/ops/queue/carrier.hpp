@@ -66,6 +66,11 @@ class Carrier {
   virtual void ask() noexcept {}
   // What the statistics call the way that it took; `engine` is what its queue calls itself. When it is complete.
   [[nodiscard]] virtual Route route_taken(Route engine) const noexcept { return engine; }
+  // A message of a graph that the program captures. It is started by being captured: plan_captured() says how, with the
+  // lock of Carriers::hold() and behind prepare(); false: the graph has nothing to do for it. It is complete when both
+  // sides know each other.
+  [[nodiscard]] virtual bool is_captured() const noexcept { return false; }
+  [[nodiscard]] virtual bool plan_captured(sluice_captured_t * /*captured*/) { return false; }
   // The stream has come to the start. Once, within a turn; in the order in which messages were enqueued. Returns an MPI
   // error code; after an error poll() is not called.
   [[nodiscard]] virtual int begin() = 0;

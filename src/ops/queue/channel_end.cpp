@@ -5,7 +5,6 @@
 
 #include <algorithm>
 
-#include "base/knobs.hpp"
 #include "base/log.hpp"
 #include "device/ipc_exports.hpp"
 
@@ -59,11 +58,14 @@ Status SenderEnd::take_offer(const SlotOffer &told, const wire::SegmentName &wor
   return {};
 }
 
+Status SenderEnd::map(const device::Stream &stream) {
+  return slots_begin_ != nullptr ? Status() : try_map(&stream.backend(), stream.device());
+}
+
 void SenderEnd::map_for(const device::Stream &stream) {
   if (!words.is_open() || !stream.has_channels()) return;
   // Slots that were mapped for another stream's device stay so.
-  if (slots_begin_ != nullptr) return;
-  if (const Status status = try_map(&stream.backend(), stream.device()); !status.is_ok()) {
+  if (const Status status = map(stream); !status.is_ok()) {
     log::debug("ops", "a stream's messages go by the progress thread for now: " + status.message());
   }
 }
@@ -117,10 +119,10 @@ void ReceiverEnd::remove_name() noexcept {
   words_name = {};
 }
 
-void ReceiverEnd::make_slots(const device::Stream &stream, std::uint64_t number) {
+void ReceiverEnd::make_slots(const device::Stream &stream, std::uint64_t number, const plan::UnitSizes &sizes) {
   if (has_slots() || !stream.has_channels() || n_tries_ == kMostTries) return;
   ++n_tries_;
-  if (const Status status = try_make_slots(stream); !status.is_ok()) {
+  if (const Status status = try_make_slots(stream, sizes); !status.is_ok()) {
     log::debug("ops", "a stream's messages come by the progress thread for now: " + status.message());
     return;
   }
@@ -129,9 +131,9 @@ void ReceiverEnd::make_slots(const device::Stream &stream, std::uint64_t number)
   offer.first = number;
 }
 
-Status ReceiverEnd::try_make_slots(const device::Stream &stream) {
+Status ReceiverEnd::try_make_slots(const device::Stream &stream, const plan::UnitSizes &sizes) {
   place_ = {MemoryKind::kDevice, &stream.backend(), stream.device(), 0};
-  offer.sizes = plan::divide(Knobs::process().bytes("SLUICE_QUEUE_CHANNEL_BYTES"));
+  offer.sizes = sizes;
   const std::uint64_t size_bytes = offer.sizes.n_units * offer.sizes.unit_bytes;
   plan::SlotChoice choice = choose_slots();
   if (choice.memory == plan::SlotMemory::kDevice) {

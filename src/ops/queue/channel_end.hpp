@@ -36,6 +36,7 @@ struct ChannelKey {
   int peer = -1;  // rank in MPI_COMM_WORLD
   std::uint32_t comm = 0;
   int tag = 0;
+  std::uint32_t captured = 0;  // 0: of messages in streams; n: of the n-th one that was captured into a graph
   auto operator<=>(const ChannelKey &) const = default;
 };
 
@@ -89,6 +90,10 @@ class ChannelEnd {
   std::uint64_t n_incomplete = 0;  // of the messages that have a number
   const void *user = nullptr;      // the stream that carries them
   std::uint32_t sender_id = 0;     // names the channel in messages to the receiver; 0: not known yet
+  // Of a message of a graph: this side's length and the other's, and what its kernel reads (sluice_captured_end_t).
+  std::uint64_t own_bytes = 0;
+  std::uint64_t peer_bytes = 0;
+  device::DeviceMemory captured;
   SharedWords words;
 };
 
@@ -98,7 +103,10 @@ class SenderEnd : public ChannelEnd {
 
   // What the receiver said, checked: its words are mapped from here on, by the CPU. Errors: it makes no sense.
   [[nodiscard]] Status take_offer(const SlotOffer &told, const wire::SegmentName &words_name);
-  // Maps the slots for `stream`'s device, if they are not and can be; quietly.
+  [[nodiscard]] bool is_offered() const noexcept { return words.is_open(); }
+  // Maps the slots for `stream`'s device, if they are not. Errors: there are none, or not now.
+  [[nodiscard]] Status map(const device::Stream &stream);
+  // The same, quietly.
   void map_for(const device::Stream &stream);
   [[nodiscard]] bool is_mapped_for(const device::Stream &stream) const noexcept {
     return slots_begin_ != nullptr && backend_ == &stream.backend() && device_ == stream.device();
@@ -109,6 +117,9 @@ class SenderEnd : public ChannelEnd {
   // What the stream is to do for it then.
   [[nodiscard]] sluice_stream_send_t command(const plan::StreamMessage &message, const plan::StreamChoice &choice,
                                              const void *data) const;
+  // Where the slots are for that device; mapped.
+  [[nodiscard]] std::byte *slots_begin() const noexcept { return slots_begin_; }
+  [[nodiscard]] std::uint64_t slot_bytes() const noexcept { return offer_.sizes.unit_bytes; }
   // Unmaps the slots; nothing is under way.
   void let_go() noexcept {
     slots_begin_ = nullptr;
@@ -146,9 +157,9 @@ class ReceiverEnd : public ChannelEnd {
   // Nobody else needs the name of the words; any more often than once does nothing.
   void remove_name() noexcept;
 
-  // Makes slots for `stream`'s device, unless there are some, or it was tried too often; message `number` will be the
-  // first one there. Quietly: without, messages come by the threads.
-  void make_slots(const device::Stream &stream, std::uint64_t number);
+  // Makes slots of these sizes for `stream`'s device, unless there are some, or it was tried too often; message
+  // `number` will be the first one there. Quietly: without, messages come by the threads.
+  void make_slots(const device::Stream &stream, std::uint64_t number, const plan::UnitSizes &sizes);
   [[nodiscard]] bool has_slots() const noexcept { return offer.first != 0; }
   // Whether the stream looks for message `number` in a slot, or may.
   [[nodiscard]] bool is_looked_for(std::uint64_t number) const noexcept { return has_slots() && number >= offer.first; }
@@ -161,6 +172,10 @@ class ReceiverEnd : public ChannelEnd {
   [[nodiscard]] const device::Place &place() const noexcept { return place_; }
   [[nodiscard]] bool is_on_device_of(const device::Stream &stream) const noexcept {
     return place_.backend == &stream.backend() && place_.device == stream.device();
+  }
+
+  [[nodiscard]] std::byte *slots_begin() const noexcept {
+    return offer.is_in_host != 0 ? words.behind() : slots_.data();
   }
 
   SlotOffer offer;
@@ -178,15 +193,11 @@ class ReceiverEnd : public ChannelEnd {
       by_thread;  // that the sender has sent by its thread, and for which no receive was posted yet
 
  private:
-  [[nodiscard]] Status try_make_slots(const device::Stream &stream);
+  [[nodiscard]] Status try_make_slots(const device::Stream &stream, const plan::UnitSizes &sizes);
   [[nodiscard]] plan::SlotChoice choose_slots() const noexcept;
   [[nodiscard]] Status make_words(std::uint64_t n_bytes_behind);
   [[nodiscard]] Status make_device_slots(std::uint64_t size_bytes);
   [[nodiscard]] Status make_host_slots(std::uint64_t size_bytes);
-  [[nodiscard]] std::byte *slots_begin() const noexcept {
-    return offer.is_in_host != 0 ? words.behind() : slots_.data();
-  }
-
   device::DeviceMemory slots_;  // none where they lie in the host's memory
   device::Place place_;
   unsigned n_tries_ = 0;

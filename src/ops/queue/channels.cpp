@@ -20,8 +20,9 @@ struct Channels::Note {
   Kind kind = Kind::kOpen;
   std::uint32_t comm = 0;
   std::int32_t tag = 0;
+  std::uint32_t captured = 0;  // kOpen: as ChannelKey has it
   std::uint32_t sender_id = 0;
-  std::uint64_t number = 0;
+  std::uint64_t number = 0;  // kByThread: the message's; kOpen, kOffer of a message of a graph: that side's length
   SlotOffer offer;
   wire::SegmentName words{};
 };
@@ -126,7 +127,7 @@ void Channels::take_in_the_last() {
   }
 }
 
-Status Channels::find_sender(const ChannelKey &key, SenderEndPtr *end) {
+Status Channels::find_sender(const ChannelKey &key, SenderEndPtr *end, std::uint64_t size_bytes) {
   SenderEndPtr &known = senders_[key];
   if (known == nullptr) {
     auto made = std::make_shared<SenderEnd>(key);
@@ -137,7 +138,9 @@ Status Channels::find_sender(const ChannelKey &key, SenderEndPtr *end) {
     note.kind = Kind::kOpen;
     note.comm = key.comm;
     note.tag = key.tag;
+    note.captured = key.captured;
     note.sender_id = made->sender_id;
+    note.number = made->own_bytes = size_bytes;
     if (Status status = send(note, key.peer); !status.is_ok()) {
       senders_.erase(key);
       return status;
@@ -161,9 +164,10 @@ ReceiverEndPtr Channels::find_receiver(const ChannelKey &key) {
 }
 
 // The two ends know of each other.
-void Channels::meet(ReceiverEnd *end, std::uint32_t sender_id) {
-  end->sender_id = sender_id;
-  const auto found = waiting_numbers_.find({end->key.peer, sender_id});
+void Channels::meet(ReceiverEnd *end, const Opening &opening) {
+  end->sender_id = opening.sender_id;
+  end->peer_bytes = opening.size_bytes;
+  const auto found = waiting_numbers_.find({end->key.peer, opening.sender_id});
   if (found != waiting_numbers_.end()) {
     end->by_thread = std::move(found->second);
     waiting_numbers_.erase(found);
@@ -176,6 +180,7 @@ void Channels::offer(ReceiverEnd *end) {
   Note note;
   note.kind = Kind::kOffer;
   note.sender_id = end->sender_id;
+  note.number = end->own_bytes;
   note.offer = end->offer;
   note.words = end->words_name;
   const Status status = send(note, end->key.peer);
@@ -271,13 +276,14 @@ void Channels::take_in(const Note &note, int from) {
 }
 
 void Channels::take_open(const Note &note, int from) {
-  const ChannelKey key{from, note.comm, note.tag};
+  const ChannelKey key{from, note.comm, note.tag, note.captured};
+  const Opening opening{note.sender_id, note.number};
   const auto found = receivers_.find(key);
   // One that has met its sender is an earlier communicator's, which is freed here later than there.
   if (found == receivers_.end() || found->second->sender_id != 0) {
-    waiting_opens_[key].push_back(note.sender_id);
+    waiting_opens_[key].push_back(opening);
   } else {
-    meet(found->second.get(), note.sender_id);
+    meet(found->second.get(), opening);
   }
 }
 
@@ -287,6 +293,7 @@ void Channels::take_to_sender(const Note &note, int from) {
   };
   const auto found = std::ranges::find_if(senders_, [&](const auto &entry) { return is_meant(entry.second); });
   if (found == senders_.end()) return;  // it is forgotten, and has said so, or will
+  found->second->peer_bytes = note.number;
   if (const Status status = found->second->take_offer(note.offer, note.words); !status.is_ok()) {
     return log::warn_once("queue_offer", "ops", status.message() + "; messages of queues go by the progress thread");
   }
@@ -331,6 +338,9 @@ void Channels::forget(std::uint32_t comm) noexcept {
     };
     move_to(senders_, forgotten_senders_);
     move_to(receivers_, forgotten_receivers_);
+    for (auto *counts : {&n_captured_sends_, &n_captured_receives_}) {
+      std::erase_if(*counts, [&](const auto &entry) { return entry.first.comm == comm; });
+    }
     drop_forgotten();
   } catch (const std::exception &) {
     log::warn("ops", "out of memory: channels of queues are kept until MPI_Finalize");

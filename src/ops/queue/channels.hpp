@@ -48,8 +48,13 @@ class Channels {
   }
   // The end of that name, made by the first call. With the mutex. A new sender's end tells the other side (errors: the
   // host MPI refuses).
-  [[nodiscard]] Status find_sender(const ChannelKey &key, SenderEndPtr *end);
+  // `size_bytes`: of a message of a graph.
+  [[nodiscard]] Status find_sender(const ChannelKey &key, SenderEndPtr *end, std::uint64_t size_bytes = 0);
   [[nodiscard]] ReceiverEndPtr find_receiver(const ChannelKey &key);
+  // The number of the next message of a graph on that channel, in the order in which they are captured. With the mutex.
+  [[nodiscard]] std::uint32_t number_captured(const ChannelKey &key, bool is_send) {
+    return ++(is_send ? n_captured_sends_ : n_captured_receives_)[key];
+  }
   // The slots were made; tells the sender, if it is known. With the mutex.
   void offer(ReceiverEnd *end);
   // The sender's thread sends message `number`, whose data follows with data_tag(). With the mutex.
@@ -85,7 +90,12 @@ class Channels {
   void take_to_sender(const Note &note, int from);
   void take_to_receiver(const Note &note, int from);
   [[nodiscard]] ReceiverEnd *find_by_sender(int from, std::uint32_t sender_id) noexcept;
-  void meet(ReceiverEnd *end, std::uint32_t sender_id);
+  // What a sender said when it began a channel.
+  struct Opening {
+    std::uint32_t sender_id = 0;
+    std::uint64_t size_bytes = 0;  // of a message of a graph
+  };
+  void meet(ReceiverEnd *end, const Opening &opening);
   void drop_forgotten();
 
   std::mutex mutex_;
@@ -94,7 +104,9 @@ class Channels {
   std::uint32_t last_sender_ = 0;
   std::map<ChannelKey, SenderEndPtr> senders_;
   std::map<ChannelKey, ReceiverEndPtr> receivers_;
-  std::map<ChannelKey, std::deque<std::uint32_t>> waiting_opens_;  // of ends that are not there yet
+  std::map<ChannelKey, std::deque<Opening>> waiting_opens_;  // of ends that are not there yet
+  std::map<ChannelKey, std::uint32_t> n_captured_sends_;
+  std::map<ChannelKey, std::uint32_t> n_captured_receives_;
   std::map<std::pair<int, std::uint32_t>, std::deque<std::uint64_t>> waiting_numbers_;  // the same, said by kByThread
   std::vector<SenderEndPtr> forgotten_senders_;
   std::vector<ReceiverEndPtr> forgotten_receivers_;

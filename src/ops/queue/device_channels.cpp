@@ -14,10 +14,11 @@
 #include <exception>
 #include <utility>
 
-#include "base/log.hpp"
+#include "base/knobs.hpp"
 #include "device/copy.hpp"
 #include "generated/operations.hpp"
 #include "ops/env/errors.hpp"
+#include "ops/queue/captured.hpp"
 #include "ops/queue/channel_pairs.hpp"
 #include "ops/queue/channels.hpp"
 #include "ops/queue/engine.hpp"
@@ -204,7 +205,7 @@ Status ChannelReceive::prepare() {
   if (end_->sender_id == 0) channels.take_in_held();  // the sender may have begun
   if (Status status = end_->number_next(stream_.native(), &number_); !status.is_ok()) return status;
   if (!end_->has_slots()) {
-    end_->make_slots(stream_, number_);
+    end_->make_slots(stream_, number_, plan::divide(Knobs::process().bytes("SLUICE_QUEUE_CHANNEL_BYTES")));
     if (end_->has_slots()) channels.offer(end_.get());
   }
   is_looked_for_ = end_->is_looked_for(number_);
@@ -362,6 +363,7 @@ class DeviceChannels final : public Carriers {
   explicit DeviceChannels(const device::Stream &stream) noexcept : stream_(stream) {}
   [[nodiscard]] Route route() const noexcept override { return Route::kQueueDevice; }
   [[nodiscard]] Status carry(const Arguments &given, const device::Place &place, CarrierPtr *carrier) override;
+  [[nodiscard]] Status capture(const Arguments &given, const device::Place &place, CarrierPtr *carrier) override;
   void turn() noexcept override { Channels::process().turn(); }
   [[nodiscard]] std::unique_lock<std::mutex> hold() override { return Channels::process().hold(); }
 
@@ -381,6 +383,13 @@ Status DeviceChannels::carry(const Arguments &given, const device::Place &place,
   };
   return given.is_send ? hold(std::make_unique<ChannelSend>(given, stream_, key))
                        : hold(std::make_unique<ChannelReceive>(given, stream_, key));
+}
+
+Status DeviceChannels::capture(const Arguments &given, const device::Place &place, CarrierPtr *carrier) {
+  bool is_reached = false;
+  ChannelKey key;
+  if (Status status = pairs_.find(given, &is_reached, &key); !status.is_ok()) return status;
+  return make_captured_carrier(given, place, stream_, is_reached ? &key : nullptr, carrier);
 }
 
 }  // namespace

@@ -74,6 +74,13 @@ bool is_begun(plan::QueueEngine engine) noexcept {
 
 }  // namespace
 
+Status Carriers::capture(const Arguments & /*given*/, const device::Place & /*place*/, CarrierPtr * /*carrier*/) {
+  return Status::error(
+      ErrorKind::kUnsupported,
+      "the stream is being captured into a graph, which takes messages with SLUICE_QUEUE_ENGINE=device "
+      "only; set that on all ranks, or end the capture first");
+}
+
 Status make_engine(MPI_Comm comm, std::unique_ptr<device::Stream> stream, std::shared_ptr<Engine> *engine) {
   const plan::QueueEngine wanted = plan::queue_engine_of(Knobs::process().text("SLUICE_QUEUE_ENGINE"));
   const plan::QueueEngineQuery query{wanted, is_begun(wanted), stream->has_channels(), reach_of(comm)};

@@ -75,6 +75,9 @@ class Carriers {
   [[nodiscard]] virtual Route route() const noexcept = 0;
   // As Engine::carry(); *carrier stays null where the host MPI is to carry the message.
   [[nodiscard]] virtual Status carry(const Arguments &given, const device::Place &place, CarrierPtr *carrier) = 0;
+  // The same while the program captures the stream into a graph: a message that each launch of the graph sends or
+  // receives, or an error that says why it cannot be one.
+  [[nodiscard]] virtual Status capture(const Arguments &given, const device::Place &place, CarrierPtr *carrier);
   // At the beginning of each turn.
   virtual void turn() noexcept = 0;
   // Held while the carriers of a batch say what the stream is to do, once for all of them; not while it is told: a

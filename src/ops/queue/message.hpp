@@ -46,6 +46,8 @@ class Message final : public std::enable_shared_from_this<Message> {
     return is_complete() ? Carrier::Wait::kNotAtAll : carrier_->plan_wait(stream, receive);
   }
   void wait_enqueued(bool is_in_stream) { carrier_->wait_enqueued(is_in_stream); }
+  [[nodiscard]] bool is_captured() const noexcept { return carrier_->is_captured(); }
+  [[nodiscard]] bool plan_captured(sluice_captured_t *captured) { return carrier_->plan_captured(captured); }
   [[nodiscard]] bool is_done_by_stream() const noexcept { return carrier_->is_done_by_stream(); }
   // Starts it. Once; within a turn of the engine.
   void begin() noexcept;

@@ -4,19 +4,18 @@
 // are complete it counts up the completion word, for which the stream waits. Carriers may have the stream do some of
 // that by itself.
 #include <algorithm>
-#include <chrono>
 #include <deque>
 #include <list>
 #include <mutex>
-#include <optional>
 #include <ranges>
 #include <utility>
 #include <vector>
 
 #include "base/knobs.hpp"
 #include "base/log.hpp"
+#include "ops/queue/aside_choice.hpp"
+#include "ops/queue/captured.hpp"
 #include "ops/queue/engine.hpp"
-#include "plan/queue_aside.hpp"
 #include "progress/engine.hpp"
 #include "progress/thread.hpp"
 #include "wire/host.hpp"
@@ -35,14 +34,9 @@ using BatchList = std::list<Batch>;  // batches go from one to the other without
 class ThreadEngine final : public Engine, public progress::RecurringTask {
  public:
   ThreadEngine(std::unique_ptr<device::Stream> stream, std::unique_ptr<Carriers> carriers)
-      : stream_(std::move(stream)), carriers_(std::move(carriers)) {
-    if (carriers_ == nullptr || carriers_->route() != Route::kQueueDevice) return;
-    wanted_aside_ = plan::queue_aside_of(Knobs::process().text("SLUICE_QUEUE_ASIDE"));
-    // Made here, if it has to be, rather than at a start.
-    if (wanted_aside_ != plan::QueueAside::kNever && stream_->has_side()) {
-      static_cast<void>(stream_->has_side_for_receives());
-    }
-  }
+      : stream_(std::move(stream)),
+        carriers_(std::move(carriers)),
+        aside_(*stream_, carriers_ != nullptr && carriers_->route() == Route::kQueueDevice) {}
 
   [[nodiscard]] Route route() const noexcept override {
     return carriers_ != nullptr ? carriers_->route() : Route::kThread;
@@ -64,6 +58,11 @@ class ThreadEngine final : public Engine, public progress::RecurringTask {
     std::erase_if(*messages, [](const MessagePtr &message) { return message->is_complete(); });
   }
 
+  // The program captures the stream into a graph, and the carriers have messages for graphs.
+  [[nodiscard]] bool is_captured() const noexcept {
+    return carriers_ != nullptr && carriers_->route() == Route::kQueueDevice && stream_->is_captured();
+  }
+  [[nodiscard]] Status start_captured();
   // The newest trigger that the stream is to have come to before another batch is enqueued.
   [[nodiscard]] std::uint64_t least_trigger();
   [[nodiscard]] std::unique_lock<std::mutex> hold() {
@@ -72,10 +71,6 @@ class ThreadEngine final : public Engine, public progress::RecurringTask {
   // Asks the messages of the batch what the stream is to do for them: into sends_ and planned_, and into receives_ and
   // planned_receives_ what it is to receive aside.
   [[nodiscard]] Status plan_starts(bool are_received_aside);
-  // Whether what the stream sends goes aside of it (plan/queue_aside.hpp).
-  [[nodiscard]] plan::QueueAsidePlan choose_aside();
-  // Whether it receives aside, too, where it sends so.
-  [[nodiscard]] bool receives_aside(const plan::QueueAsidePlan &sends);
   // Has the stream do it. True: the trigger went along, as one command more of the same call.
   [[nodiscard]] bool enqueue_starts(std::uint64_t trigger, bool is_aside, unsigned *n_commands);
   // Has it receive what is to be received aside, behind its last command or beside what it was to send just before.
@@ -90,16 +85,10 @@ class ThreadEngine final : public Engine, public progress::RecurringTask {
   const std::unique_ptr<device::Stream> stream_;
   const std::unique_ptr<Carriers> carriers_;  // over the stream; null: the host MPI is the only one
   std::vector<MessagePtr> open_;              // of the caller
-  // What decides whether messages go aside; of the caller.
-  using Clock = std::chrono::steady_clock;
-  plan::QueueAside wanted_aside_ = plan::QueueAside::kNever;
-  Clock::time_point last_start_;                      // when it returned
-  std::optional<std::uint64_t> start_to_wait_ns_;     // the last time
-  std::optional<plan::QueueAsidePlan> chosen_aside_;  // the last time
-  std::optional<plan::QueueAsidePlan> chosen_receives_;
-  std::uint64_t n_started_ = 0;        // batches; of the caller
-  std::uint64_t n_awaited_ = 0;        // batches that a wait was enqueued for; of the caller
-  std::vector<MessagePtr> unawaited_;  // of batches that no wait was enqueued for; of the caller
+  AsideChoice aside_;                         // of the caller
+  std::uint64_t n_started_ = 0;               // batches; of the caller
+  std::uint64_t n_awaited_ = 0;               // batches that a wait was enqueued for; of the caller
+  std::vector<MessagePtr> unawaited_;         // of batches that no wait was enqueued for; of the caller
   // What a call tells the stream, and whose messages these are; of the caller. Members, so
   // that their memory is there at the next call.
   std::vector<sluice_stream_send_t> sends_;
@@ -114,9 +103,16 @@ class ThreadEngine final : public Engine, public progress::RecurringTask {
   BatchList started_;                   // with mutex_: not yet seen by a turn
   std::vector<MessagePtr> incomplete_;  // with mutex_: started, and not known to be complete
   BatchList running_;                   // belongs to the turn
+  // Messages of graphs that do not know their other side yet: with mutex_, not yet seen by a turn; and the turn's.
+  std::vector<MessagePtr> started_captured_;
+  std::vector<MessagePtr> captured_;
 };
 
 Status ThreadEngine::carry(const Arguments &given, const device::Place &place, CarrierPtr *carrier, Route *route) {
+  if (is_captured()) {
+    *route = carriers_->route();
+    return carriers_->capture(given, place, carrier);
+  }
   *route = Route::kThread;
   if (carriers_ != nullptr) {
     if (Status status = carriers_->carry(given, place, carrier); !status.is_ok()) return status;
@@ -182,24 +178,6 @@ void ThreadEngine::tell(std::vector<MessagePtr> *planned, std::size_t n_in_strea
   planned->clear();
 }
 
-plan::QueueAsidePlan ThreadEngine::choose_aside() {
-  if (route() != Route::kQueueDevice) return {};
-  const bool may_go = wanted_aside_ != plan::QueueAside::kNever && stream_->has_side();
-  const plan::QueueAsideQuery query{wanted_aside_, may_go, stream_->is_unjoined(), start_to_wait_ns_};
-  const plan::QueueAsidePlan plan = choose_queue_aside(query);
-  if (plan != chosen_aside_ && log::level() >= log::Level::kDebug) log::debug("plan", explain(query, plan));
-  chosen_aside_ = plan;
-  return plan;
-}
-
-bool ThreadEngine::receives_aside(const plan::QueueAsidePlan &sends) {
-  const bool has_side = sends.is_aside && stream_->has_side_for_receives();
-  const plan::QueueAsidePlan plan = choose_receives_aside(sends, has_side, stream_->are_receives_unjoined());
-  if (plan != chosen_receives_ && log::level() >= log::Level::kDebug) log::debug("plan", explain_receives(plan));
-  chosen_receives_ = plan;
-  return plan.is_aside;
-}
-
 // What the stream does by itself comes before the trigger or beside it: that is for the host, which is not on the way.
 // Behind a batch that went aside a trigger goes there alone, too: in the stream it might be seen before the earlier
 // one.
@@ -229,6 +207,8 @@ void ThreadEngine::enqueue_receives_aside(bool is_with_sends, unsigned *n_comman
 // before a turn completes what it waits for. So the stream may come to the trigger before a turn knows of the batch;
 // the next one does.
 Status ThreadEngine::start() {
+  if (is_captured()) return start_captured();
+  if (std::ranges::any_of(open_, &Message::is_captured)) return started_outside_of_capture();
   if (Status status = await_room(*stream_, n_started_, least_trigger()); !status.is_ok()) return status;
   BatchList batch;
   batch.push_back({n_started_ + 1, open_, false});
@@ -239,9 +219,9 @@ Status ThreadEngine::start() {
   }
   forget_complete(&unawaited_);
   unawaited_.reserve(unawaited_.size() + open_.size());
-  const plan::QueueAsidePlan aside = choose_aside();
+  const plan::QueueAsidePlan aside = aside_.sends();
   commands_.push_back({n_started_ + 1, 1});  // here, because behind the plans nothing may throw
-  if (Status status = plan_starts(receives_aside(aside)); !status.is_ok()) {
+  if (Status status = plan_starts(aside_.receives(aside)); !status.is_ok()) {
     commands_.pop_back();
     return status;
   }
@@ -261,7 +241,28 @@ Status ThreadEngine::start() {
   open_.clear();
   started_.splice(started_.end(), batch);
   come();
-  if (wanted_aside_ == plan::QueueAside::kAuto) last_start_ = Clock::now();
+  aside_.note_start();
+  return {};
+}
+
+// There is nothing for the stream to trigger: each launch of the graph starts the messages. What is left for the turns
+// is to let both sides know of each other.
+Status ThreadEngine::start_captured() {
+  {
+    const std::scoped_lock lock(mutex_);
+    forget_complete(&incomplete_);
+    incomplete_.reserve(incomplete_.size() + open_.size());
+    started_captured_.reserve(started_captured_.size() + open_.size());
+  }
+  {
+    const auto lock = hold();
+    if (Status status = capture_batch(*stream_, open_); !status.is_ok()) return status;
+  }
+  const std::scoped_lock lock(mutex_);
+  incomplete_.insert(incomplete_.end(), open_.begin(), open_.end());
+  started_captured_.insert(started_captured_.end(), open_.begin(), open_.end());
+  open_.clear();
+  come();
   return {};
 }
 
@@ -294,6 +295,7 @@ bool ThreadEngine::enqueue_waits(unsigned *n_commands) {
 }
 
 Status ThreadEngine::wait() {
+  if (is_captured()) return stream_->capture_join();
   if (n_started_ == 0) {
     return Status::error(ErrorKind::kInvalidArgument,
                          "nothing was started on this queue, so there is nothing to wait for; call MPIX_Enqueue_start "
@@ -301,10 +303,7 @@ Status ThreadEngine::wait() {
   }
   // The stream is past it when it comes here: it waited for as much before.
   if (n_awaited_ == n_started_) return {};
-  if (wanted_aside_ == plan::QueueAside::kAuto) {
-    const auto between = std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now() - last_start_);
-    start_to_wait_ns_ = static_cast<std::uint64_t>(between.count());
-  }
+  aside_.note_wait();
   unsigned n_commands = 1;
   for (const bool is_unjoined : {stream_->is_unjoined(), stream_->are_receives_unjoined()}) {
     if (is_unjoined) n_commands += device::Stream::kCommandsOfJoin;
@@ -337,11 +336,13 @@ bool ThreadEngine::advance() {
   {
     const std::scoped_lock lock(mutex_);
     running_.splice(running_.end(), started_);
+    captured_.insert(captured_.end(), started_captured_.begin(), started_captured_.end());
+    started_captured_.clear();
   }
   // No lock from here on: messages may call an error handler of the program's, which may call MPI.
   if (carriers_ != nullptr) carriers_->turn();
   const std::uint64_t triggered = stream_->triggered();
-  std::size_t n_complete = 0;
+  std::size_t n_complete = std::erase_if(captured_, [](const MessagePtr &message) { return message->poll(); });
   for (Batch &batch : running_) {
     if (batch.number > triggered) break;
     if (!batch.is_begun) {
@@ -357,7 +358,7 @@ bool ThreadEngine::advance() {
   const std::scoped_lock lock(mutex_);
   // Here rather than at the next start, which the program waits for.
   if (n_complete != 0) forget_complete(&incomplete_);
-  return may_go(running_.empty() && started_.empty());
+  return may_go(running_.empty() && started_.empty() && captured_.empty() && started_captured_.empty());
 }
 
 // The progress thread is what looks at the trigger while the program computes.

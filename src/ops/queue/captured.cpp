@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "ops/queue/captured.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+#include "base/knobs.hpp"
+#include "device/copy.hpp"
+#include "ops/env/errors.hpp"
+#include "ops/queue/channels.hpp"
+#include "ops/queue/flat_buffer.hpp"
+#include "ops/queue/held_type.hpp"
+#include "wire/status.hpp"
+
+namespace sluice::ops::queue {
+namespace {
+
+// As sluice/stream_message.h has it.
+constexpr std::uint64_t kSlots = 2;
+constexpr std::uint64_t kAligned = 256;
+
+Status cannot_be_captured(const std::string &why) {
+  return Status::error(ErrorKind::kUnsupported, "the stream is being captured into a graph, and " + why);
+}
+
+class CapturedCarrier final : public Carrier {
+ public:
+  CapturedCarrier(const Arguments &given, const device::Stream &stream) noexcept : given_(given), stream_(stream) {}
+
+  [[nodiscard]] Status hold(const device::Place &place, const ChannelKey *key);
+  [[nodiscard]] Status prepare() override;
+  [[nodiscard]] bool is_captured() const noexcept override { return true; }
+  [[nodiscard]] bool plan_captured(sluice_captured_t *captured) override;
+  [[nodiscard]] int begin() override { return MPI_SUCCESS; }
+  [[nodiscard]] bool poll(int *code, MPI_Status *status) override;
+  [[nodiscard]] std::string describe() const override {
+    return fmt::format("captured, {} {}, tag {}", given_.is_send ? "to" : "from", given_.peer, given_.tag);
+  }
+  [[nodiscard]] std::uint64_t payload_bytes(const MPI_Status & /*status*/) const override { return 0; }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  [[nodiscard]] ChannelEnd &end() const noexcept {
+    return given_.is_send ? static_cast<ChannelEnd &>(*sender_) : static_cast<ChannelEnd &>(*receiver_);
+  }
+  [[nodiscard]] Status open_end();
+  // With the lock of Channels. Whether the other side is known, and what this side's kernel is to find is there;
+  // errors: it never will be.
+  [[nodiscard]] bool meet(Status *status);
+  [[nodiscard]] Status map_slots(bool *is_mapped);
+  [[nodiscard]] Status write_end();
+
+  Arguments given_;
+  const device::Stream &stream_;  // while the message is incomplete
+  FlatBuffer flat_;
+  HeldType type_;
+  bool is_to_nobody_ = false;
+  ChannelKey key_;
+  SenderEndPtr sender_;      // of a send
+  ReceiverEndPtr receiver_;  // of a receive
+  bool is_open_ = false;
+  Clock::time_point first_try_;  // to map the slots
+  Clock::time_point last_try_;
+};
+
+// Each launch is by the same kernel with the same arguments, so nobody could pack, stage or convert in between.
+Status CapturedCarrier::hold(const device::Place &place, const ChannelKey *key) {
+  is_to_nobody_ = key == nullptr;
+  if (is_to_nobody_) return {};
+  if (Status status = flat_.look(given_, &place); !status.is_ok()) return status;
+  const bool is_of_stream = flat_.is_run_of_device() && flat_.place().backend == &stream_.backend() &&
+                            flat_.place().device == stream_.device();
+  if (flat_.size_bytes() != 0 && !is_of_stream) {
+    return cannot_be_captured(
+        "a graph's messages are one run of memory of the stream's device: give such a buffer, or enqueue the message "
+        "before or after the capture");
+  }
+  key_ = *key;
+  return type_.hold(&given_.type);
+}
+
+// Makes this side of the channel, and tells the other.
+Status CapturedCarrier::open_end() {
+  Channels &channels = Channels::process();
+  const std::uint64_t slot_bytes =
+      (std::max<std::uint64_t>(flat_.size_bytes(), 1) + kAligned - 1) / kAligned * kAligned;
+  if (given_.is_send) {
+    if (sender_ == nullptr) {
+      if (Status status = channels.find_sender(key_, &sender_, flat_.size_bytes()); !status.is_ok()) return status;
+    }
+    return {};
+  }
+  if (receiver_ == nullptr) receiver_ = channels.find_receiver(key_);
+  if (receiver_->has_slots()) return {};
+  receiver_->own_bytes = flat_.size_bytes();
+  receiver_->make_slots(stream_, 1, {slot_bytes, kSlots});
+  if (!receiver_->has_slots()) {
+    return cannot_be_captured("memory for its messages cannot be made now (SLUICE_LOG=debug says why)");
+  }
+  channels.offer(receiver_.get());
+  return {};
+}
+
+Status CapturedCarrier::prepare() {
+  if (is_open_ || is_to_nobody_) return {};
+  if (key_.captured == 0) key_.captured = Channels::process().number_captured(key_, given_.is_send);
+  if (Status status = open_end(); !status.is_ok()) return status;
+  device::DeviceMemory &memory = end().captured;
+  if (memory.data() == nullptr) {
+    if (Status status = memory.acquire(flat_.place(), sizeof(sluice_captured_end_t)); !status.is_ok()) return status;
+    const sluice_captured_end_t nothing{};
+    if (Status status = device::copy(flat_.place(), memory.data(), &nothing, sizeof nothing); !status.is_ok()) {
+      return status;
+    }
+  }
+  ++end().n_incomplete;  // until it knows the other side
+  is_open_ = true;
+  return {};
+}
+
+bool CapturedCarrier::plan_captured(sluice_captured_t *captured) {
+  if (is_to_nobody_) return false;
+  *captured = {reinterpret_cast<sluice_captured_end_t *>(end().captured.data()), flat_.origin(), flat_.size_bytes(),
+               given_.is_send ? 1 : 0};
+  return true;
+}
+
+// What cannot be mapped now may be later: a runtime refuses while a stream of the program's waits (docs/adr/0032).
+Status CapturedCarrier::map_slots(bool *is_mapped) {
+  constexpr std::chrono::milliseconds kBetweenTries{1};
+  const std::chrono::milliseconds most(Knobs::process().bytes("SLUICE_QUEUE_PATIENCE"));
+  const Clock::time_point now = Clock::now();
+  *is_mapped = false;
+  if (now - last_try_ < kBetweenTries) return {};
+  if (first_try_ == Clock::time_point()) first_try_ = now;
+  last_try_ = now;
+  Status status = sender_->map(stream_);
+  *is_mapped = status.is_ok();
+  return now - first_try_ > most ? status : Status();
+}
+
+bool CapturedCarrier::meet(Status *status) {
+  const ChannelEnd &own = end();
+  if (given_.is_send ? !sender_->is_offered() : receiver_->sender_id == 0) return false;
+  const std::uint64_t sent_bytes = given_.is_send ? own.own_bytes : own.peer_bytes;
+  const std::uint64_t room_bytes = given_.is_send ? own.peer_bytes : own.own_bytes;
+  if (sent_bytes > room_bytes) {
+    *status = Status::error(ErrorKind::kTruncated,
+                            fmt::format("a captured message of {} bytes is received into a buffer of {} bytes; make "
+                                        "the buffer as long as the message, and do not launch the graph",
+                                        sent_bytes, room_bytes));
+    return true;
+  }
+  bool is_mapped = true;
+  if (given_.is_send) *status = map_slots(&is_mapped);
+  if (!status->is_ok()) return true;
+  if (!is_mapped) return false;
+  *status = write_end();
+  return true;
+}
+
+// What the kernel of this side reads at each launch. Blocks for the copy.
+Status CapturedCarrier::write_end() {
+  const ChannelEnd &own = end();
+  sluice_captured_end_t told{};
+  told.slots = given_.is_send ? sender_->slots_begin() : receiver_->slots_begin();
+  told.slot_bytes = given_.is_send ? sender_->slot_bytes() : receiver_->offer.sizes.unit_bytes;
+  told.size_bytes = given_.is_send ? own.own_bytes : own.peer_bytes;
+  told.filled = own.words.at(ChannelWords::kFilled);
+  told.taken = own.words.at(ChannelWords::kTaken);
+  told.is_ready = 1;
+  return device::copy(stream_.place(), own.captured.data(), &told, offsetof(sluice_captured_end_t, n_launches));
+}
+
+bool CapturedCarrier::poll(int *code, MPI_Status *status) {
+  Status met;
+  if (!is_to_nobody_) {
+    const auto lock = Channels::process().hold();
+    if (!meet(&met)) return false;
+    end().complete_one();
+  }
+  if (!met.is_ok()) *code = error_code(met);
+  status->MPI_SOURCE = given_.peer;
+  status->MPI_TAG = is_to_nobody_ ? MPI_ANY_TAG : given_.tag;
+  wire::set_received_bytes(status, 0);
+  return true;
+}
+
+}  // namespace
+
+Status make_captured_carrier(const Arguments &given, const device::Place &place, const device::Stream &stream,
+                             const ChannelKey *key, CarrierPtr *carrier) {
+  if (key == nullptr && given.peer != MPI_PROC_NULL) {
+    return cannot_be_captured(
+        "a graph's messages go between ranks of one node, on an intracommunicator, and to no rank itself: enqueue this "
+        "one before or after the capture");
+  }
+  auto made = std::make_unique<CapturedCarrier>(given, stream);
+  if (Status status = made->hold(place, key); !status.is_ok()) return status;
+  *carrier = std::move(made);
+  return {};
+}
+
+Status capture_batch(const device::Stream &stream, const std::vector<MessagePtr> &messages) {
+  if (!std::ranges::all_of(messages, &Message::is_captured)) {
+    return cannot_be_captured(
+        "a message of this batch is not to be: collective and persistent operations cannot be, nor what was enqueued "
+        "before the capture began; start those outside of it");
+  }
+  std::vector<sluice_captured_t> planned;
+  for (const MessagePtr &message : messages) {
+    if (Status status = message->prepare(); !status.is_ok()) return status;
+    sluice_captured_t captured{};
+    if (message->plan_captured(&captured)) planned.push_back(captured);
+  }
+  return planned.empty() ? Status() : stream.capture(planned);
+}
+
+Status started_outside_of_capture() {
+  return Status::error(ErrorKind::kInvalidArgument,
+                       "messages that were enqueued while the stream was captured into a graph are started within the "
+                       "same capture; it is over, so begin another and call MPIX_Enqueue_start in it");
+}
+
+}  // namespace sluice::ops::queue
