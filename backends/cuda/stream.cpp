@@ -76,7 +76,7 @@ sluice_result_t check_not_captured(const sluice_stream &stream) {
   return fail(
       SLUICE_ERROR_UNSUPPORTED,
       "the stream is being captured into a graph, which would trigger the same messages at each launch; end the "
-      "capture first");
+      "capture first, or set SLUICE_QUEUE_ENGINE=device on all ranks, whose messages can be captured");
 }
 
 namespace {

@@ -190,7 +190,7 @@ sluice_result_t capture(sluice_stream_t *stream, const sluice_captured_t *messag
     return result;
   }
   state.id = capturing.id;
-  state.unjoined.push_back(nodes.last());
+  if (n != 0) state.unjoined.push_back(nodes.last());
   state.has_messages = true;
   return SLUICE_SUCCESS;
 }
@@ -206,7 +206,8 @@ sluice_result_t capture_join(sluice_stream_t *stream) {
   if (result != SLUICE_SUCCESS) return result;
   CaptureState &state = stream->capture;
   if (state.id != capturing.id || !state.has_messages) {
-    return fail(SLUICE_ERROR_INVALID_ARGUMENT, "no message was captured into this graph");
+    return fail(SLUICE_ERROR_UNSUPPORTED,
+                "no message was captured into this graph; call MPIX_Enqueue_start before MPIX_Enqueue_wait");
   }
   if (state.unjoined.empty()) return SLUICE_SUCCESS;
   const bool is_alone = std::ranges::equal(capturing.behind, state.behind);

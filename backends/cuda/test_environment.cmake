@@ -13,6 +13,11 @@ set(SLUICE_TEST_RECEIVES_ASIDE SLUICE_CUDA_STREAM_OPERATIONS=kernels)
 if(NOT SLUICE_CUDA_DRIVER)
   set(SLUICE_TEST_SENDS_ASIDE_EARLY CUDA_LOOPBACK_FORGETS=starts)
 endif()
+# A program captures its streams into graphs; the loop-back driver forgets edges of those.
+set(SLUICE_TEST_CAPTURES ON)
+if(NOT SLUICE_CUDA_DRIVER)
+  set(SLUICE_TEST_CAPTURES_FORGET CUDA_LOOPBACK_FORGETS=before_captured CUDA_LOOPBACK_FORGETS=behind_captured)
+endif()
 set(SLUICE_TEST_STREAM_FORMS by_kernels:SLUICE_CUDA_STREAM_OPERATIONS=kernels
     by_memory:SLUICE_CUDA_STREAM_OPERATIONS=memory as_kernels:SLUICE_CUDA_LAUNCH=kernel)
 set(SLUICE_TEST_KERNEL_FORMS as_kernels:SLUICE_CUDA_LAUNCH=kernel)

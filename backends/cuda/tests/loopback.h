@@ -117,8 +117,8 @@ struct Block {
 };
 
 // Waits for events that are forgotten, so that a test is seen to notice: those of streams of the greatest priority, or
-// of the others.
-enum class Forgotten : int { kNone, kByPriority, kByOthers };
+// of the others. Or what messages of a graph come behind, or what comes behind them.
+enum class Forgotten : int { kNone, kByPriority, kByOthers, kBeforeCaptured, kBehindCaptured };
 
 // All that the "driver" knows. One lock for all of it.
 struct State {
@@ -140,6 +140,7 @@ struct State {
   bool has_service = false;                 // as if processes shared the devices through the multi-process service
   std::atomic<int> n_queries{0};            // by cuPointerGetAttributes
   std::atomic<int> n_launches{-1};          // that are taken before one is refused; -1: any number
+  std::atomic<int> n_captures{0};           // of streams, under way
   std::atomic<int> n_nodes{-1};             // that graphs take before one is refused; -1: any number
   std::atomic<int> n_waits{0};              // on words, that were enqueued and have not been passed
   std::atomic<bool> holds_priority{false};  // streams of the greatest priority do nothing until this ends
@@ -166,6 +167,9 @@ CUcontext current();
 // Waits until no stream waits, or is going to wait, for a word: what the driver does in calls that free or unmap memory
 // or load kernels, and in no others (docs/adr/0032).
 void hold_up();
+
+// As for a capture in the strictest mode: whether this thread may not allocate, free or copy now.
+bool is_forbidden();
 
 // New memory of the current context, or CUDA_ERROR_OUT_OF_MEMORY.
 CUresult make_block(size_t size_bytes, CUmemorytype type, bool is_managed, CUdeviceptr *address);

@@ -183,10 +183,17 @@ CUresult cuCtxSynchronize() {
   return current() != nullptr ? CUDA_SUCCESS : CUDA_ERROR_INVALID_CONTEXT;
 }
 
+namespace {
+thread_local CUstreamCaptureMode t_mode = CU_STREAM_CAPTURE_MODE_GLOBAL;
+}  // namespace
+
 CUresult cuThreadExchangeStreamCaptureMode(CUstreamCaptureMode *mode) {
-  thread_local CUstreamCaptureMode t_mode = CU_STREAM_CAPTURE_MODE_GLOBAL;
   std::swap(*mode, t_mode);
   return CUDA_SUCCESS;
+}
+
+bool loopback::is_forbidden() {
+  return state().n_captures != 0 && t_mode != CU_STREAM_CAPTURE_MODE_RELAXED;
 }
 
 // ---- memory ----
@@ -223,18 +230,22 @@ CUresult cuPointerGetAttributes(unsigned count, CUpointer_attribute *attributes,
 }
 
 CUresult cuMemAlloc(CUdeviceptr *address, size_t size) {
+  if (loopback::is_forbidden()) return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
   return loopback::make_block(size, CU_MEMORYTYPE_DEVICE, false, address);
 }
 
 CUresult cuMemAllocManaged(CUdeviceptr *address, size_t size, unsigned /*flags*/) {
+  if (loopback::is_forbidden()) return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
   return loopback::make_block(size, CU_MEMORYTYPE_DEVICE, true, address);
 }
 
 CUresult cuMemFree(CUdeviceptr address) {
+  if (loopback::is_forbidden()) return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
   return loopback::drop_block(address, CU_MEMORYTYPE_DEVICE, false);
 }
 
 CUresult cuMemHostAlloc(void **memory, size_t size, unsigned /*flags*/) {
+  if (loopback::is_forbidden()) return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
   CUdeviceptr address = 0;
   const CUresult result = loopback::make_block(size, CU_MEMORYTYPE_HOST, false, &address);
   *memory = pointer(address);
@@ -242,10 +253,12 @@ CUresult cuMemHostAlloc(void **memory, size_t size, unsigned /*flags*/) {
 }
 
 CUresult cuMemFreeHost(void *memory) {
+  if (loopback::is_forbidden()) return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
   return loopback::drop_block(reinterpret_cast<CUdeviceptr>(memory), CU_MEMORYTYPE_HOST, false);
 }
 
 CUresult cuMemHostRegister(void *memory, size_t size, unsigned /*flags*/) {
+  if (loopback::is_forbidden()) return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
   return loopback::add_registered(memory, size);
 }
 
@@ -261,6 +274,7 @@ CUresult cuMemHostGetDevicePointer(CUdeviceptr *address, void *memory, unsigned 
 // ---- copies ----
 
 CUresult cuMemcpy(CUdeviceptr dst, CUdeviceptr src, size_t size) {
+  if (loopback::is_forbidden()) return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
   const CUresult result = check_copy(dst, src, size);
   if (result == CUDA_SUCCESS) std::memmove(pointer(dst), pointer(src), size);
   return result;

@@ -88,7 +88,11 @@ CUresult cuGraphAddKernelNode(CUgraphNode *node, CUgraph graph, const CUgraphNod
   }
   if (state().n_nodes == 0) return CUDA_ERROR_OUT_OF_MEMORY;
   if (state().n_nodes > 0) --state().n_nodes;
-  *node = add(graph, parameters->func, std::move(launch), {behind, behind + n_behind});
+  std::vector<CUgraphNode> kept(behind, behind + n_behind);
+  if (state().forgotten == loopback::Forgotten::kBeforeCaptured) {  // but not that receives come behind sends
+    std::erase_if(kept, [&](CUgraphNode one) { return one->function != parameters->func; });
+  }
+  *node = add(graph, parameters->func, std::move(launch), std::move(kept));
   return CUDA_SUCCESS;
 }
 
@@ -141,6 +145,7 @@ CUresult cuStreamBeginCapture(CUstream stream, CUstreamCaptureMode /*mode*/) {
   static std::atomic<cuuint64_t> last_id{0};
   if (stream->capture() != nullptr) return CUDA_ERROR_ILLEGAL_STATE;
   stream->capture() = std::make_unique<loopback::Capture>(loopback::Capture{++last_id, new CUgraph_st(), {}});
+  ++state().n_captures;
   return CUDA_SUCCESS;
 }
 
@@ -148,6 +153,7 @@ CUresult cuStreamEndCapture(CUstream stream, CUgraph *graph) {
   if (stream->capture() == nullptr) return CUDA_ERROR_ILLEGAL_STATE;
   *graph = stream->capture()->graph;
   stream->capture().reset();
+  --state().n_captures;
   return CUDA_SUCCESS;
 }
 
@@ -176,6 +182,7 @@ CUresult cuStreamUpdateCaptureDependencies(CUstream stream, CUgraphNode *nodes, 
 #endif
   loopback::Capture *capture = stream->capture().get();
   if (capture == nullptr) return CUDA_ERROR_ILLEGAL_STATE;
+  if (state().forgotten == loopback::Forgotten::kBehindCaptured) return CUDA_SUCCESS;
   if (flags == CU_STREAM_SET_CAPTURE_DEPENDENCIES) capture->behind.clear();
   capture->behind.insert(capture->behind.end(), nodes, nodes + n_nodes);
   return CUDA_SUCCESS;

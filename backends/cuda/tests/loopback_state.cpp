@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
+#include <string_view>
 #include <utility>
 
 #include "loopback.h"
@@ -11,11 +12,15 @@ namespace loopback {
 
 namespace {
 
-// For tests in other processes: CUDA_LOOPBACK_FORGETS=starts, what sends that go aside come behind.
+// For tests in other processes: CUDA_LOOPBACK_FORGETS=starts, what sends that go aside come behind; before_captured and
+// behind_captured.
 State *make_state() {
   auto *made = new State();
   const char *forgets = std::getenv("CUDA_LOOPBACK_FORGETS");
-  if (forgets != nullptr && std::strcmp(forgets, "starts") == 0) made->forgotten = Forgotten::kByPriority;
+  const std::string_view what = forgets != nullptr ? forgets : "";
+  if (what == "starts") made->forgotten = Forgotten::kByPriority;
+  if (what == "before_captured") made->forgotten = Forgotten::kBeforeCaptured;
+  if (what == "behind_captured") made->forgotten = Forgotten::kBehindCaptured;
   return made;
 }
 

@@ -111,9 +111,9 @@ Status CapturedCarrier::prepare() {
   if (Status status = open_end(); !status.is_ok()) return status;
   device::DeviceMemory &memory = end().captured;
   if (memory.data() == nullptr) {
-    if (Status status = memory.acquire(flat_.place(), sizeof(sluice_captured_end_t)); !status.is_ok()) return status;
+    if (Status status = memory.acquire(stream_.place(), sizeof(sluice_captured_end_t)); !status.is_ok()) return status;
     const sluice_captured_end_t nothing{};
-    if (Status status = device::copy(flat_.place(), memory.data(), &nothing, sizeof nothing); !status.is_ok()) {
+    if (Status status = device::copy(stream_.place(), memory.data(), &nothing, sizeof nothing); !status.is_ok()) {
       return status;
     }
   }
@@ -217,7 +217,7 @@ Status capture_batch(const device::Stream &stream, const std::vector<MessagePtr>
     sluice_captured_t captured{};
     if (message->plan_captured(&captured)) planned.push_back(captured);
   }
-  return planned.empty() ? Status() : stream.capture(planned);
+  return stream.capture(planned);
 }
 
 Status started_outside_of_capture() {

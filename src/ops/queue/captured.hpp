@@ -21,8 +21,8 @@ namespace sluice::ops::queue {
 [[nodiscard]] Status make_captured_carrier(const Arguments &given, const device::Place &place,
                                            const device::Stream &stream, const ChannelKey *key, CarrierPtr *carrier);
 
-// Adds all of them to the graph that `stream` is being captured into. With the lock of Channels. Errors: nothing was
-// added; the call may be made again.
+// Adds all of them, which may be none, to the graph that `stream` is being captured into. With the lock of Channels.
+// Errors: nothing was added; the call may be made again.
 [[nodiscard]] Status capture_batch(const device::Stream &stream, const std::vector<MessagePtr> &messages);
 
 // What to say where messages that were captured are started when the capture is over.

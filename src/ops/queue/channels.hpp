@@ -70,6 +70,11 @@ class Channels {
   void turn() noexcept;
   // The same, with the mutex.
   void take_in_held() noexcept;
+  // No note is on its way out: the host MPI may need more turns for it, and the other side waits. Any thread.
+  [[nodiscard]] bool has_sent_all() {
+    const auto lock = hold();
+    return sending_.empty();
+  }
   // The communicators of that number are gone: their channels go when nothing is under way on them. Any thread.
   void forget(std::uint32_t comm) noexcept;
 

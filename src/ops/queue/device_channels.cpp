@@ -365,6 +365,7 @@ class DeviceChannels final : public Carriers {
   [[nodiscard]] Status carry(const Arguments &given, const device::Place &place, CarrierPtr *carrier) override;
   [[nodiscard]] Status capture(const Arguments &given, const device::Place &place, CarrierPtr *carrier) override;
   void turn() noexcept override { Channels::process().turn(); }
+  [[nodiscard]] bool is_idle() override { return Channels::process().has_sent_all(); }
   [[nodiscard]] std::unique_lock<std::mutex> hold() override { return Channels::process().hold(); }
 
  private:

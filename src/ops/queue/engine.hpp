@@ -80,6 +80,8 @@ class Carriers {
   [[nodiscard]] virtual Status capture(const Arguments &given, const device::Place &place, CarrierPtr *carrier);
   // At the beginning of each turn.
   virtual void turn() noexcept = 0;
+  // Nothing of the carriers' own waits for a turn any more.
+  [[nodiscard]] virtual bool is_idle() { return true; }
   // Held while the carriers of a batch say what the stream is to do, once for all of them; not while it is told: a
   // runtime may hold up its caller until the stream has room.
   [[nodiscard]] virtual std::unique_lock<std::mutex> hold() { return {}; }

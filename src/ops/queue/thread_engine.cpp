@@ -358,7 +358,8 @@ bool ThreadEngine::advance() {
   const std::scoped_lock lock(mutex_);
   // Here rather than at the next start, which the program waits for.
   if (n_complete != 0) forget_complete(&incomplete_);
-  return may_go(running_.empty() && started_.empty() && captured_.empty() && started_captured_.empty());
+  const bool has_messages = !running_.empty() || !started_.empty() || !captured_.empty() || !started_captured_.empty();
+  return may_go(!has_messages && (carriers_ == nullptr || carriers_->is_idle()));
 }
 
 // The progress thread is what looks at the trigger while the program computes.

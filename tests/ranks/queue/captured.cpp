@@ -1,0 +1,400 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Messages captured into a graph (docs/adr/0057): each launch sends what is there then, what stands behind the wait
+// comes behind the message, launches run ahead as far as there is room, and what cannot be captured is a clear error.
+#include <dlfcn.h>
+#include <sluice/program_kernels.h>
+
+#include <algorithm>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "tests/ranks/queue/channel_case.hpp"
+
+namespace sluice::tests {
+namespace {
+
+// The module's calls for graphs, as a program would use the runtime's; null where there are none.
+const sluice_program_kernels_t *graphs() {
+  Dl_info module{};
+  if (dladdr(&Session::get().module()->table(), &module) == 0) return nullptr;
+  void *library = dlopen(module.dli_fname, RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD);
+  const auto query = reinterpret_cast<sluice_program_kernels_fn>(dlsym(library, SLUICE_PROGRAM_KERNELS_SYMBOL));
+  dlclose(library);
+  const sluice_program_kernels_t *table = query != nullptr ? query() : nullptr;
+  return table != nullptr && table->graph_begin != nullptr ? table : nullptr;
+}
+
+#define SKIP_WITHOUT_GRAPHS() \
+  SKIP_WITHOUT_CHANNELS();    \
+  if (graphs() == nullptr) GTEST_SKIP() << "missing: a backend with graphs of what a stream was given"
+
+class CapturedGraph {
+ public:
+  explicit CapturedGraph(const ProgramStream &stream) : stream_(stream) {
+    expect(graphs()->graph_begin(stream.native()));
+  }
+  ~CapturedGraph() {
+    if (graph_ != nullptr) expect(graphs()->graph_destroy(graph_));
+  }
+  CapturedGraph(const CapturedGraph &) = delete;
+  CapturedGraph &operator=(const CapturedGraph &) = delete;
+  void end() { expect(graphs()->graph_end(stream_.native(), &graph_)); }
+  void launch() const { expect(graphs()->graph_launch(graph_, stream_.native())); }
+
+ private:
+  static void expect(sluice_result_t result) {
+    EXPECT_EQ(result, SLUICE_SUCCESS) << Session::get().module()->table().last_error();
+  }
+  const ProgramStream &stream_;
+  void *graph_ = nullptr;
+};
+
+// Some messages of one length, one behind the other in device memory, of which a graph has the next one each time it
+// is launched: a copy moves the others up, which is what a graph's own kernels would do.
+class Tape {
+ public:
+  Tape(std::size_t size_bytes, std::size_t n_messages)
+      : size_bytes_(size_bytes), rest_bytes_(size_bytes * (n_messages - 1)) {}
+  // What rank `rank` sends as 0, 1, ... by this tape.
+  void record(int rank, int first) const {
+    for (std::size_t at = 0; at < tape_.size_bytes(); at += size_bytes_) {
+      Bytes bytes(size_bytes_);
+      for (std::size_t i = 0; i < size_bytes_; ++i) {
+        bytes[i] = pattern_byte(rank, i, first + static_cast<int>(at / size_bytes_));
+      }
+      tape_.write(at, bytes.data(), size_bytes_);
+    }
+  }
+  void play(const ProgramStream &stream, const Memory &to) const {
+    stream.copy(to.data(), tape_.data(), size_bytes_);
+    move(stream, 0, size_bytes_);
+  }
+  void keep(const ProgramStream &stream, const Memory &from) const {
+    move(stream, size_bytes_, 0);
+    stream.copy(tape_.data(), from.data(), size_bytes_);
+  }
+  // All that was kept, the first one last.
+  void expect_kept(int rank, int first, int n) const {
+    for (int k = 0; k < n; ++k) {
+      const Bytes kept = tape_.read(static_cast<std::size_t>(n - 1 - k) * size_bytes_, size_bytes_);
+      EXPECT_EQ(find_pattern_error(kept, rank, first + k), "") << "message " << first + k;
+    }
+  }
+
+ private:
+  void move(const ProgramStream &stream, std::size_t to, std::size_t from) const {
+    if (rest_bytes_ == 0) return;
+    stream.copy(aside_.data(), tape_.at(from), rest_bytes_);
+    stream.copy(tape_.at(to), aside_.data(), rest_bytes_);
+  }
+  std::size_t size_bytes_;
+  std::size_t rest_bytes_;
+  Memory tape_ = make_memory(Kind::device, rest_bytes_ + size_bytes_);
+  Memory aside_ = make_memory(Kind::device, rest_bytes_ + 1);
+};
+
+constexpr int kLaunches = 9;
+
+// A message each way with other work between start and wait, and what was sent overwritten behind the wait.
+class Exchange {
+ public:
+  Exchange(const ProgramStream &stream, TestQueue *queue, std::size_t size_bytes, int tag, int first)
+      : size_bytes_(size_bytes),
+        first_(first),
+        out_(make_memory(Kind::device, size_bytes)),
+        in_(make_memory(Kind::device, size_bytes + kGuardBytes)),
+        waste_(make_memory(Kind::device, size_bytes)),
+        other_(make_memory(Kind::device, size_bytes)),
+        sent_(size_bytes, kLaunches),
+        kept_(size_bytes, kLaunches),
+        graph_(stream) {
+    const Session &session = Session::get();
+    const int count = static_cast<int>(size_bytes);
+    sent_.play(stream, out_);
+    queue->recv(in_.data(), count, tag, session.partner());
+    queue->send(out_.data(), count, tag, session.partner());
+    queue->start();
+    stream.copy(other_.data(), waste_.data(), size_bytes);
+    queue->wait();
+    kept_.keep(stream, in_);
+    stream.copy(out_.data(), waste_.data(), size_bytes);
+    graph_.end();
+    waste_.fill(0xC3);
+    sent_.record(session.rank(), first);
+    queue->complete();
+  }
+  void launch() const { graph_.launch(); }
+  // After kLaunches.
+  void expect_all() const {
+    kept_.expect_kept(Session::get().partner(), first_, kLaunches);
+    const Bytes behind = in_.read(size_bytes_, kGuardBytes);
+    EXPECT_TRUE(std::ranges::all_of(behind, [](unsigned char byte) { return byte == kPoison; }));
+  }
+
+ private:
+  std::size_t size_bytes_;
+  int first_;
+  Memory out_, in_, waste_, other_;
+  Tape sent_, kept_;
+  CapturedGraph graph_;
+};
+
+// What a call said, which was to be refused.
+void expect_refused(int code, int error_class, const std::string &text) {
+  EXPECT_EQ(class_of(code), error_class) << text_of(code);
+  EXPECT_NE(text_of(code).find(text), std::string::npos) << text_of(code);
+}
+
+constexpr std::size_t kSizes[] = {1, 3001, 65536,
+                                  150001};  // NOLINT(modernize-avoid-c-arrays): the last ones by several blocks
+
+}  // namespace
+
+TEST(Captured, EachLaunch_SendsWhatIsThereThen) {
+  SKIP_WITHOUT_GRAPHS();
+  ASSERT_TRUE(count_statistics());
+  for (const std::size_t size_bytes : kSizes) {
+    const long long sends = by_stream("MPIX_Enqueue_send");
+    ProgramStream stream;
+    TestQueue queue(stream);
+    const Exchange exchange(stream, &queue, size_bytes, kTag, 100);
+    EXPECT_EQ(by_stream("MPIX_Enqueue_send"), sends + 1);
+    stream.close_gate();  // all launches are ahead of the stream
+    for (int k = 0; k < kLaunches; ++k) exchange.launch();
+    stream.open_gates();
+    stream.synchronize();
+    exchange.expect_all();
+  }
+}
+
+// Matched in the order of capture, with the same tag; and messages that are not captured go between as ever.
+TEST(Captured, SeveralGraphs_AndOtherMessagesBetween) {
+  SKIP_WITHOUT_GRAPHS();
+  ProgramStream stream;
+  TestQueue queue(stream);
+  const Exchange one(stream, &queue, 3001, kTag, 0);
+  const Exchange two(stream, &queue, 150001, kTag, 50);
+  const Memory in = make_memory(Kind::device, 777);
+  const Memory out = make_memory(Kind::device, 777);
+  for (int k = 0; k < kLaunches; ++k) {
+    out.fill_pattern(Session::get().rank(), k);
+    (k % 2 == 0 ? one : two).launch();
+    exchange(stream, &queue, in, out, kTag, 777);
+    EXPECT_EQ(find_pattern_error(in.read(), Session::get().partner(), k), "");
+    (k % 2 == 0 ? two : one).launch();
+  }
+  stream.synchronize();
+  one.expect_all();
+  two.expect_all();
+}
+
+// One direction: the sender's stream goes on for as many launches as there are slots, then waits for the receiver's.
+TEST(Captured, ASenderMayBeTwoLaunchesAhead) {
+  SKIP_WITHOUT_GRAPHS();
+  constexpr std::size_t kBytes = 5003;
+  const Session &session = Session::get();
+  ProgramStream stream;
+  TestQueue queue(stream);
+  const Memory memory = make_memory(Kind::device, kBytes);
+  const Tape tape(kBytes, kLaunches);
+  CapturedGraph graph(stream);
+  if (session.begins()) {
+    tape.play(stream, memory);
+    queue.send(memory.data(), kBytes, kTag, session.partner());
+  } else {
+    queue.recv(memory.data(), kBytes, kTag, session.partner());
+  }
+  queue.start();
+  queue.wait();
+  if (!session.begins()) tape.keep(stream, memory);
+  graph.end();
+  queue.complete();
+  if (session.begins()) {
+    tape.record(session.rank(), 0);
+    graph.launch();
+    graph.launch();
+    stream.mark();
+    while (!stream.has_come()) std::this_thread::yield();  // nobody receives yet
+  }
+  EXPECT_MPI(MPI_Barrier(session.comm()));
+  for (int k = session.begins() ? 2 : 0; k < kLaunches; ++k) graph.launch();
+  stream.synchronize();
+  if (!session.begins()) tape.expect_kept(session.partner(), 0, kLaunches);
+}
+
+// More messages than one node of a graph has, to all other ranks, of different lengths, none among them.
+TEST(Captured, ManyMessages_ToAllOthers) {
+  SKIP_WITHOUT_GRAPHS();
+  constexpr int kEach = 40;
+  const Session &session = Session::get();
+  const auto size_of = [](int k) { return static_cast<std::size_t>(k % 10 == 3 ? 0 : 97 * k + 1); };
+  ProgramStream stream;
+  TestQueue queue(stream);
+  std::vector<Memory> in;
+  std::vector<Memory> out;
+  const auto for_all = [&](const auto &visit) {
+    std::size_t at = 0;
+    for (int peer = 0; peer < session.size(); ++peer) {
+      for (int k = 0; peer != session.rank() && k < kEach; ++k, ++at) visit(at, peer, k);
+    }
+  };
+  // Before the capture: a runtime takes no memory meanwhile.
+  for_all([&](std::size_t /*at*/, int /*peer*/, int k) {
+    in.push_back(make_memory(Kind::device, size_of(k) + 3));
+    out.push_back(make_memory(Kind::device, size_of(k) + 3));
+  });
+  CapturedGraph graph(stream);
+  for_all([&](std::size_t at, int peer, int k) {
+    queue.recv(in[at].data(), static_cast<int>(size_of(k)) + 3, k, peer);
+    queue.send(out[at].data(), static_cast<int>(size_of(k)), k, peer);  // shorter than what is received into
+  });
+  queue.start();
+  queue.wait();
+  graph.end();
+  queue.complete();
+  for (int launch = 0; launch < 3; ++launch) {
+    for (const Memory &memory : out) memory.fill_pattern(session.rank(), launch);
+    graph.launch();
+    stream.synchronize();
+    for_all([&](std::size_t at, int peer, int k) {
+      EXPECT_EQ(find_pattern_error(in[at].read(0, size_of(k)), peer, launch), "") << "from " << peer << ", tag " << k;
+      EXPECT_EQ(in[at].read(size_of(k), 3), Bytes(3, kPoison));
+    });
+  }
+}
+
+TEST(Captured, AMessageToNobody_IsNone) {
+  SKIP_WITHOUT_GRAPHS();
+  ProgramStream stream;
+  TestQueue queue(stream);
+  const Memory memory = make_memory(Kind::device, 64);
+  MPI_Request request = MPI_REQUEST_NULL;
+  CapturedGraph graph(stream);
+  EXPECT_MPI(mpix().recv(memory.data(), 64, MPI_BYTE, MPI_PROC_NULL, kTag, queue.get(), &request));
+  queue.start();
+  queue.wait();
+  stream.copy(memory.at(32), memory.data(), 32);
+  graph.end();
+  MPI_Status status{};
+  EXPECT_MPI(MPI_Wait(&request, &status));
+  EXPECT_EQ(status.MPI_SOURCE, MPI_PROC_NULL);
+  graph.launch();
+  stream.synchronize();
+}
+
+// The capture goes on after each, and what it makes works.
+TEST(Captured, WhatCannotBe_IsRefused) {
+  SKIP_WITHOUT_GRAPHS();
+  const Session &session = Session::get();
+  const Memory host = make_memory(Kind::host, 64);
+  const Memory memory = make_memory(Kind::device, 64);
+  const Memory in = make_memory(Kind::device, 64);
+  ProgramStream stream;
+  TestQueue queue(stream);
+  MPI_Request request = MPI_REQUEST_NULL;
+  CapturedGraph graph(stream);
+  expect_refused(mpix().send(host.data(), 64, MPI_BYTE, session.partner(), kTag, queue.get(), &request), MPI_ERR_OTHER,
+                 "one run of memory of the stream's device");
+  expect_refused(mpix().send(memory.data(), 64, MPI_BYTE, session.rank(), kTag, queue.get(), &request), MPI_ERR_OTHER,
+                 "to no rank itself");
+  expect_refused(mpix().recv(memory.data(), 64, MPI_BYTE, MPI_ANY_SOURCE, kTag, queue.get(), &request), MPI_ERR_ARG,
+                 "MPI_ANY_SOURCE");
+  expect_refused(mpix().wait(queue.get()), MPI_ERR_OTHER, "call MPIX_Enqueue_start before");
+  queue.recv(in.data(), 64, kTag, session.partner());
+  queue.send(memory.data(), 64, kTag, session.partner());
+  queue.start();
+  queue.wait();
+  graph.end();
+  queue.complete();
+  memory.fill_pattern(session.rank(), 5);
+  graph.launch();
+  stream.synchronize();
+  EXPECT_EQ(find_pattern_error(in.read(), session.partner(), 5), "");
+}
+
+// Neither half of a message in the capture and half outside of it.
+TEST(Captured, ABatchIsWithinTheCapture_OrOutsideOfIt) {
+  SKIP_WITHOUT_GRAPHS();
+  const Session &session = Session::get();
+  const Memory out = make_memory(Kind::device, 64);
+  const Memory in = make_memory(Kind::device, 64);
+  out.fill_pattern(session.rank(), 6);
+  ProgramStream stream;
+  TestQueue queue(stream);
+  queue.recv(in.data(), 64, kTag, session.partner());
+  queue.send(out.data(), 64, kTag, session.partner());
+  {
+    CapturedGraph graph(stream);
+    stream.copy(in.data(), out.data(), 1);
+    expect_refused(mpix().start(queue.get()), MPI_ERR_OTHER, "enqueued before the capture began");
+    graph.end();
+  }
+  queue.start();  // nothing is lost
+  queue.wait();
+  stream.synchronize();
+  queue.complete();
+  EXPECT_EQ(find_pattern_error(in.read(), session.partner(), 6), "");
+  {
+    CapturedGraph graph(stream);
+    queue.recv(in.data(), 64, kTag, session.partner());
+    queue.send(out.data(), 64, kTag, session.partner());
+    stream.copy(out.at(32), out.data(), 32);
+    graph.end();
+  }
+  expect_refused(mpix().start(queue.get()), MPI_ERR_ARG, "within the same capture");
+  expect_refused(mpix().free(queue.get()), MPI_ERR_ARG, "not started");
+  CapturedGraph graph(stream);
+  queue.start();
+  queue.wait();
+  graph.end();
+  queue.complete();
+  out.fill_pattern(session.rank(), 7);
+  graph.launch();
+  stream.synchronize();
+  EXPECT_EQ(find_pattern_error(in.read(), session.partner(), 7), "");
+}
+
+// Both sides are told before anything is launched.
+TEST(Captured, AMessageThatIsTooLong_IsToldToBothSides) {
+  SKIP_WITHOUT_GRAPHS();
+  const Session &session = Session::get();
+  const Memory memory = make_memory(Kind::device, 5000);
+  ProgramStream stream;
+  TestQueue queue(stream);
+  MPI_Request request = MPI_REQUEST_NULL;
+  CapturedGraph graph(stream);
+  if (session.begins()) {
+    EXPECT_MPI(mpix().send(memory.data(), 5000, MPI_BYTE, session.partner(), kTag, queue.get(), &request));
+  } else {
+    EXPECT_MPI(mpix().recv(memory.data(), 4999, MPI_BYTE, session.partner(), kTag, queue.get(), &request));
+  }
+  queue.start();
+  queue.wait();
+  graph.end();
+  expect_refused(MPI_Wait(&request, MPI_STATUS_IGNORE), MPI_ERR_TRUNCATE,
+                 "5000 bytes is received into a buffer of 4999");
+}
+
+TEST(Captured, OtherEngines_RefuseIt) {
+  SKIP_WITHOUT_QUEUES();
+  if (is_device_engine()) GTEST_SKIP() << "missing: an engine without messages for graphs";
+  if (graphs() == nullptr) GTEST_SKIP() << "missing: a backend with graphs of what a stream was given";
+  const Session &session = Session::get();
+  const Memory out = make_memory(Kind::device, 64);
+  const Memory in = make_memory(Kind::device, 64);
+  ProgramStream stream;
+  TestQueue queue(stream);
+  CapturedGraph graph(stream);
+  queue.recv(in.data(), 64, kTag, session.partner());
+  queue.send(out.data(), 64, kTag, session.partner());
+  expect_refused(mpix().start(queue.get()), MPI_ERR_OTHER, "SLUICE_QUEUE_ENGINE=device");
+  stream.copy(in.data(), out.data(), 1);
+  graph.end();
+  queue.start();
+  queue.wait();
+  stream.synchronize();
+  queue.complete();
+}
+
+}  // namespace sluice::tests
