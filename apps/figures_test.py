@@ -78,16 +78,22 @@ class FacesTest(unittest.TestCase):
     def measured(self, variants, reason):
         def fail(*_):
             raise figures.running.RunError(reason)
-        arguments = types.SimpleNamespace(what="faces", ranks=2, rounds=2, loops="1x1x1", elements=1, variants=variants, limit_s=1)
+        arguments = types.SimpleNamespace(what="faces", ranks=2, grids=None, rounds=2, loops="1x1x1", elements=1, variants=variants, limit_s=1)
         place = types.SimpleNamespace(sides=[figures.Side("Sluice", "sluice", "some", ("st-kernels",))], left_out=[], command=fail)
         return figures.measure(place, arguments, None)[1], place.left_out
+
+    def test_grids_are_a_row_and_a_square_or_those_asked_for(self):
+        given = types.SimpleNamespace(what="faces", ranks=4, grids=None, loops="1x2x3", elements=8)
+        self.assertEqual([case for case, _ in figures.cases_of(given)], ["4x1x1", "2x2x1"])
+        given.grids = "2x2x1"
+        self.assertEqual(figures.cases_of(given), [("2x2x1", ["--outer", "1", "--middle", "2", "--inner", "3", "--elements", "8", "--check-once", "--grid", "2x2x1"])])
 
     def test_each_round_is_told_of_as_soon_as_it_is_there(self):
         def run_and_write(words, *_):
             document = {"ranks": [{"device": {"name": "one"}}], "options": {"parameters": {}},
                         "rows": [{"size_bytes": 0, "series": [{"name": "st", "blocks": [{"mean": 2.0, "samples": 1}]}]}]}
             pathlib.Path(words[words.index("--json") + 1]).write_text(json.dumps(document), encoding="utf-8")
-        arguments = types.SimpleNamespace(what="faces", ranks=2, rounds=2, loops="1x1x1", elements=1, variants=None, limit_s=1)
+        arguments = types.SimpleNamespace(what="faces", ranks=2, grids=None, rounds=2, loops="1x1x1", elements=1, variants=None, limit_s=1)
         place = types.SimpleNamespace(sides=[figures.Side("Sluice", "sluice", "some", ("st",))], left_out=[], command=lambda *words: words[-1])
         told = []
         with unittest.mock.patch.object(figures.running, "run_limited", run_and_write):

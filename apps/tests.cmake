@@ -85,6 +85,34 @@ foreach(backend IN LISTS real_backends)
   _app_compiled(stencil3d stencil3d ${backend} --variant packed,subarray,st ${stencil_short})
 endforeach()
 
+# Steps captured into graphs, where a backend has those: with the messages of one engine, and not with another's. What
+# an edge that is left out does to the data the programs must see.
+foreach(backend IN LISTS faulty_backends real_backends)
+  set(SLUICE_TEST_CAPTURES OFF)
+  set(SLUICE_TEST_CAPTURES_FORGET "")
+  include(${CMAKE_SOURCE_DIR}/backends/${backend}/test_environment.cmake OPTIONAL)
+  set(graph ${app} BACKENDS ${backend})
+  set(arguments ARGS -d ${backend} --oversubscribe --variant)
+  if(NOT SLUICE_TEST_CAPTURES)
+    sluice_add_rank_test(faces NAME app.faces_graph_refused MPIS ${first_mpi} RANKS 2 ${graph} ENV SLUICE_QUEUE_ENGINE=device
+                         LAUNCH --expect-exit 1 --expect-output "graphs, which the backend ${backend} has not" ${arguments} st-graph ${faces_short})
+    continue()
+  endif()
+  foreach(part "faces;faces;8;plain,st,st-graph;--grid;2x2x2;${faces_short}" "stencil3d;stencil3d;4;st-graph;--steps;8;--graph-steps;4;--local;6;--repeat;1"
+               "stencil3d;stencil3d_sweep;4;st,st-graph;--sizes;1,4096,70000;--steps;6;--graph-steps;3;--repeat;1")
+    list(POP_FRONT part program test n_ranks variants)
+    sluice_add_rank_test(${program} NAME app.${test}_graph MPIS ${first_mpi} RANKS ${n_ranks} ${graph} ENV SLUICE_QUEUE_ENGINE=device
+                         ${arguments} ${variants} ${part})
+  endforeach()
+  sluice_add_rank_test(faces NAME app.faces_graph_without_engine MPIS ${first_mpi} RANKS 2 ${graph}
+                       LAUNCH --expect-exit 1 --expect-output "SLUICE_QUEUE_ENGINE=device on all ranks" ${arguments} st-graph ${faces_short})
+  foreach(forgets IN LISTS SLUICE_TEST_CAPTURES_FORGET)
+    string(REGEX REPLACE ".*=" "" which ${forgets})
+    sluice_add_rank_test(stencil3d NAME app.stencil3d_graph_sees_${which} MPIS ${first_mpi} RANKS 2 ${graph} ENV SLUICE_QUEUE_ENGINE=device ${forgets}
+                         LAUNCH --expect-exit 1 --expect-output "instead of" ${arguments} st-graph --sizes 4096 --steps 6 --repeat 1)
+  endforeach()
+endforeach()
+
 set(square_short --sides 5,16 --steps 3 --repeat 1)
 foreach(backend IN LISTS faulty_backends)
   _app(stencil2d stencil2d 4 ${backend} --variant packed,subarray,hindexed,st ${square_short})

@@ -6,6 +6,7 @@
 #include "kernels.h"
 #include "message.hpp"
 #include "module.h"
+#include "sluice/stream_message.h"
 
 namespace sluice::backends::cuda {
 
@@ -21,12 +22,12 @@ struct StreamSide {
   bool is_refused = false;    // it could not be made, and is not tried again
 };
 
-// What was added to the graph that a stream is being captured into, or was last.
-struct CaptureState {
-  unsigned long long id = 0;  // of the capture
-  bool has_messages = false;
-  std::vector<CUgraphNode> unjoined;  // what is captured next does not come behind these yet
-  std::vector<CUgraphNode> behind;    // where the stream was when the first of those was added
+// What the next join is to add to the graph that the stream is captured into (stream_capture.cpp).
+struct CapturedReceives {
+  unsigned long long id = 0;  // of the capture; 0: nothing was captured yet
+  std::vector<sluice_captured_t> receives;
+  std::vector<CUgraphNode> before_receives;  // where the stream was when the last of these was started
+  uint64_t n_joins = 0;                      // of the stream, then
 };
 
 }  // namespace sluice::backends::cuda
@@ -39,8 +40,8 @@ struct sluice_stream {
   sluice::backends::cuda::Kernel message;
   sluice::backends::cuda::Kernel few_messages;
   sluice::backends::cuda::Kernel messages;
-  sluice::backends::cuda::Kernel captured;  // of messages of a graph; loaded when the first one is captured
-  sluice::backends::cuda::CaptureState capture;
+  sluice::backends::cuda::Kernel captured_kernel;  // of messages of a graph; loaded when the first one is captured
+  sluice::backends::cuda::CapturedReceives captured;
   uint32_t shared = 0;                      // one more than the place of those that have several blocks; 0: none yet
   sluice::backends::cuda::StreamSide side;  // of sends, which wait for nothing there
   sluice::backends::cuda::StreamSide receiving_side;  // of receives; only beside the other

@@ -128,9 +128,10 @@ def on_four():
     yield compare("long", "5, 6: 4 MiB to 1 GiB, no knob set, beside NCCL", "shipped", "--sizes", "4194304,16777216,67108864,268435456,1073741824",
                   "--rounds", "5", "--iterations", "40", limit_s=540)
     four = {"n_devices": 4, "n_ranks": 4}
-    yield app("faces_four", "7: the paper's loops, five runs, four ranks", "faces", "--rounds", "5", "--loops", "10x100x100", "--variants", "plain,st,st-graph",
-              *BY_STREAMS, limit_s=400, **four)
-    yield training("training_four", "mpi,staged,torch", 4, 4, 300)
+    for name, grid in (("row", "4x1x1"), ("square", "2x2x1")):
+        yield app(f"faces_{name}_four", f"7: the paper's loops, five runs, {grid} ranks", "faces", "--rounds", "5", "--loops", "10x100x100", "--grids", grid,
+                  "--variants", "plain,st,st-graph", *BY_STREAMS, limit_s=400, **four)
+    yield training("training_four", "mpi,staged,torch", 4, 4, 480)
     yield app("fft_four", "8: 512 points a side, four ranks, beside NCCL's send and receive", "fft3d", "--rounds", "3", "--grid", "512x512x512", "--limit-s", "100",
               limit_s=300, **four)
     yield app("stencil_four", "7, 8: packed by hand and stream-triggered, four ranks", "stencil3d", "--rounds", "3", "--steps", "500", "--variants", "packed,st,st-graph",

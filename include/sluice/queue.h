@@ -14,6 +14,8 @@
  *   Threads   MPI must give MPI_THREAD_MULTIPLE. Any thread; calls for one queue from several threads come in some
  *             order, so their threads have to agree. While one is in a call for a queue, no other thread enqueues
  *             commands of its own on that stream unless its runtime allows that.
+ *   Capture   While the program captures the stream into a graph, the messages that are enqueued and started are the
+ *             graph's, where engine and backend can (docs/queue.md, "Captured into a graph"); else an error says so.
  *   Errors    An MPI error code, raised through the error handler of the message's or the queue's communicator
  *             (MPI_COMM_SELF where none is known). After an error nothing was enqueued and the queue is as before,
  *             unless it says otherwise. MPI_Error_string has the reason and the remedy. What goes wrong with a message

@@ -141,16 +141,17 @@ typedef struct sluice_stream_message {
 
   /* 1 when the program is capturing this stream into a graph, else 0. Hot. */
   int32_t (*is_captured)(sluice_stream_t *stream);
-  /* Adds n messages, which may be 0, to the graph that the stream is being captured into, in as few of its nodes as may
-   * be: the sends behind what was captured before this call, the receives behind these sends. What is captured
-   * afterwards has no order with them until capture_join, and none of them keeps another waiting for more than
-   * receives, or sends, of the same call. A launch of a send waits until the message two launches before is out of its
-   * slot, one of a receive until its message is there. What the messages name stays as long as the graph may be
-   * launched. Errors: nothing was added; SLUICE_ERROR_UNSUPPORTED: the stream is not being captured, or this driver
-   * cannot, and last_error() says which. */
+  /* Makes n messages, which may be 0, part of the graph that the stream is being captured into, in as few of its nodes
+   * as may be: the sends now, behind what was captured before this call; the receives at the next capture_join, behind
+   * that, too, and behind all sends that were captured in this stream by then. What is captured between the two calls
+   * has no order with them, and none of them keeps another waiting for more than sends, or receives, of the same call.
+   * A launch of a send waits until the message two launches before is out of its slot, one of a receive until its
+   * message is there. What the messages name stays as long as the graph may be launched. Errors: nothing was added;
+   * SLUICE_ERROR_UNSUPPORTED: the stream is not being captured, or this driver cannot, and last_error() says which. */
   sluice_result_t (*capture)(sluice_stream_t *stream, const sluice_captured_t *messages, uint32_t n);
-  /* What is captured from here on comes behind all that `capture` has added to this graph. SLUICE_ERROR_UNSUPPORTED: it
-   * was not called for this graph. */
+  /* What is captured from here on comes behind all that `capture` was given in this graph. Receives that this is never
+   * called for are none of the graph's. SLUICE_ERROR_UNSUPPORTED: it was not called for this graph. After an error a
+   * later call may do it. */
   sluice_result_t (*capture_join)(sluice_stream_t *stream);
 } sluice_stream_message_t;
 

@@ -87,8 +87,9 @@ class Stream {
   [[nodiscard]] bool is_captured() const noexcept {
     return messages_ != nullptr && messages_->is_captured != nullptr && messages_->is_captured(stream_) != 0;
   }
-  // Adds messages to that graph: behind what was captured so far, and with no order with what is captured next until
-  // capture_join() (sluice/stream_message.h). is_captured(). Errors: nothing was added. One thread at a time.
+  // Makes messages part of that graph: behind what was captured so far, and with no order with what is captured next
+  // until capture_join(), without which nothing is received (sluice/stream_message.h). is_captured(). Errors: nothing
+  // was added. One thread at a time.
   [[nodiscard]] Status capture(std::span<const sluice_captured_t> messages) const;
   [[nodiscard]] Status capture_join() const;
   // enqueue_trigger() as one of these sends, in the stream or aside: it says that the stream has come there, and

@@ -8,6 +8,8 @@
 #include <utility>
 
 #include "base/log.hpp"
+#include "base/statistics.hpp"
+#include "generated/operations.hpp"
 #include "ops/queue/comm_number.hpp"
 #include "wire/channel.hpp"
 #include "wire/host.hpp"
@@ -33,6 +35,16 @@ struct Channels::Sending {
 };
 
 namespace {
+
+// A graph's launches are the device's own: how many there were is seen when the channel goes.
+void count_launches(const ChannelEnd &end, bool is_send) noexcept {
+  if (end.key.captured == 0 || !end.words.is_open()) return;
+  const std::uint64_t n_launches = end.words.get(is_send ? ChannelWords::kFilled : ChannelWords::kTaken);
+  const std::uint64_t size_bytes = is_send ? end.own_bytes : end.peer_bytes;
+  if (n_launches == 0) return;
+  statistics::record(is_send ? Operation::kEnqueueSend : Operation::kEnqueueRecv, MemoryKind::kDevice,
+                     Route::kQueueDevice, n_launches, n_launches * size_bytes, {});
+}
 
 Status refused(const char *what) {
   return Status::error(ErrorKind::kBackend,
@@ -91,12 +103,18 @@ void Channels::close() {
   const auto keep = [](const auto &end) {
     if (end->n_incomplete != 0) kept->push_back(end);
   };
-  for (auto &[key, end] : senders_) keep(end);
+  for (auto &[key, end] : senders_) {
+    keep(end);
+    count_launches(*end, true);
+  }
   for (const SenderEndPtr &end : forgotten_senders_) keep(end);
   senders_.clear();
   forgotten_senders_.clear();
   take_in_the_last();
-  for (auto &[key, end] : receivers_) keep(end);
+  for (auto &[key, end] : receivers_) {
+    keep(end);
+    count_launches(*end, false);
+  }
   for (const ReceiverEndPtr &end : forgotten_receivers_) keep(end);
   receivers_.clear();
   forgotten_receivers_.clear();
@@ -351,6 +369,7 @@ void Channels::forget(std::uint32_t comm) noexcept {
 void Channels::drop_forgotten() {
   std::erase_if(forgotten_senders_, [&](const SenderEndPtr &end) {
     if (end->n_incomplete != 0) return false;
+    count_launches(*end, true);
     Note note;
     note.kind = Kind::kGone;
     note.sender_id = end->sender_id;
@@ -359,7 +378,9 @@ void Channels::drop_forgotten() {
     return true;
   });
   std::erase_if(forgotten_receivers_, [](const ReceiverEndPtr &end) {
-    return end->n_incomplete == 0 && (end->is_left || !end->has_slots());
+    const bool is_over = end->n_incomplete == 0 && (end->is_left || !end->has_slots());
+    if (is_over) count_launches(*end, false);
+    return is_over;
   });
 }
 

@@ -205,7 +205,8 @@ Status enqueue_on(Queue *queue, MPIX_Queue handle, const Arguments &given, const
   {
     const std::scoped_lock lock(queue->mutex);
     status = queue->is_freed ? unknown_queue(handle) : queue->engine->carry(given, place, &carrier, &route);
-    if (status.is_ok() && place.kind == MemoryKind::kDevice) queue->ahead.add(place, bytes_of(given));
+    const bool is_staged = status.is_ok() && place.kind == MemoryKind::kDevice && !carrier->is_captured();
+    if (is_staged) queue->ahead.add(place, bytes_of(given));
   }
   if (!status.is_ok()) return status;
   const Operation operation = given.is_send ? Operation::kEnqueueSend : Operation::kEnqueueRecv;

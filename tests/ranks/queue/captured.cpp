@@ -1,54 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Messages captured into a graph (docs/adr/0057): each launch sends what is there then, what stands behind the wait
-// comes behind the message, launches run ahead as far as there is room, and what cannot be captured is a clear error.
-#include <dlfcn.h>
-#include <sluice/program_kernels.h>
-
+// comes behind the message, and launches run ahead as far as there is room.
 #include <algorithm>
-#include <string>
 #include <thread>
 #include <vector>
 
-#include "tests/ranks/queue/channel_case.hpp"
+#include "tests/ranks/queue/captured_case.hpp"
 
 namespace sluice::tests {
 namespace {
-
-// The module's calls for graphs, as a program would use the runtime's; null where there are none.
-const sluice_program_kernels_t *graphs() {
-  Dl_info module{};
-  if (dladdr(&Session::get().module()->table(), &module) == 0) return nullptr;
-  void *library = dlopen(module.dli_fname, RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD);
-  const auto query = reinterpret_cast<sluice_program_kernels_fn>(dlsym(library, SLUICE_PROGRAM_KERNELS_SYMBOL));
-  dlclose(library);
-  const sluice_program_kernels_t *table = query != nullptr ? query() : nullptr;
-  return table != nullptr && table->graph_begin != nullptr ? table : nullptr;
-}
-
-#define SKIP_WITHOUT_GRAPHS() \
-  SKIP_WITHOUT_CHANNELS();    \
-  if (graphs() == nullptr) GTEST_SKIP() << "missing: a backend with graphs of what a stream was given"
-
-class CapturedGraph {
- public:
-  explicit CapturedGraph(const ProgramStream &stream) : stream_(stream) {
-    expect(graphs()->graph_begin(stream.native()));
-  }
-  ~CapturedGraph() {
-    if (graph_ != nullptr) expect(graphs()->graph_destroy(graph_));
-  }
-  CapturedGraph(const CapturedGraph &) = delete;
-  CapturedGraph &operator=(const CapturedGraph &) = delete;
-  void end() { expect(graphs()->graph_end(stream_.native(), &graph_)); }
-  void launch() const { expect(graphs()->graph_launch(graph_, stream_.native())); }
-
- private:
-  static void expect(sluice_result_t result) {
-    EXPECT_EQ(result, SLUICE_SUCCESS) << Session::get().module()->table().last_error();
-  }
-  const ProgramStream &stream_;
-  void *graph_ = nullptr;
-};
 
 // Some messages of one length, one behind the other in device memory, of which a graph has the next one each time it
 // is launched: a copy moves the others up, which is what a graph's own kernels would do.
@@ -140,12 +100,6 @@ class Exchange {
   CapturedGraph graph_;
 };
 
-// What a call said, which was to be refused.
-void expect_refused(int code, int error_class, const std::string &text) {
-  EXPECT_EQ(class_of(code), error_class) << text_of(code);
-  EXPECT_NE(text_of(code).find(text), std::string::npos) << text_of(code);
-}
-
 constexpr std::size_t kSizes[] = {1, 3001, 65536,
                                   150001};  // NOLINT(modernize-avoid-c-arrays): the last ones by several blocks
 
@@ -187,6 +141,42 @@ TEST(Captured, SeveralGraphs_AndOtherMessagesBetween) {
   stream.synchronize();
   one.expect_all();
   two.expect_all();
+}
+
+// Receives first, sends later, by another queue of the stream or the same one, and a wait for each; what stands before
+// a receive's start may still read its buffer.
+TEST(Captured, BatchesOneByOne_GoInTheOrderOfTheStream) {
+  SKIP_WITHOUT_GRAPHS();
+  constexpr std::size_t kBytes = 3001;
+  const Session &session = Session::get();
+  ProgramStream stream;
+  TestQueue one(stream);
+  TestQueue two(stream);
+  for (TestQueue *sending : {&one, &two}) {
+    const Memory out = make_memory(Kind::device, kBytes);
+    const Memory in = make_memory(Kind::device, kBytes);
+    const Memory before = make_memory(Kind::device, kBytes);
+    const Tape sent(kBytes, kLaunches);
+    const Tape kept(kBytes, kLaunches);
+    CapturedGraph graph(stream);
+    stream.copy(before.data(), in.data(), kBytes);
+    one.recv(in.data(), kBytes, kTag, session.partner());
+    one.start();
+    sent.play(stream, out);
+    sending->send(out.data(), kBytes, kTag, session.partner());
+    sending->start();
+    one.wait();
+    kept.keep(stream, in);
+    if (sending != &one) two.wait();
+    graph.end();
+    one.complete();
+    two.complete();
+    sent.record(session.rank(), 30);
+    for (int k = 0; k < kLaunches; ++k) graph.launch();
+    stream.synchronize();
+    kept.expect_kept(session.partner(), 30, kLaunches);
+    EXPECT_EQ(find_pattern_error(before.read(), session.partner(), 30 + kLaunches - 2), "");
+  }
 }
 
 // One direction: the sender's stream goes on for as many launches as there are slots, then waits for the receiver's.
@@ -283,118 +273,50 @@ TEST(Captured, AMessageToNobody_IsNone) {
   stream.synchronize();
 }
 
-// The capture goes on after each, and what it makes works.
-TEST(Captured, WhatCannotBe_IsRefused) {
+// A graph's messages are counted when their communicator goes, each launch once; and the next one's begin anew.
+TEST(Captured, LaunchesAreCounted_WhenTheCommunicatorGoes) {
   SKIP_WITHOUT_GRAPHS();
-  const Session &session = Session::get();
-  const Memory host = make_memory(Kind::host, 64);
-  const Memory memory = make_memory(Kind::device, 64);
-  const Memory in = make_memory(Kind::device, 64);
-  ProgramStream stream;
-  TestQueue queue(stream);
-  MPI_Request request = MPI_REQUEST_NULL;
-  CapturedGraph graph(stream);
-  expect_refused(mpix().send(host.data(), 64, MPI_BYTE, session.partner(), kTag, queue.get(), &request), MPI_ERR_OTHER,
-                 "one run of memory of the stream's device");
-  expect_refused(mpix().send(memory.data(), 64, MPI_BYTE, session.rank(), kTag, queue.get(), &request), MPI_ERR_OTHER,
-                 "to no rank itself");
-  expect_refused(mpix().recv(memory.data(), 64, MPI_BYTE, MPI_ANY_SOURCE, kTag, queue.get(), &request), MPI_ERR_ARG,
-                 "MPI_ANY_SOURCE");
-  expect_refused(mpix().wait(queue.get()), MPI_ERR_OTHER, "call MPIX_Enqueue_start before");
-  queue.recv(in.data(), 64, kTag, session.partner());
-  queue.send(memory.data(), 64, kTag, session.partner());
-  queue.start();
-  queue.wait();
-  graph.end();
-  queue.complete();
-  memory.fill_pattern(session.rank(), 5);
-  graph.launch();
-  stream.synchronize();
-  EXPECT_EQ(find_pattern_error(in.read(), session.partner(), 5), "");
-}
-
-// Neither half of a message in the capture and half outside of it.
-TEST(Captured, ABatchIsWithinTheCapture_OrOutsideOfIt) {
-  SKIP_WITHOUT_GRAPHS();
+  ASSERT_TRUE(count_statistics());
   const Session &session = Session::get();
   const Memory out = make_memory(Kind::device, 64);
   const Memory in = make_memory(Kind::device, 64);
-  out.fill_pattern(session.rank(), 6);
-  ProgramStream stream;
-  TestQueue queue(stream);
-  queue.recv(in.data(), 64, kTag, session.partner());
-  queue.send(out.data(), 64, kTag, session.partner());
-  {
-    CapturedGraph graph(stream);
-    stream.copy(in.data(), out.data(), 1);
-    expect_refused(mpix().start(queue.get()), MPI_ERR_OTHER, "enqueued before the capture began");
-    graph.end();
+  for (int round = 0; round < 3; ++round) {
+    const long long sends = by_stream("MPIX_Enqueue_send");
+    const long long receives = by_stream("MPIX_Enqueue_recv");
+    MPI_Comm comm = MPI_COMM_NULL;
+    EXPECT_MPI(MPI_Comm_dup(session.comm(), &comm));
+    {
+      ProgramStream stream;
+      MPIX_Queue queue = MPIX_QUEUE_NULL;
+      std::vector<MPI_Request> requests(2, MPI_REQUEST_NULL);
+      EXPECT_MPI(mpix().create(comm, stream.native(), &queue));
+      CapturedGraph graph(stream);
+      EXPECT_MPI(mpix().recv(in.data(), 64, MPI_BYTE, session.partner(), kTag, queue, &requests[0]));
+      EXPECT_MPI(mpix().send(out.data(), 64, MPI_BYTE, session.partner(), kTag, queue, &requests[1]));
+      EXPECT_MPI(mpix().start(queue));
+      EXPECT_MPI(mpix().wait(queue));
+      graph.end();
+      EXPECT_MPI(MPI_Waitall(2, requests.data(), MPI_STATUSES_IGNORE));
+      for (int k = 0; k < kLaunches; ++k) {
+        out.fill_pattern(session.rank(), k);
+        graph.launch();
+        stream.synchronize();
+        EXPECT_EQ(find_pattern_error(in.read(), session.partner(), k), "");
+      }
+      EXPECT_MPI(mpix().free(queue));
+    }
+    EXPECT_MPI(MPI_Comm_free(&comm));
+    EXPECT_EQ(by_stream("MPIX_Enqueue_send"), sends + 1 + kLaunches);
+    // The receiver goes when it takes in that the sender has gone. These messages are the thread's.
+    const Memory host_in = make_memory(Kind::host, 8);
+    const Memory host_out = make_memory(Kind::host, 8);
+    ProgramStream stream;
+    TestQueue queue(stream);
+    while (session.agree_any(by_stream("MPIX_Enqueue_recv") < receives + 1 + kLaunches)) {
+      exchange(stream, &queue, host_in, host_out, kTag + 5, 8);
+    }
+    EXPECT_EQ(by_stream("MPIX_Enqueue_recv"), receives + 1 + kLaunches);
   }
-  queue.start();  // nothing is lost
-  queue.wait();
-  stream.synchronize();
-  queue.complete();
-  EXPECT_EQ(find_pattern_error(in.read(), session.partner(), 6), "");
-  {
-    CapturedGraph graph(stream);
-    queue.recv(in.data(), 64, kTag, session.partner());
-    queue.send(out.data(), 64, kTag, session.partner());
-    stream.copy(out.at(32), out.data(), 32);
-    graph.end();
-  }
-  expect_refused(mpix().start(queue.get()), MPI_ERR_ARG, "within the same capture");
-  expect_refused(mpix().free(queue.get()), MPI_ERR_ARG, "not started");
-  CapturedGraph graph(stream);
-  queue.start();
-  queue.wait();
-  graph.end();
-  queue.complete();
-  out.fill_pattern(session.rank(), 7);
-  graph.launch();
-  stream.synchronize();
-  EXPECT_EQ(find_pattern_error(in.read(), session.partner(), 7), "");
-}
-
-// Both sides are told before anything is launched.
-TEST(Captured, AMessageThatIsTooLong_IsToldToBothSides) {
-  SKIP_WITHOUT_GRAPHS();
-  const Session &session = Session::get();
-  const Memory memory = make_memory(Kind::device, 5000);
-  ProgramStream stream;
-  TestQueue queue(stream);
-  MPI_Request request = MPI_REQUEST_NULL;
-  CapturedGraph graph(stream);
-  if (session.begins()) {
-    EXPECT_MPI(mpix().send(memory.data(), 5000, MPI_BYTE, session.partner(), kTag, queue.get(), &request));
-  } else {
-    EXPECT_MPI(mpix().recv(memory.data(), 4999, MPI_BYTE, session.partner(), kTag, queue.get(), &request));
-  }
-  queue.start();
-  queue.wait();
-  graph.end();
-  expect_refused(MPI_Wait(&request, MPI_STATUS_IGNORE), MPI_ERR_TRUNCATE,
-                 "5000 bytes is received into a buffer of 4999");
-}
-
-TEST(Captured, OtherEngines_RefuseIt) {
-  SKIP_WITHOUT_QUEUES();
-  if (is_device_engine()) GTEST_SKIP() << "missing: an engine without messages for graphs";
-  if (graphs() == nullptr) GTEST_SKIP() << "missing: a backend with graphs of what a stream was given";
-  const Session &session = Session::get();
-  const Memory out = make_memory(Kind::device, 64);
-  const Memory in = make_memory(Kind::device, 64);
-  ProgramStream stream;
-  TestQueue queue(stream);
-  CapturedGraph graph(stream);
-  queue.recv(in.data(), 64, kTag, session.partner());
-  queue.send(out.data(), 64, kTag, session.partner());
-  expect_refused(mpix().start(queue.get()), MPI_ERR_OTHER, "SLUICE_QUEUE_ENGINE=device");
-  stream.copy(in.data(), out.data(), 1);
-  graph.end();
-  queue.start();
-  queue.wait();
-  stream.synchronize();
-  queue.complete();
 }
 
 }  // namespace sluice::tests
