@@ -9,6 +9,7 @@
 
 #include <cstdio>
 #include <fstream>
+#include <initializer_list>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -91,7 +92,7 @@ constexpr const char *kBehindEnd = R"(
   if (threadIdx.x == 0) sluice::kernels::tell_end(end, ends);
 )";
 // Of kernels that look at words which others write.
-const std::string kWordFrame = R"(
+constexpr const char *kWordFrame = R"(
 #define __builtin_memcpy memcpy
 #define SLUICE_KERNELS_FUNCTION __device__ __forceinline__
 #define SLUICE_KERNELS_UNROLLED _Pragma("unroll")
@@ -109,7 +110,7 @@ __device__ __forceinline__ unsigned long long look(const void *word) {
 #define SLUICE_KERNELS_COUNT_UP(counter) atomicAdd(counter, 1U)
 )";
 // The kernels of a message and of several, in three steps between which the items of a block wait for each other.
-const std::string kCarry = kWordFrame + R"(
+constexpr const char *kCarry = R"(
 #include "message.hpp"
 __device__ sluice::kernels::MessageShared shared[sluice::kernels::kMostSharingStreams * sluice::kernels::kMostMessages];
 __device__ __forceinline__ void carry(const sluice::kernels::MessageTask &task, std::uint64_t part,
@@ -122,13 +123,13 @@ __device__ __forceinline__ void carry(const sluice::kernels::MessageTask &task, 
   if (threadIdx.x == 0) sluice::kernels::message_end(task, shared);
 }
 )";
-const std::string kOneMessage = kCarry + R"(
+constexpr const char *kOneMessage = R"(
 extern "C" __global__ void __launch_bounds__(1024) sluice_message(
     const __grid_constant__ sluice::kernels::MessageTask task) {
   carry(task, blockIdx.x, gridDim.x);
 }
 )";
-const std::string kMessages = kCarry + R"(
+constexpr const char *kMessages = R"(
 extern "C" __global__ void __launch_bounds__(1024) NAME(const __grid_constant__ sluice::kernels::LIST list) {
   sluice::kernels::MessagePart found = {0, 0};
   SLUICE_KERNELS_ROLLED
@@ -139,7 +140,7 @@ extern "C" __global__ void __launch_bounds__(1024) NAME(const __grid_constant__ 
 }
 )";
 // The same steps for messages of a graph, whose arguments say where the rest is.
-const std::string kCaptured = kWordFrame + R"(
+constexpr const char *kCaptured = R"(
 #include "captured.hpp"
 extern "C" __global__ void __launch_bounds__(1024) sluice_captured(
     const __grid_constant__ sluice::kernels::CapturedList list) {
@@ -308,10 +309,11 @@ bool write_kernel(const Compiler &compiler, const std::vector<std::string> &head
   return true;
 }
 
-// list: of message.hpp, what the kernel of several messages is handed.
+// The source in parts; list: of message.hpp, what the kernel of several messages is handed.
 bool write_message(const Compiler &compiler, const std::vector<std::string> &headers, const char *name,
-                   const std::string &kernel, const char *list, std::ostream *out) {
-  std::string source = kernel;
+                   std::initializer_list<const char *> parts, const char *list, std::ostream *out) {
+  std::string source;
+  for (const char *part : parts) source += part;
   replace(&source, "NAME", name);
   replace(&source, "LIST", list);
   std::string text;
@@ -360,11 +362,13 @@ int main(int argc, char **argv) {
       : what == "PACK_LIST"       ? write_kernel(compiler, headers, pack_list, &out)
       : what == "REARRANGE"       ? write_kernel(compiler, headers, rearrange, &out)
       : what == "REARRANGE_WORDS" ? write_kernel(compiler, headers, rearrange_words, &out)
-      : what == "MESSAGE"         ? write_message(compiler, headers, "sluice_message", kOneMessage, "", &out)
-      : what == "FEW_MESSAGES"
-          ? write_message(compiler, headers, "sluice_few_messages", kMessages, "ShortMessageList", &out)
-      : what == "MESSAGES" ? write_message(compiler, headers, "sluice_messages", kMessages, "MessageList", &out)
-      : what == "CAPTURED" ? write_message(compiler, headers, "sluice_captured", kCaptured, "", &out)
+      : what == "MESSAGE"
+          ? write_message(compiler, headers, "sluice_message", {kWordFrame, kCarry, kOneMessage}, "", &out)
+      : what == "FEW_MESSAGES" ? write_message(compiler, headers, "sluice_few_messages",
+                                               {kWordFrame, kCarry, kMessages}, "ShortMessageList", &out)
+      : what == "MESSAGES"
+          ? write_message(compiler, headers, "sluice_messages", {kWordFrame, kCarry, kMessages}, "MessageList", &out)
+      : what == "CAPTURED" ? write_message(compiler, headers, "sluice_captured", {kWordFrame, kCaptured}, "", &out)
       : what == "TRIGGER"  ? write_kernel(compiler, headers, trigger, &out)
       : what == "AWAIT"    ? write_kernel(compiler, headers, await, &out)
                            : write_reductions(compiler, headers, what, &out);
