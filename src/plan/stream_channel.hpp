@@ -78,6 +78,17 @@ struct UnitSizes {
   return {unit_bytes, n_units < UnitRing::kMostUnits ? n_units : UnitRing::kMostUnits};
 }
 
+// How many batches a stream may be behind the one with a message of that length, so that the message finds room: a
+// stream that has come to a batch has had the other side's message of the batch before, which went behind that side's
+// receive of the one before that. At least 1; without limit for what needs no room.
+inline constexpr std::uint64_t kNoLimit = ~std::uint64_t{0};
+[[nodiscard]] constexpr std::uint64_t batches_with_room(std::uint64_t size_bytes, const UnitSizes &sizes) noexcept {
+  constexpr std::uint64_t kNotSeenTaken = 2;
+  if (size_bytes == 0 || size_bytes > sizes.most_bytes()) return kNoLimit;
+  const std::uint64_t n_runs = sizes.n_units / ((size_bytes - 1) / sizes.unit_bytes + 1);
+  return n_runs > kNotSeenTaken + 1 ? n_runs - kNotSeenTaken : 1;
+}
+
 // Where a channel's memory lies: on the receiver's device, exported; or behind its words, in memory of the host that
 // both processes have mapped. The receiver's choice alone, which the sender is told.
 enum class SlotMemory : std::uint8_t { kDevice, kHost };

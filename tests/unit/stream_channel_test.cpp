@@ -35,6 +35,19 @@ bool is_by_stream(const StreamMessage &message, const StreamChannel &in, const U
   return choice.is_by_stream;
 }
 
+TEST(StreamChannel, BatchesThatFindRoom) {
+  using sluice::plan::batches_with_room;
+  constexpr sluice::plan::UnitSizes kSizes = {kUnit, kUnits};
+  EXPECT_EQ(batches_with_room(0, kSizes), sluice::plan::kNoLimit);
+  EXPECT_EQ(batches_with_room(1, kSizes), kUnits - 2);
+  EXPECT_EQ(batches_with_room(kUnit, kSizes), kUnits - 2);
+  EXPECT_EQ(batches_with_room(kUnit + 1, kSizes), kUnits / 2 - 2);
+  EXPECT_EQ(batches_with_room(kMost, kSizes), 2U);
+  EXPECT_EQ(batches_with_room(kMost + 1, kSizes), sluice::plan::kNoLimit) << "the stream does not carry it";
+  EXPECT_EQ(batches_with_room(kUnit, {kUnit, 4}), 2U);
+  EXPECT_EQ(batches_with_room(1, {kUnit, 4}), 2U);
+}
+
 TEST(StreamChannel, EachConditionCounts) {
   const StreamMessage good = {11, kMost, true};
   EXPECT_TRUE(is_by_stream(good, channel()));

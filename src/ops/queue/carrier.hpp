@@ -38,6 +38,8 @@ class Carrier {
   // Plans: before the stream is told to start the message; a second time when the stream refused. Never blocks for a
   // message. Errors: the message cannot be started.
   [[nodiscard]] virtual Status prepare() { return {}; }
+  // How many batches the stream may be behind this message's for plan_start() to find what it needs; behind prepare().
+  [[nodiscard]] virtual std::uint64_t batches_with_room() const noexcept { return ~std::uint64_t{0}; }
   // Plans what the stream is to do for the message when it comes to the start: true, and *send, of which
   // start_enqueued() is told; false: nothing, or it is in the stream already, which refused the trigger then.
   [[nodiscard]] virtual bool plan_start(const device::Stream & /*stream*/, sluice_stream_send_t * /*send*/) {

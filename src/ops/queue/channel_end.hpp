@@ -114,6 +114,10 @@ class SenderEnd : public ChannelEnd {
   // Whether the stream is to carry it, as plan::choose_stream() has it; then it has its run of units until it is taken,
   // whoever brings it in the end.
   [[nodiscard]] plan::StreamChoice choose(const device::Stream &stream, const plan::StreamMessage &message);
+  // As plan::batches_with_room(), where the stream's messages can find any.
+  [[nodiscard]] std::uint64_t batches_with_room(const device::Stream &stream, std::uint64_t size_bytes) const noexcept {
+    return is_mapped_for(stream) ? plan::batches_with_room(size_bytes, offer_.sizes) : plan::kNoLimit;
+  }
   // What the stream is to do for it then.
   [[nodiscard]] sluice_stream_send_t command(const plan::StreamMessage &message, const plan::StreamChoice &choice,
                                              const void *data) const;

@@ -70,6 +70,9 @@ class ChannelSend final : public ChannelCarrier {
       : ChannelCarrier(given, stream), key_(key) {}
 
   [[nodiscard]] Status prepare() override;
+  [[nodiscard]] std::uint64_t batches_with_room() const noexcept override {
+    return is_run_of_stream() ? end_->batches_with_room(stream_, flat_.size_bytes()) : plan::kNoLimit;
+  }
   [[nodiscard]] bool plan_start(const device::Stream &stream, sluice_stream_send_t *send) override;
   void start_enqueued(bool is_in_stream) override { is_by_stream_ = is_in_stream; }
   // What comes behind the wait comes behind the stream's own copy, in the stream or aside: the wait joins that.

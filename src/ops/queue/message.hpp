@@ -35,6 +35,7 @@ class Message final : public std::enable_shared_from_this<Message> {
 
   // Its carrier's.
   [[nodiscard]] Status prepare() { return carrier_->prepare(); }
+  [[nodiscard]] std::uint64_t batches_with_room() const noexcept { return carrier_->batches_with_room(); }
   [[nodiscard]] bool plan_start(const device::Stream &stream, sluice_stream_send_t *send) {
     return carrier_->plan_start(stream, send);
   }

@@ -16,6 +16,7 @@
 #include "ops/queue/aside_choice.hpp"
 #include "ops/queue/captured.hpp"
 #include "ops/queue/engine.hpp"
+#include "plan/stream_channel.hpp"
 #include "progress/engine.hpp"
 #include "progress/thread.hpp"
 #include "wire/host.hpp"
@@ -83,12 +84,13 @@ class ThreadEngine final : public Engine, public progress::RecurringTask {
                    void (Message::*told)(bool));
 
   const std::unique_ptr<device::Stream> stream_;
-  const std::unique_ptr<Carriers> carriers_;  // over the stream; null: the host MPI is the only one
-  std::vector<MessagePtr> open_;              // of the caller
-  AsideChoice aside_;                         // of the caller
-  std::uint64_t n_started_ = 0;               // batches; of the caller
-  std::uint64_t n_awaited_ = 0;               // batches that a wait was enqueued for; of the caller
-  std::vector<MessagePtr> unawaited_;         // of batches that no wait was enqueued for; of the caller
+  const std::unique_ptr<Carriers> carriers_;       // over the stream; null: the host MPI is the only one
+  std::vector<MessagePtr> open_;                   // of the caller
+  AsideChoice aside_;                              // of the caller
+  std::uint64_t n_started_ = 0;                    // batches; of the caller
+  std::uint64_t given_up_at_ = ~std::uint64_t{0};  // by await_moving(); of the caller
+  std::uint64_t n_awaited_ = 0;                    // batches that a wait was enqueued for; of the caller
+  std::vector<MessagePtr> unawaited_;              // of batches that no wait was enqueued for; of the caller
   // What a call tells the stream, and whose messages these are; of the caller. Members, so
   // that their memory is there at the next call.
   std::vector<sluice_stream_send_t> sends_;
@@ -148,9 +150,17 @@ Status ThreadEngine::plan_starts(bool are_received_aside) {
   planned_.reserve(open_.size());
   receives_.reserve(SLUICE_STREAM_MOST_RECEIVES_ASIDE);
   planned_receives_.reserve(SLUICE_STREAM_MOST_RECEIVES_ASIDE);
-  const auto lock = hold();
+  auto lock = hold();
+  std::uint64_t n_ahead = plan::kNoLimit;
   for (const MessagePtr &message : open_) {
     if (Status status = message->prepare(); !status.is_ok()) return status;
+    n_ahead = std::min(n_ahead, message->batches_with_room());
+  }
+  // A stream that is far behind has not sent yet what is in the way of long messages.
+  if (n_started_ >= n_ahead && stream_->triggered() < n_started_ - n_ahead + 1) {
+    if (lock.owns_lock()) lock.unlock();
+    await_moving(*stream_, n_started_ - n_ahead + 1, &given_up_at_);
+    lock = hold();
   }
   for (const MessagePtr &message : open_) {
     sluice_stream_send_t send{};

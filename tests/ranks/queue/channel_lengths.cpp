@@ -96,6 +96,33 @@ TEST_F(ChannelLengths, AnyOrder_GoesRoundByTheStreams) {
   EXPECT_GT(by_stream("MPIX_Enqueue_recv"), receives);
 }
 
+// The host runs ahead of its stream, which has room for a few of them only: it waits, so that the streams carry them
+// (nearly all: where a stream stands still for long the threads do, and a machine may be that busy).
+TEST_F(ChannelLengths, LongOnes_GoByTheStreams_WhereTheHostIsFarAhead) {
+  SKIP_WITHOUT_CHANNELS();
+  constexpr int kMessages = 200;
+  const int length = most_bytes();
+  const Session &session = Session::get();
+  ProgramStream stream;
+  TestQueue queue(stream);
+  warm_up(stream, &queue, kTag, kShort);
+  const Memory in = device_memory(length);
+  const Memory out = device_memory(length);
+  out.fill_pattern(session.rank(), 3);
+  EXPECT_MPI(MPI_Barrier(session.comm()));
+  const long long sends = by_stream("MPIX_Enqueue_send");
+  for (int k = 0; k < kMessages; ++k) {
+    queue.recv(in.data(), length, kTag, session.partner());
+    queue.send(out.data(), length, kTag, session.partner());
+    queue.start();
+    queue.wait();
+  }
+  stream.synchronize();
+  queue.complete();
+  EXPECT_EQ(find_pattern_error(in.read(0, static_cast<std::size_t>(length)), session.partner(), 3), "");
+  EXPECT_GT(by_stream("MPIX_Enqueue_send"), sends + kMessages * 3 / 4);
+}
+
 // Nobody receives until there is no room any more, for some lengths sooner than for others: what finds none goes by the
 // threads, and all come in their order.
 TEST_F(ChannelLengths, AheadUntilThereIsNoRoom) {
