@@ -44,28 +44,6 @@ Status await_room(const device::Stream &stream, std::uint64_t n_triggers, std::u
   }
 }
 
-void await_moving(const device::Stream &stream, std::uint64_t least, std::uint64_t *given_up_at) {
-  // Longer than a step of most programs, and than a core that others have, too, lets a thread of the runtime's wait.
-  constexpr std::chrono::milliseconds kStill{20};
-  std::uint64_t seen = stream.triggered();
-  if (seen >= least || seen == *given_up_at) return;
-  auto since = std::chrono::steady_clock::now();
-  progress::Patience patience;
-  for (;;) {
-    patience.pause();
-    const std::uint64_t now_at = stream.triggered();
-    if (now_at >= least) return;
-    const auto time = std::chrono::steady_clock::now();
-    if (now_at != seen) {
-      seen = now_at;
-      since = time;
-    } else if (time - since > kStill) {
-      *given_up_at = seen;
-      return;
-    }
-  }
-}
-
 namespace {
 
 // Both sides of a message find the same: what lies where is known to all members.

@@ -62,10 +62,6 @@ class Engine {
 // here: the progress thread goes on. Errors: the stream has not moved for SLUICE_QUEUE_PATIENCE; nothing was enqueued.
 [[nodiscard]] Status await_room(const device::Stream &stream, std::uint64_t n_triggers, std::uint64_t least);
 
-// Waits until `stream` has come to trigger `least`, as long as it moves: for what goes well without, too. Returns at
-// once where it has not moved since the last call that gave up, of which *given_up_at tells (the trigger then).
-void await_moving(const device::Stream &stream, std::uint64_t least, std::uint64_t *given_up_at);
-
 // What carries messages otherwise than the host MPI does, for an engine whose batches the progress thread begins.
 class Carriers {
  public:

@@ -13,6 +13,7 @@
 
 #include "base/knobs.hpp"
 #include "base/log.hpp"
+#include "device/moving_stream.hpp"
 #include "ops/queue/aside_choice.hpp"
 #include "ops/queue/captured.hpp"
 #include "ops/queue/engine.hpp"
@@ -84,13 +85,13 @@ class ThreadEngine final : public Engine, public progress::RecurringTask {
                    void (Message::*told)(bool));
 
   const std::unique_ptr<device::Stream> stream_;
-  const std::unique_ptr<Carriers> carriers_;       // over the stream; null: the host MPI is the only one
-  std::vector<MessagePtr> open_;                   // of the caller
-  AsideChoice aside_;                              // of the caller
-  std::uint64_t n_started_ = 0;                    // batches; of the caller
-  std::uint64_t given_up_at_ = ~std::uint64_t{0};  // by await_moving(); of the caller
-  std::uint64_t n_awaited_ = 0;                    // batches that a wait was enqueued for; of the caller
-  std::vector<MessagePtr> unawaited_;              // of batches that no wait was enqueued for; of the caller
+  const std::unique_ptr<Carriers> carriers_;  // over the stream; null: the host MPI is the only one
+  std::vector<MessagePtr> open_;              // of the caller
+  AsideChoice aside_;                         // of the caller
+  std::uint64_t n_started_ = 0;               // batches; of the caller
+  device::MovingStream moving_{[this] { return stream_->triggered(); }};  // of the caller
+  std::uint64_t n_awaited_ = 0;        // batches that a wait was enqueued for; of the caller
+  std::vector<MessagePtr> unawaited_;  // of batches that no wait was enqueued for; of the caller
   // What a call tells the stream, and whose messages these are; of the caller. Members, so
   // that their memory is there at the next call.
   std::vector<sluice_stream_send_t> sends_;
@@ -159,7 +160,7 @@ Status ThreadEngine::plan_starts(bool are_received_aside) {
   // A stream that is far behind has not sent yet what is in the way of long messages.
   if (n_started_ >= n_ahead && stream_->triggered() < n_started_ - n_ahead + 1) {
     if (lock.owns_lock()) lock.unlock();
-    await_moving(*stream_, n_started_ - n_ahead + 1, &given_up_at_);
+    moving_.await(n_started_ - n_ahead + 1);
     lock = hold();
   }
   for (const MessagePtr &message : open_) {
