@@ -147,7 +147,9 @@ bool CapturedCarrier::meet(Status *status) {
   const ChannelEnd &own = end();
   if (given_.is_send ? !sender_->is_offered() : receiver_->sender_id == 0) return false;
   const std::uint64_t sent_bytes = given_.is_send ? own.own_bytes : own.peer_bytes;
-  const std::uint64_t room_bytes = given_.is_send ? own.peer_bytes : own.own_bytes;
+  // What the other side says of its memory is believed as far as it fits together.
+  const std::uint64_t told_bytes = given_.is_send && sender_->n_slots() < kSlots ? 0 : own.peer_bytes;
+  const std::uint64_t room_bytes = given_.is_send ? std::min(told_bytes, sender_->slot_bytes()) : own.own_bytes;
   if (sent_bytes > room_bytes) {
     *status = Status::error(ErrorKind::kTruncated,
                             fmt::format("a captured message of {} bytes is received into a buffer of {} bytes; make "

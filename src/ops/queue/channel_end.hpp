@@ -124,6 +124,7 @@ class SenderEnd : public ChannelEnd {
   // Where the slots are for that device; mapped.
   [[nodiscard]] std::byte *slots_begin() const noexcept { return slots_begin_; }
   [[nodiscard]] std::uint64_t slot_bytes() const noexcept { return offer_.sizes.unit_bytes; }
+  [[nodiscard]] std::uint64_t n_slots() const noexcept { return offer_.sizes.n_units; }
   // Unmaps the slots; nothing is under way.
   void let_go() noexcept {
     slots_begin_ = nullptr;
