@@ -39,6 +39,25 @@ sluice_result_t launch(void *native, const sluice_program_kernel_t *kernel, uint
                                     kernel->n_written, kernel->n_memory));
 }
 
+sluice_result_t graph_begin(void *native) {
+  return translate(emu_queue_begin_capture(static_cast<emu_queue_t *>(native)));
+}
+
+sluice_result_t graph_end(void *native, void **graph) {
+  emu_graph_t *made = nullptr;
+  const sluice_result_t result = translate(emu_queue_end_capture(static_cast<emu_queue_t *>(native), &made));
+  if (result == SLUICE_SUCCESS) *graph = made;
+  return result;
+}
+
+sluice_result_t graph_launch(void *graph, void *native) {
+  return translate(emu_graph_launch(static_cast<emu_graph_t *>(graph), static_cast<emu_queue_t *>(native)));
+}
+
+sluice_result_t graph_destroy(void *graph) {
+  return translate(emu_graph_destroy(static_cast<emu_graph_t *>(graph)));
+}
+
 constexpr sluice_program_kernels_t kKernels = {
     .api_version = SLUICE_PROGRAM_KERNELS_API_VERSION,
     .struct_size = sizeof(sluice_program_kernels_t),
@@ -46,10 +65,10 @@ constexpr sluice_program_kernels_t kKernels = {
     .stream_destroy = program_stream_destroy,
     .stream_synchronize = program_stream_synchronize,
     .launch = launch,
-    .graph_begin = nullptr,
-    .graph_end = nullptr,
-    .graph_launch = nullptr,
-    .graph_destroy = nullptr,
+    .graph_begin = graph_begin,
+    .graph_end = graph_end,
+    .graph_launch = graph_launch,
+    .graph_destroy = graph_destroy,
 };
 
 }  // namespace

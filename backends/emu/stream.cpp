@@ -1,17 +1,31 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The program's streams, which are queues of the runtime: an emu_queue_t *. A sluice_stream_t is that queue itself.
+// The program's streams, which are queues of the runtime: an emu_queue_t *.
+#include "stream.h"
+
 #include <atomic>
 #include <cstring>
+#include <new>
 #include <string>
 #include <string_view>
-
-#include "module.h"
 
 namespace sluice::backends::emu {
 namespace {
 
 emu_queue_t *native_of(sluice_stream_t *stream) {
-  return reinterpret_cast<emu_queue_t *>(stream);
+  return stream != nullptr ? stream->queue : nullptr;
+}
+
+// `enqueue` is called where the queue is not being captured.
+template <typename Enqueue>
+sluice_result_t outside_of_capture(sluice_stream_t *stream, Enqueue enqueue) {
+  uint64_t id = 0;
+  const sluice_result_t result = translate(emu_queue_capture(native_of(stream), &id));
+  if (result != SLUICE_SUCCESS) return result;
+  if (id == 0) return enqueue();
+  return fail(
+      SLUICE_ERROR_UNSUPPORTED,
+      "the stream is being captured into a graph, which would trigger the same messages at each launch; end the "
+      "capture first, or set SLUICE_QUEUE_ENGINE=device on all ranks, whose messages can be captured");
 }
 
 // SLUICE_EMU_STREAM_OPERATIONS is kernels.
@@ -63,22 +77,29 @@ int32_t stream_query(const void *native) {
 sluice_result_t stream_open(void *native, sluice_stream_t **stream, int32_t *device) {
   if (stream == nullptr || device == nullptr) return fail(SLUICE_ERROR_INVALID_ARGUMENT, "stream_open: null pointer");
   const sluice_result_t result = translate(emu_queue_device(static_cast<emu_queue_t *>(native), device));
-  if (result == SLUICE_SUCCESS) *stream = static_cast<sluice_stream_t *>(native);
-  return result;
+  if (result != SLUICE_SUCCESS) return result;
+  *stream = new (std::nothrow) sluice_stream{static_cast<emu_queue_t *>(native), 0, {}};
+  return *stream != nullptr ? SLUICE_SUCCESS : fail(SLUICE_ERROR_OUT_OF_MEMORY, "no memory for a stream");
 }
 
 sluice_result_t stream_close(sluice_stream_t *stream) {
-  return stream != nullptr ? SLUICE_SUCCESS : fail(SLUICE_ERROR_INVALID_ARGUMENT, "stream_close: null pointer");
+  if (stream == nullptr) return fail(SLUICE_ERROR_INVALID_ARGUMENT, "stream_close: null pointer");
+  delete stream;
+  return SLUICE_SUCCESS;
 }
 
 sluice_result_t stream_write(sluice_stream_t *stream, uint64_t *word, uint64_t value) {
-  if (g_is_by_kernels.load(std::memory_order_relaxed)) return launch_on_word(stream, write_kernel, word, value);
-  return translate(emu_queue_write64(native_of(stream), word, value));
+  return outside_of_capture(stream, [&] {
+    if (g_is_by_kernels.load(std::memory_order_relaxed)) return launch_on_word(stream, write_kernel, word, value);
+    return translate(emu_queue_write64(native_of(stream), word, value));
+  });
 }
 
 sluice_result_t stream_wait(sluice_stream_t *stream, const uint64_t *word, uint64_t least) {
-  if (g_is_by_kernels.load(std::memory_order_relaxed)) return launch_on_word(stream, wait_kernel, word, least);
-  return translate(emu_queue_wait64(native_of(stream), word, least));
+  return outside_of_capture(stream, [&] {
+    if (g_is_by_kernels.load(std::memory_order_relaxed)) return launch_on_word(stream, wait_kernel, word, least);
+    return translate(emu_queue_wait64(native_of(stream), word, least));
+  });
 }
 
 // The runtime has one list for all devices.
@@ -93,14 +114,17 @@ sluice_result_t host_unregister(int32_t device, void *memory) {
 }
 
 sluice_result_t stream_copy(sluice_stream_t *stream, void *dst, const void *src, size_t size_bytes) {
-  return translate(emu_memcpy_async(native_of(stream), dst, src, size_bytes));
+  return outside_of_capture(stream,
+                            [&] { return translate(emu_memcpy_async(native_of(stream), dst, src, size_bytes)); });
 }
 
 sluice_result_t stream_take(sluice_stream_t *stream, void *dst, const sluice_units_t *from, size_t most_bytes,
                             const uint64_t *word) {
   if (from == nullptr) return fail(SLUICE_ERROR_INVALID_ARGUMENT, "stream_take: null pointer");
-  return translate(
-      emu_queue_take(native_of(stream), dst, {from->base, from->size_bytes}, from->unit_bytes, most_bytes, word));
+  return outside_of_capture(stream, [&] {
+    return translate(
+        emu_queue_take(native_of(stream), dst, {from->base, from->size_bytes}, from->unit_bytes, most_bytes, word));
+  });
 }
 
 sluice_result_t program_stream_create(void **native) {

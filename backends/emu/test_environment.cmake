@@ -7,5 +7,7 @@ set(SLUICE_TEST_SUPPORT_WORDS cuda hip rocm)
 set(SLUICE_TEST_MEMORY_KIND_WORDS emu emu:device cuda cuda:host cuda:device cuda:managed rocm rocm:device)
 # What shows a rank one device less.
 set(SLUICE_TEST_FEWER_DEVICES SLUICE_EMU_DEVICES=1)
+# A program captures its streams into graphs.
+set(SLUICE_TEST_CAPTURES ON)
 # How its streams trigger and wait, besides the usual way.
 set(SLUICE_TEST_STREAM_FORMS by_kernels:SLUICE_EMU_STREAM_OPERATIONS=kernels)

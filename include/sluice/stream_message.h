@@ -83,6 +83,7 @@ typedef struct sluice_stream_message {
   uint32_t api_version; /* SLUICE_STREAM_MESSAGE_API_VERSION */
   uint32_t struct_size; /* sizeof(sluice_stream_message_t) as the module was compiled */
 
+  /* ---- messages in few commands; all three, or none where the module has messages of graphs only ----------------- */
   /* 1 when the other functions work for this stream, else 0; may be asked again, and the answer may have become 1.
    * Setup cost at the first call: a kernel may be loaded. One thread at a time for each stream. */
   int32_t (*can_carry)(sluice_stream_t *stream);

@@ -169,7 +169,7 @@ Status Stream::enqueue_all(std::span<const Message> messages, Together together,
                            sluice_stream_enqueued_t *enqueued) const {
   *enqueued = {0, 0};
   if (messages.empty()) return {};
-  if (messages_ != nullptr && messages_->can_carry(stream_) != 0) {
+  if (messages_ != nullptr && messages_->can_carry != nullptr && messages_->can_carry(stream_) != 0) {
     return enqueue_together(messages, together, enqueued);
   }
   for (const Message &message : messages) {

@@ -15,8 +15,11 @@ const sluice_stream_message_t *find_stream_messages(const Backend &backend) {
   const sluice_stream_message_t *table = entry != nullptr ? entry() : nullptr;
   dlclose(library);  // the registry has it open
   const bool is_usable = table != nullptr && table->api_version == SLUICE_STREAM_MESSAGE_API_VERSION &&
-                         table->struct_size >= sizeof(*table) && table->can_carry != nullptr &&
-                         table->send != nullptr && table->receive != nullptr &&
+                         table->struct_size >= sizeof(*table) &&
+                         (table->can_carry != nullptr || table->is_captured != nullptr) &&
+                         (table->can_carry != nullptr) == (table->send != nullptr) &&
+                         (table->can_carry != nullptr) == (table->receive != nullptr) &&
+                         (table->can_send_aside == nullptr || table->can_carry != nullptr) &&
                          (table->can_send_aside != nullptr) == (table->send_aside != nullptr) &&
                          (table->can_send_aside != nullptr) == (table->join != nullptr) &&
                          (table->can_receive_aside == nullptr || table->can_send_aside != nullptr) &&

@@ -183,6 +183,11 @@ EMU_API emu_result_t emu_queue_write64(emu_queue_t *queue, uint64_t *word, uint6
 EMU_API emu_result_t emu_queue_wait64(emu_queue_t *queue, const uint64_t *word, uint64_t least);
 /* Whether these would take `word`, for a kernel that does the same: enqueues nothing. */
 EMU_API emu_result_t emu_queue_check_word(emu_queue_t *queue, const uint64_t *word);
+/* Enqueues a function of the host's, behind what is in the queue: it runs in the queue's thread, with a copy of
+ * `arguments`, and may call emu_memcpy and emu_kernel_pause. What it returns is the ticket's error. */
+typedef emu_result_t (*emu_host_function_t)(const void *arguments);
+EMU_API emu_result_t emu_host_function_async(emu_queue_t *queue, emu_host_function_t function, const void *arguments,
+                                             size_t arguments_bytes);
 /* In a kernel that waits for memory to change: gives the core away for a moment. EMU_ERROR_SHUT_DOWN: the process is
  * exiting, and the kernel is to return. EMU_ERROR_INVALID_VALUE: not called by a kernel. */
 EMU_API emu_result_t emu_kernel_pause(void);
@@ -204,6 +209,22 @@ EMU_API emu_result_t emu_ticket_query(emu_queue_t *queue, uint64_t ticket);
 EMU_API emu_result_t emu_ticket_wait(emu_queue_t *queue, uint64_t ticket);
 /* emu_queue_record and emu_ticket_wait in one. */
 EMU_API emu_result_t emu_queue_synchronize(emu_queue_t *queue);
+
+/* ---- graphs: what a queue was given, launched again and again as one ----------------------------------------------
+ */
+
+typedef struct emu_graph emu_graph_t;
+
+/* From here on what the queue is given is captured and does not run; tickets and copies that are awaited are errors. */
+EMU_API emu_result_t emu_queue_begin_capture(emu_queue_t *queue);
+/* Ends that. Memory of the commands stays until no launch is running. */
+EMU_API emu_result_t emu_queue_end_capture(emu_queue_t *queue, emu_graph_t **graph);
+/* *id: of the capture under way, never used twice in a process; 0: none. */
+EMU_API emu_result_t emu_queue_capture(emu_queue_t *queue, uint64_t *id);
+/* Enqueues all commands of the graph, in their order. */
+EMU_API emu_result_t emu_graph_launch(emu_graph_t *graph, emu_queue_t *queue);
+/* Launches that are running go on. */
+EMU_API emu_result_t emu_graph_destroy(emu_graph_t *graph);
 
 /* ---- for tests ----------------------------------------------------------------------------------------------------
  */

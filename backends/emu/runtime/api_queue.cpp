@@ -84,6 +84,50 @@ emu_result_t emu_queue_check_word(emu_queue_t *queue, const uint64_t *word) {
   return in_queue(queue, [&](Queue &q) { return q.check_word(word); });
 }
 
+emu_result_t emu_host_function_async(emu_queue_t *queue, emu_host_function_t function, const void *arguments,
+                                     size_t arguments_bytes) {
+  return in_queue(queue, [&](Queue &q) {
+    if (function == nullptr || (arguments == nullptr && arguments_bytes > 0)) {
+      return fail(EMU_ERROR_INVALID_VALUE, "emu_host_function_async: null pointer");
+    }
+    return q.run_on_host(function, arguments, arguments_bytes);
+  });
+}
+
+emu_result_t emu_queue_begin_capture(emu_queue_t *queue) {
+  return in_queue(queue, [](Queue &q) { return q.begin_capture(); });
+}
+
+emu_result_t emu_queue_end_capture(emu_queue_t *queue, emu_graph_t **graph) {
+  return in_queue(queue, [&](Queue &q) {
+    if (graph == nullptr) return fail(EMU_ERROR_INVALID_VALUE, "emu_queue_end_capture: null pointer");
+    std::unique_ptr<Queue::Graph> made;
+    const emu_result_t result = q.end_capture(&made);
+    if (result == EMU_SUCCESS) *graph = reinterpret_cast<emu_graph_t *>(made.release());
+    return result;
+  });
+}
+
+emu_result_t emu_queue_capture(emu_queue_t *queue, uint64_t *id) {
+  return in_queue(queue, [&](Queue &q) {
+    if (id == nullptr) return fail(EMU_ERROR_INVALID_VALUE, "emu_queue_capture: null pointer");
+    *id = q.capture();
+    return EMU_SUCCESS;
+  });
+}
+
+emu_result_t emu_graph_launch(emu_graph_t *graph, emu_queue_t *queue) {
+  return in_queue(queue, [&](Queue &q) {
+    if (graph == nullptr) return fail(EMU_ERROR_INVALID_VALUE, "the graph is null");
+    return q.launch(*reinterpret_cast<const Queue::Graph *>(graph));
+  });
+}
+
+emu_result_t emu_graph_destroy(emu_graph_t *graph) {
+  delete reinterpret_cast<Queue::Graph *>(graph);
+  return EMU_SUCCESS;
+}
+
 emu_result_t emu_kernel_pause(void) {
   return Queue::pause_kernel();
 }

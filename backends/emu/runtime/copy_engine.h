@@ -68,6 +68,8 @@ class CopyEngine {
   emu_result_t run_word(const CheckedWord &word, const std::atomic<bool> &is_stopping);
 
   Machine &machine() { return machine_; }
+  // By how much a command begins late, where that is a fault in force.
+  auto delay() { return faults_.delay(); }
   RegisteredMemory &registered() { return registered_; }
 
  private:

@@ -72,6 +72,7 @@ Queue::~Queue() {
 }
 
 void Queue::push(Operation operation) {
+  if (captured_ != nullptr) return captured_->push_back(std::move(operation));
   {
     const std::scoped_lock lock(mutex_);
     operations_.push_back(std::move(operation));
@@ -91,13 +92,14 @@ emu_result_t Queue::enqueue(const emu_copy_t *copies, size_t n_copies) {
 
 emu_result_t Queue::launch(emu_kernel_t kernel, const void *arguments, size_t arguments_bytes,
                            std::span<const emu_range_t> ranges, size_t n_written) {
-  Operation operation;
-  operation.launch = std::make_unique<CheckedLaunch>();
-  const emu_result_t result = engine_.check_launch(ranges, n_written, operation.launch.get());
+  const auto launch = std::make_shared<CheckedLaunch>();
+  const emu_result_t result = engine_.check_launch(ranges, n_written, launch.get());
   if (result != EMU_SUCCESS) return result;
-  operation.launch->kernel = kernel;
+  launch->kernel = kernel;
   const auto *bytes = static_cast<const std::byte *>(arguments);
-  if (arguments_bytes > 0) operation.launch->arguments.assign(bytes, bytes + arguments_bytes);
+  if (arguments_bytes > 0) launch->arguments.assign(bytes, bytes + arguments_bytes);
+  Operation operation;
+  operation.launch = launch;
   push(std::move(operation));
   hold_back_caller();
   return EMU_SUCCESS;
@@ -111,7 +113,8 @@ void Queue::hold_back_caller() {
 emu_result_t Queue::copy(void *dst, const void *src, size_t size_bytes) {
   const emu_copy_t copy{dst, src, size_bytes};
   std::vector<CheckedCopy> checked;
-  emu_result_t result = engine_.check(&copy, 1, &checked);
+  emu_result_t result = check_not_captured();
+  if (result == EMU_SUCCESS) result = engine_.check(&copy, 1, &checked);
   if (result != EMU_SUCCESS || checked.empty()) return result;
   bool is_idle = false;
   {
@@ -120,7 +123,7 @@ emu_result_t Queue::copy(void *dst, const void *src, size_t size_bytes) {
   }
   // Nothing is before it, and nobody else enqueues meanwhile: order is kept without a switch to the queue's thread.
   if (is_idle) return engine_.run(checked, CopyOrigin::kQueue);
-  push({std::move(checked), 0, nullptr, nullptr, {}});
+  push({std::move(checked), 0, nullptr, nullptr, {}, {}});
   uint64_t ticket = 0;
   result = record(&ticket);
   return result == EMU_SUCCESS ? wait(ticket) : result;
@@ -170,13 +173,52 @@ emu_result_t Queue::pause_kernel() {
 }
 
 emu_result_t Queue::enqueue_word(const uint64_t *word, uint64_t value, bool is_wait) {
-  Operation operation;
-  operation.word = std::make_unique<CheckedWord>();
-  const emu_result_t result = engine_.check_word(word, operation.word.get());
+  const auto checked = std::make_shared<CheckedWord>();
+  const emu_result_t result = engine_.check_word(word, checked.get());
   if (result != EMU_SUCCESS) return result;
-  operation.word->value = value;
-  operation.word->is_wait = is_wait;
+  checked->value = value;
+  checked->is_wait = is_wait;
+  Operation operation;
+  operation.word = checked;
   push(std::move(operation));
+  hold_back_caller();
+  return EMU_SUCCESS;
+}
+
+emu_result_t Queue::run_on_host(emu_host_function_t function, const void *arguments, size_t arguments_bytes) {
+  Operation operation;
+  operation.function.function = function;
+  const auto *bytes = static_cast<const std::byte *>(arguments);
+  if (arguments_bytes > 0) operation.function.arguments.assign(bytes, bytes + arguments_bytes);
+  push(std::move(operation));
+  hold_back_caller();
+  return EMU_SUCCESS;
+}
+
+emu_result_t Queue::check_not_captured() const {
+  if (captured_ == nullptr) return EMU_SUCCESS;
+  return fail(EMU_ERROR_INVALID_VALUE, "the queue is being captured: nothing of it runs that could be awaited");
+}
+
+emu_result_t Queue::begin_capture() {
+  static std::atomic<uint64_t> last_id{0};
+  const emu_result_t result = check_not_captured();
+  if (result != EMU_SUCCESS) return result;
+  captured_ = std::make_unique<Graph>();
+  capture_id_ = ++last_id;
+  return EMU_SUCCESS;
+}
+
+emu_result_t Queue::end_capture(std::unique_ptr<Graph> *graph) {
+  if (captured_ == nullptr) return fail(EMU_ERROR_INVALID_VALUE, "the queue is not being captured");
+  *graph = std::move(captured_);
+  return EMU_SUCCESS;
+}
+
+emu_result_t Queue::launch(const Graph &graph) {
+  const emu_result_t result = check_not_captured();
+  if (result != EMU_SUCCESS) return result;
+  for (const Operation &operation : graph) push(operation);
   hold_back_caller();
   return EMU_SUCCESS;
 }
@@ -197,9 +239,11 @@ emu_result_t Queue::await_queue(std::shared_ptr<Queue> other) {
 }
 
 emu_result_t Queue::record(uint64_t *ticket) {
+  const emu_result_t result = check_not_captured();
+  if (result != EMU_SUCCESS) return result;
   *ticket = last_ticket_.load(std::memory_order_relaxed) + 1;
   last_ticket_.store(*ticket, std::memory_order_release);
-  push({{}, *ticket, nullptr, nullptr, {}});
+  push({{}, *ticket, nullptr, nullptr, {}, {}});
   return EMU_SUCCESS;
 }
 
@@ -297,7 +341,14 @@ emu_result_t Queue::run(const Operation &operation) {
   if (operation.launch != nullptr) return engine_.run_launch(*operation.launch);
   if (operation.word != nullptr) return engine_.run_word(*operation.word, is_stopping_);
   if (operation.awaited.queue != nullptr) return run_wait(operation.awaited);
+  if (operation.function.function != nullptr) return run_function(operation.function);
   return operation.copies.empty() ? EMU_SUCCESS : engine_.run(operation.copies, CopyOrigin::kQueue);
+}
+
+emu_result_t Queue::run_function(const HostFunction &function) {
+  const auto delay = engine_.delay();
+  if (delay.count() > 0) wait_until(Clock::now() + delay);
+  return function.function(function.arguments.data());
 }
 
 // Nobody wakes this thread through the other queue when its own is stopped, so it looks from time to time.

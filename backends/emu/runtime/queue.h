@@ -40,12 +40,20 @@ class Queue {
   emu_result_t check_word(const uint64_t *word);
   static emu_result_t pause_kernel();
   emu_result_t take(void *dst, const emu_range_t &from, size_t unit_bytes, size_t most_bytes, const uint64_t *word);
+  emu_result_t run_on_host(emu_host_function_t function, const void *arguments, size_t arguments_bytes);
   emu_result_t await_queue(std::shared_ptr<Queue> other);
   emu_result_t record(uint64_t *ticket);
   emu_result_t query(uint64_t ticket);
   emu_result_t wait(uint64_t ticket);
   void hold();
   void release();
+
+  struct Operation;
+  using Graph = std::vector<Operation>;
+  emu_result_t begin_capture();
+  emu_result_t end_capture(std::unique_ptr<Graph> *graph);
+  uint64_t capture() const { return captured_ != nullptr ? capture_id_ : 0; }
+  emu_result_t launch(const Graph &graph);
 
   // Blocks until all that was enqueued before has run; takes no error away from a ticket.
   void drain();
@@ -57,12 +65,9 @@ class Queue {
     std::shared_ptr<Queue> queue;  // null: none
     uint64_t n_run = 0;            // so many operations of it have run when the wait is over
   };
-  struct Operation {
-    std::vector<CheckedCopy> copies;
-    uint64_t ticket = 0;                    // 0: none
-    std::unique_ptr<CheckedLaunch> launch;  // null: none
-    std::unique_ptr<CheckedWord> word;      // null: none
-    Awaited awaited;
+  struct HostFunction {
+    emu_host_function_t function = nullptr;  // null: none
+    std::vector<std::byte> arguments;
   };
   struct Failure {
     emu_result_t code = EMU_SUCCESS;
@@ -79,6 +84,8 @@ class Queue {
   emu_result_t run_wait(const Awaited &awaited);
   emu_result_t enqueue_word(const uint64_t *word, uint64_t value, bool is_wait);
   emu_result_t answer(uint64_t ticket);  // of a ticket that is done
+  emu_result_t run_function(const HostFunction &function);
+  emu_result_t check_not_captured() const;
 
   const int32_t device_;
   CopyEngine &engine_;
@@ -93,11 +100,23 @@ class Queue {
   bool is_held_ = false;
   std::atomic<bool> is_stopping_{false};  // set with mutex_; a wait for a word looks without
   Failure pending_;                       // first failure since the last ticket
+  std::unique_ptr<Graph> captured_;       // of whoever enqueues; null: nothing is captured
+  uint64_t capture_id_ = 0;
   std::map<uint64_t, Failure> failures_;  // of done tickets
 
   std::atomic<uint64_t> last_ticket_{0};
   std::atomic<uint64_t> done_ticket_{0};
   std::atomic<bool> has_failures_{false};
+};
+
+// One command. What of it is shared is never changed: a graph has copies of it.
+struct Queue::Operation {
+  std::vector<CheckedCopy> copies;
+  uint64_t ticket = 0;                          // 0: none
+  std::shared_ptr<const CheckedLaunch> launch;  // null: none
+  std::shared_ptr<const CheckedWord> word;      // null: none
+  Awaited awaited;
+  HostFunction function;
 };
 
 }  // namespace emurt
