@@ -48,7 +48,23 @@ class Queue {
   void hold();
   void release();
 
-  struct Operation;
+  // One command. What of it is shared is never changed: a graph has copies of it.
+  struct Awaited {
+    std::shared_ptr<Queue> queue;  // null: none
+    uint64_t n_run = 0;            // so many operations of it have run when the wait is over
+  };
+  struct HostFunction {
+    emu_host_function_t function = nullptr;  // null: none
+    std::vector<std::byte> arguments;
+  };
+  struct Operation {
+    std::vector<CheckedCopy> copies;
+    uint64_t ticket = 0;                          // 0: none
+    std::shared_ptr<const CheckedLaunch> launch;  // null: none
+    std::shared_ptr<const CheckedWord> word;      // null: none
+    Awaited awaited;
+    HostFunction function;
+  };
   using Graph = std::vector<Operation>;
   emu_result_t begin_capture();
   emu_result_t end_capture(std::unique_ptr<Graph> *graph);
@@ -61,14 +77,6 @@ class Queue {
   void stop();
 
  private:
-  struct Awaited {
-    std::shared_ptr<Queue> queue;  // null: none
-    uint64_t n_run = 0;            // so many operations of it have run when the wait is over
-  };
-  struct HostFunction {
-    emu_host_function_t function = nullptr;  // null: none
-    std::vector<std::byte> arguments;
-  };
   struct Failure {
     emu_result_t code = EMU_SUCCESS;
     std::string text;
@@ -107,16 +115,6 @@ class Queue {
   std::atomic<uint64_t> last_ticket_{0};
   std::atomic<uint64_t> done_ticket_{0};
   std::atomic<bool> has_failures_{false};
-};
-
-// One command. What of it is shared is never changed: a graph has copies of it.
-struct Queue::Operation {
-  std::vector<CheckedCopy> copies;
-  uint64_t ticket = 0;                          // 0: none
-  std::shared_ptr<const CheckedLaunch> launch;  // null: none
-  std::shared_ptr<const CheckedWord> word;      // null: none
-  Awaited awaited;
-  HostFunction function;
 };
 
 }  // namespace emurt
