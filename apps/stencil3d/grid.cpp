@@ -135,7 +135,8 @@ void Grid::reset() {
 
 void Grid::run(int n_steps) {
   if (variant_ == Variant::st_graph) {
-    run_graphs(n_steps);
+    // After an even number of steps the arrays are where they were, so each launch goes on where the last one ended.
+    halo_->run_graphs(n_steps, n_graph_steps_, [this] { step(); });
   } else {
     for (int i = 0; i < n_steps; ++i) step();
   }
@@ -144,17 +145,6 @@ void Grid::run(int n_steps) {
   } else {
     stream_.synchronize();
   }
-}
-
-// After an even number of steps the arrays are where they were, so each launch goes on where the last one ended.
-void Grid::run_graphs(int n_steps) {
-  if (graph_ == nullptr) {
-    stream_.begin_graph();
-    for (int i = 0; i < n_graph_steps_; ++i) step();
-    graph_ = stream_.end_graph();
-    halo_->await_captured();
-  }
-  for (int i = 0; i < n_steps; i += n_graph_steps_) graph_->launch(stream_);
 }
 
 // The points that need no halo are computed while messages are under way.

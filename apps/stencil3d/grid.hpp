@@ -52,7 +52,6 @@ class Grid {
  private:
   void make_types();
   void step();
-  void run_graphs(int n_steps);
   void exchange_subarrays(const RelaxTask &task);
   void load_kernels();
   void launch_pack(const double *from);
@@ -68,7 +67,6 @@ class Grid {
   DeviceArray<double> values_[2];
   int now_ = 0;  // which of the two holds the last step's values
   std::unique_ptr<Halo> halo_;
-  std::unique_ptr<Graph> graph_;
   std::vector<MPI_Datatype> types_;  // of the face to send and of the halo behind it, in turn
 };
 

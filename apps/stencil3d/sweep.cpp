@@ -40,13 +40,7 @@ Sweep::Sweep(Device &device, const World &world, const Place &place, std::uint64
 
 void Sweep::run(int n_steps) {
   if (variant_ == Variant::st_graph) {
-    if (graph_ == nullptr) {
-      stream_.begin_graph();
-      for (int i = 0; i < n_graph_steps_; ++i) step();
-      graph_ = stream_.end_graph();
-      halo_.await_captured();
-    }
-    for (int i = 0; i < n_steps; i += n_graph_steps_) graph_->launch(stream_);
+    halo_.run_graphs(n_steps, n_graph_steps_, [this] { step(); });
   } else {
     for (int i = 0; i < n_steps; ++i) step();
   }

@@ -36,7 +36,6 @@ class Sweep {
   Halo halo_;
   DeviceArray<std::uint64_t> folded_;
   DeviceArray<std::uint64_t> step_;  // one number
-  std::unique_ptr<Graph> graph_;
   std::uint64_t n_steps_ = 0;
 };
 

@@ -38,10 +38,18 @@ class Halo {
   // As Stream::launch wants it, which takes no empty memory.
   std::uint64_t reach_bytes() const { return size_bytes() == 0 ? 1 : size_bytes(); }
 
-  // Not triggered: nothing. Triggered: blocks until the messages of a graph know their other sides, which each rank
-  // waits for before it launches that (docs/queue.md).
-  void await_captured() {
-    if (queue_) queue_->complete();
+  // Triggered, on a device with graphs: n_steps times `step`, which is all that the stream is given, as launches of a
+  // graph of n_graph_steps; a multiple of those. The first call captures that, and blocks until both sides of each of
+  // its messages know each other (docs/queue.md).
+  template <class Step>
+  void run_graphs(int n_steps, int n_graph_steps, const Step &step) {
+    if (graph_ == nullptr) {
+      stream_.begin_graph();
+      for (int i = 0; i < n_graph_steps; ++i) step();
+      graph_ = stream_.end_graph();
+      queue_->complete();
+    }
+    for (int i = 0; i < n_steps; i += n_graph_steps) graph_->launch(stream_);
   }
 
   // One exchange. pack() enqueues what writes sent(); work() what may run while messages are under way; unpack() what
@@ -98,6 +106,7 @@ class Halo {
   DeviceArray<unsigned char> sent_;
   DeviceArray<unsigned char> received_;
   std::unique_ptr<MessageQueue> queue_;
+  std::unique_ptr<Graph> graph_;
   std::vector<MPI_Request> requests_;
 };
 

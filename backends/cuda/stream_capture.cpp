@@ -12,6 +12,7 @@
 
 #include "captured.hpp"
 #include "launch.h"
+#include "message_blocks.h"
 
 namespace sluice::backends::cuda {
 namespace {
@@ -23,17 +24,9 @@ constexpr KernelText kText =
     ;
 
 static_assert(sizeof(kernels::CapturedEnd) == sizeof(sluice_captured_end_t));
+static_assert(kernels::kCapturedSlots == SLUICE_CAPTURED_SLOTS);
 static_assert(offsetof(kernels::CapturedEnd, is_ready) == offsetof(sluice_captured_end_t, is_ready));
 static_assert(offsetof(kernels::CapturedEnd, n_done) == offsetof(sluice_captured_end_t, n_done));
-
-// As for messages in a stream (stream_message.cpp).
-constexpr uint64_t kMostOfOneBlock = uint64_t{64} << 10U;
-constexpr uint64_t kPartBytes = uint64_t{32} << 10U;
-constexpr uint64_t kMostParts = 32;
-constexpr uint32_t kMostWaitingBlocks = 16;
-constexpr uint64_t kWarp = 32;
-constexpr uint64_t kVectorBytes = 16;
-constexpr uint64_t kMostThreads = 1024;
 
 // What the stream is being captured into, and behind which of its nodes the next command would come.
 struct Capturing {
@@ -77,18 +70,6 @@ sluice_result_t set_behind(const sluice_stream &stream, GraphNodes *nodes, unsig
   return translate("cuStreamUpdateCaptureDependencies", native);
 }
 
-uint32_t parts_for(uint64_t size_bytes) {
-  if (size_bytes <= kMostOfOneBlock) return 1;
-  return static_cast<uint32_t>(std::min((size_bytes + kPartBytes - 1) / kPartBytes, kMostParts));
-}
-
-// With several parts a work-item has as many words of each as it has under way at once.
-unsigned threads_for(const sluice_captured_t &message) {
-  if (parts_for(message.size_bytes) > 1) return kBlockThreads;
-  const uint64_t n_vectors = message.size_bytes / kVectorBytes + 1;
-  return static_cast<unsigned>(std::min((n_vectors + kWarp - 1) / kWarp * kWarp, kMostThreads));
-}
-
 // Adds a node for at most kMostCaptured messages, all sends or all receives. A block that waits for another process
 // keeps its place on the device from others, so receives have few.
 sluice_result_t add_node(const sluice_stream &stream, CUgraph graph, std::span<const CUgraphNode> behind,
@@ -97,16 +78,17 @@ sluice_result_t add_node(const sluice_stream &stream, CUgraph graph, std::span<c
   CUDA_KERNEL_NODE_PARAMS parameters = {};
   parameters.blockDimX = kWarp;
   for (const sluice_captured_t &message : messages) {
-    const uint32_t n_parts = parts_for(message.size_bytes);
+    const uint32_t n_parts = message_parts(message.size_bytes);
     list.tasks[list.n_tasks++] = {reinterpret_cast<kernels::CapturedEnd *>(message.end),
                                   static_cast<unsigned char *>(message.data), message.is_send != 0 ? 1U : 0U, n_parts};
     list.n_parts += n_parts;
-    parameters.blockDimX = std::max(parameters.blockDimX, threads_for(message));
+    parameters.blockDimX = std::max(parameters.blockDimX, message_threads(message.size_bytes, n_parts));
   }
   const bool is_send = messages.front().is_send != 0;
   void *arguments[] = {&list};
   parameters.func = stream.captured_kernel.function;
-  parameters.gridDimX = is_send ? list.n_parts : std::min(list.n_parts, kMostWaitingBlocks);
+  parameters.gridDimX =
+      is_send ? list.n_parts : static_cast<unsigned>(std::min<uint64_t>(list.n_parts, kMostWaitingBlocksOfLong));
   parameters.gridDimY = parameters.gridDimZ = parameters.blockDimY = parameters.blockDimZ = 1;
   parameters.kernelParams = arguments;
   return translate("cuGraphAddKernelNode",

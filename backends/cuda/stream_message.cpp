@@ -9,6 +9,7 @@
 #include <span>
 
 #include "launch.h"
+#include "message_blocks.h"
 #include "stream_capture.h"
 #include "waits.h"
 
@@ -25,27 +26,10 @@ constexpr KernelText kListText =
 #include "messages.inc"
     ;
 
-constexpr uint64_t kMostThreads = 1024;
-constexpr uint64_t kWarp = 32;
-constexpr uint64_t kVectorBytes = 16;
-// Up to here one block copies; above, one for each so many bytes, as far as that is a gain, and the last one that is
-// done sets the word.
-constexpr uint64_t kMostOfOneBlock = uint64_t{64} << 10U;
-constexpr uint64_t kPartBytes = uint64_t{32} << 10U;
-constexpr uint64_t kMostParts = 32;
-// A block that waits keeps its place on the device from others, so there are few of them in one launch.
-constexpr uint64_t kMostWaitingBlocks = 8;
-constexpr uint64_t kMostWaitingBlocksOfLong = 16;
-
 static_assert(kernels::kLengthBits == SLUICE_LENGTH_BITS);
 
-unsigned threads_for(uint64_t size_bytes) {
-  const uint64_t n_vectors = size_bytes / kVectorBytes + 1;
-  return static_cast<unsigned>(std::min((n_vectors + kWarp - 1) / kWarp * kWarp, kMostThreads));
-}
-// With several parts a work-item has as many words of each as it has under way at once.
 unsigned threads_for(const kernels::MessageTask &task) {
-  return task.n_parts != 1 ? kBlockThreads : threads_for(task.copy.size_bytes);
+  return message_threads(task.copy.size_bytes, task.n_parts);
 }
 
 // Where the kernels of a lane share, which is never another lane's: what was enqueued may run for long after its stream
@@ -62,8 +46,8 @@ bool find_shared(uint32_t *shared) {
 }
 
 uint32_t parts_for(uint32_t *shared, uint64_t size_bytes, uint64_t most_parts) {
-  if (size_bytes <= kMostOfOneBlock || !find_shared(shared)) return 1;
-  return static_cast<uint32_t>(std::min((size_bytes + kPartBytes - 1) / kPartBytes, most_parts));
+  const uint32_t n_parts = message_parts(size_bytes, most_parts);
+  return n_parts == 1 || !find_shared(shared) ? 1 : n_parts;
 }
 
 // Enqueues the kernel of one message, a block for each of its parts; with 0 parts, and then without a mark, in as many

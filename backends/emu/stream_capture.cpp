@@ -10,7 +10,7 @@
 namespace sluice::backends::emu {
 namespace {
 
-constexpr uint64_t kSlots = 2;
+constexpr uint64_t kSlots = SLUICE_CAPTURED_SLOTS;
 
 emu_result_t read_end(const sluice_captured_t &message, sluice_captured_end_t *end) {
   return emu_memcpy(end, message.end, sizeof(*end));

@@ -56,12 +56,15 @@ typedef struct sluice_stream_enqueued {
   uint32_t n_commands;
 } sluice_stream_enqueued_t;
 
+/* Slots of a captured message: one launch's message waits until that of so many launches before is out of its own. */
+#define SLUICE_CAPTURED_SLOTS 2u
+
 /* One side of a message that is captured into a graph (docs/adr/0057), in memory of the stream's device, zeroed before
  * it is captured. Each launch of the graph sends or receives one message. Whoever captures it writes the members up to
  * is_ready before the first launch, by a copy; the rest is the kernels'. A launch that comes too early waits for that
  * on the device. */
 typedef struct sluice_captured_end {
-  void *slots; /* two of slot_bytes each, which is a multiple of 16; where this device finds them */
+  void *slots; /* SLUICE_CAPTURED_SLOTS of slot_bytes each, which is a multiple of 16; where this device finds them */
   uint64_t slot_bytes;
   uint64_t size_bytes; /* of the message, at most slot_bytes; both sides say the same */
   uint64_t *filled;    /* the sender counts up how many messages are in their slots */

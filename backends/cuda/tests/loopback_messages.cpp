@@ -86,10 +86,13 @@ loopback::Launch loopback::launch_of_message(const kernels::MessageTask &task, u
   return {run, waits};
 }
 
-// The blocks of a list, of which those that need not wait go on; the last one first.
-loopback::Launch loopback::launch_of_messages(const kernels::MessageList &list, uint64_t n_blocks, CUdevice device) {
-  const bool waits = std::any_of(list.tasks, list.tasks + list.n_tasks,
-                                 [](const auto &task) { return task.word != nullptr && task.least != 0; });
+namespace {
+
+// The blocks of a list, of which those that need not wait go on; the last one first. `has_come` says whether a part may
+// go on, and `carry` carries it; false: it would touch what the device does not reach.
+template <typename List, typename HasCome, typename Carry>
+loopback::Launch launch_of_list(const List &list, bool waits, uint64_t n_blocks, CUdevice device, HasCome has_come,
+                                Carry carry) {
   const auto run = [=] {
     std::vector<uint32_t> next(n_blocks);
     for (uint64_t block = 0; block < n_blocks; ++block) next[block] = static_cast<uint32_t>(block);
@@ -103,45 +106,33 @@ loopback::Launch loopback::launch_of_messages(const kernels::MessageList &list, 
       for (uint64_t block = n_blocks; block-- > 0;) {
         if (next[block] >= list.n_parts) continue;
         kernels::find_part(list, next[block], &found[block]);
-        const kernels::MessageTask &task = list.tasks[found[block].task];
+        const auto &task = list.tasks[found[block].task];
         const uint64_t part = next[block] - found[block].first;
-        if (!kernels::message_has_come(task, part, shared())) continue;
-        if (!carry_part(task, part, task.n_parts, 1, device)) break;
+        if (!has_come(task, part)) continue;
+        if (!carry(task, part)) break;
         next[block] += static_cast<uint32_t>(n_blocks);
         --n_left;
       }
       if (n_left != 0) std::this_thread::yield();
     }
-    if (waits) --state().n_waits;
+    if (waits) --loopback::state().n_waits;
   };
   return {run, waits};
 }
 
-// As launch_of_messages(); sends wait, too, for room.
+}  // namespace
+
+loopback::Launch loopback::launch_of_messages(const kernels::MessageList &list, uint64_t n_blocks, CUdevice device) {
+  const bool waits = std::any_of(list.tasks, list.tasks + list.n_tasks,
+                                 [](const auto &task) { return task.word != nullptr && task.least != 0; });
+  return launch_of_list(
+      list, waits, n_blocks, device,
+      [](const auto &task, uint64_t part) { return kernels::message_has_come(task, part, shared()); },
+      [=](const auto &task, uint64_t part) { return carry_part(task, part, task.n_parts, 1, device); });
+}
+
+// Sends wait, too, for room.
 loopback::Launch loopback::launch_of_captured(const kernels::CapturedList &list, uint64_t n_blocks, CUdevice device) {
-  const auto run = [=] {
-    std::vector<uint32_t> next(n_blocks);
-    for (uint64_t block = 0; block < n_blocks; ++block) next[block] = static_cast<uint32_t>(block);
-    std::vector<kernels::MessagePart> found(n_blocks);
-    const bool is_good = loopback::may_run([&] {
-      return std::all_of(list.tasks, list.tasks + list.n_tasks,
-                         [&](const auto &task) { return is_inside(task, device); });
-    });
-    uint64_t n_left = is_good ? list.n_parts : 0;
-    while (n_left != 0 && !loopback::is_over()) {
-      for (uint64_t block = n_blocks; block-- > 0;) {
-        if (next[block] >= list.n_parts) continue;
-        kernels::find_part(list, next[block], &found[block]);
-        const kernels::CapturedTask &task = list.tasks[found[block].task];
-        const uint64_t part = next[block] - found[block].first;
-        if (!kernels::captured_has_come(task, part)) continue;
-        if (!carry_captured(task, part, device)) break;
-        next[block] += static_cast<uint32_t>(n_blocks);
-        --n_left;
-      }
-      if (n_left != 0) std::this_thread::yield();
-    }
-    --state().n_waits;
-  };
-  return {run, true};
+  return launch_of_list(list, true, n_blocks, device, kernels::captured_has_come,
+                        [=](const auto &task, uint64_t part) { return carry_captured(task, part, device); });
 }

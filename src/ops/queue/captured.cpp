@@ -18,8 +18,7 @@
 namespace sluice::ops::queue {
 namespace {
 
-// As sluice/stream_message.h has it.
-constexpr std::uint64_t kSlots = 2;
+constexpr std::uint64_t kSlots = SLUICE_CAPTURED_SLOTS;
 constexpr std::uint64_t kAligned = 256;
 
 Status cannot_be_captured(const std::string &why) {
