@@ -2,7 +2,6 @@
 // Chooses this rank's device, and calls the module's kernels.
 #include "apps/support/device.hpp"
 
-#include <dlfcn.h>
 #include <fmt/format.h>
 
 #include <cstdio>
@@ -27,7 +26,6 @@ Device::Device(const World &world, const DeviceOptions &options) {
   const std::string dir = options.module_dir.empty() ? bench::default_module_dir() : options.module_dir;
   world.agree(bench::error_of([&] {
     module_ = std::make_unique<bench::DeviceModule>(dir, options.module);
-    module_path_ = fmt::format("{}/libsluice_backend_{}.so", dir, options.module);
     kernels_ = find_kernels(*this, options.module);
   }));
   choose(world, options.is_oversubscribed);
@@ -38,13 +36,6 @@ Device::Device(const World &world, const DeviceOptions &options) {
                        : fmt::format("this MPI does not take {} device memory ({}): start the program with `sluice run "
                                      "-- mpiexec ...`, or give --force to try",
                                      options.module, aware.evidence));
-}
-
-// The module is loaded already, and stays so.
-const void *Device::find_table(const char *symbol) const {
-  void *handle = ::dlopen(module_path_.c_str(), RTLD_NOW | RTLD_LOCAL);
-  const auto query = handle == nullptr ? nullptr : reinterpret_cast<const void *(*)()>(::dlsym(handle, symbol));
-  return query == nullptr ? nullptr : query();
 }
 
 // Collective.

@@ -52,13 +52,12 @@ class Device {
   // Whether the backend has graphs of what a stream was given (Stream::begin_graph).
   bool has_graphs() const { return kernels_->graph_begin != nullptr; }
   // Local. One more table of the module's, by the name of the function that hands it out; null when it has none.
-  const void *find_table(const char *symbol) const;
+  const void *find_table(const char *symbol) const { return module_->find_table(symbol); }
 
  private:
   void choose(const World &world, bool is_oversubscribed);
 
   std::unique_ptr<bench::DeviceModule> module_;
-  std::string module_path_;
   const sluice_program_kernels_t *kernels_ = nullptr;
   std::string awareness_;
 };

@@ -73,6 +73,7 @@ std::string failure_text(const sluice_backend_t &table, sluice_result_t result) 
 }
 
 struct Tables {
+  void *handle;
   const sluice_backend_t *table;
   const sluice_probe_t *probe;  // null: none that fits
 };
@@ -100,7 +101,7 @@ Tables open_tables(const std::string &dir, const std::string &name) {
   const auto query_probe = reinterpret_cast<sluice_probe_fn>(::dlsym(handle, SLUICE_PROBE_SYMBOL));
   const sluice_probe_t *probe = query_probe != nullptr ? query_probe() : nullptr;
   const bool is_fit = probe != nullptr && probe->api_version == SLUICE_PROBE_API_VERSION;
-  return {query_table(), is_fit ? probe : nullptr};
+  return {handle, query_table(), is_fit ? probe : nullptr};
 }
 
 void require_fit(const sluice_backend_t &table, const std::string &name) {
@@ -139,6 +140,7 @@ std::vector<std::string> query_module_names(const std::string &dir) {
 
 DeviceModule::DeviceModule(const std::string &dir, const std::string &name) : name_(name) {
   const Tables tables_of_module = open_tables(dir, name);
+  handle_ = tables_of_module.handle;
   table_ = tables_of_module.table;
   probe_ = tables_of_module.probe;
   require_fit(*table_, name);
@@ -164,6 +166,11 @@ sluice_device_info_t DeviceModule::query_device(std::int32_t device) const {
   sluice_device_info_t info{};
   require(table_->device_info(device, &info), "device information");
   return info;
+}
+
+const void *DeviceModule::find_table(const char *symbol) const {
+  const auto query = reinterpret_cast<const void *(*)()>(::dlsym(handle_, symbol));
+  return query == nullptr ? nullptr : query();
 }
 
 void DeviceModule::select(std::int32_t device) {

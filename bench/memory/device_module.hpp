@@ -78,6 +78,8 @@ class DeviceModule {
 
   // The rest of the contract, for owners of what it makes (device_queue.hpp).
   const sluice_backend_t &table() const { return *table_; }
+  // What the module hands out beside the contract, through a function of that name; null where it has none.
+  const void *find_table(const char *symbol) const;
   // Throws DeviceError with the native text unless the result is SLUICE_SUCCESS. Hot.
   void require(sluice_result_t result, const char *what) const {
     if (result != SLUICE_SUCCESS) [[unlikely]] {
@@ -89,6 +91,7 @@ class DeviceModule {
   [[noreturn]] void fail(const std::string &what, sluice_result_t result) const;
 
   std::string name_;
+  void *handle_ = nullptr;
   const sluice_backend_t *table_ = nullptr;
   const sluice_probe_t *probe_ = nullptr;
   std::int32_t n_devices_ = 0;

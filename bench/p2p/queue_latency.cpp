@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // queue_latency and queue_enqueue: messages between commands of a stream, as kernels would be, started and awaited by
-// the stream itself (MPIX_Queue: sluice/queue.h), beside the same with a host that synchronises and then calls MPI.
+// the stream itself (MPIX_Queue: sluice/queue.h), beside the same with a host that synchronises and then calls MPI; and
+// all of that captured into a graph, where messages can be.
 #include <mpi.h>
 
 #include <array>
 #include <chrono>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -15,6 +17,7 @@
 #include "bench/measure/chosen_loop.hpp"
 #include "bench/mpi/agreed_stop.hpp"
 #include "bench/mpi/rank_samples.hpp"
+#include "bench/p2p/queue_graph.hpp"
 #include "bench/p2p/queue_parts.hpp"
 #include "bench/report/failure_text.hpp"
 #include "bench/session.hpp"
@@ -43,6 +46,27 @@ class PingPong : public QueueExchange {
 
   // The host enqueues all of it, then waits once.
   void triggered() {
+    const std::array<MPI_Request, 2> requests = enqueue();
+    stream_.synchronize();
+    complete(requests);
+  }
+
+  // The host launches all of it as one. Collective the first time, when both sides capture it.
+  void captured() {
+    if (graph_ == nullptr) {
+      std::array<MPI_Request, 2> requests;
+      graph_ = std::make_unique<StreamGraph>(*find_graphs(session_), module_, stream_, [&] { requests = enqueue(); });
+      complete(requests);
+    }
+    graph_->launch();
+    stream_.synchronize();
+  }
+
+  void prepare(std::uint64_t iteration) { fill(senders(), iteration); }
+  std::string verify(std::uint64_t iteration) { return find_error(senders(), iteration); }
+
+ private:
+  std::array<MPI_Request, 2> enqueue() {
     std::array<MPI_Request, 2> requests;
     if (rank_ == 0) {
       stream_.copy(sent(), source());
@@ -58,28 +82,31 @@ class PingPong : public QueueExchange {
       requests[1] = queue_.enqueue_send(sent(), peer());
       queue_.enqueue_start();
     }
-    stream_.synchronize();
-    complete(requests);
+    return requests;
   }
 
-  void prepare(std::uint64_t iteration) { fill(senders(), iteration); }
-  std::string verify(std::uint64_t iteration) { return find_error(senders(), iteration); }
-
- private:
   // All data are rank 0's: rank 1's stream command has what it received sent back.
   Senders senders() const { return {.of_sent = 0, .of_received = 0, .has_result = rank_ == 0}; }
+
+  std::unique_ptr<StreamGraph> graph_;
 };
 
 struct Way {
   const char *name;
   void (PingPong::*iterate)();
 };
-constexpr std::array kWays = {Way{"plain", &PingPong::plain}, Way{"queue", &PingPong::triggered}};
+
+std::vector<Way> ways_of(Session &session) {
+  std::vector<Way> ways{{"plain", &PingPong::plain}, {"queue", &PingPong::triggered}};
+  if (find_graphs(session) != nullptr) ways.push_back({"graph", &PingPong::captured});
+  return ways;
+}
 
 // Each way is checked before either is timed, with --cold in memory that is new in each iteration. Collective.
-std::string check(Session &session, PingPong &test, std::uint64_t size, std::uint64_t n_iterations) {
+std::string check(Session &session, PingPong &test, const std::vector<Way> &ways, std::uint64_t size,
+                  std::uint64_t n_iterations) {
   std::string failure;
-  for (const Way &way : kWays) {
+  for (const Way &way : ways) {
     for (std::uint64_t iteration = 0; iteration < n_iterations; ++iteration) {
       if (session.options().is_cold) test.renew();
       test.prepare(iteration);
@@ -116,7 +143,9 @@ void run_latency(Session &session) {
   const Options &options = session.options();
   const QueueFunctions calls;
   session.add_note("half of a round trip: stream command, message, stream command; copies stand in kernels' place");
-  Columns columns{{"plain", "queue"}, {}};
+  const std::vector<Way> ways = ways_of(session);
+  Columns columns;
+  for (const Way &way : ways) columns.series.push_back(way.name);
   std::optional<MemoryGrowth> growth = growth_with(session, columns);
   session.begin(std::move(columns));
   for (const std::uint64_t size : options.sizes) {
@@ -126,15 +155,15 @@ void run_latency(Session &session) {
     row.size_bytes = size;
     row.check.n_iterations = checked_iterations(options.check, loop.iterations);
     session.begin_routes();
-    row.check.failure = check(session, test, size, row.check.n_iterations);
+    row.check.failure = check(session, test, ways, size, row.check.n_iterations);
     row.routes = session.end_routes();
     if (row.check.failure.empty()) {
-      for (const Way &way : kWays) row.series.push_back({way.name, {}});
+      for (const Way &way : ways) row.series.push_back({way.name, {}});
       if (growth) growth->clear();
       row.stopped = repeat_blocks_together(options, row.series, [&](std::uint64_t) {
-        for (std::size_t i = 0; i < kWays.size(); ++i) {
+        for (std::size_t i = 0; i < ways.size(); ++i) {
           row.series[i].blocks.push_back(
-              summarise(time(session, test, kWays[i], loop, growth ? &*growth : nullptr), options.percentiles));
+              summarise(time(session, test, ways[i], loop, growth ? &*growth : nullptr), options.percentiles));
         }
       });
       if (growth) growth->add_to(row);
@@ -143,19 +172,28 @@ void run_latency(Session &session) {
   }
 }
 
-// The four calls of an exchange of 8 bytes both ways. Of one rank's.
-class FourCalls : public QueueExchange {
+// The four calls of an exchange of 8 bytes both ways, and the launch of a graph of them. Of one rank's.
+class HostCalls : public QueueExchange {
  public:
-  FourCalls(Session &session, const QueueFunctions &calls) : QueueExchange(session, calls, kBytes) {}
+  HostCalls(Session &session, const QueueFunctions &calls)
+      : QueueExchange(session, calls, kBytes), graphs_(find_graphs(session)) {
+    if (graphs_ != nullptr) names_.emplace_back("graph");
+  }
   static constexpr std::uint64_t kBytes = 8;
-  static constexpr std::array kNames = {"send", "recv", "start", "wait"};
+
+  // Of what exchange() measures, in its order.
+  const std::vector<std::string> &names() const { return names_; }
 
   // The time in each call, in µs, until it returns. All of it is completed afterwards, untimed. has_commands: stream
   // commands make the data and take them, so that a start or a wait out of its turn is seen.
-  std::array<double, kNames.size()> exchange(bool has_commands) {
-    using Clock = std::chrono::steady_clock;
+  std::vector<double> exchange(bool has_commands) {
+    std::vector<double> times_us = by_calls(has_commands);
+    if (graphs_ != nullptr) times_us.push_back(by_graph());
+    return times_us;
+  }
+  std::vector<double> by_calls(bool has_commands) {
     std::array<MPI_Request, 2> requests;
-    std::array<Clock::time_point, kNames.size() + 1> at;
+    std::array<Clock::time_point, kCalls.size() + 1> at;
     if (has_commands) stream_.copy(sent(), source());
     at[0] = Clock::now();
     requests[0] = queue_.enqueue_send(sent(), peer());
@@ -169,38 +207,69 @@ class FourCalls : public QueueExchange {
     if (has_commands) stream_.copy(result(), received());
     stream_.synchronize();
     complete(requests);
-    std::array<double, kNames.size()> times_us{};
-    for (std::size_t k = 0; k < times_us.size(); ++k) {
-      times_us[k] = std::chrono::duration<double, std::micro>(at[k + 1] - at[k]).count();
-    }
+    std::vector<double> times_us;
+    for (std::size_t k = 0; k < kCalls.size(); ++k) times_us.push_back(us_between(at[k], at[k + 1]));
     return times_us;
+  }
+  // The same of one launch: of the exchange, and of the stream commands around it.
+  double by_graph() {
+    if (graph_ == nullptr) capture();
+    const Clock::time_point begin = Clock::now();
+    graph_->launch();
+    const Clock::time_point end = Clock::now();
+    stream_.synchronize();
+    return us_between(begin, end);
   }
 
   void prepare(std::uint64_t iteration) { fill(senders(), iteration); }
   std::string verify(std::uint64_t iteration) { return find_error(senders(), iteration); }
 
  private:
+  using Clock = std::chrono::steady_clock;
+  static constexpr std::array kCalls = {"send", "recv", "start", "wait"};
+
+  static double us_between(Clock::time_point begin, Clock::time_point end) {
+    return std::chrono::duration<double, std::micro>(end - begin).count();
+  }
+  // Collective.
+  void capture() {
+    std::array<MPI_Request, 2> requests;
+    graph_ = std::make_unique<StreamGraph>(*graphs_, module_, stream_, [&] {
+      stream_.copy(sent(), source());
+      requests = {queue_.enqueue_send(sent(), peer()), queue_.enqueue_recv(received(), peer())};
+      queue_.enqueue_start();
+      queue_.enqueue_wait();
+      stream_.copy(result(), received());
+    });
+    complete(requests);
+  }
   Senders senders() const { return {.of_sent = rank_, .of_received = peer()}; }
+
+  const sluice_program_kernels_t *graphs_;
+  std::vector<std::string> names_{kCalls.begin(), kCalls.end()};
+  std::unique_ptr<StreamGraph> graph_;
 };
 
-std::string check(Session &session, FourCalls &test, std::uint64_t n_iterations) {
+std::string check(Session &session, HostCalls &test, std::uint64_t n_iterations) {
   std::string failure;
-  for (std::uint64_t iteration = 0; iteration < n_iterations; ++iteration) {
-    if (session.options().is_cold) test.renew();
+  const auto look = [&](std::uint64_t iteration, const char *way, auto exchange) {
     test.prepare(iteration);
     session.world().barrier();
-    test.exchange(true);
-    if (failure.empty()) {
-      failure = text_with_iteration(FourCalls::kBytes, iteration, test.verify(iteration), "queue");
-    }
+    exchange();
+    if (failure.empty()) failure = text_with_iteration(HostCalls::kBytes, iteration, test.verify(iteration), way);
+  };
+  for (std::uint64_t iteration = 0; iteration < n_iterations; ++iteration) {
+    if (session.options().is_cold) test.renew();
+    look(iteration, "queue", [&] { test.by_calls(true); });
+    if (find_graphs(session) != nullptr) look(iteration, "graph", [&] { test.by_graph(); });
   }
   return session.world().first_error(failure);
 }
 
-void time(Session &session, FourCalls &test, const Loop &loop, MemoryGrowth *growth, Row &row) {
-  std::array<std::vector<double>, FourCalls::kNames.size()> samples;
+void time(Session &session, HostCalls &test, const Loop &loop, MemoryGrowth *growth, Row &row) {
+  std::vector<std::vector<double>> samples(test.names().size());
   const auto exchange = [&](bool counts) {
-    const auto times_us = test.exchange(false);
+    const std::vector<double> times_us = test.exchange(false);
     for (std::size_t k = 0; k < times_us.size() && counts; ++k) samples[k].push_back(times_us[k]);
   };
   session.world().barrier();
@@ -219,10 +288,10 @@ void time(Session &session, FourCalls &test, const Loop &loop, MemoryGrowth *gro
 void run_enqueue(Session &session) {
   const Options &options = session.options();
   const QueueFunctions calls;
-  Columns columns{{FourCalls::kNames.begin(), FourCalls::kNames.end()}, {}};
+  HostCalls test(session, calls);
+  Columns columns{test.names(), {}};
   std::optional<MemoryGrowth> growth = growth_with(session, columns);
   session.begin(std::move(columns));
-  FourCalls test(session, calls);
   const Loop loop = queue_loop_of(options, {.warmup = 100, .iterations = 1000});
   Row row;
   row.check.n_iterations = checked_iterations(options.check, loop.iterations);
@@ -230,7 +299,7 @@ void run_enqueue(Session &session) {
   row.check.failure = check(session, test, row.check.n_iterations);
   row.routes = session.end_routes();
   if (row.check.failure.empty()) {
-    for (const char *name : FourCalls::kNames) row.series.push_back({name, {}});
+    for (const std::string &name : test.names()) row.series.push_back({name, {}});
     if (growth) growth->clear();
     row.stopped = repeat_blocks_together(
         options, row.series, [&](std::uint64_t) { time(session, test, loop, growth ? &*growth : nullptr, row); });

@@ -194,6 +194,8 @@ class QueueExchange {
   }
 
   int rank_;
+  Session &session_;
+  DeviceModule &module_;
 
  private:
   struct Messages {
@@ -209,9 +211,6 @@ class QueueExchange {
   };
 
   static Pattern sent_by(int rank, std::uint64_t iteration) { return {static_cast<std::uint32_t>(rank), iteration, 0}; }
-
-  Session &session_;
-  DeviceModule &module_;
 
  protected:
   ProgramStream stream_;

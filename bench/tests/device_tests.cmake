@@ -131,6 +131,14 @@ foreach(backend IN LISTS always_there)
                        ARGS queue_overlap -d ${backend} --sizes 1,8193 -i 6 -x 1)
   sluice_add_rank_test(sluice-bench NAME bench.queue_calls ${queues} LABELS bench queue full
                        ARGS queue_enqueue -d ${backend} -i 10 -x 2)
+  # Captured into graphs, where messages can be.
+  foreach(test "queue_latency --sizes 1,8193,65536" queue_enqueue)
+    separate_arguments(words UNIX_COMMAND ${test})
+    list(GET words 0 name)
+    sluice_add_rank_test(sluice-bench NAME bench.graphs_of_${name} ${queues} LABELS bench queue
+                         ENV SLUICE_QUEUE_ENGINE=device
+                         LAUNCH --expect-output "graph             Route" ARGS ${words} -d ${backend} -i 10 -x 2)
+  endforeach()
   # New memory for each message, and what that leaves behind.
   sluice_add_rank_test(sluice-bench NAME bench.queue_cold ${queues} LABELS bench queue
                        LAUNCH --expect-lines 2 "Device +KiB             Route        Validation"
