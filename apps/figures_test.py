@@ -49,6 +49,11 @@ class SidesTest(unittest.TestCase):
         self.assertEqual(named(self.bundle(4, ("vendor",), 4).sides), {"NCCL": ("vendor",)})
         self.assertEqual(named(self.bundle(1, ("plain", "st")).sides), {"Open MPI + UCX": ("plain",), "Sluice": ("plain", "st")})
 
+    def test_peers_run_what_the_paper_measured_of_them(self):
+        arguments = types.SimpleNamespace(what="stencil2d", backend="some", env=[])
+        sides = figures.sides_of([("Open MPI + UCX", "ucx")], arguments, ("packed", "hindexed", "st"))
+        self.assertEqual(named(sides), {"Open MPI + UCX": ("packed", "hindexed"), "Sluice": ("packed", "hindexed", "st")})
+
     def test_knobs_are_for_sluice_only(self):
         sides = figures.sides_of([], asked(env=["SLUICE_P2P_IPC=off"]), ("alltoallv", "vendor"))
         self.assertEqual({side.label: [tuple(knob) for knob in side.knobs] for side in sides}, {"Sluice": [("SLUICE_P2P_IPC", "off")], "NCCL": []})

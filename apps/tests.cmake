@@ -98,7 +98,8 @@ foreach(backend IN LISTS faulty_backends real_backends)
                          LAUNCH --expect-exit 1 --expect-output "graphs, which the backend ${backend} has not" ${arguments} st-graph ${faces_short})
     continue()
   endif()
-  foreach(part "faces;faces;8;plain,st,st-graph;--grid;2x2x2;${faces_short}" "stencil3d;stencil3d;4;st-graph;--steps;8;--graph-steps;4;--local;6;--repeat;1"
+  foreach(part "stencil2d;stencil2d;4;st-graph;--sides;5,16;--steps;4;--repeat;1" "faces;faces;8;plain,st,st-graph;--grid;2x2x2;${faces_short}" "stencil3d;stencil3d;4;st-graph;--steps;8;--graph-steps;4;--local;6;--repeat;1"
+               "stencil3d;stencil3d_alone;1;st-graph;--steps;4;--local;6;--repeat;1"
                "stencil3d;stencil3d_sweep;4;st,st-graph;--sizes;1,4096,70000;--steps;6;--graph-steps;3;--repeat;1")
     list(POP_FRONT part program test n_ranks variants)
     sluice_add_rank_test(${program} NAME app.${test}_graph MPIS ${first_mpi} RANKS ${n_ranks} ${graph} ENV SLUICE_QUEUE_ENGINE=device

@@ -12,7 +12,7 @@
 #include <string_view>
 
 #include "apps/faces/reference.hpp"
-#include "apps/support/program.hpp"
+#include "apps/support/triggered.hpp"
 
 namespace sluice::apps::faces {
 namespace {
@@ -91,10 +91,7 @@ void run(const World &world, Device &device, Report &report, const Options &opti
   report.add_parameter("points", fmt::format("{} a side", options.n_points));
   for (const std::string &name : options.variants) {
     const Variant variant = variants_by_name.at(name);
-    if (variant != Variant::plain && !QueueCalls::get().are_there()) {
-      throw AgreedError(name +
-                        " needs the functions of MPIX_Queue: start the program with `sluice run -- mpiexec ...`");
-    }
+    if (variant != Variant::plain) check_queues(name);
     if (variant == Variant::st_graph) check_graphs(device, name);
     // The first run of all allocates, connects and compiles; it is not counted.
     Options warm_up = options;

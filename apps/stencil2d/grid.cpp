@@ -61,19 +61,31 @@ double first_value(std::uint64_t x, std::uint64_t y) {
   return static_cast<double>(mixed >> 44);
 }
 
-Grid::Grid(Device &device, const Field &field, const Place &place, Variant variant)
+Grid::Grid(Device &device, const Field &field, const Place &place, Variant variant, int n_graph_steps)
     : field_(field),
       place_(place),
+      variant_(variant),
+      n_graph_steps_(n_graph_steps),
       stream_(device),
-      values_{{device, size_with_halo(field)}, {device, size_with_halo(field)}},
-      is_hindexed_(variant == Variant::hindexed) {
-  if (variant == Variant::packed || variant == Variant::st) {
-    halo_ = std::make_unique<Halo>(device, stream_, messages_of(field, place), variant == Variant::st);
-    return;
+      values_{{device, size_with_halo(field)}, {device, size_with_halo(field)}} {
+  if (variant == Variant::subarray || variant == Variant::hindexed) {
+    for (unsigned k = 0; k < kDirections; ++k) {
+      for (const std::uint64_t outwards : {0, 1}) types_.push_back(make_type(k, outwards));
+    }
+  } else {
+    halo_ = std::make_unique<Halo>(device, stream_, messages_of(field, place), is_triggered(variant));
   }
-  for (unsigned k = 0; k < kDirections; ++k) {
-    for (const std::uint64_t outwards : {0, 1}) types_.push_back(make_type(k, outwards));
+  load_kernels();
+}
+
+void Grid::load_kernels() {
+  const Stream::Loading loading(stream_);
+  if (halo_) {
+    launch_pack(values_[0].data());
+    launch_unpack(values_[0].data());
   }
+  launch_relax();
+  stream_.synchronize();
 }
 
 Grid::~Grid() {
@@ -89,7 +101,7 @@ MPI_Datatype Grid::make_type(unsigned direction, std::uint64_t outwards) const {
                         static_cast<int>(count_along(field_, direction, 0))};
   const int starts[] = {static_cast<int>(begin_along(field_, direction, 1, outwards)),
                         static_cast<int>(begin_along(field_, direction, 0, outwards))};
-  if (is_hindexed_) {
+  if (variant_ == Variant::hindexed) {
     const std::vector<int> lengths(static_cast<std::size_t>(counts[0]), counts[1]);
     std::vector<MPI_Aint> places;
     places.reserve(lengths.size());
@@ -123,16 +135,11 @@ void Grid::reset() {
 }
 
 void Grid::run(int n_steps) {
-  for (int i = 0; i < n_steps; ++i) {
-    double *now = values_[now_].data();
-    if (halo_) {
-      exchange_packed(now);
-    } else {
-      exchange_in_place(now);
-    }
-    stream_.launch(relax_kernel, field_.n[0] * field_.n[1], RelaxTask{values_[1 - now_].data(), now, field_},
-                   {values_[0].size_bytes(), values_[0].size_bytes()});
-    now_ = 1 - now_;
+  if (variant_ == Variant::st_graph) {
+    // After an even number of steps the arrays are where they were, so each launch goes on where the last one ended.
+    halo_->run_graphs(n_steps, n_graph_steps_, [this] { step(); });
+  } else {
+    for (int i = 0; i < n_steps; ++i) step();
   }
   if (halo_) {
     halo_->finish();
@@ -141,20 +148,33 @@ void Grid::run(int n_steps) {
   }
 }
 
-void Grid::exchange_packed(double *values) {
-  auto *sent = reinterpret_cast<double *>(halo_->sent());
-  const auto *received = reinterpret_cast<const double *>(halo_->received());
-  const std::uint64_t n_points = halo_->size_bytes() / sizeof(double);
-  const std::uint64_t field_bytes = values_[0].size_bytes();
-  halo_->exchange(
-      [&] {
-        stream_.launch(pack_kernel, n_points, PackTask{sent, values, field_}, {halo_->reach_bytes(), field_bytes});
-      },
-      [] {},
-      [&] {
-        stream_.launch(unpack_kernel, n_points, UnpackTask{values, received, field_},
-                       {field_bytes, halo_->reach_bytes()});
-      });
+void Grid::step() {
+  double *now = values_[now_].data();
+  if (halo_) {
+    halo_->exchange([&] { launch_pack(now); }, [] {}, [&] { launch_unpack(now); });
+  } else {
+    exchange_in_place(now);
+  }
+  launch_relax();
+  now_ = 1 - now_;
+}
+
+void Grid::launch_pack(const double *from) {
+  stream_.launch(pack_kernel, halo_->size_bytes() / sizeof(double),
+                 PackTask{reinterpret_cast<double *>(halo_->sent()), from, field_},
+                 {halo_->reach_bytes(), values_[0].size_bytes()});
+}
+
+void Grid::launch_unpack(double *to) {
+  stream_.launch(unpack_kernel, halo_->size_bytes() / sizeof(double),
+                 UnpackTask{to, reinterpret_cast<const double *>(halo_->received()), field_},
+                 {values_[0].size_bytes(), halo_->reach_bytes()});
+}
+
+void Grid::launch_relax() {
+  stream_.launch(relax_kernel, field_.n[0] * field_.n[1],
+                 RelaxTask{values_[1 - now_].data(), values_[now_].data(), field_},
+                 {values_[0].size_bytes(), values_[0].size_bytes()});
 }
 
 void Grid::exchange_in_place(double *values) {

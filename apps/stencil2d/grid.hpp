@@ -16,8 +16,12 @@ enum class Variant {
   packed,    // a kernel packs all sides and corners
   subarray,  // MPI sends them where they lie, as subarrays
   hindexed,  // the same, as lists of blocks
-  st         // packed, and the stream starts and awaits the messages
+  st,        // packed, and the stream starts and awaits the messages
+  st_graph   // the same, captured into a graph that is launched for some steps at a time
 };
+inline bool is_triggered(Variant variant) {
+  return variant == Variant::st || variant == Variant::st_graph;
+}
 
 // A rank's place among the others; the grid does not wrap around.
 struct Place {
@@ -31,7 +35,9 @@ std::uint64_t mask_of(const Place &place);
 // Throws DeviceError and MpiError.
 class Grid {
  public:
-  Grid(Device &device, const Field &field, const Place &place, Variant variant);
+  // n_graph_steps: in each graph of Variant::st_graph; even, because the arrays take turns. run() is called for as many
+  // steps or a multiple of that.
+  Grid(Device &device, const Field &field, const Place &place, Variant variant, int n_graph_steps);
   ~Grid();
   Grid(const Grid &) = delete;
   Grid &operator=(const Grid &) = delete;
@@ -46,17 +52,22 @@ class Grid {
 
  private:
   MPI_Datatype make_type(unsigned direction, std::uint64_t outwards) const;
+  void load_kernels();
+  void step();
   void exchange_in_place(double *values);
-  void exchange_packed(double *values);
+  void launch_pack(const double *from);
+  void launch_unpack(double *to);
+  void launch_relax();
 
   Field field_;
   Place place_;
+  Variant variant_;
+  int n_graph_steps_;
   Stream stream_;
   DeviceArray<double> values_[2];
   int now_ = 0;  // which of the two holds the last step's values
   std::unique_ptr<Halo> halo_;
   std::vector<MPI_Datatype> types_;  // for each neighbour, of what is sent and of the halo there
-  bool is_hindexed_;
 };
 
 // Of a point of the whole grid at the start, counted from 1; 0 outside of it, always.

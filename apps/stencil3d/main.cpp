@@ -6,7 +6,7 @@
 #include <map>
 
 #include "apps/stencil3d/sweep.hpp"
-#include "apps/support/program.hpp"
+#include "apps/support/triggered.hpp"
 
 namespace sluice::apps::stencil3d {
 namespace {
@@ -18,15 +18,11 @@ struct Options {
   std::uint64_t global = 0;  // of the whole grid; 0: as many as the boxes have
   std::vector<std::uint64_t> sizes_bytes;
   int n_steps = 100;
-  int n_graph_steps = 2;
+  GraphSteps graph_steps;
   int n_repeats = 5;
 };
 
-// A whole number of graphs.
-int checked_steps(const Options &options) {
-  constexpr int kFew = 4;
-  return (kFew + options.n_graph_steps - 1) / options.n_graph_steps * options.n_graph_steps;
-}
+constexpr int kCheckedSteps = 4;
 
 const std::map<std::string, Variant> variants_by_name = {
     {"packed", Variant::packed}, {"subarray", Variant::subarray}, {"st", Variant::st}, {"st-graph", Variant::st_graph}};
@@ -60,13 +56,14 @@ std::vector<double> time_steps(const World &world, const Options &options, Steps
 
 void run_grid(const World &world, Device &device, Report &report, const Options &options, const Place &place,
               const std::string &name) {
-  Grid grid(device, box_of(options, place), place, variants_by_name.at(name), options.n_graph_steps);
+  Grid grid(device, box_of(options, place), place, variants_by_name.at(name), options.graph_steps.in_graph());
+  const int n_checked = options.graph_steps.at_least(kCheckedSteps);
   // Before, which warms up as well, and behind what is timed.
   const auto check = [&] {
     grid.reset();
     world.barrier();
-    grid.run(checked_steps(options));
-    world.agree(grid.check(checked_steps(options)));
+    grid.run(n_checked);
+    world.agree(grid.check(n_checked));
   };
   check();
   const std::vector<double> times_us = time_steps(world, options, grid);
@@ -78,8 +75,8 @@ void run_sweep(const World &world, Device &device, Report &report, const Options
                const std::string &name) {
   if (name == "subarray") throw AgreedError("--sizes: the exchange alone has no subarrays; take packed or st");
   for (const std::uint64_t size_bytes : options.sizes_bytes) {
-    Sweep sweep(device, world, place, size_bytes, variants_by_name.at(name), options.n_graph_steps);
-    sweep.run(checked_steps(options));
+    Sweep sweep(device, world, place, size_bytes, variants_by_name.at(name), options.graph_steps.in_graph());
+    sweep.run(options.graph_steps.at_least(kCheckedSteps));
     const std::vector<double> times_us = time_steps(world, options, sweep);
     world.agree(sweep.check());
     report.add(name, size_bytes, times_us);
@@ -88,16 +85,9 @@ void run_sweep(const World &world, Device &device, Report &report, const Options
 
 void check_variant(const Device &device, const Options &options, const std::string &name) {
   const Variant variant = variants_by_name.at(name);
-  if (is_triggered(variant) && !QueueCalls::get().are_there()) {
-    throw AgreedError(name + " needs the functions of MPIX_Queue: start the program with `sluice run -- mpiexec ...`");
-  }
-  if (variant != Variant::st_graph) return;
-  check_graphs(device, name);
-  if (options.n_steps % options.n_graph_steps != 0) {
-    throw AgreedError("--steps: st-graph launches whole graphs; take a multiple of --graph-steps");
-  }
-  if (options.sizes_bytes.empty() && options.n_graph_steps % 2 != 0) {
-    throw AgreedError("--graph-steps: the grid's two arrays take turns, so a graph has an even number of steps");
+  if (is_triggered(variant)) check_queues(name);
+  if (variant == Variant::st_graph) {
+    options.graph_steps.check(device, name, options.n_steps, options.sizes_bytes.empty());
   }
 }
 
@@ -140,8 +130,7 @@ int main(int argc, char **argv) {
       ->check(CLI::Range(1, 1 << 28))
       ->delimiter(',');
   parser.add_option("--steps", options.n_steps, "steps in each run")->check(CLI::Range(1, 1000000));
-  parser.add_option("--graph-steps", options.n_graph_steps, "steps in each graph of st-graph")
-      ->check(CLI::Range(1, 100));
+  options.graph_steps.add_to(parser);
   parser.add_option("--repeat", options.n_repeats, "runs that are timed")->check(CLI::Range(1, 1000000));
   return run_program(argc, argv, parser, [&](const World &world, Device &device, Report &report) {
     stencil3d::run(world, device, report, options);

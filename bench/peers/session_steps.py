@@ -137,6 +137,10 @@ def on_four():
               limit_s=400, **four)
     yield app("stencil_four", "7, 8: packed by hand and stream-triggered, four ranks", "stencil3d", "--rounds", "5", "--steps", "500", "--variants", "packed,st,st-graph",
               *BY_STREAMS, **four)
+    yield app("halo_four", "8: the halo of all eight neighbours by subarray and hindexed types against packing by hand, four ranks", "stencil2d", "--rounds", "5",
+              "--steps", "100", "--variants", "packed,subarray,hindexed,st,st-graph", *BY_STREAMS, limit_s=300, **four)
+    yield app("scaling_four", "8: weak and strong scaling of a grid, one to four ranks", "scaling", "--rounds", "5", "--steps", "500", "--rank-counts", "1,2,4",
+              "--variants", "packed,st,st-graph", *BY_STREAMS, limit_s=400, **four)
     yield compare("engines", "6: copy engines that feed kernels", "engines", "--rounds", "3", limit_s=240)
     yield compare("kernel", "5: copies by engines and by one kernel, beside NCCL", "kernel", "--rounds", "3", limit_s=240)
     yield compare("peers", "5, 6: beside UCX, staging by hand and NCCL", "peers", "--rounds", "3", "--sizes", "64,4096,65536,1048576,33554432", limit_s=400)

@@ -37,7 +37,7 @@ const char *sentence(QueueEngineReason reason) {
     case QueueEngineReason::kAloneComm:
       return "the host MPI carries what a rank sends to itself";
     case QueueEngineReason::kElsewhereComm:
-      return "no partner is on this node";
+      return "no partner is on this node, so the progress threads carry all messages";
     case QueueEngineReason::kByStreams:
       return "the streams carry what both sides can";
     case QueueEngineReason::kByThreadsHere:

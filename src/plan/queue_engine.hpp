@@ -63,15 +63,19 @@ struct QueueEnginePlan {
 // The choice. Setup cost.
 //
 // auto is thread: messages of `device` and `dwq` match no plain ones, and a program that was not asked cannot be known
-// to have none, however much faster `device` is inside a node (docs/adr/0033, 0034).
+// to have none, however much faster `device` is inside a node (docs/adr/0033, 0034). `device` is kept where it has no
+// partner on this node: such a rank, too, may capture a step into a graph, if one without messages (docs/adr/0057).
 [[nodiscard]] constexpr QueueEnginePlan choose_queue_engine(const QueueEngineQuery &query) noexcept {
   if (query.wanted == QueueEngine::kAuto) return {QueueEngine::kThread, QueueEngineReason::kMatches};
   if (query.wanted == QueueEngine::kThread) return {QueueEngine::kThread, QueueEngineReason::kAsked};
   if (!query.is_agreed) return {QueueEngine::kThread, QueueEngineReason::kMissing};
   if (query.comm == QueueComm::kUnreached) return {QueueEngine::kThread, QueueEngineReason::kUnreachedComm};
-  if (query.comm == QueueComm::kAlone) return {QueueEngine::kThread, QueueEngineReason::kAloneComm};
-  if (query.wanted == QueueEngine::kDwq) return {QueueEngine::kDwq, QueueEngineReason::kByNetwork};
-  if (query.comm == QueueComm::kElsewhere) return {QueueEngine::kThread, QueueEngineReason::kElsewhereComm};
+  if (query.wanted == QueueEngine::kDwq) {
+    if (query.comm == QueueComm::kAlone) return {QueueEngine::kThread, QueueEngineReason::kAloneComm};
+    return {QueueEngine::kDwq, QueueEngineReason::kByNetwork};
+  }
+  if (query.comm == QueueComm::kAlone) return {QueueEngine::kDevice, QueueEngineReason::kAloneComm};
+  if (query.comm == QueueComm::kElsewhere) return {QueueEngine::kDevice, QueueEngineReason::kElsewhereComm};
   return {QueueEngine::kDevice, query.has_channels ? QueueEngineReason::kByStreams : QueueEngineReason::kByThreadsHere};
 }
 

@@ -19,14 +19,15 @@ struct Line {
 };
 constexpr QueueEnginePlan kUnreached{Engine::kThread, Reason::kUnreachedComm};
 constexpr QueueEnginePlan kAlone{Engine::kThread, Reason::kAloneComm};
-constexpr QueueEnginePlan kElsewhere{Engine::kThread, Reason::kElsewhereComm};
+constexpr QueueEnginePlan kAloneWithGraphs{Engine::kDevice, Reason::kAloneComm};
+constexpr QueueEnginePlan kElsewhere{Engine::kDevice, Reason::kElsewhereComm};
 constexpr QueueEnginePlan kStreams{Engine::kDevice, Reason::kByStreams};
 constexpr QueueEnginePlan kThreads{Engine::kDevice, Reason::kByThreadsHere};
 constexpr QueueEnginePlan kNetwork{Engine::kDwq, Reason::kByNetwork};
 
 constexpr std::array<Line, kQueueComms> kDeviceLines = {{{QueueComm::kOfMessages, kStreams, kThreads},
                                                          {QueueComm::kUnreached, kUnreached, kUnreached},
-                                                         {QueueComm::kAlone, kAlone, kAlone},
+                                                         {QueueComm::kAlone, kAloneWithGraphs, kAloneWithGraphs},
                                                          {QueueComm::kElsewhere, kElsewhere, kElsewhere},
                                                          {QueueComm::kSomeHere, kStreams, kThreads},
                                                          {QueueComm::kOneNode, kStreams, kThreads}}};
@@ -98,8 +99,10 @@ TEST(QueueEngine, ExplainsItself) {
   EXPECT_EQ(explain(query, choose_queue_engine(query)),
             "queue engine device, all ranks on one node -> device: the streams carry what both sides can");
   query.comm = QueueComm::kElsewhere;
-  EXPECT_EQ(explain(query, choose_queue_engine(query)),
-            "queue engine device, ranks on other nodes -> thread: no partner is on this node");
+  EXPECT_EQ(
+      explain(query, choose_queue_engine(query)),
+      "queue engine device, ranks on other nodes -> device: no partner is on this node, so the progress threads carry "
+      "all messages");
   query = {Engine::kAuto, false, true, QueueComm::kOneNode};
   EXPECT_EQ(explain(query, choose_queue_engine(query)),
             "queue engine auto, all ranks on one node -> thread: its messages match plain ones, which nobody can rule "

@@ -273,6 +273,31 @@ TEST(Captured, AMessageToNobody_IsNone) {
   stream.synchronize();
 }
 
+// As the only rank of a job does, of a program whose step is a graph.
+TEST(Captured, ARankAlone_CapturesAStepWithoutMessages) {
+  SKIP_WITHOUT_GRAPHS();
+  ProgramStream stream;
+  TestQueue queue(stream, MPI_COMM_SELF);
+  const Memory memory = make_memory(Kind::device, 64);
+  CapturedGraph graph(stream);
+  queue.recv(memory.data(), 32, kTag, MPI_PROC_NULL);
+  queue.start();
+  queue.wait();
+  stream.copy(memory.at(32), memory.data(), 32);
+  queue.start();
+  queue.wait();
+  graph.end();
+  queue.complete();
+  for (int launch = 0; launch < 3; ++launch) {
+    Bytes sent(32);
+    for (std::size_t i = 0; i < sent.size(); ++i) sent[i] = pattern_byte(0, i, launch);
+    memory.write(0, sent.data(), sent.size());
+    graph.launch();
+    stream.synchronize();
+    EXPECT_EQ(memory.read(32, 32), sent) << "launch " << launch;
+  }
+}
+
 // A graph's messages are counted when their communicator goes, each launch once; and the next one's begin anew.
 TEST(Captured, LaunchesAreCounted_WhenTheCommunicatorGoes) {
   SKIP_WITHOUT_GRAPHS();

@@ -66,8 +66,8 @@ inline std::string text_of(int code) {
 // A queue of the session's communicator on a stream; its messages are complete at the end.
 class TestQueue {
  public:
-  explicit TestQueue(const ProgramStream &stream) {
-    EXPECT_MPI(mpix().create(Session::get().comm(), stream.native(), &queue_));
+  explicit TestQueue(const ProgramStream &stream, MPI_Comm comm = Session::get().comm()) {
+    EXPECT_MPI(mpix().create(comm, stream.native(), &queue_));
     EXPECT_NE(queue_, MPIX_QUEUE_NULL);
   }
   ~TestQueue() {
