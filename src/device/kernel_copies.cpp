@@ -59,8 +59,7 @@ bool has_copy_kernel(const Place &place) {
   }
   Status status = try_kernel(place);
   if (!status.is_ok()) {
-    log::warn_once("copy_kernel", "device",
-                   status.message() + "; collective operations copy by the copy engines instead");
+    log::warn_once("copy_kernel", "device", status.message() + "; its copy engines copy instead");
   }
   list->push_back({place.backend, place.device, status.is_ok()});
   return status.is_ok();

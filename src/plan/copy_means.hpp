@@ -17,7 +17,7 @@ struct CopyListQuery {
 };
 
 struct CopyListLimits {
-  std::uint64_t kernel_bytes = 0;  // SLUICE_COLL_KERNEL_COPY
+  std::uint64_t kernel_bytes = 0;  // SLUICE_COLL_KERNEL_COPY, or SLUICE_P2P_KERNEL_COPY
   std::size_t most_copies = 0;     // of one kernel; 0: the device has none
 };
 
@@ -30,8 +30,8 @@ struct CopyPlan {
 
 // The choice. Hot. Engines leave the device's cores to the program, so what gains nothing by a kernel is theirs.
 [[nodiscard]] constexpr CopyPlan choose_copy_means(const CopyListQuery &query, const CopyListLimits &limits) noexcept {
-  if (limits.kernel_bytes == 0) return {CopyMeans::kEngines, "SLUICE_COLL_KERNEL_COPY is 0"};
-  if (query.size_bytes > limits.kernel_bytes) return {CopyMeans::kEngines, "longer than SLUICE_COLL_KERNEL_COPY"};
+  if (limits.kernel_bytes == 0) return {CopyMeans::kEngines, "no kernel is to copy"};
+  if (query.size_bytes > limits.kernel_bytes) return {CopyMeans::kEngines, "longer than what a kernel is to copy"};
   if (limits.most_copies == 0) return {CopyMeans::kEngines, "the device has no kernel that copies"};
   if (query.n_copies > limits.most_copies) return {CopyMeans::kEngines, "more copies than one kernel makes"};
   return {CopyMeans::kKernel, "one kernel makes all copies at once"};

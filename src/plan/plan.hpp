@@ -20,6 +20,7 @@ struct Policy {
   std::uint32_t pipeline_blocks = 2;                      // SLUICE_P2P_PIPELINE_BLOCKS
   std::uint64_t pipeline_threshold_bytes = 65536;         // SLUICE_P2P_PIPELINE_THRESHOLD
   std::uint64_t buffered_bytes = 0;                       // SLUICE_P2P_BUFFERED_BYTES
+  std::uint64_t p2p_kernel_copy_bytes = 0;                // SLUICE_P2P_KERNEL_COPY
   std::uint64_t coll_ipc_threshold_bytes = 65536;         // SLUICE_COLL_IPC_THRESHOLD
   std::uint64_t coll_reduce_threshold_bytes = 4096;       // SLUICE_COLL_REDUCE_THRESHOLD
   std::uint64_t coll_levels_threshold_bytes = 1048576;    // SLUICE_COLL_LEVELS_THRESHOLD

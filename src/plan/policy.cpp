@@ -10,6 +10,7 @@
 
 #include "base/knobs.hpp"
 #include "base/log.hpp"
+#include "device/kernel_copies.hpp"
 #include "plan/gather.hpp"
 #include "plan/tuning.hpp"
 
@@ -65,6 +66,7 @@ Settled read_settled(const sluice_backend_t *backend, std::int32_t device) {
   policy.ipc_threshold_bytes = tuned_bytes(table, "SLUICE_P2P_IPC_THRESHOLD");
   policy.pipeline_blocks = static_cast<std::uint32_t>(tuned_bytes(table, "SLUICE_P2P_PIPELINE_BLOCKS"));
   policy.pipeline_threshold_bytes = tuned_bytes(table, "SLUICE_P2P_PIPELINE_THRESHOLD");
+  policy.p2p_kernel_copy_bytes = tuned_bytes(table, "SLUICE_P2P_KERNEL_COPY");
   policy.coll_ipc_threshold_bytes = tuned_bytes(table, "SLUICE_COLL_IPC_THRESHOLD");
   policy.coll_reduce_threshold_bytes = tuned_bytes(table, "SLUICE_COLL_REDUCE_THRESHOLD");
   policy.coll_levels_threshold_bytes = tuned_bytes(table, "SLUICE_COLL_LEVELS_THRESHOLD");
@@ -127,6 +129,18 @@ Policy policy_of(const device::Backend *backend, std::int32_t device) {
   }
   if (!settled.has_staging_memory) policy.staging_memory = static_cast<StagingMemory>(table.preferred_staging(device));
   return policy;
+}
+
+CopyMeans choose_copy_means_on(const device::Place &place, const CopyListQuery &query, std::uint64_t kernel_bytes,
+                               std::string_view whose) {
+  CopyListLimits limits{kernel_bytes, SLUICE_KERNEL_MAX_COPIES};
+  CopyPlan plan = choose_copy_means(query, limits);
+  if (plan.means == CopyMeans::kKernel && !device::has_copy_kernel(place)) {
+    limits.most_copies = 0;
+    plan = choose_copy_means(query, limits);
+  }
+  if (log::level() >= log::Level::kDebug) log::debug("plan", fmt::format("{}: {}", whose, explain(query, plan)));
+  return plan.means;
 }
 
 ReductionMeansLimits reduction_means_limits_of(const device::Backend &backend, std::int32_t device) {

@@ -3,8 +3,11 @@
 #pragma once
 
 #include <cstdint>
+#include <string_view>
 
 #include "device/backend.hpp"
+#include "device/place.hpp"
+#include "plan/copy_means.hpp"
 #include "plan/plan.hpp"
 #include "plan/reduction_means.hpp"
 
@@ -16,5 +19,11 @@ namespace sluice::plan {
 
 // The limits of choose_reduction_means() for memory of `device` of `backend`. Warm, as policy_of(). Any thread.
 [[nodiscard]] ReductionMeansLimits reduction_means_limits_of(const device::Backend &backend, std::int32_t device);
+
+// choose_copy_means() for copies into memory of `place`, device memory or what its device reaches, of which a kernel is
+// to make as many as `kernel_bytes`. Where it would, the device is asked for that kernel, and may make it ready, which
+// blocks (device/kernel_copies.hpp). Says the choice in the log, of `whose` copies. Hot but for that. Any thread.
+[[nodiscard]] CopyMeans choose_copy_means_on(const device::Place &place, const CopyListQuery &query,
+                                             std::uint64_t kernel_bytes, std::string_view whose);
 
 }  // namespace sluice::plan

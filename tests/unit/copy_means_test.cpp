@@ -26,7 +26,7 @@ TEST(CopyMeans, ExplainThemselves) {
   EXPECT_EQ(explain(query, choose_copy_means(query, {8192, 16})),
             "2 copies of 8192 bytes -> kernel: one kernel makes all copies at once");
   EXPECT_EQ(explain(query, choose_copy_means(query, kLimits)),
-            "2 copies of 8192 bytes -> engines: longer than SLUICE_COLL_KERNEL_COPY");
+            "2 copies of 8192 bytes -> engines: longer than what a kernel is to copy");
 }
 
 constexpr OwnBlockLimits kCrowded{OwnBlock::kAuto, true, true};

@@ -55,17 +55,8 @@ void NodePull::choose_means() {
   own.others_bytes = std::max(query.size_bytes, offer_.published.largest_bytes) - own.own_bytes;
   own.is_blocking = call_.form == Form::kBlocking;
   choose_own_means(own);
-  plan::CopyListLimits limits{plan::policy_of(place().backend, place().device).coll_kernel_copy_bytes,
-                              SLUICE_KERNEL_MAX_COPIES};
-  plan::CopyPlan plan = choose_copy_means(query, limits);
-  if (plan.means == plan::CopyMeans::kKernel && !device::has_copy_kernel(place())) {
-    limits.most_copies = 0;
-    plan = choose_copy_means(query, limits);
-  }
-  if (log::level() >= log::Level::kDebug) {
-    log::debug("plan", fmt::format("{}: {}", name(call_.operation), explain(query, plan)));
-  }
-  means_ = plan.means;
+  const plan::Policy policy = plan::policy_of(place().backend, place().device);
+  means_ = plan::choose_copy_means_on(place(), query, policy.coll_kernel_copy_bytes, name(call_.operation));
 }
 
 void NodePull::choose_own_means(const plan::OwnBlockQuery &query) {
