@@ -207,8 +207,8 @@ class HostCalls : public QueueExchange {
     if (has_commands) stream_.copy(result(), received());
     stream_.synchronize();
     complete(requests);
-    std::vector<double> times_us;
-    for (std::size_t k = 0; k < kCalls.size(); ++k) times_us.push_back(us_between(at[k], at[k + 1]));
+    std::vector<double> times_us(kCalls.size());
+    for (std::size_t k = 0; k < kCalls.size(); ++k) times_us[k] = us_between(at[k], at[k + 1]);
     return times_us;
   }
   // The same of one launch: of the exchange, and of the stream commands around it.
