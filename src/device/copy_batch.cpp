@@ -72,12 +72,13 @@ Status CopyBatch::begin() {
   return status;
 }
 
-Status CopyBatch::poll(bool *is_done) {
+Status CopyBatch::poll(std::uint64_t turn, bool *is_done) {
   if (!has_begun_ && !is_done_) {
     outcome_ = begin();
     is_done_ = !outcome_.is_ok();
   }
-  if (!is_done_) outcome_ = copy_.poll(&is_done_);
+  if (!is_done_ && asked_in_ != turn) outcome_ = copy_.poll(&is_done_);
+  asked_in_ = turn;
   *is_done = is_done_;
   return outcome_;
 }

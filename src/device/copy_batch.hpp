@@ -31,8 +31,9 @@ class CopyBatch {
   // The copy in a batch of its own.
   [[nodiscard]] static std::shared_ptr<CopyBatch> alone(const Place &place, const sluice_copy_t &piece);
 
-  // Sets *is_done when all copies have ended, well or not; never blocks. An error is that of any of them. Hot.
-  [[nodiscard]] Status poll(bool *is_done);
+  // Sets *is_done when all copies have ended, well or not; never blocks. An error is that of any of them. Each message
+  // asks, and the runtime is asked for the first of them in a turn only, whose number, not 0, the caller gives. Hot.
+  [[nodiscard]] Status poll(std::uint64_t turn, bool *is_done);
 
   [[nodiscard]] std::size_t size() const noexcept { return pieces_.size(); }
   [[nodiscard]] std::uint64_t size_bytes() const noexcept;
@@ -53,6 +54,7 @@ class CopyBatch {
   bool is_by_kernel_ = false;
   bool has_begun_ = false;
   bool is_done_ = false;
+  std::uint64_t asked_in_ = 0;  // the turn
   Status outcome_;
   Queue queue_;  // outlives the copy
   PendingCopy copy_;

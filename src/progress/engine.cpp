@@ -37,6 +37,7 @@ void Engine::turn() {
     std::atomic<bool> *is_turning;
     ~End() { is_turning->store(false, std::memory_order_release); }
   } const end{&is_turning_};
+  ++turn_number_;
   if (has_new_.load(std::memory_order_acquire)) {
     const std::scoped_lock inbox_lock(inbox_mutex_);
     tasks_.insert(tasks_.end(), inbox_.begin(), inbox_.end());

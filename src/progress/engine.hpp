@@ -9,6 +9,7 @@
 #include <chrono>
 #include <condition_variable>
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <mutex>
 #include <vector>
@@ -80,6 +81,9 @@ class Engine {
   // Advances all tasks once. Returns at once when another thread is at it. Any thread; throws std::bad_alloc.
   void turn();
 
+  // Of the turn that calls; another one in each, and never 0.
+  [[nodiscard]] std::uint64_t turn_number() const noexcept { return turn_number_; }
+
   // Sleeps until there is something to do, or `is_ending` is set and wake() called. For the progress thread.
   void wait_until_busy(const std::atomic<bool> &is_ending);
   void wake() noexcept;
@@ -87,6 +91,7 @@ class Engine {
  private:
   std::atomic<bool> is_turning_{false};
   std::vector<std::shared_ptr<Task>> tasks_;  // belongs to the turn
+  std::uint64_t turn_number_ = 0;             // the same
   std::mutex inbox_mutex_;
   std::vector<std::shared_ptr<Task>> inbox_;
   std::atomic<bool> has_new_{false};

@@ -3,6 +3,7 @@
 
 #include <utility>
 
+#include "base/recycled.hpp"
 #include "ops/env/errors.hpp"
 #include "ops/p2p/arrivals.hpp"
 #include "ops/p2p/permissions.hpp"
@@ -60,7 +61,7 @@ bool Incoming::looks_for_arrival() {
   side.abandon_wire();
   const int from = envelope_.has_value() ? envelope_->source : completed_.MPI_SOURCE;
   const int with = envelope_.has_value() ? envelope_->tag : completed_.MPI_TAG;
-  pull_ = std::make_shared<Pull>(descriptor, side.landing(), operation_, from, with);
+  pull_ = make_recycled<Pull>(descriptor, side.landing(), operation_, from, with);
   return false;
 }
 
@@ -175,7 +176,7 @@ int finish_receive(Operation operation, MPI_Comm comm, Side *side, MPI_Status *s
     return copied.is_ok() ? MPI_SUCCESS : raise(comm, copied);
   }
   const statistics::Stopwatch watch;
-  const auto pull = std::make_shared<Pull>(descriptor, side->landing(), operation, status->MPI_SOURCE, status->MPI_TAG);
+  const auto pull = make_recycled<Pull>(descriptor, side->landing(), operation, status->MPI_SOURCE, status->MPI_TAG);
   progress::Engine::process().watch(pull);
   progress::turn_until([&] { return pull->is_settled(); });
   side->leave_room(pull->received_bytes());

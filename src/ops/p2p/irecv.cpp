@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // MPI_Irecv, MPI_Imrecv and their large-count forms.
+#include "base/recycled.hpp"
 #include "generated/operations.hpp"
 #include "ops/env/errors.hpp"
 #include "ops/p2p/incoming.hpp"
@@ -35,7 +36,7 @@ int irecv_through(IrecvFunction<Count> function, ImrecvFunction<Count> matched, 
                   MPI_Datatype datatype, int source, int tag, MPI_Comm comm, MPI_Request *request) {
   if (is_plain_host_traffic()) return (wire::host().*function)(buf, count, datatype, source, tag, comm, request);
   return guarded(comm, [&]() -> int {
-    auto incoming = std::make_shared<Incoming>(Operation::kIrecv, comm, false);  // almost every receive is kept
+    auto incoming = make_recycled<Incoming>(Operation::kIrecv, comm, false);  // almost every receive is kept
     Status status = Side::of(buf, count, datatype, source, &incoming->side);
     if (!status.is_ok()) return raise(comm, status);
     return start_receive<Count>(Operation::kIrecv, comm, std::move(incoming), request,
@@ -53,7 +54,7 @@ int imrecv_through(ImrecvFunction<Count> function, void *buf, Count count, MPI_D
   // A matched message no longer names its communicator; errors go where MPI sends those without one.
   const MPI_Comm comm = MPI_COMM_SELF;
   return guarded(comm, [&]() -> int {
-    auto incoming = std::make_shared<Incoming>(Operation::kImrecv, comm, false);
+    auto incoming = make_recycled<Incoming>(Operation::kImrecv, comm, false);
     Status status = Side::of_matched(buf, count, datatype, *message, &incoming->side);
     if (!status.is_ok()) return raise(comm, status);
     return start_receive<Count>(Operation::kImrecv, comm, std::move(incoming), request,

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/log.hpp"
+#include "base/recycled.hpp"
 #include "base/statistics.hpp"
 #include "device/ipc_exports.hpp"
 #include "ops/env/errors.hpp"
@@ -43,7 +44,7 @@ Outgoing::~Outgoing() {
 std::shared_ptr<Outgoing> Outgoing::make(Operation operation, bool is_persistent, Side *side, int dest, int tag,
                                          MPI_Comm comm, Status *status) {
   if (!side->is_described()) return nullptr;
-  auto made = std::make_shared<Outgoing>(operation, comm, is_persistent);
+  auto made = make_recycled<Outgoing>(operation, comm, is_persistent);
   bool is_possible = true;
   *status = made->open(side, dest, tag, &is_possible);
   return status->is_ok() && is_possible ? made : nullptr;

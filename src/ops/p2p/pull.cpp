@@ -85,7 +85,7 @@ void Pull::poll_copy() {
   bool is_done = false;
   if (!batch_->has_begun()) choose_means();
   if (!span_.is_begun()) span_.begin();  // asking begins what has not begun
-  Status status = batch_->poll(&is_done);
+  Status status = batch_->poll(progress::Engine::process().turn_number(), &is_done);
   if (!is_done) return;
   if (status.is_ok()) {
     const bool is_pinned = landing_.region.place.kind == MemoryKind::kPinned;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // MPI_Recv, MPI_Mrecv and their large-count forms.
+#include "base/recycled.hpp"
 #include "generated/operations.hpp"
 #include "ops/env/errors.hpp"
 #include "ops/p2p/incoming.hpp"
@@ -40,7 +41,7 @@ int receive_through(Operation operation, MPI_Comm comm, Side side, bool may_bloc
     const int result = receive(side.buffer(), side.count<Count>(), side.type(), received);
     return finish_receive(operation, comm, &side, received, result, watch.elapsed());
   }
-  const auto incoming = std::make_shared<Incoming>(operation, comm, false);
+  const auto incoming = make_recycled<Incoming>(operation, comm, false);
   incoming->side = std::move(side);
   const Side &target = incoming->side;
   MPI_Request request = MPI_REQUEST_NULL;
