@@ -74,7 +74,7 @@ void Pull::begin() {
 void Pull::choose_means() {
   const device::Place &place = landing_.region.place;
   const std::uint64_t kernel_bytes = plan::policy_of(place.backend, place.device).p2p_kernel_copy_bytes;
-  if (kernel_bytes == 0) return;
+  if (kernel_bytes == 0 || place.kind != MemoryKind::kDevice) return;
   const plan::CopyListQuery query{batch_->size(), batch_->size_bytes()};
   const plan::CopyMeans means = plan::choose_copy_means_on(place, query, kernel_bytes, name(message_.operation));
   if (means == plan::CopyMeans::kKernel) batch_->prefer_kernel();
