@@ -155,12 +155,10 @@ void Exchange::step_triggered() {
 
 void Exchange::launch_graph() {
   if (graph_ == nullptr) {
-    stream_.begin_graph();
-    step_triggered();
-    graph_ = stream_.end_graph();
+    graph_ = stream_.capture([this] { step_triggered(); });
     queue_->complete();  // both sides of each message know each other
   }
-  graph_->launch(stream_);
+  graph_->launch();
 }
 
 void Exchange::post_receives(double *received) {

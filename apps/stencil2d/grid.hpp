@@ -62,7 +62,7 @@ class Grid {
   Field field_;
   Place place_;
   Variant variant_;
-  int n_graph_steps_;
+  int n_graph_steps_;  // 0: no graphs
   Stream stream_;
   DeviceArray<double> values_[2];
   int now_ = 0;  // which of the two holds the last step's values

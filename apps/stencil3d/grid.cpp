@@ -67,7 +67,7 @@ Grid::Grid(Device &device, const Box &box, const Place &place, Variant variant, 
     : box_(box),
       place_(place),
       variant_(variant),
-      n_graph_steps_(n_graph_steps),
+      n_graph_steps_(variant == Variant::st_graph ? n_graph_steps : 0),
       stream_(device),
       values_{{device, volume(box, 2)}, {device, volume(box, 2)}} {
   if (variant == Variant::subarray) {
@@ -134,15 +134,11 @@ void Grid::reset() {
 }
 
 void Grid::run(int n_steps) {
-  if (variant_ == Variant::st_graph) {
+  if (halo_) {
     // After an even number of steps the arrays are where they were, so each launch goes on where the last one ended.
-    halo_->run_graphs(n_steps, n_graph_steps_, [this] { step(); });
+    halo_->run(n_steps, n_graph_steps_, [this] { step(); });
   } else {
     for (int i = 0; i < n_steps; ++i) step();
-  }
-  if (halo_) {
-    halo_->finish();
-  } else {
     stream_.synchronize();
   }
 }

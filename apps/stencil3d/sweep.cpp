@@ -24,8 +24,7 @@ Sweep::Sweep(Device &device, const World &world, const Place &place, std::uint64
     : rank_(static_cast<std::uint64_t>(world.rank())),
       place_(place),
       size_bytes_(size_bytes),
-      variant_(variant),
-      n_graph_steps_(n_graph_steps),
+      n_graph_steps_(variant == Variant::st_graph ? n_graph_steps : 0),
       stream_(device),
       halo_(device, stream_, messages_of(place, size_bytes), is_triggered(variant)),
       folded_(device, halo_.size_bytes()),
@@ -39,13 +38,8 @@ Sweep::Sweep(Device &device, const World &world, const Place &place, std::uint64
 }
 
 void Sweep::run(int n_steps) {
-  if (variant_ == Variant::st_graph) {
-    halo_.run_graphs(n_steps, n_graph_steps_, [this] { step(); });
-  } else {
-    for (int i = 0; i < n_steps; ++i) step();
-  }
+  halo_.run(n_steps, n_graph_steps_, [this] { step(); });
   n_steps_ += static_cast<std::uint64_t>(n_steps);
-  halo_.finish();
 }
 
 void Sweep::step() {

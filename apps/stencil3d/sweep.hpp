@@ -30,8 +30,7 @@ class Sweep {
   std::uint64_t rank_;
   Place place_;
   std::uint64_t size_bytes_;
-  Variant variant_;
-  int n_graph_steps_;
+  int n_graph_steps_;  // 0: no graphs
   Stream stream_;
   Halo halo_;
   DeviceArray<std::uint64_t> folded_;

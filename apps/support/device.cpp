@@ -12,9 +12,9 @@
 namespace sluice::apps {
 namespace {
 
-const sluice_program_kernels_t *find_kernels(const Device &device, const std::string &name) {
-  const auto *kernels = static_cast<const sluice_program_kernels_t *>(device.find_table(SLUICE_PROGRAM_KERNELS_SYMBOL));
-  if (kernels == nullptr || kernels->api_version != SLUICE_PROGRAM_KERNELS_API_VERSION) {
+const sluice_program_kernels_t *find_kernels(const bench::DeviceModule &module, const std::string &name) {
+  const sluice_program_kernels_t *kernels = bench::find_program_kernels(module);
+  if (kernels == nullptr) {
     throw DeviceError(fmt::format("the backend '{}' runs no kernels of applications: take another", name));
   }
   return kernels;
@@ -26,7 +26,7 @@ Device::Device(const World &world, const DeviceOptions &options) {
   const std::string dir = options.module_dir.empty() ? bench::default_module_dir() : options.module_dir;
   world.agree(bench::error_of([&] {
     module_ = std::make_unique<bench::DeviceModule>(dir, options.module);
-    kernels_ = find_kernels(*this, options.module);
+    kernels_ = find_kernels(*module_, options.module);
   }));
   choose(world, options.is_oversubscribed);
   const bench::DeviceAwareness aware = bench::query_device_awareness(options.module);
@@ -73,26 +73,6 @@ void check_graphs(const Device &device, const std::string &variant) {
   if (device.has_graphs()) return;
   throw AgreedError(fmt::format("{} captures what a stream is given into graphs, which the backend {} has not", variant,
                                 device.module_name()));
-}
-
-void Stream::begin_graph() {
-  device_.module().require(device_.kernels().graph_begin(native_), "beginning of a graph");
-}
-
-std::unique_ptr<Graph> Stream::end_graph() {
-  void *made = nullptr;
-  device_.module().require(device_.kernels().graph_end(native_, &made), "end of a graph");
-  return std::make_unique<Graph>(device_, made);
-}
-
-Graph::~Graph() {
-  if (device_.kernels().graph_destroy(native_) != SLUICE_SUCCESS) {
-    fmt::print(stderr, "a graph could not be destroyed: {}\n", device_.module().table().last_error());
-  }
-}
-
-void Graph::launch(const Stream &stream) {
-  device_.module().require(device_.kernels().graph_launch(native_, stream.native()), "launch of a graph");
 }
 
 void Stream::synchronize() {

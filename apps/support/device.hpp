@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "apps/support/kernel.hpp"
-#include "bench/memory/device_module.hpp"
+#include "bench/memory/stream_graph.hpp"
 #include "bench/mpi/world.hpp"
 
 namespace sluice::apps {
@@ -105,22 +105,8 @@ class DeviceArray {
 // Throws AgreedError that `variant` of a program wants graphs, where there are none.
 void check_graphs(const Device &device, const std::string &variant);
 
-class Stream;
-
 // Commands of a stream, to be launched again and again as one. Destroyed when no launch of it is running.
-class Graph {
- public:
-  Graph(Device &device, void *native) : device_(device), native_(native) {}
-  ~Graph();
-  Graph(const Graph &) = delete;
-  Graph &operator=(const Graph &) = delete;
-  // Enqueues all of it into the stream and returns before it has run.
-  void launch(const Stream &stream);
-
- private:
-  Device &device_;
-  void *native_;
-};
+using Graph = bench::StreamGraph;
 
 // Kernels in their order. Destroyed when what is enqueued has run. The device outlives it.
 class Stream {
@@ -154,9 +140,11 @@ class Stream {
   };
   // Blocks until all of it has run.
   void synchronize();
-  // Between the two calls what is enqueued becomes part of a graph, and does not run. Device::has_graphs().
-  void begin_graph();
-  std::unique_ptr<Graph> end_graph();
+  // What enqueue() gives the stream does not run, but becomes a graph, which the stream outlives. Device::has_graphs().
+  template <class Enqueue>
+  std::unique_ptr<Graph> capture(const Enqueue &enqueue) {
+    return std::make_unique<Graph>(device_.kernels(), device_.module(), native_, enqueue);
+  }
   // The runtime's own handle, as MPIX_Create_queue takes it.
   void *native() const { return native_; }
 

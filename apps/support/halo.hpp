@@ -38,18 +38,19 @@ class Halo {
   // As Stream::launch wants it, which takes no empty memory.
   std::uint64_t reach_bytes() const { return size_bytes() == 0 ? 1 : size_bytes(); }
 
-  // Triggered, on a device with graphs: n_steps times `step`, which is all that the stream is given, as launches of a
-  // graph of n_graph_steps; a multiple of those. The first call captures that, and blocks until both sides of each of
-  // its messages know each other (docs/queue.md).
+  // n_steps times `step`, and blocks until all exchanges are over and all that was enqueued has run. n_graph_steps not
+  // 0: triggered, on a device with graphs, as launches of a graph of so many steps, which are all that the stream is
+  // given; n_steps is a multiple of those. The first call captures that, and waits until both sides of each of its
+  // messages know each other (docs/queue.md).
   template <class Step>
-  void run_graphs(int n_steps, int n_graph_steps, const Step &step) {
-    if (graph_ == nullptr) {
-      stream_.begin_graph();
-      for (int i = 0; i < n_graph_steps; ++i) step();
-      graph_ = stream_.end_graph();
-      queue_->complete();
+  void run(int n_steps, int n_graph_steps, const Step &step) {
+    if (n_graph_steps > 0) {
+      run_graphs(n_steps, n_graph_steps, step);
+    } else {
+      for (int i = 0; i < n_steps; ++i) step();
     }
-    for (int i = 0; i < n_steps; i += n_graph_steps) graph_->launch(stream_);
+    stream_.synchronize();
+    if (queue_) queue_->complete();
   }
 
   // One exchange. pack() enqueues what writes sent(); work() what may run while messages are under way; unpack() what
@@ -77,13 +78,17 @@ class Halo {
     unpack();
   }
 
-  // Blocks until all exchanges are over and all that was enqueued has run.
-  void finish() {
-    stream_.synchronize();
-    if (queue_) queue_->complete();
-  }
-
  private:
+  template <class Step>
+  void run_graphs(int n_steps, int n_graph_steps, const Step &step) {
+    if (graph_ == nullptr) {
+      graph_ = stream_.capture([&] {
+        for (int i = 0; i < n_graph_steps; ++i) step();
+      });
+      queue_->complete();
+    }
+    for (int i = 0; i < n_steps; i += n_graph_steps) graph_->launch();
+  }
   static std::size_t size_bytes(const std::vector<HaloMessage> &messages) {
     return messages.empty() ? 0 : messages.back().offset_bytes + static_cast<std::size_t>(messages.back().size_bytes);
   }

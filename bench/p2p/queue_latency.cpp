@@ -55,7 +55,8 @@ class PingPong : public QueueExchange {
   void captured() {
     if (graph_ == nullptr) {
       std::array<MPI_Request, 2> requests;
-      graph_ = std::make_unique<StreamGraph>(*find_graphs(session_), module_, stream_, [&] { requests = enqueue(); });
+      graph_ = std::make_unique<StreamGraph>(*find_graphs(session_), module_, stream_.native(),
+                                             [&] { requests = enqueue(); });
       complete(requests);
     }
     graph_->launch();
@@ -234,7 +235,7 @@ class HostCalls : public QueueExchange {
   // Collective.
   void capture() {
     std::array<MPI_Request, 2> requests;
-    graph_ = std::make_unique<StreamGraph>(*graphs_, module_, stream_, [&] {
+    graph_ = std::make_unique<StreamGraph>(*graphs_, module_, stream_.native(), [&] {
       stream_.copy(sent(), source());
       requests = {queue_.enqueue_send(sent(), peer()), queue_.enqueue_recv(received(), peer())};
       queue_.enqueue_start();
