@@ -155,7 +155,7 @@ def on_four():
     yield compare("kernel", "5: copies by engines and by one kernel, beside NCCL", "kernel", "--rounds", "3", limit_s=240)
     yield compare("peers", "5, 6: beside UCX, staging by hand and NCCL", "peers", "--rounds", "3", "--sizes", "64,4096,65536,1048576,33554432", limit_s=400)
     yield suite("suite_four", "4: the suite's collectives, four ranks", 400, "--groups", "movements,reductions,nonblocking,neighbors", "--ranks", "4", n_devices=4)
-    yield tune("tune_four", "5: what a table of four devices would say", 4, "together,reduce,kernel,engines", "--rounds", "3", limit_s=300, n_devices=4)
+    yield tune("tune_four", "5: what a table of four devices would say", 4, "together,reduce,kernel,chain", "--rounds", "3", limit_s=300, n_devices=4)
 
 
 # What is known least, and what other work waits for, comes first.

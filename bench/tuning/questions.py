@@ -27,6 +27,7 @@ class Question:
     sides: dict  # name -> environment
     iterations: int
     least_ranks: int = 2
+    most_ranks: int = 0  # 0: any number
     nodes: int = 1  # as which the ranks are started
     remark: str = ""
     datatype: str = ""  # of sluice-bench -D; the blocks of a vector are one `unit` long
@@ -84,8 +85,8 @@ ALL = (
              "bcast,allgather,alltoall,gather,scatter", ("D",), ("8M", "32M"),
              {"2M": CUT, **{length: {**CUT, "SLUICE_COLL_SEGMENT": length} for length in ("256K", "512K", "1M", "4M")}}, 10),
     Question("chain", "SLUICE_COLL_CHAIN_BLOCK", False, "in which blocks does a broadcast pass from rank to rank fastest?", "bcast",
-             ("D",), ("8M", "32M"),
-             {"1M": {}, **{block: {"SLUICE_COLL_CHAIN_BLOCK": block} for block in ("256K", "512K", "2M", "4M")}}, 10, least_ranks=3),
+             ("D",), ("8M", "32M", "256M"),
+             {"0": {}, **{block: {"SLUICE_COLL_CHAIN_BLOCK": block} for block in ("512K", "1M", "2M", "4M", "8M", "16M")}}, 10, least_ranks=3),
     Question("kernel", "SLUICE_COLL_KERNEL_COPY", False, "up to how many bytes does one kernel bring a rank its blocks fastest?",
              "allgather,alltoall", ("D",), ("256", "1K", "4K", "16K", "64K", "256K"),
              {"0": TOGETHER, **{most: {**TOGETHER, "SLUICE_COLL_KERNEL_COPY": most} for most in ("8K", "32K", "128K", "512K", "2M")}},
@@ -101,7 +102,8 @@ ALL = (
              "from which length on do copy engines that feed kernels reduce faster than kernels across the devices?",
              "allreduce", ("D",), ("32M", "64M", "128M", "256M"),
              {"engines": {**TOGETHER, "SLUICE_COLL_REDUCE_THRESHOLD": "0", "SLUICE_COLL_REDUCE_ENGINES": "1"},
-              "kernels": {**TOGETHER, "SLUICE_COLL_REDUCE_THRESHOLD": "0", "SLUICE_COLL_REDUCE_ENGINES": "0"}}, 5),
+              "kernels": {**TOGETHER, "SLUICE_COLL_REDUCE_THRESHOLD": "0", "SLUICE_COLL_REDUCE_ENGINES": "0"}}, 5,
+             most_ranks=2),
 )
 NAMES = tuple(question.name for question in ALL)
 

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 namespace sluice::plan {
 namespace {
@@ -44,7 +45,24 @@ const char *sentence(JointReason reason) {
   return "";
 }
 
+bool gains_by_chain(std::uint64_t length_bytes, std::size_t n_ranks, std::uint64_t chunk_bytes) noexcept {
+  const std::uint64_t n_chunks = chunk_bytes == 0 ? 0 : length_bytes / chunk_bytes;
+  return n_ranks > 2 && n_chunks >= kFewestChunks && n_chunks < kMostChunks;
+}
+
 }  // namespace
+
+std::uint64_t chain_block(std::uint64_t length_bytes, int n_ranks, std::uint64_t wanted_bytes) noexcept {
+  if (n_ranks <= 2) return 0;
+  std::uint64_t block_bytes = wanted_bytes;
+  if (block_bytes == 0) {
+    const double between = n_ranks - 2;
+    const double best = std::sqrt(static_cast<double>(length_bytes) * static_cast<double>(kGapBytes) / between);
+    const std::uint64_t n_units = static_cast<std::uint64_t>(best) / kLeastChainBlock;
+    block_bytes = std::max<std::uint64_t>(n_units, 1) * kLeastChainBlock;
+  }
+  return gains_by_chain(length_bytes, static_cast<std::size_t>(n_ranks), block_bytes) ? block_bytes : 0;
+}
 
 JointPlan choose_joint(std::span<const Offer> offers, const JointQuery &query) noexcept {
   const auto any = [&](auto has) { return std::any_of(offers.begin(), offers.end(), has); };
@@ -65,8 +83,7 @@ JointPlan choose_joint(std::span<const Offer> offers, const JointQuery &query) n
   if (any([&](const Offer &offer) { return offer.broadcast_bytes != length; })) {
     return {Joint::kStaged, JointReason::kDifferentLengths};
   }
-  const std::uint64_t n_chunks = query.chunk_bytes == 0 ? 0 : length / query.chunk_bytes;
-  const bool is_worth_it = offers.size() > 2 && n_chunks >= kFewestChunks && n_chunks < kMostChunks;
+  const bool is_worth_it = gains_by_chain(length, offers.size(), query.chunk_bytes);
   if (is_worth_it && !any([](const Offer &offer) { return !offer.feeds; })) return {Joint::kChain, JointReason::kFed};
   return {Joint::kPull, JointReason::kPulled};
 }

@@ -24,7 +24,7 @@ struct Offer {
 struct JointQuery {
   bool is_broadcast = false;
   std::uint64_t threshold_bytes = 0;  // of the longest buffer of any rank
-  std::uint64_t chunk_bytes = 0;      // of a broadcast, as its root published: how a chain cuts it
+  std::uint64_t chunk_bytes = 0;      // of a broadcast, as its root published: chain_block()
 };
 
 enum class Joint : std::uint8_t {
@@ -53,6 +53,19 @@ struct JointPlan {
 // A broadcast of fewer chunks gains nothing by a chain; of more, their count would be none that the ranks can tell.
 inline constexpr std::uint64_t kFewestChunks = 4;
 inline constexpr std::uint64_t kMostChunks = std::uint64_t{1} << 30;
+
+// How long the chunks of a broadcast of `length_bytes` to `n_ranks` are: `wanted_bytes` (SLUICE_COLL_CHAIN_BLOCK), or
+// with 0 what the length and the ranks ask for, a multiple of kLeastChainBlock. 0: so few chunks that a chain gains
+// nothing. A chain takes as long as a link carries all of it, and kGapBytes more for each chunk, and the last rank is
+// as many chunks behind as there are ranks between it and the root: both together are least at the root of length *
+// kGapBytes / ranks between. Hot.
+[[nodiscard]] std::uint64_t chain_block(std::uint64_t length_bytes, int n_ranks, std::uint64_t wanted_bytes) noexcept;
+
+// What a link of 390 GB/s would carry from the end of a chunk to the beginning of the next (docs/adr/0014).
+inline constexpr std::uint64_t kGapBytes = std::uint64_t{1} << 20;
+// Of shorter ones the next would be waited for: a rank hears of a chunk 12 us after it is there, in which a link
+// carries 4 MiB, and a few are on their way at a time.
+inline constexpr std::uint64_t kLeastChainBlock = std::uint64_t{2} << 20;
 
 // The choice for the ranks that made `offers`. Hot.
 [[nodiscard]] JointPlan choose_joint(std::span<const Offer> offers, const JointQuery &query) noexcept;

@@ -39,7 +39,7 @@ struct Published {
   std::uint32_t n_blocks = 0;          // one for each rank or destination, or one for all, or none
   std::uint32_t pair = 0;              // of a reduction: what it computes
   std::uint64_t largest_bytes = 0;     // payload of the longer of its two buffers
-  std::uint64_t chunk_bytes = 0;       // of a broadcast's root: how it is cut for a chain
+  std::uint64_t chunk_bytes = 0;       // of a broadcast's root: how it is cut for a chain, or 0
   std::uint64_t broadcast_bytes = 0;   // of a broadcast: payload
   sluice_ipc_handle_t handle{};        // of the allocation that holds what others pull
   std::uint64_t base_address = 0;      // of that allocation, in that process

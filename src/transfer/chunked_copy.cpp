@@ -5,6 +5,13 @@
 
 namespace sluice::transfer {
 
+Status ChunkedCopy::open(const device::Place &place) {
+  for (device::Queue &queue : queues_) {
+    if (Status status = queue.acquire(place); !status.is_ok()) return status;
+  }
+  return {};
+}
+
 Status ChunkedCopy::advance(std::uint64_t n_there) {
   n_there = std::min(n_there, n_chunks_);
   while (n_begun_ < n_there && n_begun_ - n_copied_ < kUnderWay) {
@@ -12,7 +19,8 @@ Status ChunkedCopy::advance(std::uint64_t n_there) {
     const sluice_copy_t piece = {static_cast<std::byte *>(copy_.dst) + offset,
                                  static_cast<const std::byte *>(copy_.src) + offset,
                                  std::min<std::uint64_t>(chunk_bytes_, copy_.size_bytes - offset)};
-    if (Status status = under_way_[n_begun_ % kUnderWay].begin(&queue_, {&piece, 1}); !status.is_ok()) return status;
+    device::Queue &queue = queues_[n_begun_ % queues_.size()];
+    if (Status status = under_way_[n_begun_ % kUnderWay].begin(&queue, {&piece, 1}); !status.is_ok()) return status;
     ++n_begun_;
   }
   while (n_copied_ < n_begun_) {

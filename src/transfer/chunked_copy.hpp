@@ -16,16 +16,17 @@ namespace sluice::transfer {
   return size_bytes / chunk_bytes + (size_bytes % chunk_bytes != 0 ? 1 : 0);
 }
 
-// One thread at a time. Two chunks are under way at the same time, so that the device does not wait for the host
-// between them. When destroyed before it is done, waits.
+// One thread at a time. Up to kUnderWay chunks are under way at the same time, so that the device does not wait for the
+// host between them, by turns in two queues: a queue that says that a chunk has ended moves nothing meanwhile, 6 us on
+// an H200 (docs/adr/0014). When destroyed before it is done, waits.
 class ChunkedCopy {
  public:
   // `copy` in chunks of `chunk_bytes` > 0. Source and destination stay valid until all has been copied.
   ChunkedCopy(const sluice_copy_t &copy, std::uint64_t chunk_bytes) noexcept
       : copy_(copy), chunk_bytes_(chunk_bytes), n_chunks_(count_chunks(copy.size_bytes, chunk_bytes)) {}
 
-  // Takes a queue of the device of `place`. Errors: the runtime gives none.
-  [[nodiscard]] Status open(const device::Place &place) { return queue_.acquire(place); }
+  // Takes queues of the device of `place`. Errors: the runtime gives none.
+  [[nodiscard]] Status open(const device::Place &place);
 
   // Goes as far as the first `n_there` chunks allow; never blocks. An error ends it. Hot.
   [[nodiscard]] Status advance(std::uint64_t n_there);
@@ -35,14 +36,14 @@ class ChunkedCopy {
   [[nodiscard]] bool is_done() const noexcept { return n_copied_ == n_chunks_; }
 
  private:
-  static constexpr std::size_t kUnderWay = 2;
+  static constexpr std::size_t kUnderWay = 4;
 
   sluice_copy_t copy_;
   std::uint64_t chunk_bytes_;
   std::uint64_t n_chunks_;
   std::uint64_t n_begun_ = 0;
   std::uint64_t n_copied_ = 0;
-  device::Queue queue_;  // outlives the copies
+  std::array<device::Queue, 2> queues_;  // outlive the copies
   std::array<device::PendingCopy, kUnderWay> under_way_;
 };
 

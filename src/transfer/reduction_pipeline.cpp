@@ -48,7 +48,7 @@ Status ReductionPipeline::open(PipelinedReduction work, std::uint64_t brought_by
 
 // Of what is under way not all has an end to look at. A queue that is given up waits for what it holds.
 ReductionPipeline::~ReductionPipeline() {
-  const bool is_over = n_done_ == n_blocks_ && !pulled_.is_running();
+  const bool is_over = n_done_ == n_blocks_ && !pulled_.is_running() && !sent_.is_running();
   if (is_over || n_pulled_ == 0) return;
   sends_.discard();
   kernels_.discard();
@@ -95,8 +95,11 @@ Status ReductionPipeline::pull(std::uint64_t block) {
   const std::uint64_t offset = offset_of(block);
   const std::uint64_t size_bytes = count_of(block) * work_.element_bytes;
   copies_.clear();
-  for (std::size_t index = 0; index < work_.sources.size(); ++index) {
-    if (index != work_.own) copies_.push_back({room(block, index), work_.sources[index] + offset, size_bytes});
+  // Round the sources, behind the own one: of ranks that do the same no two read the same one at a time.
+  const std::size_t n_sources = work_.sources.size();
+  for (std::size_t step = 1; step < n_sources; ++step) {
+    const std::size_t index = (work_.own + step) % n_sources;
+    copies_.push_back({room(block, index), work_.sources[index] + offset, size_bytes});
   }
   return block + 1 == n_blocks_ ? pulled_.begin(&pulls_, copies_) : pulls_.enqueue(copies_);
 }
@@ -107,6 +110,7 @@ Status ReductionPipeline::reduce(std::uint64_t block) {
     sources_.push_back(index == work_.own ? work_.sources[index] + offset_of(block) : room(block, index));
   }
   void *const dst = work_.own_result + offset_of(block);
+  const bool is_beside_copies = block + 1 < n_blocks_ || !(work_.sends_last || work_.sent_results.empty());
   const sluice_reduction_t reduction = {.element = work_.element,
                                         .operation = work_.operation,
                                         .dsts = &dst,
@@ -114,22 +118,34 @@ Status ReductionPipeline::reduce(std::uint64_t block) {
                                         .n_dsts = 1,
                                         .n_sources = static_cast<std::uint32_t>(sources_.size()),
                                         .count = count_of(block),
-                                        .is_beside_copies = 1};
+                                        .is_beside_copies = is_beside_copies ? 1U : 0U};
   bool is_refused = false;
   Status status = device::enqueue_reductions(&kernels_, {&reduction, 1}, &is_refused);
   if (!status.is_ok() && is_refused && block == 0) n_reduced_ = 0;  // nothing was enqueued
   return status;
 }
 
+// What has to do with a block behind its kernel: sending it, or noting its end. One after the last sends all that is
+// sent last.
 Status ReductionPipeline::send(std::uint64_t block) {
+  const bool is_last = block + 1 == n_blocks_;
+  const bool is_looked_at = (block + 1) % kBetweenLooks == 0 || is_last;
+  const bool sends_now = !work_.sends_last && !work_.sent_results.empty();
+  Status status;
+  if (sends_now) status = send_bytes(offset_of(block), count_of(block) * work_.element_bytes);
+  if (status.is_ok() && is_looked_at) status = end_of(block).begin(sends_now ? &sends_ : &kernels_);
+  if (!status.is_ok() || !is_last || sends_now || work_.sent_results.empty()) return status;
+  status = send_bytes(0, work_.count * work_.element_bytes);
+  return status.is_ok() ? sent_.begin(&sends_) : status;
+}
+
+Status ReductionPipeline::send_bytes(std::uint64_t offset, std::uint64_t size_bytes) {
   if (Status status = sends_.enqueue_wait_for(kernels_); !status.is_ok()) return status;
-  const std::byte *from = work_.own_result + offset_of(block);
   copies_.clear();
   for (std::byte *result : work_.sent_results) {
-    copies_.push_back({result + offset_of(block), from, count_of(block) * work_.element_bytes});
+    copies_.push_back({result + offset, work_.own_result + offset, size_bytes});
   }
-  const bool is_looked_at = (block + 1) % kBetweenLooks == 0 || block + 1 == n_blocks_;
-  return is_looked_at ? end_of(block).begin(&sends_, copies_) : sends_.enqueue(copies_);
+  return sends_.enqueue(copies_);
 }
 
 // Copies tell of their errors at the end: a kernel has run then on what they did not bring, and the error is for all.
@@ -141,9 +157,12 @@ Status ReductionPipeline::look(bool *is_done) {
     if (Status status = end_of(n_looked_at - 1).poll(&has_ended); !status.is_ok() || !has_ended) return status;
     n_done_ = n_looked_at;
   }
-  Status status = pulled_.poll(&has_ended);
-  *is_done = has_ended;
-  return status;
+  *is_done = true;
+  for (device::PendingCopy *last : {&pulled_, &sent_}) {
+    if (Status status = last->poll(&has_ended); !status.is_ok()) return status;
+    *is_done = *is_done && has_ended;
+  }
+  return {};
 }
 
 }  // namespace sluice::transfer

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // ReductionPipeline: a reduction of memory of several devices, block by block: copy engines bring the other devices'
 // elements into memory of Sluice's own, a kernel reduces what is on its device by then, and engines bring that to all
-// others that get it, while others of them bring the next block. So engines alone read and write the links, both of
-// which they do faster than kernels (docs/adr/0024). Without MPI. (ISC'25 poster: copy engines and kernels that
-// overlap.)
+// others that get it, while others of them bring the next block, or when all has been reduced. So engines alone read
+// and write the links, both of which they do faster than kernels (docs/adr/0024). Without MPI. (ISC'25 poster: copy
+// engines and kernels that overlap.)
 #pragma once
 
 #include <array>
@@ -31,7 +31,9 @@ struct PipelinedReduction {
   std::vector<const std::byte *> sources;  // in their order
   std::size_t own = 0;                     // sources[own] is memory of that device
   std::byte *own_result = nullptr;         // in memory of that device, too
-  std::vector<std::byte *> sent_results;   // of others, 1 at least, in memory that the device's copies reach
+  // Of others, in memory that the device's copies reach, in the order in which they are sent. May be none.
+  std::vector<std::byte *> sent_results;
+  bool sends_last = false;  // when all blocks are reduced, not block by block
 };
 
 // All of it is enqueued at once, in three queues that wait for each other on the device: between two blocks nobody
@@ -70,6 +72,7 @@ class ReductionPipeline {
   [[nodiscard]] Status pull(std::uint64_t block);
   [[nodiscard]] Status reduce(std::uint64_t block);
   [[nodiscard]] Status send(std::uint64_t block);
+  [[nodiscard]] Status send_bytes(std::uint64_t offset, std::uint64_t size_bytes);
   [[nodiscard]] Status look(bool *is_done);
   // Of all up to `block`, which is one to look at.
   [[nodiscard]] device::PendingCopy &end_of(std::uint64_t block) noexcept {
@@ -97,6 +100,7 @@ class ReductionPipeline {
   std::vector<sluice_copy_t> copies_;  // kept, so that nothing is allocated on the way
   std::vector<const void *> sources_;
   device::PendingCopy pulled_;               // the last copies
+  device::PendingCopy sent_;                 // of what is sent last
   std::array<device::PendingCopy, 2> ends_;  // of all up to the blocks that are looked at, in turns
 };
 

@@ -68,6 +68,27 @@ TEST(ChooseJoint, FeedsABroadcast_FromThreeRanksAndFourChunksOn) {
   EXPECT_EQ(choose_joint(some, kBroadcast).joint, Joint::kPull);
 }
 
+constexpr std::uint64_t kMebibyte = std::uint64_t{1} << 20;
+
+TEST(ChainBlock, IsWhatTheKnobSays_WhereThatMakesChunksEnough) {
+  EXPECT_EQ(chain_block(4000, 3, 1000), 1000U);
+  EXPECT_EQ(chain_block(3999, 3, 1000), 0U);
+  EXPECT_EQ(chain_block(4000, 2, 1000), 0U);
+  EXPECT_EQ(chain_block(kMostChunks, 3, 1), 0U);
+}
+
+TEST(ChainBlock, GrowsWithTheLength_AndShrinksWithTheRanksBetween) {
+  EXPECT_EQ(chain_block(8 * kMebibyte - 1, 4, 0), 0U);
+  EXPECT_EQ(chain_block(8 * kMebibyte, 4, 0), 2 * kMebibyte);
+  EXPECT_EQ(chain_block(64 * kMebibyte, 3, 0), 8 * kMebibyte);
+  EXPECT_EQ(chain_block(64 * kMebibyte, 4, 0), 4 * kMebibyte);
+  EXPECT_EQ(chain_block(1024 * kMebibyte, 3, 0), 32 * kMebibyte);
+  EXPECT_EQ(chain_block(1024 * kMebibyte, 4, 0), 22 * kMebibyte);
+  EXPECT_EQ(chain_block(1024 * kMebibyte, 8, 0), 12 * kMebibyte);
+  EXPECT_EQ(chain_block(1024 * kMebibyte, 2, 0), 0U);
+  EXPECT_EQ(chain_block(0, 4, 0), 0U);
+}
+
 TEST(ChooseJoint, StagesABroadcast_WhenRanksNameDifferentLengths) {
   std::vector<Offer> some = offers(3);
   some[1].broadcast_bytes += 4;

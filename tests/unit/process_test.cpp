@@ -73,7 +73,7 @@ TEST(Process_Policy, ComesFromTheTuningTable_WhereTheEnvironmentIsSilent) {
   ASSERT_NE(backend, nullptr);
   const plan::Policy policy = plan::policy_of(backend.get(), 0);
   EXPECT_EQ(policy.coll_ipc_threshold_bytes, 4096U) << "the table's";
-  EXPECT_EQ(policy.coll_chain_block_bytes, 1048576U) << "the default: the table does not name it";
+  EXPECT_EQ(policy.coll_chain_block_bytes, 0U) << "the default: the table does not name it";
   EXPECT_EQ(policy.staging_memory, StagingMemory::kAligned) << "the environment's, over the table's";
   EXPECT_EQ(plan::policy_of(nullptr, -1).coll_ipc_threshold_bytes, 65536U) << "no backend, no table";
 }

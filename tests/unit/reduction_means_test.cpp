@@ -33,14 +33,38 @@ TEST(ReductionMeansPlan, KernelsDoWhatEnginesCannotFeed) {
 }
 
 TEST(ReductionMeansPlan, KernelsDoWhatIsNotForAll_OrCrossesNoLink) {
-  ReductionMeansQuery for_one = of_inputs(kOneMiB, 2);
-  for_one.is_for_all = false;
-  EXPECT_EQ(choose_reduction_means(for_one, kFromOneMiB, kMost).means, ReductionMeans::kKernel);
+  for (const Delivery delivery : {Delivery::kAllToOne, Delivery::kOfThoseBelow}) {
+    ReductionMeansQuery for_some = of_inputs(kOneMiB, 4);
+    for_some.delivery = delivery;
+    EXPECT_EQ(choose_reduction_means(for_some, kFromOneMiB, kMost).means, ReductionMeans::kKernel);
+  }
   ReductionMeansQuery shared = of_inputs(kOneMiB, 4);
   shared.n_elsewhere = 0;
   EXPECT_EQ(choose_reduction_means(shared, kFromOneMiB, kMost).means, ReductionMeans::kKernel);
   shared.n_elsewhere = 1;
   EXPECT_EQ(choose_reduction_means(shared, kFromOneMiB, kMost).means, ReductionMeans::kEngines);
+}
+
+TEST(ReductionMeansPlan, EnginesAreForShorterInputsOfMoreThanTwo_AndSendLast) {
+  const std::uint64_t quarter = kOneMiB / 4;
+  EXPECT_EQ(choose_reduction_means(of_inputs(quarter, 3), kFromOneMiB, kMost).means, ReductionMeans::kEngines);
+  EXPECT_EQ(choose_reduction_means(of_inputs(quarter - 1, 3), kFromOneMiB, kMost).means, ReductionMeans::kKernel);
+  EXPECT_TRUE(choose_reduction_means(of_inputs(kOneMiB, 3), kFromOneMiB, kMost).sends_last);
+  EXPECT_FALSE(choose_reduction_means(of_inputs(kOneMiB, 2), kFromOneMiB, kMost).sends_last);
+}
+
+TEST(ReductionMeansPlan, EnginesAreForBlocksOfMoreThanTwo) {
+  ReductionMeansQuery blocks = of_inputs(kOneMiB, 2);
+  blocks.delivery = Delivery::kBlocks;
+  EXPECT_EQ(choose_reduction_means(blocks, kFromOneMiB, kMost).means, ReductionMeans::kKernel);
+  blocks = of_inputs(kOneMiB, 4);
+  blocks.delivery = Delivery::kBlocks;
+  const ReductionMeansLimits half = {kOneMiB, kOneMiB * 3 / 8};
+  EXPECT_EQ(choose_reduction_means(blocks, half, kMost).means, ReductionMeans::kEngines);
+  blocks.input_bytes += 16;
+  EXPECT_EQ(choose_reduction_means(blocks, half, kMost).means, ReductionMeans::kKernel) << "more than two blocks";
+  blocks.delivery = Delivery::kAllOfIt;
+  EXPECT_EQ(choose_reduction_means(blocks, half, kMost).means, ReductionMeans::kEngines);
 }
 
 TEST(ReductionMeansPlan, KernelsDoWhatCopiesWouldWriteOver) {

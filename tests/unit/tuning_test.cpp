@@ -81,7 +81,7 @@ TEST(ParseTuning, RefusesWhatIsNoTable) {
 TEST(ParseTuning, RefusesKnobsThatItMayNotSet_AndValuesOutOfRange) {
   EXPECT_THAT(refusal(with_knobs(R"({"SLUICE_ENABLE": "0"})")), HasSubstr("SLUICE_ENABLE is no knob"));
   EXPECT_THAT(refusal(with_knobs(R"({"SLUICE_NONSENSE": "0"})")), HasSubstr("SLUICE_NONSENSE is no knob"));
-  EXPECT_THAT(refusal(with_knobs(R"({"SLUICE_COLL_CHAIN_BLOCK": "0"})")), HasSubstr("cannot be \"0\""));
+  EXPECT_THAT(refusal(with_knobs(R"({"SLUICE_COLL_CHAIN_BLOCK": "2G"})")), HasSubstr("cannot be \"2G\""));
   EXPECT_THAT(refusal(with_knobs(R"({"SLUICE_COLL_CHAIN_BLOCK": 65536})")), HasSubstr("cannot be 65536"));
   EXPECT_THAT(refusal(with_knobs(R"({"SLUICE_DEVICE_STAGING_MEMORY": "fast"})")), HasSubstr("cannot be \"fast\""));
 }

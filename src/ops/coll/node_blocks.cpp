@@ -57,8 +57,11 @@ const Argument &argument_of_block(const Call &call, const Member &member) noexce
   return call.recv;
 }
 
+// From itself on, round the ranks: copies are made one behind the other, and at each step no two ranks pull from the
+// same one. (By number all would begin with rank 0, whose link would carry for one rank at a time: docs/adr/0014.)
 void want_from_all(const CollectiveSide &side, const Member &member, int except, NodeBlocks *blocks) {
-  for (int rank = 0; rank < member.size; ++rank) {
+  for (int step = 0; step < member.size; ++step) {
+    const int rank = (member.rank + step) % member.size;
     if (rank != except) blocks->wanted.push_back({rank, member.rank, side.block(rank)});
   }
 }

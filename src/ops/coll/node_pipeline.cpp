@@ -7,6 +7,7 @@
 
 #include "base/log.hpp"
 #include "base/statistics.hpp"
+#include "ops/coll/reduction_work.hpp"
 #include "plan/policy.hpp"
 
 namespace sluice::ops::coll {
@@ -19,7 +20,7 @@ std::unique_ptr<transfer::ReductionPipeline> open_pipeline(const Call &call, con
   plan::ReductionMeansQuery query{.input_bytes = inputs.count * inputs.element_bytes,
                                   .n_inputs = step.sources.size(),
                                   .n_elsewhere = inputs.n_elsewhere};
-  query.is_for_all = call.pattern == Pattern::kAllreduce;
+  query.delivery = delivery_of(call);
   query.has_gaps = inputs.has_gaps;
   const plan::ReductionMeansPlan plan = choose_reduction_means(query, limits, SLUICE_REDUCE_MAX_SOURCES);
   if (log::level() >= log::Level::kDebug) {
@@ -33,15 +34,14 @@ std::unique_ptr<transfer::ReductionPipeline> open_pipeline(const Call &call, con
   work.element_bytes = inputs.element_bytes;
   work.count = step.count;
   work.own = static_cast<std::size_t>(member.rank);
-  // Every rank has an input and gets the result: both are by rank.
-  for (std::size_t rank = 0; rank < step.sources.size(); ++rank) {
-    work.sources.push_back(static_cast<const std::byte *>(step.sources[rank]));
-    auto *const result = static_cast<std::byte *>(step.dsts[rank]);
-    if (rank == work.own) {
-      work.own_result = result;
-    } else {
-      work.sent_results.push_back(result);
-    }
+  work.sends_last = plan.sends_last;
+  for (const void *source : step.sources) work.sources.push_back(static_cast<const std::byte *>(source));
+  // A result of its own alone, or one for each rank, which is sent to the next one first: no two ranks write to the
+  // same one at a time.
+  const std::size_t n_results = step.dsts.size();
+  work.own_result = static_cast<std::byte *>(step.dsts[n_results == 1 ? 0 : work.own]);
+  for (std::size_t after = 1; after < n_results; ++after) {
+    work.sent_results.push_back(static_cast<std::byte *>(step.dsts[(work.own + after) % n_results]));
   }
   auto pipeline = std::make_unique<transfer::ReductionPipeline>();
   const Status status = pipeline->open(std::move(work), limits.brought_bytes);
