@@ -78,11 +78,15 @@ struct PackPlan {
   }
 };
 
-// Whether a kernel is worth a thought; 0 runs: they are not known. Hot. The one test of those whose other way leads
-// through the host's memory and back.
+// Whether a kernel can move them; 0 runs: they are not known. Hot. The one test of those whose other way leads through
+// the host's memory and back, which takes longer for any number of runs.
+[[nodiscard]] constexpr bool can_pack(std::uint64_t n_runs, const PackLimits &limits) noexcept {
+  return n_runs != 0 && limits.use != PackUse::kCopies;
+}
+
+// Whether a kernel is worth a thought where a copy for each run is the other way. Hot.
 [[nodiscard]] constexpr bool may_pack(std::uint64_t n_runs, const PackLimits &limits) noexcept {
-  if (n_runs == 0) return false;
-  return limits.use == PackUse::kKernel || (limits.use == PackUse::kByModel && n_runs >= limits.from_runs);
+  return can_pack(n_runs, limits) && (limits.use == PackUse::kKernel || n_runs >= limits.from_runs);
 }
 
 // By how much a kernel takes longer than one copy, without its bytes: half a copy less than SLUICE_TRANSFER_PACK_FROM

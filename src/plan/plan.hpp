@@ -49,6 +49,7 @@ struct Query {
   MemoryKind kind = MemoryKind::kHost;
   std::uint64_t size_bytes = 0;             // of payload
   bool is_contiguous = true;                // the payload is one run of bytes
+  bool is_named_as_bytes = false;           // by us, for it is no run from the program's address on
   bool is_outgoing = false;                 // only sent from: nothing is received into this side
   std::uint64_t span_bytes = 0;             // from the payload's lowest byte to its highest; 0: too far apart to say
   Peer peer = Peer::kUnknown;               // of a side that is outgoing; a receiver learns the route from the message
@@ -71,7 +72,7 @@ enum class Reason : std::uint8_t {
 // How the payload lies in staging memory.
 enum class Form : std::uint8_t {
   kPlain,   // as in the program's buffer: one run
-  kPacked,  // many pieces, one after the other
+  kPacked,  // many pieces, one after the other; or one that does not begin at the program's address
   kImage    // many pieces, each as far from the others as in the program's buffer
 };
 
@@ -87,7 +88,7 @@ struct Plan {
 // more than one chunk cannot be received into a type with gaps (MPI_ERR_TRUNCATE, without Sluice too). Only what is
 // sent can be one: bringing an image up would overwrite the gaps.
 [[nodiscard]] constexpr Form form_of(const Query &query) noexcept {
-  if (query.is_contiguous) return Form::kPlain;
+  if (query.is_contiguous) return query.is_named_as_bytes ? Form::kPacked : Form::kPlain;
   const bool is_dense = query.span_bytes != 0 && query.span_bytes / 2 <= query.size_bytes;
   return query.is_outgoing && is_dense ? Form::kImage : Form::kPacked;
 }
@@ -100,9 +101,9 @@ struct Plan {
 // The route of device memory that is sent from: only one run of bytes can be pulled or cut, be it one that a kernel
 // packs, and only a Sluice at the other end knows what to do with a descriptor.
 [[nodiscard]] constexpr Plan choose_for_device(const Query &query, const Policy &policy) noexcept {
-  const bool packs = !query.is_contiguous && may_pack(query.n_runs, policy.pack);
+  const bool packs = !query.is_contiguous && can_pack(query.n_runs, policy.pack);
   Plan staged{Route::kStaged, Reason::kDeviceMemory, policy.staging_memory, form_of(query)};
-  staged.packs = packs && staged.form == Form::kPacked;
+  staged.packs = packs && staged.form == Form::kPacked && may_pack(query.n_runs, policy.pack);
   if (!query.is_outgoing || !(query.is_contiguous || packs) || query.peer == Peer::kUnknown) return staged;
   if (query.may_be_relied_on_to_buffer && query.size_bytes <= buffered_bytes(query.peer, policy)) {
     staged.reason = Reason::kBuffered;

@@ -26,6 +26,21 @@ std::uint64_t Region::span_bytes() const noexcept {
   return static_cast<std::uint64_t>(span);
 }
 
+bool name_as_bytes(Region *region) {
+  static const LayoutPtr bytes = std::make_shared<const Layout>(Layout::basic(1));
+  const Layout &layout = *region->layout;
+  if (layout.is_contiguous || layout.blocks.size() != 1) return false;
+  const Block &run = layout.blocks.front();
+  const bool is_row = layout.extent_bytes >= 0 && static_cast<std::uint64_t>(layout.extent_bytes) == run.size_bytes;
+  if (region->count != 1 && !is_row) return false;
+  const std::uint64_t size_bytes = region->size_bytes();
+  if (size_bytes > static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max())) return false;
+  region->origin = at(region->origin, run.offset_bytes);
+  region->count = static_cast<std::int64_t>(size_bytes);
+  region->layout = bytes;
+  return true;
+}
+
 Status classify_payload(std::byte *origin, const Layout &layout, bool is_absolute, device::Backends backends,
                         device::Place *place) {
   Status status = device::classify(at(origin, layout.first_byte), backends, place);

@@ -60,6 +60,10 @@ void for_each_run(const Region &region, std::uint64_t size_bytes, Visit visit) {
   }
 }
 
+// Where the payload is one run of bytes that begins elsewhere than at the origin (whole rows of a matrix, one member of
+// a structure, a type with a lower bound): `region` names that run, as bytes, and so is contiguous; true. Hot.
+[[nodiscard]] bool name_as_bytes(Region *region);
+
 // Where the payload of elements of `layout` at `origin` lies. `is_absolute`: addresses count from MPI_BOTTOM, so that
 // each block may be in an allocation of its own, and one on a device is enough. Any thread.
 [[nodiscard]] Status classify_payload(std::byte *origin, const Layout &layout, bool is_absolute,

@@ -105,6 +105,10 @@ TEST(Packing, HasNothingForAKernel_WhereTheRunsAreNotKnown) {
   EXPECT_FALSE(may_pack(0, {PackUse::kByModel, 1}));
   EXPECT_TRUE(may_pack(1, kForced));
   EXPECT_FALSE(may_pack(1000, kNoKernel));
+  EXPECT_FALSE(can_pack(0, kForced));
+  EXPECT_FALSE(can_pack(1000, kNoKernel));
+  EXPECT_TRUE(can_pack(1, {PackUse::kByModel, 4})) << "fewer than copies would gain by, but they are none";
+  EXPECT_FALSE(may_pack(1, {PackUse::kByModel, 4}));
   EXPECT_EQ(plan_of({64, 0, 8, 8, 64}, PackLeg::kStaging, kForced).means, PackMeans::kCopies);
 }
 

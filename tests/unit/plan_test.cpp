@@ -147,6 +147,31 @@ TEST(Plan_Choose, SendsDensePiecesAsAnImage) {
   EXPECT_EQ(form(false, 101), Form::kPacked) << "bringing an image up would overwrite the gaps";
 }
 
+TEST(Plan_Choose, SendsAsBytesWhatIsOneRunElsewhere) {
+  Query query = sent_to(Peer::kUnknown, 1 << 20, MemoryKind::kDevice);
+  EXPECT_EQ(choose(query, all_routes()).form, Form::kPlain);
+  query.is_named_as_bytes = true;
+  EXPECT_EQ(choose(query, all_routes()).form, Form::kPacked);
+  query.peer = Peer::kLocal;
+  EXPECT_EQ(choose(query, all_routes()).route, Route::kIpc);
+  EXPECT_FALSE(choose(query, all_routes()).packs);
+}
+
+TEST(Plan_Choose, PullsFewRuns_ForStagingIsTheOtherWay) {
+  Query query = sent_to(Peer::kLocal, 1 << 20, MemoryKind::kDevice);
+  query.is_contiguous = false;
+  query.n_runs = 2;
+  Policy policy = all_routes();
+  policy.pack = {PackUse::kByModel, 4};
+  EXPECT_EQ(choose(query, policy).route, Route::kIpc);
+  EXPECT_TRUE(choose(query, policy).packs);
+  query.peer = Peer::kUnknown;
+  EXPECT_FALSE(choose(query, policy).packs) << "staged, a copy for each run";
+  policy.pack = {PackUse::kCopies, 4};
+  query.peer = Peer::kLocal;
+  EXPECT_EQ(choose(query, policy).route, Route::kStaged) << "nothing brings them together";
+}
+
 TEST(Plan_Choose, LeavesEmptyMessagesToTheHost) {
   for (const MemoryKind kind : kKinds) {
     const Plan plan = choose({kind, 0, true}, {});

@@ -45,7 +45,7 @@ Status move_on_device(sluice_pack_direction_t direction, const Side &typed, cons
     return direction == SLUICE_PACK ? device::copy(region.place, bytes.data(), region.origin, size_bytes)
                                     : device::copy(region.place, region.origin, bytes.data(), size_bytes);
   }
-  if (!may_pack(region)) return {};
+  if (!can_pack(region)) return {};
   transfer::Packer packer;
   bool is_refused = false;
   Status status = packer.add(direction, SLUICE_PACKED, region, 0, size_bytes, bytes.data(), &is_refused);

@@ -19,9 +19,9 @@ void choose_pack(plan::PackLeg leg, std::uint64_t n_runs, transfer::Region *regi
   if (log::level() >= log::Level::kDebug) log::debug("plan", explain(query, plan));
 }
 
-bool may_pack(const transfer::Region &region) {
+bool can_pack(const transfer::Region &region) {
   return region.layout->packing != nullptr &&
-         plan::may_pack(transfer::most_runs(*region.layout, region.count),
+         plan::can_pack(transfer::most_runs(*region.layout, region.count),
                         plan::policy_of(region.place.backend, region.place.device).pack);
 }
 

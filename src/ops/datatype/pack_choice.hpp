@@ -13,7 +13,7 @@ namespace sluice::ops {
 // back. `n_runs`: as many runs as kernels may know of; 0: none packs it. Warm; says the choice in the log.
 void choose_pack(plan::PackLeg leg, std::uint64_t n_runs, transfer::Region *region);
 
-// Whether one kernel may move the payload of `region`, device memory whose layout has gaps. Hot.
-[[nodiscard]] bool may_pack(const transfer::Region &region);
+// Whether one kernel can move the payload of `region`, device memory whose layout has gaps. Hot.
+[[nodiscard]] bool can_pack(const transfer::Region &region);
 
 }  // namespace sluice::ops

@@ -34,7 +34,7 @@ std::uint64_t bytes_to_bring(std::uint64_t came_bytes, std::uint64_t room_bytes)
 // The device that the receive's memory belongs to can put what comes there: by a copy, or a kernel where either end has
 // gaps.
 bool can_place(const transfer::Region &region, const Descriptor &descriptor) {
-  if (!region.layout->is_contiguous) return may_pack(region);
+  if (!region.layout->is_contiguous) return can_pack(region);
   if (transfer::is_one_run(descriptor.layout)) return true;
   return plan::policy_of(region.place.backend, region.place.device).pack.use != plan::PackUse::kCopies;
 }

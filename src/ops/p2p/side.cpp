@@ -69,10 +69,15 @@ Status Side::classify(MPI_Count count, Use use) {
   may_meet_descriptor_ = may_be_described && !is_wrong_null();
   is_short_ = may_meet_descriptor_ && region_.size_bytes() < kDescriptorBytes;
   if (kind_ == MemoryKind::kHost) return {};  // plan_ says so
+  // Only what the host MPI does not touch by the program's type; the host MPI's int counts it; and parts of a plain
+  // side are elements of the program's type.
+  const bool may_name = kind_ == MemoryKind::kDevice && use != Use::kPlain &&
+                        region_.size_bytes() <= std::uint64_t{std::numeric_limits<int>::max()};
+  const bool is_named_as_bytes = may_name && transfer::name_as_bytes(&region_);
   const bool is_contiguous = region_.layout->is_contiguous;
   // Absolute addresses may lead to several allocations, on devices and on the host: no image of those.
   const std::uint64_t span_bytes = is_contiguous || buffer_ == MPI_BOTTOM ? 0 : region_.span_bytes();
-  query_ = {place.kind, region_.size_bytes(), is_contiguous, is_outgoing, span_bytes};
+  query_ = {place.kind, region_.size_bytes(), is_contiguous, is_named_as_bytes, is_outgoing, span_bytes};
   if (!is_contiguous) query_.n_runs = transfer::most_runs(*region_.layout, count);
   if (!is_outgoing) choose_route();  // of what is sent once the peer is known
   return {};
@@ -93,7 +98,7 @@ void Side::choose_runs() {
 // A message of device memory may travel as a descriptor: to whom it goes.
 void Side::find_peer(int peer, MPI_Comm comm, Sending sending) {
   const bool is_device = kind_ == MemoryKind::kDevice || kind_ == MemoryKind::kShared;
-  const bool is_one_run = query_.is_contiguous || (query_.n_runs != 0 && may_pack(region_));  // or becomes one
+  const bool is_one_run = query_.is_contiguous || (query_.n_runs != 0 && can_pack(region_));  // or becomes one
   if (!is_device || !is_one_run || comm == MPI_COMM_NULL || query_.size_bytes == 0) return;
   query_.peer = peer_of(comm, peer, &world_peer_);
   if (query_.peer == plan::Peer::kUnknown) return;

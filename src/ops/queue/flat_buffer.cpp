@@ -22,6 +22,7 @@ Status FlatBuffer::look(const Arguments &given, const device::Place *first) {
     if (!status.is_ok()) return status;
   }
   region_ = {origin, given.count, std::move(layout), place};
+  static_cast<void>(transfer::name_as_bytes(&region_));
   is_device_ = place.kind == MemoryKind::kDevice || place.kind == MemoryKind::kShared;
   return {};
 }

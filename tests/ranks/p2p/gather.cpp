@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <random>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "tests/ranks/p2p/pack_kernel.hpp"
@@ -99,6 +100,47 @@ class PackingByReceiver : public testing::Test {
     if (!is_permitted()) GTEST_SKIP() << "missing: messages that are pulled, or Sluice's statistics";
   }
 };
+
+// Rows 3 and 4 of a matrix: one run, which does not begin where the buffer does.
+MPI_Datatype rows_of_matrix(int n_columns) {
+  const int sizes[] = {9, n_columns};
+  const int taken[] = {2, n_columns};
+  const int from[] = {3, 0};
+  MPI_Datatype type = MPI_DATATYPE_NULL;
+  MPI_Type_create_subarray(2, sizes, taken, from, MPI_ORDER_C, MPI_INT, &type);
+  MPI_Type_commit(&type);
+  return type;
+}
+
+TEST_F(PackingByReceiver, IsNotNeeded_WhenAllIsOneRunSomewhereInTheBuffer) {
+  for (const int n_columns : {1, 400}) {
+    MPI_Datatype rows = rows_of_matrix(n_columns);
+    const auto n_ints = static_cast<std::size_t>(9 * n_columns);
+    const End shifted{rows, 1, n_ints * sizeof(int)};
+    const End plain{MPI_INT, 2 * n_columns, n_ints * sizeof(int)};
+    for (const auto &[from, to] : {std::pair(shifted, shifted), std::pair(shifted, plain), std::pair(plain, shifted)}) {
+      const long long before = calls_by("MPI_Ssend", "ipc");
+      const Launches seen = launches_of(from, to, device_or_host());
+      EXPECT_EQ(seen.here, 0) << n_columns;
+      EXPECT_EQ(calls_by("MPI_Ssend", "ipc") - before, seen.is_sender ? 1 : 0) << n_columns;
+    }
+    MPI_Type_free(&rows);
+  }
+}
+
+// However few: the other way is through the host's memory.
+TEST_F(PackingByReceiver, IsOneLaunchInAll_WhenThereAreTwoRuns) {
+  MPI_Datatype two = MPI_DATATYPE_NULL;
+  MPI_Type_vector(2, kInts / 2, kInts, MPI_INT, &two);
+  MPI_Type_commit(&two);
+  const End packed{MPI_INT, kInts, kPackedBytes};
+  const End apart{two, 1, 2 * kPackedBytes};
+  for (const auto &[from, to] : {std::pair(apart, apart), std::pair(apart, packed), std::pair(packed, apart)}) {
+    const Launches seen = launches_of(from, to, device_or_host());
+    EXPECT_EQ(seen.here, seen.is_sender ? 0 : 1);
+  }
+  MPI_Type_free(&two);
+}
 
 TEST_F(PackingByReceiver, IsOneLaunchInAll_WhenOneSideHasGaps) {
   MPI_Datatype types[] = {strided(), scattered()};
