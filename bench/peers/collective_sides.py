@@ -38,16 +38,19 @@ SLUICE = {
                 **{block: [*IPC, "SLUICE_COLL_REDUCE_ENGINES=1", f"SLUICE_COLL_REDUCE_BLOCK={block}"]
                    for block in ("16M", "32M", "128M", "64M")}},
     "shipped": {"Sluice": []},
+    "spread": {"in turns": ["SLUICE_COLL_PULL_QUEUES=1"], "at once": ["SLUICE_COLL_PULL_QUEUES=3"]},
     "order": {"any": [*TWO, "SLUICE_REDUCE_ORDER=any"], "rank": [*TWO, "SLUICE_REDUCE_ORDER=rank"]},
 }
 TESTS_OF = {"segments": ["bcast", "allgather", "alltoall", "gather", "scatter", "alltoallv", "gatherv", "scatterv", "allgatherv",
                          *REDUCTIONS],
+            "spread": ["allgather", "alltoall", "alltoallv", "allreduce", "reduce_scatter_block"],
             "levels": ["bcast", "allgather", *REDUCTIONS], "order": REDUCTIONS, "engines": ["allreduce"],
             "kernel": ["bcast", "allgather", "alltoall", "alltoallv", "gather", "scatter"]}
-SIZES_OF = {"engines": ENGINES_SIZES, "kernel": KERNEL_SIZES, "peers": PEERS_SIZES, "shipped": KERNEL_SIZES}
+SIZES_OF = {"engines": ENGINES_SIZES, "kernel": KERNEL_SIZES, "peers": PEERS_SIZES, "shipped": KERNEL_SIZES, "spread": "16777216,67108864,268435456"}
 RATIOS = {"ipc": [("staged", "ipc"), ("ipc", "NCCL")], "kernel": [("kernel", "engines"), ("kernel", "NCCL"), ("engines", "NCCL")],
           "engines": [("64M", "kernel"), ("kernel", "NCCL"), ("64M", "NCCL")],
           "shipped": [("Sluice", "NCCL")],
+          "spread": [("at once", "in turns"), ("in turns", "NCCL"), ("at once", "NCCL")],
           "peers": [("ipc", "NCCL"), ("kernel", "NCCL"), ("ipc", "Open MPI+UCX"), (HAND, "ipc"), ("staged", "ipc")]}
 
 

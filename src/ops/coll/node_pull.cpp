@@ -166,9 +166,18 @@ Step NodePull::begin(std::uint64_t number) {
   if (status.is_ok() && queue_.is_empty()) status = queue_.acquire(place());
   if (status.is_ok()) status = enqueue_by_means(&copies);
   is_under_way_ = true;
-  if (status.is_ok()) status = copy_.begin(&queue_, copies);
+  if (status.is_ok()) status = begin_copies(&copies);
   if (!status.is_ok()) return failed(status);
   return {};
+}
+
+Status NodePull::begin_copies(std::vector<sluice_copy_t> *copies) {
+  const std::size_t wanted = copies->size() < 2 ? 1 : plan::policy_of(place().backend, place().device).coll_pull_queues;
+  if (wanted < 2) return copy_.begin(&queue_, *copies);
+  Status status = others_.acquire(place(), std::min(wanted, copies->size()));
+  if (status.is_ok()) status = others_.enqueue(*copies);
+  if (status.is_ok()) status = others_.begin();
+  return status.is_ok() ? copy_.begin(&queue_) : status;
 }
 
 // By one kernel then and there, or among the copies that are made later.
@@ -260,7 +269,9 @@ Step NodePull::advance() {
     if (Status status = copy->poll(&is_done); !status.is_ok()) return failed(status);
     are_done &= is_done;
   }
-  if (!are_done) return {};
+  bool have_ended = true;
+  if (Status status = others_.poll(&have_ended); !status.is_ok()) return failed(status);
+  if (!are_done || !have_ended) return {};
   is_under_way_ = false;
   span_.end(has_copies_ ? trace::Lane::kD2d : trace::Lane::kKernel, {call_.operation}, {bytes_});
   return Moved();
@@ -273,6 +284,7 @@ void NodePull::finish() noexcept {
   own_copy_ = device::PendingCopy();
   if (!std::exchange(is_under_way_, false)) return;
   has_own_ = false;
+  others_.discard();
   for (device::Queue *queue : {&queue_, &own_queue_}) {
     if (queue->is_empty()) continue;  // not used, or given up, which waited
     device::PendingCopy rest;         // waits as it goes

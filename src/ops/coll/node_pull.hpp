@@ -9,6 +9,7 @@
 
 #include "base/trace.hpp"
 #include "device/queue.hpp"
+#include "device/queue_set.hpp"
 #include "ops/coll/carry_out.hpp"
 #include "ops/coll/node_offer.hpp"
 #include "ops/coll/node_reach.hpp"
@@ -65,6 +66,7 @@ class NodePull {
   [[nodiscard]] Status enqueue_block(const Source &source, const NodeBlocks::Wanted &wanted, device::Queue *queue,
                                      bool *is_refused);
   void choose_own_means(const plan::OwnBlockQuery &query);
+  [[nodiscard]] Status begin_copies(std::vector<sluice_copy_t> *copies);
   [[nodiscard]] Status enqueue_by_means(std::vector<sluice_copy_t> *copies);
   [[nodiscard]] Status enqueue_as_kernel(device::Queue *queue, std::vector<sluice_copy_t> *copies, bool *is_made);
 
@@ -78,6 +80,7 @@ class NodePull {
   plan::CopyPlan own_plan_;  // of own blocks that begin early
   device::Queue queue_;      // outlives the copy
   device::PendingCopy copy_;
+  device::QueueSet others_;  // of copies that are spread, in the place of the first
   device::Queue own_queue_;  // of long own blocks, beside the other
   device::PendingCopy own_copy_;
   bool has_small_pages_ = false;  // some of what others send lies in them

@@ -96,6 +96,46 @@ TEST_F(ChannelLengths, AnyOrder_GoesRoundByTheStreams) {
   EXPECT_GT(by_stream("MPIX_Enqueue_recv"), receives);
 }
 
+// Rows of a matrix by a subarray type: one run of the device, wherever it begins.
+TEST_F(ChannelLengths, OneRunInTheMidst_GoesByTheStreams) {
+  SKIP_WITHOUT_CHANNELS();
+  constexpr int kRow = 512;
+  constexpr int kBefore = 3 * kRow;
+  constexpr int kBytes = 2 * kRow;
+  const std::array<int, 2> sizes = {9, kRow};
+  const std::array<int, 2> taken = {2, kRow};
+  const std::array<int, 2> from = {3, 0};
+  MPI_Datatype rows = MPI_DATATYPE_NULL;
+  EXPECT_MPI(MPI_Type_create_subarray(2, sizes.data(), taken.data(), from.data(), MPI_ORDER_C, MPI_BYTE, &rows));
+  EXPECT_MPI(MPI_Type_commit(&rows));
+  const Session &session = Session::get();
+  ProgramStream stream;
+  TestQueue queue(stream);
+  warm_up(stream, &queue, kTag, kBytes);
+  const Memory in = make_memory(Kind::device, std::size_t{9} * kRow);
+  const Memory out = make_memory(Kind::device, std::size_t{9} * kRow);
+  out.fill_pattern(session.rank(), 5);
+  EXPECT_MPI(MPI_Barrier(session.comm()));
+  const long long sends = by_stream("MPIX_Enqueue_send");
+  const long long receives = by_stream("MPIX_Enqueue_recv");
+  stream.close_gate();
+  queue.recv(in.data(), 1, kTag, session.partner(), rows);
+  queue.send(out.data(), 1, kTag, session.partner(), rows);
+  queue.start();
+  queue.wait();
+  stream.open_gates();
+  stream.synchronize();
+  queue.complete();
+  EXPECT_EQ(by_stream("MPIX_Enqueue_send"), sends + 1);
+  EXPECT_EQ(by_stream("MPIX_Enqueue_recv"), receives + 1);
+  const Bytes bytes = in.read();
+  for (std::size_t i = 0; i < bytes.size(); ++i) {
+    const bool is_taken = i >= kBefore && i < kBefore + kBytes;
+    ASSERT_EQ(bytes[i], is_taken ? pattern_byte(session.partner(), i, 5) : kPoison) << "byte " << i;
+  }
+  EXPECT_MPI(MPI_Type_free(&rows));
+}
+
 // The host runs ahead of its stream, which has room for a few of them only, and waits for it as long as it moves: the
 // streams carry nearly all of them, where the machine is not so busy that they stand still for long.
 TEST_F(ChannelLengths, LongOnes_AreRight_WhereTheHostIsFarAhead) {
