@@ -135,6 +135,7 @@ def on_four():
     yield compare("shipped", "5, 6: no knob set, beside NCCL", "shipped", "--rounds", "5", "--iterations", "300", "--warmup", "60", limit_s=300)
     yield compare("long", "5, 6: 4 MiB to 1 GiB, no knob set, beside NCCL", "shipped", "--sizes", "4194304,16777216,67108864,268435456,1073741824",
                   "--rounds", "5", "--iterations", "40", limit_s=540)
+    yield compare("rows", "5: broadcasts that pass along one row of ranks, and along two, beside NCCL", "rows", "--rounds", "5", "--iterations", "40", limit_s=200)
     yield compare("spread", "5, 6: long copies from several ranks in turns and at once, beside NCCL", "spread", "--rounds", "5", "--iterations", "40",
                   limit_s=400)
     four = {"n_devices": 4, "n_ranks": 4}

@@ -73,6 +73,7 @@ Settled read_settled(const sluice_backend_t *backend, std::int32_t device) {
   policy.coll_segment_threshold_bytes = tuned_bytes(table, "SLUICE_COLL_SEGMENT_THRESHOLD");
   policy.coll_segment_bytes = tuned_bytes(table, "SLUICE_COLL_SEGMENT");
   policy.coll_chain_block_bytes = tuned_bytes(table, "SLUICE_COLL_CHAIN_BLOCK");
+  policy.coll_chain_rows = tuned_bytes(table, "SLUICE_COLL_CHAIN_ROWS");
   policy.coll_pull_queues = tuned_bytes(table, "SLUICE_COLL_PULL_QUEUES");
   policy.coll_kernel_copy_bytes = tuned_bytes(table, "SLUICE_COLL_KERNEL_COPY");
   policy.pack.from_runs = tuned_bytes(table, "SLUICE_TRANSFER_PACK_FROM");

@@ -17,16 +17,16 @@ namespace sluice::transfer {
 }
 
 // One thread at a time. Up to kUnderWay chunks are under way at the same time, so that the device does not wait for the
-// host between them, by turns in two queues: a queue that says that a chunk has ended moves nothing meanwhile, 6 us on
-// an H200 (docs/adr/0014). When destroyed before it is done, waits.
+// host between them. A queue that says that a chunk has ended moves nothing meanwhile, 6 us on an H200: two, by turns,
+// go on (docs/adr/0014). When destroyed before it is done, waits.
 class ChunkedCopy {
  public:
   // `copy` in chunks of `chunk_bytes` > 0. Source and destination stay valid until all has been copied.
   ChunkedCopy(const sluice_copy_t &copy, std::uint64_t chunk_bytes) noexcept
       : copy_(copy), chunk_bytes_(chunk_bytes), n_chunks_(count_chunks(copy.size_bytes, chunk_bytes)) {}
 
-  // Takes queues of the device of `place`. Errors: the runtime gives none.
-  [[nodiscard]] Status open(const device::Place &place);
+  // Takes `n_queues` (1 or 2) of the device of `place`. Errors: the runtime gives none.
+  [[nodiscard]] Status open(const device::Place &place, std::size_t n_queues = 1);
 
   // Goes as far as the first `n_there` chunks allow; never blocks. An error ends it. Hot.
   [[nodiscard]] Status advance(std::uint64_t n_there);
@@ -44,6 +44,7 @@ class ChunkedCopy {
   std::uint64_t n_begun_ = 0;
   std::uint64_t n_copied_ = 0;
   std::array<device::Queue, 2> queues_;  // outlive the copies
+  std::size_t n_queues_ = 1;
   std::array<device::PendingCopy, kUnderWay> under_way_;
 };
 

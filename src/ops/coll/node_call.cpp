@@ -104,13 +104,15 @@ Step NodeCall::begin_as(plan::Joint joint) {
     return reduction_->begin();
   }
   phase_ = joint == plan::Joint::kChain ? Phase::kInChain : Phase::kPulling;
-  if (joint == plan::Joint::kChain) pull_.use_engines();
-  return joint == plan::Joint::kChain ? begin_chain() : pull_.begin(number_);
+  if (joint != plan::Joint::kChain) return pull_.begin(number_);
+  pull_.use_engines();
+  chain_ = std::make_unique<NodeChain>(call_, member_, offer_, sides_.recv.place(), board_, number_, &reach_);
+  return chain_->begin();
 }
 
 Step NodeCall::go_on() {
   if (phase_ == Phase::kPulling) return pull_.advance();
-  return phase_ == Phase::kReducing ? go_on_reducing() : go_on_in_chain();
+  return phase_ == Phase::kReducing ? go_on_reducing() : chain_->advance();
 }
 
 plan::Joint NodeCall::agree() {
@@ -152,38 +154,6 @@ plan::JointPlan NodeCall::agree_on_movement() const {
   return choose_joint(offers, query);
 }
 
-// The first byte of the allocation that `source` published, for queues of the device that is copied to.
-Status NodeCall::reach(int source, const Published &published, const std::byte **base) {
-  std::byte *first = nullptr;
-  Status status = reach_.open(source, published.handle, published.base_address, published.allocation_bytes,
-                              place_of_wanted(), &first);
-  *base = first;
-  return status;
-}
-
-// A broadcast: ranks in a row, the root first; each reads from the one before it.
-Step NodeCall::begin_chain() {
-  const Region &region = offer_.blocks.offered.front();
-  if (call_.root == member_.rank) {
-    board_.set_chunks(
-        number_, static_cast<std::uint32_t>(transfer::count_chunks(region.size_bytes(), offer_.published.chunk_bytes)));
-    return Moved();
-  }
-  const Published source = board_.published(number_, rank_before());
-  const StridedBlock block = board_.block_for_me(number_, rank_before());
-  if (!block.is_within(source.allocation_bytes) || block.n_runs != 1 || block.size_bytes() != region.size_bytes()) {
-    return refused(Status::error(ErrorKind::kInternal, "a rank of a broadcast said where no data is"));
-  }
-  const std::byte *base = nullptr;
-  if (Status status = reach(rank_before(), source, &base); !status.is_ok()) return refused(status);
-  bytes_ = region.size_bytes();
-  span_.begin();
-  chunks_ = std::make_unique<transfer::ChunkedCopy>(sluice_copy_t{region.origin, base + block.offset_bytes, bytes_},
-                                                    board_.published(number_, call_.root).chunk_bytes);
-  if (Status status = chunks_->open(place_of_wanted()); !status.is_ok()) return failed(status);
-  return {};
-}
-
 Step NodeCall::go_on_reducing() {
   Step step = reduction_->advance();
   if (step && step->ending == Ending::kGood) {
@@ -192,23 +162,10 @@ Step NodeCall::go_on_reducing() {
   return step;
 }
 
-Step NodeCall::go_on_in_chain() {
-  const std::uint32_t n_there = board_.chunks_of(number_, rank_before());
-  // The one before it has its reason, and all will hear of it.
-  if (n_there == Board::kNoMore) {
-    return refused(Status::error(ErrorKind::kBackend, "the rank before this one gave up"));
-  }
-  if (Status status = chunks_->advance(n_there); !status.is_ok()) return failed(status);
-  board_.set_chunks(number_, static_cast<std::uint32_t>(chunks_->n_copied()));
-  if (!chunks_->is_done()) return {};
-  span_.end(trace::Lane::kD2d, {call_.operation, rank_before()}, {bytes_});
-  return Moved();
-}
-
 // Copies that are under way when it gives up end before the others hear of it, and before the same memory is written
 // again or given back.
 void NodeCall::finish_copies() noexcept {
-  chunks_.reset();
+  chain_.reset();
   reduction_.reset();
   pull_.finish();
 }

@@ -12,6 +12,7 @@
 #include "base/statistics.hpp"
 #include "base/trace.hpp"
 #include "ops/coll/carry_out.hpp"
+#include "ops/coll/node_chain.hpp"
 #include "ops/coll/node_group.hpp"
 #include "ops/coll/node_offer.hpp"
 #include "ops/coll/node_pull.hpp"
@@ -19,7 +20,6 @@
 #include "ops/coll/node_reduction.hpp"
 #include "ops/coll/node_step.hpp"
 #include "plan/joint.hpp"
-#include "transfer/chunked_copy.hpp"
 
 namespace sluice::ops::coll {
 
@@ -82,20 +82,13 @@ class NodeCall {
   // Execute.
   [[nodiscard]] Step begin_as(plan::Joint joint);
   [[nodiscard]] Step go_on();
-  [[nodiscard]] Step begin_chain();
-  [[nodiscard]] Step go_on_in_chain();
   [[nodiscard]] Step go_on_reducing();
-  [[nodiscard]] Status reach(int source, const transfer::Published &published, const std::byte **base);
   void finish_copies() noexcept;
   void end(Moved moved);
   // Complete.
   void settle();
   void settle_as(Outcome outcome) noexcept;
   [[nodiscard]] Status failure_of(const Status &own, int rank) const;
-
-  [[nodiscard]] int rank_before() const noexcept { return (member_.rank + member_.size - 1) % member_.size; }
-  // Where all that is wanted goes.
-  [[nodiscard]] const device::Place &place_of_wanted() const noexcept { return sides_.recv.place(); }
 
   const Call &call_;
   const Member &member_;
@@ -112,9 +105,8 @@ class NodeCall {
   Moved own_;        // what this rank has come to
   NodeReach reach_;  // until the copies are done
   NodePull pull_;
-  std::unique_ptr<transfer::ChunkedCopy> chunks_;
+  std::unique_ptr<NodeChain> chain_;
   std::unique_ptr<NodeReduction> reduction_;
-  std::uint64_t bytes_ = 0;  // got along a chain
   trace::Span span_;
 };
 

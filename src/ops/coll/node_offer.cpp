@@ -184,10 +184,12 @@ bool NodeOffer::describe_offered(const Call &call, const Member &member, const S
       std::find_if(offered.begin(), offered.end(), [](const Region &region) { return size_of(region) != 0; });
   if (first == offered.end()) return true;
   if (!is_broadcast(call)) return export_offered(first->place, offered);
-  const std::uint64_t wanted_bytes = plan::policy_of(any.place().backend, any.place().device).coll_chain_block_bytes;
-  const std::uint64_t chunk_bytes = plan::chain_block(size_of(*first), member.size, wanted_bytes);
+  const plan::Policy policy = plan::policy_of(any.place().backend, any.place().device);
+  const std::uint64_t chunk_bytes =
+      plan::chain_block(size_of(*first), member.size, policy.coll_chain_block_bytes, policy.coll_chain_rows);
   const bool is_root = call.root == member.rank;
   if (is_root) published.chunk_bytes = chunk_bytes;
+  published.n_rows = static_cast<std::uint8_t>(policy.coll_chain_rows);
   const bool may_feed = chunk_bytes != 0 && first->place.kind == MemoryKind::kDevice;
   if (!is_root && (!may_feed || !first->layout->is_contiguous)) return true;  // nobody needs to reach it
   const bool is_exported = export_offered(first->place, offered);
