@@ -46,8 +46,8 @@ const char *sentence(JointReason reason) {
 }
 
 bool gains_by_chain(std::uint64_t length_bytes, std::size_t n_ranks, std::uint64_t chunk_bytes) noexcept {
-  const std::uint64_t n_chunks = chunk_bytes == 0 ? 0 : length_bytes / chunk_bytes;
-  return n_ranks > 2 && n_chunks >= kFewestChunks && n_chunks < kMostChunks;
+  const std::uint64_t n_whole = chunk_bytes == 0 ? 0 : length_bytes / chunk_bytes;  // and perhaps one that is shorter
+  return n_ranks > 2 && n_whole >= kFewestChunks && n_whole + 1 < kMostChunks;
 }
 
 }  // namespace

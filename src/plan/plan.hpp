@@ -74,7 +74,7 @@ enum class Reason : std::uint8_t {
 // How the payload lies in staging memory.
 enum class Form : std::uint8_t {
   kPlain,   // as in the program's buffer: one run
-  kPacked,  // many pieces, one after the other; or one that does not begin at the program's address
+  kPacked,  // many pieces, one after the other; or what is received into one that does not begin at its address
   kImage    // many pieces, each as far from the others as in the program's buffer
 };
 
@@ -90,7 +90,7 @@ struct Plan {
 // more than one chunk cannot be received into a type with gaps (MPI_ERR_TRUNCATE, without Sluice too). Only what is
 // sent can be one: bringing an image up would overwrite the gaps.
 [[nodiscard]] constexpr Form form_of(const Query &query) noexcept {
-  if (query.is_contiguous) return query.is_named_as_bytes ? Form::kPacked : Form::kPlain;
+  if (query.is_contiguous) return query.is_named_as_bytes && !query.is_outgoing ? Form::kPacked : Form::kPlain;
   const bool is_dense = query.span_bytes != 0 && query.span_bytes / 2 <= query.size_bytes;
   return query.is_outgoing && is_dense ? Form::kImage : Form::kPacked;
 }

@@ -147,11 +147,13 @@ TEST(Plan_Choose, SendsDensePiecesAsAnImage) {
   EXPECT_EQ(form(false, 101), Form::kPacked) << "bringing an image up would overwrite the gaps";
 }
 
-TEST(Plan_Choose, SendsAsBytesWhatIsOneRunElsewhere) {
+TEST(Plan_Choose, SendsByTheProgramsType_AndReceivesAsBytes_WhatIsOneRunElsewhere) {
   Query query = sent_to(Peer::kUnknown, 1 << 20, MemoryKind::kDevice);
-  EXPECT_EQ(choose(query, all_routes()).form, Form::kPlain);
   query.is_named_as_bytes = true;
+  EXPECT_EQ(choose(query, all_routes()).form, Form::kPlain);
+  query.is_outgoing = false;
   EXPECT_EQ(choose(query, all_routes()).form, Form::kPacked);
+  query.is_outgoing = true;
   query.peer = Peer::kLocal;
   EXPECT_EQ(choose(query, all_routes()).route, Route::kIpc);
   EXPECT_FALSE(choose(query, all_routes()).packs);

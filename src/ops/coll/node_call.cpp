@@ -15,8 +15,6 @@ namespace sluice::ops::coll {
 using transfer::Board;
 using transfer::Ending;
 using transfer::Published;
-using transfer::Region;
-using transfer::StridedBlock;
 
 template <typename Body>
 Moved NodeCall::contained(Body body) {

@@ -69,11 +69,12 @@ Status Side::classify(MPI_Count count, Use use) {
   may_meet_descriptor_ = may_be_described && !is_wrong_null();
   is_short_ = may_meet_descriptor_ && region_.size_bytes() < kDescriptorBytes;
   if (kind_ == MemoryKind::kHost) return {};  // plan_ says so
-  // Only what the host MPI does not touch by the program's type; the host MPI's int counts it; and parts of a plain
-  // side are elements of the program's type.
-  const bool may_name = kind_ == MemoryKind::kDevice && use != Use::kPlain &&
+  // Only what the host MPI does not touch by the program's type; the host MPI's int counts what is received; and parts
+  // of a plain side are elements of the program's type.
+  const bool may_name = kind_ == MemoryKind::kDevice && use != Use::kPlain && buffer_ != MPI_BOTTOM &&
                         region_.size_bytes() <= std::uint64_t{std::numeric_limits<int>::max()};
   const bool is_named_as_bytes = may_name && transfer::name_as_bytes(&region_);
+  if (is_named_as_bytes) run_offset_bytes_ = region_.origin - static_cast<std::byte *>(buffer_);
   const bool is_contiguous = region_.layout->is_contiguous;
   // Absolute addresses may lead to several allocations, on devices and on the host: no image of those.
   const std::uint64_t span_bytes = is_contiguous || buffer_ == MPI_BOTTOM ? 0 : region_.span_bytes();
@@ -125,6 +126,7 @@ Side Side::outgoing_copy() const {
   copy.message_type_ = message_type_;
   copy.kind_ = kind_;
   copy.world_peer_ = world_peer_;
+  copy.run_offset_bytes_ = run_offset_bytes_;
   copy.query_ = query_;
   copy.plan_ = plan_;
   copy.region_ = region_;

@@ -153,7 +153,9 @@ class Side {
   // MPI_Count, as the MPI function has it.
   [[nodiscard]] void *buffer() const noexcept {
     if (!is_staged()) return lands_apart() ? room() : buffer_;
-    return plan_.form == plan::Form::kImage ? staged_.image_origin() : staged_.data();
+    if (plan_.form == plan::Form::kImage) return staged_.image_origin();
+    // What is sent by the program's type lies as far from the address as in the program's buffer.
+    return plan_.form == plan::Form::kPlain ? transfer::at(staged_.data(), -run_offset_bytes_) : staged_.data();
   }
   template <typename Count>
   [[nodiscard]] Count count() const noexcept {
@@ -190,6 +192,7 @@ class Side {
   MPI_Count message_count_ = 0;
   MPI_Datatype message_type_{};
   MemoryKind kind_ = MemoryKind::kHost;
+  std::int64_t run_offset_bytes_ = 0;  // from the program's address to the payload, where that is one run elsewhere
   bool may_meet_descriptor_ = false;
   bool is_short_ = false;
   int world_peer_ = -1;

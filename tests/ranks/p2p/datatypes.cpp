@@ -117,6 +117,37 @@ TEST(GappedTypes, MeetPlainInts) {
   exchange_each(gapped_layouts(), exchange_with_ints);
 }
 
+// One run that does not begin where the buffer does, so long that a host MPI cuts it, sent and received by that type.
+TEST(GappedTypes, ArriveByTheirType_WhenTheyAreOneLongRun) {
+  constexpr int kColumns = 50'000;
+  constexpr std::size_t kBytes = std::size_t{6} * kColumns * sizeof(int);
+  const int sizes[] = {6, kColumns};
+  const int taken[] = {2, kColumns};
+  const int from[] = {3, 0};
+  MPI_Datatype rows = MPI_DATATYPE_NULL;
+  MPI_Type_create_subarray(2, sizes, taken, from, MPI_ORDER_C, MPI_INT, &rows);
+  MPI_Type_commit(&rows);
+  const Session &session = Session::get();
+  for (const Kind sending : {device_or_host(), Kind::host}) {
+    for (const Kind receiving : {device_or_host(), Kind::host}) {
+      compare_with_host({sending, receiving, 0}, [&](Trial &run) {
+        const Memory &in = run.input(kBytes);
+        const Memory &out = run.output(kBytes);
+        MPI_Request request = MPI_REQUEST_NULL;
+        MPI_Status status;
+        run.call("MPI_Irecv", MPI_Irecv(out.data(), 1, rows, session.partner(), 7, session.comm(), &request));
+        run.call("MPI_Send", MPI_Send(in.data(), 1, rows, session.partner(), 7, session.comm()));
+        run.call("MPI_Wait", MPI_Wait(&request, &status));
+        run.note_status("MPI_Wait", status, rows);
+        run.call("MPI_Sendrecv_replace", MPI_Sendrecv_replace(out.data(), 1, rows, session.partner(), 8,
+                                                              session.partner(), 8, session.comm(), &status));
+        run.note_status("MPI_Sendrecv_replace", status, rows);
+      });
+    }
+  }
+  MPI_Type_free(&rows);
+}
+
 // Two receives into the same array, one for the even places and one for the odd ones, both in flight: whoever reads
 // the gaps when posting and writes them back when completing destroys the other's data.
 TEST(GappedTypes, KeepBothHalves_WhenTwoReceivesInterleave) {

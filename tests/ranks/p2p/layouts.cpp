@@ -78,6 +78,26 @@ MPI_Datatype darray() {
   return type;
 }
 
+// Rows 3 and 4 of a matrix: one run, which does not begin where the buffer does.
+MPI_Datatype rows_of_matrix() {
+  const int sizes[] = {6, 7};
+  const int subsizes[] = {2, 7};
+  const int starts[] = {3, 0};
+  MPI_Datatype type = MPI_DATATYPE_NULL;
+  MPI_Type_create_subarray(2, sizes, subsizes, starts, MPI_ORDER_C, MPI_INT, &type);
+  return type;
+}
+
+// Elements that touch each other, all of them `place` bytes from where the buffer begins.
+MPI_Datatype run_at(MPI_Aint place) {
+  const int length = 3;
+  MPI_Datatype inner = MPI_DATATYPE_NULL;
+  MPI_Type_create_hindexed(1, &length, &place, MPI_INT, &inner);
+  const MPI_Datatype type = resized(inner, place, 3 * sizeof(int));
+  MPI_Type_free(&inner);
+  return type;
+}
+
 MPI_Datatype indexed() {
   const int lengths[] = {3, 0, 1, 5};
   const int places[] = {9, 2, 0, 15};
@@ -196,6 +216,9 @@ std::vector<Layout> gapped_layouts() {
   all.emplace_back("indexed_block", indexed_block(), 6);
   all.emplace_back("hindexed_block", hindexed_block(), 6);
   all.emplace_back("struct with gaps", struct_with_gaps(), 0);
+  all.emplace_back("rows of a matrix", rows_of_matrix(), 14);
+  all.emplace_back("a run behind the address", run_at(20), 3);
+  all.emplace_back("a run before the address", run_at(-24), 3);
   all.emplace_back("subarray in C order", subarray(MPI_ORDER_C), 24);
   all.emplace_back("subarray in Fortran order", subarray(MPI_ORDER_FORTRAN), 24);
   all.emplace_back("darray", darray(), 36);
