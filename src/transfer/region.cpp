@@ -27,7 +27,6 @@ std::uint64_t Region::span_bytes() const noexcept {
 }
 
 bool name_as_bytes(Region *region) {
-  static const LayoutPtr bytes = std::make_shared<const Layout>(Layout::basic(1));
   const Layout &layout = *region->layout;
   if (layout.is_contiguous || layout.blocks.size() != 1) return false;
   const Block &run = layout.blocks.front();
@@ -35,6 +34,7 @@ bool name_as_bytes(Region *region) {
   if (region->count != 1 && !is_row) return false;
   const std::uint64_t size_bytes = region->size_bytes();
   if (size_bytes > static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max())) return false;
+  static const LayoutPtr bytes = std::make_shared<const Layout>(Layout::basic(1));
   region->origin = at(region->origin, run.offset_bytes);
   region->count = static_cast<std::int64_t>(size_bytes);
   region->layout = bytes;
