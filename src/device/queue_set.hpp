@@ -18,7 +18,6 @@ class QueueSet {
  public:
   // Takes `n_queues`, 1 at least. Errors: the runtime gives none. May throw std::bad_alloc, as nothing after it does.
   [[nodiscard]] Status acquire(const Place &place, std::size_t n_queues);
-  [[nodiscard]] bool is_empty() const noexcept { return lanes_.empty(); }
 
   // Deals the copies out, one to each queue in turns; by one queue, all in one command. The rest as Queue has it.
   [[nodiscard]] Status enqueue(std::span<const sluice_copy_t> copies);

@@ -42,10 +42,9 @@ Status ReductionPipeline::open(PipelinedReduction work, std::uint64_t brought_by
   if (Status status = memory_.acquire(work_.place, n_rooms * n_brought * room_bytes_); !status.is_ok()) return status;
   const std::size_t n_queues = std::clamp<std::size_t>(work_.n_pull_queues, 1, n_brought);
   if (Status status = pulls_.acquire(work_.place, n_queues); !status.is_ok()) return status;
-  for (device::Queue *queue : {&kernels_, &sends_}) {
-    if (Status status = queue->acquire(work_.place); !status.is_ok()) return status;
-  }
-  return {};
+  Status status = kernels_.acquire(work_.place);
+  if (status.is_ok() && !work_.sent_results.empty()) status = sends_.acquire(work_.place);
+  return status;
 }
 
 // Of what is under way not all has an end to look at. A queue that is given up waits for what it holds.

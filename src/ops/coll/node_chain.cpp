@@ -61,7 +61,7 @@ Step NodeChain::open(Row *row, std::uint64_t chunk_bytes) {
   std::byte *base = nullptr;
   Status status = reach_.open(row->before, source.handle, source.base_address, source.allocation_bytes, place_, &base);
   if (!status.is_ok()) return refused(status);
-  auto *const to = static_cast<std::byte *>(offer_.blocks.offered.front().origin) + row->first_byte;
+  std::byte *const to = offer_.blocks.offered.front().origin + row->first_byte;
   const sluice_copy_t copy = {to, base + block.offset_bytes + row->first_byte, row->size_bytes};
   row->copy = std::make_unique<transfer::ChunkedCopy>(copy, chunk_bytes);
   // Two rows have a queue each that moves while the other tells of a chunk's end.

@@ -56,6 +56,7 @@ void NodePull::choose_means() {
   own.is_blocking = call_.form == Form::kBlocking;
   choose_own_means(own);
   const plan::Policy policy = plan::policy_of(place().backend, place().device);
+  n_queues_ = policy.coll_pull_queues;
   means_ = plan::choose_copy_means_on(place(), query, policy.coll_kernel_copy_bytes, name(call_.operation));
 }
 
@@ -166,16 +167,16 @@ Step NodePull::begin(std::uint64_t number) {
   if (status.is_ok() && queue_.is_empty()) status = queue_.acquire(place());
   if (status.is_ok()) status = enqueue_by_means(&copies);
   is_under_way_ = true;
-  if (status.is_ok()) status = begin_copies(&copies);
+  if (status.is_ok()) status = begin_copies(copies);
   if (!status.is_ok()) return failed(status);
   return {};
 }
 
-Status NodePull::begin_copies(std::vector<sluice_copy_t> *copies) {
-  const std::size_t wanted = copies->size() < 2 ? 1 : plan::policy_of(place().backend, place().device).coll_pull_queues;
-  if (wanted < 2) return copy_.begin(&queue_, *copies);
-  Status status = others_.acquire(place(), std::min(wanted, copies->size()));
-  if (status.is_ok()) status = others_.enqueue(*copies);
+Status NodePull::begin_copies(std::span<const sluice_copy_t> copies) {
+  const std::size_t n_queues = std::min(n_queues_, copies.size());
+  if (n_queues < 2) return copy_.begin(&queue_, copies);
+  Status status = others_.acquire(place(), n_queues);
+  if (status.is_ok()) status = others_.enqueue(copies);
   if (status.is_ok()) status = others_.begin();
   return status.is_ok() ? copy_.begin(&queue_) : status;
 }

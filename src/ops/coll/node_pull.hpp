@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "base/trace.hpp"
@@ -66,7 +67,7 @@ class NodePull {
   [[nodiscard]] Status enqueue_block(const Source &source, const NodeBlocks::Wanted &wanted, device::Queue *queue,
                                      bool *is_refused);
   void choose_own_means(const plan::OwnBlockQuery &query);
-  [[nodiscard]] Status begin_copies(std::vector<sluice_copy_t> *copies);
+  [[nodiscard]] Status begin_copies(std::span<const sluice_copy_t> copies);
   [[nodiscard]] Status enqueue_by_means(std::vector<sluice_copy_t> *copies);
   [[nodiscard]] Status enqueue_as_kernel(device::Queue *queue, std::vector<sluice_copy_t> *copies, bool *is_made);
 
@@ -77,8 +78,9 @@ class NodePull {
   transfer::Board &board_;
   NodeReach &reach_;
   plan::CopyMeans means_ = plan::CopyMeans::kEngines;
-  plan::CopyPlan own_plan_;  // of own blocks that begin early
-  device::Queue queue_;      // outlives the copy
+  plan::CopyPlan own_plan_;   // of own blocks that begin early
+  std::size_t n_queues_ = 1;  // over which copies are spread, at most
+  device::Queue queue_;       // outlives the copy
   device::PendingCopy copy_;
   device::QueueSet others_;  // of copies that are spread, in the place of the first
   device::Queue own_queue_;  // of long own blocks, beside the other

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "tests/ranks/p2p/layouts.hpp"
+#include "tests/support/matrix_rows.hpp"
 #include "tests/support/oracle.hpp"
 
 namespace sluice::tests {
@@ -121,12 +122,7 @@ TEST(GappedTypes, MeetPlainInts) {
 TEST(GappedTypes, ArriveByTheirType_WhenTheyAreOneLongRun) {
   constexpr int kColumns = 50'000;
   constexpr std::size_t kBytes = std::size_t{6} * kColumns * sizeof(int);
-  const int sizes[] = {6, kColumns};
-  const int taken[] = {2, kColumns};
-  const int from[] = {3, 0};
-  MPI_Datatype rows = MPI_DATATYPE_NULL;
-  MPI_Type_create_subarray(2, sizes, taken, from, MPI_ORDER_C, MPI_INT, &rows);
-  MPI_Type_commit(&rows);
+  MPI_Datatype rows = rows_of_matrix(6, kColumns, MPI_INT);
   const Session &session = Session::get();
   for (const Kind sending : {device_or_host(), Kind::host}) {
     for (const Kind receiving : {device_or_host(), Kind::host}) {

@@ -11,6 +11,7 @@
 
 #include "tests/ranks/p2p/pack_kernel.hpp"
 #include "tests/support/host_mpi.hpp"
+#include "tests/support/matrix_rows.hpp"
 #include "tests/support/oracle.hpp"
 #include "tests/support/statistics.hpp"
 
@@ -101,20 +102,9 @@ class PackingByReceiver : public testing::Test {
   }
 };
 
-// Rows 3 and 4 of a matrix: one run, which does not begin where the buffer does.
-MPI_Datatype rows_of_matrix(int n_columns) {
-  const int sizes[] = {9, n_columns};
-  const int taken[] = {2, n_columns};
-  const int from[] = {3, 0};
-  MPI_Datatype type = MPI_DATATYPE_NULL;
-  MPI_Type_create_subarray(2, sizes, taken, from, MPI_ORDER_C, MPI_INT, &type);
-  MPI_Type_commit(&type);
-  return type;
-}
-
 TEST_F(PackingByReceiver, IsNotNeeded_WhenAllIsOneRunSomewhereInTheBuffer) {
   for (const int n_columns : {1, 400}) {
-    MPI_Datatype rows = rows_of_matrix(n_columns);
+    MPI_Datatype rows = rows_of_matrix(9, n_columns, MPI_INT);
     const auto n_ints = static_cast<std::size_t>(9 * n_columns);
     const End shifted{rows, 1, n_ints * sizeof(int)};
     const End plain{MPI_INT, 2 * n_columns, n_ints * sizeof(int)};

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "tests/support/matrix_rows.hpp"
+
 namespace sluice::tests {
 namespace {
 
@@ -75,16 +77,6 @@ MPI_Datatype darray() {
   const int grid[] = {2, 1};
   MPI_Datatype type = MPI_DATATYPE_NULL;
   MPI_Type_create_darray(2, 1, 2, sizes, distributions, arguments, grid, MPI_ORDER_C, MPI_INT, &type);
-  return type;
-}
-
-// Rows 3 and 4 of a matrix: one run, which does not begin where the buffer does.
-MPI_Datatype rows_of_matrix() {
-  const int sizes[] = {6, 7};
-  const int subsizes[] = {2, 7};
-  const int starts[] = {3, 0};
-  MPI_Datatype type = MPI_DATATYPE_NULL;
-  MPI_Type_create_subarray(2, sizes, subsizes, starts, MPI_ORDER_C, MPI_INT, &type);
   return type;
 }
 
@@ -216,7 +208,7 @@ std::vector<Layout> gapped_layouts() {
   all.emplace_back("indexed_block", indexed_block(), 6);
   all.emplace_back("hindexed_block", hindexed_block(), 6);
   all.emplace_back("struct with gaps", struct_with_gaps(), 0);
-  all.emplace_back("rows of a matrix", rows_of_matrix(), 14);
+  all.emplace_back("rows of a matrix", rows_of_matrix(6, 7, MPI_INT), 14);
   all.emplace_back("a run behind the address", run_at(20), 3);
   all.emplace_back("a run before the address", run_at(-24), 3);
   all.emplace_back("subarray in C order", subarray(MPI_ORDER_C), 24);

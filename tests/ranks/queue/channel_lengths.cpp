@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "tests/ranks/queue/channel_case.hpp"
+#include "tests/support/matrix_rows.hpp"
 
 namespace sluice::tests {
 namespace {
@@ -102,12 +103,7 @@ TEST_F(ChannelLengths, OneRunInTheMidst_GoesByTheStreams) {
   constexpr int kRow = 512;
   constexpr int kBefore = 3 * kRow;
   constexpr int kBytes = 2 * kRow;
-  const std::array<int, 2> sizes = {9, kRow};
-  const std::array<int, 2> taken = {2, kRow};
-  const std::array<int, 2> from = {3, 0};
-  MPI_Datatype rows = MPI_DATATYPE_NULL;
-  EXPECT_MPI(MPI_Type_create_subarray(2, sizes.data(), taken.data(), from.data(), MPI_ORDER_C, MPI_BYTE, &rows));
-  EXPECT_MPI(MPI_Type_commit(&rows));
+  MPI_Datatype rows = rows_of_matrix(9, kRow, MPI_BYTE);
   const Session &session = Session::get();
   ProgramStream stream;
   TestQueue queue(stream);
