@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# The commands of the project; each is enough by itself on a fresh Debian 12 or Ubuntu 24.04. `make help` lists them.
+# The commands of the project; each is enough by itself on a fresh Debian 12 or 13, or Ubuntu 24.04. `make help` lists them.
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help

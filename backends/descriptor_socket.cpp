@@ -37,6 +37,9 @@ namespace {
 // Both ends run on one node and answer at once; a process that is stopped must not stop another.
 constexpr int kPatienceS = 5;
 
+// Between looks whether this process has a descriptor again.
+constexpr int kPauseMs = 10;
+
 constexpr size_t kControlBytes = CMSG_SPACE(kMostDescriptors * sizeof(int));
 
 // The address in the name space of names without files: it goes when its socket goes.
@@ -105,13 +108,17 @@ void serve(int listener, int end, const DescriptorProtocol &protocol) {
     if (waited[1].revents != 0) return;
     if (waited[0].revents == 0) continue;
     const Descriptor asking(accept4(listener, nullptr, nullptr, SOCK_CLOEXEC));
-    if (asking.get() >= 0) serve_one(asking.get(), protocol);
+    if (asking.get() >= 0) {
+      serve_one(asking.get(), protocol);
+    } else if (errno == EMFILE || errno == ENFILE) {
+      poll(waited + 1, 1, kPauseMs);  // who asks waits on the listener until then
+    }
   }
 }
 
 Outcome fail_with_errno(const char *call) {
   const int code = errno;
-  return {SLUICE_ERROR_UNSUPPORTED, std::string(call) + ": " + strerror(code) + "; memory is not handed over"};
+  return {SLUICE_ERROR_UNSUPPORTED, std::string(call) + ": " + system_reason(code) + "; memory is not handed over"};
 }
 
 Outcome open_listener(Descriptor *listener, Descriptor *end, uint64_t name[2]) {
@@ -194,8 +201,17 @@ bool is_unreachable(const ProcessIdentity &process) {
 Outcome give_up(const ProcessIdentity &process, const std::string &why) {
   const std::scoped_lock lock(g_unreachable_mutex);
   unreachable().insert(key_of(process));
-  return {SLUICE_ERROR_UNSUPPORTED, "process " + std::to_string(process.pid) + " cannot be asked for its memory: " +
-                                        why + "; both need the same user and the same network name space"};
+  return {SLUICE_ERROR_UNSUPPORTED,
+          "process " + std::to_string(process.pid) + " cannot be asked for its memory: " + why};
+}
+
+// A socket that is not there is that of a process that has ended, or one of another name space.
+std::string why_not_connected(const ProcessIdentity &server, int code) {
+  const std::string ended = server.pid_namespace == this_process().pid_namespace && server.start_time != 0
+                                ? why_unseen(server.pid, server.start_time)
+                                : "";
+  if (!ended.empty()) return ended;
+  return system_reason(code) + "; both need the same user and the same network name space";
 }
 
 // Takes over the descriptors that came with a message.
@@ -218,12 +234,15 @@ Outcome DescriptorClient::connect(const uint64_t name[2], const ProcessIdentity 
     return {SLUICE_ERROR_UNSUPPORTED, "the process that has the memory could not be asked for it before"};
   }
   connection_.reset(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
+  if (connection_.get() < 0) {  // this process's own trouble, which may pass
+    return {SLUICE_ERROR_NATIVE, "no socket to ask for another process's memory: " + system_reason(errno)};
+  }
   sockaddr_un address = {};
   const socklen_t length = fill_address(name, &address);
-  if (connection_.get() < 0 || !limit_waiting(connection_.get()) ||
+  if (!limit_waiting(connection_.get()) ||
       ::connect(connection_.get(), reinterpret_cast<const sockaddr *>(&address), length) != 0) {
     const int code = errno;
-    return give_up(server, strerror(code));
+    return give_up(server, why_not_connected(server, code));
   }
   pid_t pid = 0;
   if (!is_same_user(connection_.get(), &pid)) return give_up(server, "it belongs to another user");
@@ -251,8 +270,12 @@ Outcome DescriptorClient::ask(const void *question, size_t question_bytes, void 
     return {SLUICE_ERROR_NATIVE, std::string("the process that has the memory does not answer: ") + strerror(code)};
   }
   take_descriptors(&message, descriptors);
-  if (n != static_cast<ssize_t>(answer_bytes) || (message.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) != 0) {
-    return {SLUICE_ERROR_NATIVE, "the process that has the memory ended, or this one has no room for more open files"};
+  if ((message.msg_flags & MSG_CTRUNC) != 0) {
+    return {SLUICE_ERROR_NATIVE, "the memory's descriptors could not be taken in: " + system_reason(EMFILE)};
+  }
+  if (n == 0) return {SLUICE_ERROR_NATIVE, "the process that has the memory has ended"};
+  if (n != static_cast<ssize_t>(answer_bytes) || (message.msg_flags & MSG_TRUNC) != 0) {
+    return {SLUICE_ERROR_NATIVE, "the process that has the memory answers in the way of another version"};
   }
   return {};
 }

@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
@@ -37,10 +38,32 @@ inline uint64_t process_start_time(int32_t pid) {
   return at != nullptr ? std::strtoull(at + 1, nullptr, 10) : 0;
 }
 
+// What a system call's error means to a user: its text, and what to do about those that a process runs into by itself.
+inline std::string system_reason(int error_number) {
+  std::string text = std::strerror(error_number);
+  if (error_number == EMFILE) text += ": raise this process's limit of open files (ulimit -n)";
+  if (error_number == ENFILE) text += ": raise the machine's limit of open files (fs.file-max)";
+  return text;
+}
+
+// Why nothing is seen of the process of that number and start; empty when it runs.
+inline std::string why_unseen(int32_t pid, uint64_t start_time) {
+  const std::string process = "process " + std::to_string(pid);
+  errno = 0;
+  const uint64_t seen = process_start_time(pid);
+  const int code = errno;
+  struct stat ignored = {};
+  if (seen != 0) return seen == start_time ? "" : process + " has ended";
+  if (stat("/proc/self/stat", &ignored) != 0) return "/proc is not mounted here, so nothing is seen of " + process;
+  if (code == ENOENT || code == ESRCH) return process + " has ended";
+  return "nothing is seen of " + process + " (" + (code != 0 ? system_reason(code) : "/proc hides it") + ")";
+}
+
 inline ProcessIdentity this_process() {
   thread_local ProcessIdentity t_known;
-  // A fork's child is another process.
-  if (t_known.pid == getpid()) return t_known;
+  // A fork's child is another process. One of which /proc showed nothing is looked at again: it may be out of
+  // descriptors.
+  if (t_known.pid == getpid() && t_known.start_time != 0 && t_known.pid_namespace != 0) return t_known;
   ProcessIdentity identity;
   identity.pid = getpid();
   identity.start_time = process_start_time(identity.pid);

@@ -4,13 +4,19 @@
 #   RUNTIME <soname> ...       the libraries whose presence in a process means "this vendor's runtime is in use"; a
 #                              soname matches when a loaded library's file name starts with it
 #   PRIORITY <n>               smaller is asked first when several backends know a pointer (native drivers before layers)
+#   [DEVICES <patterns>]       files, as the shell writes them, of which a process that can use a device may open one
+#   [MASKS <variables>]        of the environment, which name the devices that a process is shown; behind each, in the same
+#                              string, values that name none
+#   [SUPPORT_WORDS <words>] [MEMORY_KINDS <words>]
+#                              what words.cpp answers where there is a device: until the module is loaded libsluice
+#                              answers so where DEVICES and MASKS show one
 #   [LINK <targets or flags>] [INCLUDE <folders>]
 #   [NOT_INSTALLED])           built and tested, and no part of an installation
 #
 # Builds lib/sluice/libsluice_backend_<name>.so and, beside it, libsluice_backend_<name>.needs, the text file from which
 # libsluice learns when to load the module without opening it.
 function(sluice_add_backend name)
-  cmake_parse_arguments(arg "NOT_INSTALLED" "PRIORITY" "SOURCES;RUNTIME;LINK;INCLUDE" ${ARGN})
+  cmake_parse_arguments(arg "NOT_INSTALLED" "PRIORITY" "SOURCES;RUNTIME;LINK;INCLUDE;DEVICES;MASKS;SUPPORT_WORDS;MEMORY_KINDS" ${ARGN})
   set(target sluice_backend_${name})
   add_library(${target} MODULE ${arg_SOURCES})
   target_link_libraries(${target} PRIVATE sluice_options sluice_headers sluice_kernels Threads::Threads ${arg_LINK})
@@ -19,9 +25,15 @@ function(sluice_add_backend name)
   target_link_options(${target} PRIVATE -Wl,--version-script=${CMAKE_SOURCE_DIR}/cmake/backend.map)
   set_target_properties(${target} PROPERTIES LIBRARY_OUTPUT_DIRECTORY ${SLUICE_MODULE_DIR} PREFIX lib
                         INSTALL_RPATH "$ORIGIN")
-  list(JOIN arg_RUNTIME "\n" runtime_lines)
+  foreach(pair "DEVICES;device" "MASKS;mask" "SUPPORT_WORDS;support" "MEMORY_KINDS;kind")
+    list(GET pair 0 list)
+    list(GET pair 1 word)
+    list(TRANSFORM arg_${list} PREPEND "${word} ")
+  endforeach()
+  set(needs_lines "priority ${arg_PRIORITY}" ${arg_RUNTIME} ${arg_DEVICES} ${arg_MASKS} ${arg_SUPPORT_WORDS} ${arg_MEMORY_KINDS})
   set(needs ${SLUICE_MODULE_DIR}/libsluice_backend_${name}.needs)
-  file(WRITE ${needs} "priority ${arg_PRIORITY}\n${runtime_lines}\n")
+  list(JOIN needs_lines "\n" needs_text)
+  file(WRITE ${needs} "${needs_text}\n")
   if(NOT arg_NOT_INSTALLED)
     add_dependencies(runtime ${target})
     install(TARGETS ${target} LIBRARY DESTINATION ${SLUICE_INSTALL_MODULE_DIR})

@@ -33,7 +33,8 @@ endif()
 # Line tables are enough to read a stack trace, and a third of the size.
 string(REPLACE "-g " "-g1 " CMAKE_CXX_FLAGS_RELWITHDEBINFO "${CMAKE_CXX_FLAGS_RELWITHDEBINFO}")
 
-option(SLUICE_WERROR "Warnings are errors" ON)
+# Off by default: a newer compiler has warnings of its own. .ci/run asks for it.
+option(SLUICE_WERROR "Warnings are errors" OFF)
 set(SLUICE_SANITIZE "" CACHE STRING "address, undefined, address,undefined or thread")
 option(SLUICE_COVERAGE "Instrument for gcov" OFF)
 

@@ -35,6 +35,7 @@ struct MessageTask {
   const std::uint64_t *word;
   std::uint64_t least;
   std::uint64_t unit_bytes;
+  std::uint64_t units_bytes;  // of all units
   // Null: none. Set when the last part is there.
   std::uint64_t *mark;
   std::uint64_t value;
@@ -89,7 +90,11 @@ SLUICE_KERNELS_FUNCTION MessageSource message_begin(const MessageTask &task, std
   }
   const std::uint64_t length = seen & ((1U << kLengthBits) - 1);
   const std::uint64_t unit = (seen & 0xFFFFFFFFU) >> kLengthBits;
-  return {task.copy.src + unit * task.unit_bytes, length < task.copy.size_bytes ? length : task.copy.size_bytes};
+  // Another process writes the word: what would lie behind the last unit is not there.
+  const std::uint64_t first = unit * task.unit_bytes;
+  const std::uint64_t room = first < task.units_bytes ? task.units_bytes - first : 0;
+  const std::uint64_t most = task.copy.size_bytes < room ? task.copy.size_bytes : room;
+  return {task.copy.src + (room != 0 ? first : 0), length < most ? length : most};
 }
 
 // The second, of all: work-item `item` of the `n_items` of all parts.

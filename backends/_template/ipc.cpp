@@ -15,8 +15,10 @@ sluice_result_t ipc_export(const void * /*address*/, sluice_ipc_handle_t * /*han
 }
 
 // Trust nothing in the handle: check number and checksum before the runtime sees a byte of it. Refuse one of this
-// process (SLUICE_ERROR_INVALID_ARGUMENT). Remember the context that it was opened in. Restore the current device.
-sluice_result_t ipc_open(int32_t /*device*/, const sluice_ipc_handle_t * /*handle*/, void ** /*base*/) {
+// process (SLUICE_ERROR_INVALID_ARGUMENT). Remember the context that it was opened in. Restore the current device. Ask
+// the runtime how much is mapped; do not take the handle's word for it.
+sluice_result_t ipc_open(int32_t /*device*/, const sluice_ipc_handle_t * /*handle*/, void ** /*base*/,
+                         uint64_t * /*size_bytes*/) {
   return fail(SLUICE_ERROR_NO_DEVICE, "the template has no device");
 }
 

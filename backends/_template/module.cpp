@@ -5,6 +5,8 @@
 #include <cstddef>
 #include <iterator>
 
+#include "../knob_range.h"
+
 namespace sluice::backends::template_backend {
 namespace {
 
@@ -15,7 +17,13 @@ thread_local char t_last_error[kMaxText + 1] = "";
 const sluice_host_services_t *g_services = nullptr;
 
 constexpr sluice_backend_knob_t kKnobs[] = {
-#define TEMPLATE_KNOB(name, default_value, doc) {"SLUICE_TEMPLATE_" #name, default_value, doc},
+#define TEMPLATE_KNOB(name, default_value, range, doc) {"SLUICE_TEMPLATE_" #name, default_value, doc},
+#include "knobs.def"
+#undef TEMPLATE_KNOB
+};
+
+constexpr Knob kRanges[] = {
+#define TEMPLATE_KNOB(name, default_value, range, doc) {"SLUICE_TEMPLATE_" #name, default_value, range},
 #include "knobs.def"
 #undef TEMPLATE_KNOB
 };
@@ -25,6 +33,7 @@ constexpr sluice_backend_knob_t kKnobs[] = {
 // allocate nothing on a device. No runtime, or a runtime without a device: SLUICE_ERROR_NO_DEVICE.
 sluice_result_t init(const sluice_host_services_t *services) {
   g_services = services;
+  report_wrong_knobs(services, kRanges);
   return fail(SLUICE_ERROR_NO_DEVICE, "the template has no device");
 }
 

@@ -42,7 +42,7 @@ sluice_result_t copy(sluice_queue_t *queue, void *dst, const void *src, size_t s
 // ipc.cpp
 sluice_result_t ipc_export(const void *address, sluice_ipc_handle_t *handle, uint64_t *base_offset,
                            uint64_t *size_bytes);
-sluice_result_t ipc_open(int32_t device, const sluice_ipc_handle_t *handle, void **base);
+sluice_result_t ipc_open(int32_t device, const sluice_ipc_handle_t *handle, void **base, uint64_t *size_bytes);
 sluice_result_t ipc_close(int32_t device, void *base);
 
 // reduce.cpp

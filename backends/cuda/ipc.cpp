@@ -242,7 +242,18 @@ CUdeviceptr range_begin_of(const void *address) {
   return native == CUDA_SUCCESS ? begin : first;
 }
 
-sluice_result_t open_in(CUcontext context, bool is_retained, int32_t device, const HandleLayout &layout, void **base) {
+// How much the driver has mapped from `base` on, in the range that begins at `begin`: what the handle says, or less. A
+// driver that does not say leaves it at the handle's word.
+uint64_t mapped_bytes(const void *base, CUdeviceptr begin, uint64_t told_bytes) {
+  const auto first = reinterpret_cast<CUdeviceptr>(base);
+  size_t whole_bytes = 0;
+  const CUresult native = g_driver.cuPointerGetAttribute(&whole_bytes, CU_POINTER_ATTRIBUTE_RANGE_SIZE, first);
+  if (native != CUDA_SUCCESS) return told_bytes;
+  return first - begin < whole_bytes ? std::min<uint64_t>(told_bytes, whole_bytes - (first - begin)) : 0;
+}
+
+sluice_result_t open_in(CUcontext context, bool is_retained, int32_t device, const HandleLayout &layout, void **base,
+                        uint64_t *size_bytes) {
   const ContextScope scope(context);
   if (scope.result() != SLUICE_SUCCESS) return scope.result();
   const int32_t owner = index_of(layout.device);
@@ -264,7 +275,10 @@ sluice_result_t open_in(CUcontext context, bool is_retained, int32_t device, con
   }
   mapping->context = context;
   mapping->range_begin = range_begin_of(*base);
-  mapping->size_bytes = layout.size_bytes;
+  // Pieces fill the whole of what was reserved for them.
+  *size_bytes =
+      mapping->piece_bytes > 0 ? mapping->piece_bytes : mapped_bytes(*base, mapping->range_begin, layout.size_bytes);
+  mapping->size_bytes = *size_bytes;
   // Without it the driver is asked for each address.
   if (g_driver.cuCtxGetId == nullptr || g_driver.cuCtxGetId(context, &mapping->context_number) != CUDA_SUCCESS) {
     mapping->context_number = 0;
@@ -334,8 +348,10 @@ sluice_result_t ipc_export(const void *address, sluice_ipc_handle_t *handle, uin
   return result;
 }
 
-sluice_result_t ipc_open(int32_t device, const sluice_ipc_handle_t *handle, void **base) {
-  if (handle == nullptr || base == nullptr) return fail(SLUICE_ERROR_INVALID_ARGUMENT, "ipc_open: null pointer");
+sluice_result_t ipc_open(int32_t device, const sluice_ipc_handle_t *handle, void **base, uint64_t *size_bytes) {
+  if (handle == nullptr || base == nullptr || size_bytes == nullptr) {
+    return fail(SLUICE_ERROR_INVALID_ARGUMENT, "ipc_open: null pointer");
+  }
   run_releases();
   if (g_caution == Caution::kCautious && is_waiting()) {
     return fail(SLUICE_NOT_READY, "no memory is mapped while a stream of the program's waits for a message");
@@ -347,7 +363,7 @@ sluice_result_t ipc_open(int32_t device, const sluice_ipc_handle_t *handle, void
   bool is_retained = false;
   if (result == SLUICE_SUCCESS) result = find_context(device, &context, &is_retained);
   if (result != SLUICE_SUCCESS) return result;
-  result = open_in(context, is_retained, device, layout, base);
+  result = open_in(context, is_retained, device, layout, base, size_bytes);
   if (result != SLUICE_SUCCESS) release_context(device, is_retained);
   return result;
 }

@@ -130,8 +130,8 @@ sluice_result_t host_free(int32_t device, void *memory) {
   return result;
 }
 
-// Page-aligned either way; docs/measurements has the comparison with malloc (pageable copies go through the driver's
-// own staging: 8 us more at 32 KiB, 3 times the time at 1 MiB).
+// Page-aligned either way; docs/measurements/2026-11-21-calls-h200 has the comparison with malloc (pageable copies go
+// through the driver's own staging: 8 us more at 32 KiB, 3 times the time at 1 MiB).
 sluice_staging_memory_t preferred_staging(int32_t /*device*/) {
   return SLUICE_STAGING_RUNTIME;
 }

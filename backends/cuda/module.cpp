@@ -2,13 +2,15 @@
 // The table of the driver-based backend, its life, and its errors.
 #include "module.h"
 
+#include <algorithm>
 #include <atomic>
-#include <charconv>
+#include <cstdlib>
 #include <cstring>
 #include <iterator>
 #include <string>
 #include <utility>
 
+#include "../knob_range.h"
 #include "piece_socket.h"
 #include "waits.h"
 
@@ -35,74 +37,45 @@ thread_local char t_last_error[kMaxText + 1] = "";
 const sluice_host_services_t *g_services = nullptr;
 
 constexpr sluice_backend_knob_t kKnobs[] = {
-#define CUDA_KNOB(name, default_value, doc) {"SLUICE_CUDA_" #name, default_value, doc},
+#define CUDA_KNOB(name, default_value, range, doc) {"SLUICE_CUDA_" #name, default_value, doc},
+#include "knobs.def"
+#undef CUDA_KNOB
+};
+
+constexpr Knob kRanges[] = {
+#define CUDA_KNOB(name, default_value, range, doc) {"SLUICE_CUDA_" #name, default_value, range},
 #include "knobs.def"
 #undef CUDA_KNOB
 };
 
 // The knob's text, its default when the host says nothing.
 std::string_view knob_text(const char *name) {
-  const char *text = g_services != nullptr && g_services->knob != nullptr ? g_services->knob(name) : nullptr;
-  if (text != nullptr) return text;
-  for (const sluice_backend_knob_t &knob : kKnobs) {
-    if (std::strcmp(knob.name, name) == 0) return knob.default_value;
-  }
-  return "";
+  return find_in_force(g_services, kRanges, name);
 }
 
 // The value that one of a knob's words stands for.
 template <typename Value, size_t n>
-sluice_result_t read_word(const char *name, const std::pair<std::string_view, Value> (&words)[n], Value *value) {
+void read_word(const char *name, const std::pair<std::string_view, Value> (&words)[n], Value *value) {
   const std::string_view text = knob_text(name);
-  std::string choices;
   for (const auto &[word, meaning] : words) {
-    if (word == text) {
-      *value = meaning;
-      return SLUICE_SUCCESS;
-    }
-    choices += (choices.empty() ? "" : ", ") + std::string(word);
+    if (word == text) *value = meaning;
   }
-  // Appended, not added up: of such sums GCC 12 warns wrongly (-Warray-bounds) with precompiled headers.
-  std::string said(name);
-  said.append(" is \"").append(text).append("\"; it may be one of ").append(choices);
-  return fail(SLUICE_ERROR_INVALID_ARGUMENT, said);
 }
 
-sluice_result_t read_ipc_choice() {
+void read_ipc_choice() {
   std::string_view text = knob_text("SLUICE_CUDA_IPC");
   const bool is_all = text == "auto";
   g_ipc_choice = {is_all, is_all, is_all};
-  if (is_all || text == "none") return SLUICE_SUCCESS;
   while (!text.empty()) {
     const std::string_view word = text.substr(0, text.find(','));
-    text.remove_prefix(word.size() == text.size() ? word.size() : word.size() + 1);
-    if (word == "driver") {
-      g_ipc_choice.driver = true;
-    } else if (word == "fabric") {
-      g_ipc_choice.fabric = true;
-    } else if (word == "fd") {
-      g_ipc_choice.descriptor = true;
-    } else {
-      return fail(SLUICE_ERROR_INVALID_ARGUMENT, "SLUICE_CUDA_IPC has the word \"" + std::string(word) +
-                                                     "\"; it may be auto, none, or a list of driver, fabric and fd");
-    }
+    g_ipc_choice.driver |= word == "driver";
+    g_ipc_choice.fabric |= word == "fabric";
+    g_ipc_choice.descriptor |= word == "fd";
+    text.remove_prefix(std::min(word.size() + 1, text.size()));
   }
-  return SLUICE_SUCCESS;
 }
 
-sluice_result_t read_batch_from() {
-  const std::string_view text = knob_text("SLUICE_CUDA_BATCH_FROM");
-  size_t number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc() || end != text.data() + text.size() || number < 2) {
-    return fail(SLUICE_ERROR_INVALID_ARGUMENT,
-                "SLUICE_CUDA_BATCH_FROM is \"" + std::string(text) + "\"; it may be a number of copies from 2 on");
-  }
-  g_batch_from = number;
-  return SLUICE_SUCCESS;
-}
-
-sluice_result_t read_knobs() {
+void read_knobs() {
   static constexpr std::pair<std::string_view, CopyMode> kModes[] = {
       {"auto", CopyMode::kAuto}, {"flag", CopyMode::kFlag}, {"event", CopyMode::kEvent}, {"sync", CopyMode::kSync}};
   static constexpr std::pair<std::string_view, SyncMode> kSyncs[] = {
@@ -120,16 +93,17 @@ sluice_result_t read_knobs() {
       {"fabric_pieces", ProgramMemory::kFabricPieces},
       {"private_pieces", ProgramMemory::kPrivatePieces},
       {"pool", ProgramMemory::kPool}};
-  sluice_result_t result = read_word("SLUICE_CUDA_COPY", kModes, &g_copy_mode);
-  if (result == SLUICE_SUCCESS) result = read_word("SLUICE_CUDA_SYNC", kSyncs, &g_sync_mode);
-  if (result == SLUICE_SUCCESS) result = read_word("SLUICE_CUDA_LAUNCH", kLaunches, &g_launches);
-  if (result == SLUICE_SUCCESS) result = read_word("SLUICE_CUDA_STREAMS", kSwitch, &g_takes_streams);
-  if (result == SLUICE_SUCCESS) result = read_word("SLUICE_CUDA_STREAM_OPERATIONS", kSignals, &g_signals);
-  if (result == SLUICE_SUCCESS) result = read_word("SLUICE_CUDA_WHILE_WAITING", kCares, &g_caution);
-  if (result == SLUICE_SUCCESS) result = read_word("SLUICE_CUDA_PROGRAM_MEMORY", kMemories, &g_program_memory);
-  if (result == SLUICE_SUCCESS) result = read_batch_from();
+  read_word("SLUICE_CUDA_COPY", kModes, &g_copy_mode);
+  read_word("SLUICE_CUDA_SYNC", kSyncs, &g_sync_mode);
+  read_word("SLUICE_CUDA_LAUNCH", kLaunches, &g_launches);
+  read_word("SLUICE_CUDA_STREAMS", kSwitch, &g_takes_streams);
+  read_word("SLUICE_CUDA_STREAM_OPERATIONS", kSignals, &g_signals);
+  read_word("SLUICE_CUDA_WHILE_WAITING", kCares, &g_caution);
+  read_word("SLUICE_CUDA_PROGRAM_MEMORY", kMemories, &g_program_memory);
+  // A number within its range.
+  g_batch_from = std::strtoul(std::string(knob_text("SLUICE_CUDA_BATCH_FROM")).c_str(), nullptr, 10);
+  read_ipc_choice();
   g_nccl = knob_text("SLUICE_CUDA_NCCL");
-  return result == SLUICE_SUCCESS ? read_ipc_choice() : result;
 }
 
 std::atomic<int> g_n_users{0};  // that called init() and not fini() yet
@@ -138,8 +112,8 @@ std::atomic<int> g_n_users{0};  // that called init() and not fini() yet
 // loaded is loaded here: the module is opened then only because the user named it.
 sluice_result_t init(const sluice_host_services_t *services) {
   g_services = services;
-  const sluice_result_t knobs = read_knobs();
-  if (knobs != SLUICE_SUCCESS) return knobs;
+  report_wrong_knobs(services, kRanges);
+  read_knobs();
   std::string why = open_driver(&g_driver, false);
   const bool is_loaded_here = !why.empty();
   if (is_loaded_here) why = open_driver(&g_driver, true);

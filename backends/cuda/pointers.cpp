@@ -23,7 +23,8 @@ void note_context(int32_t device, CUdeviceptr address) {
 }  // namespace
 
 // The call for several attributes answers for unknown addresses without an error, which is the cheap way: measured on
-// H200 80 ns for host memory, while the call for one attribute takes 440 ns to refuse it (docs/measurements).
+// H200 80 ns for host memory, while the call for one attribute takes 440 ns to refuse it
+// (docs/measurements/2026-11-21-calls-h200).
 sluice_result_t query_pointer(const void *address, sluice_pointer_info_t *info) {
   unsigned type = 0;
   unsigned is_managed = 0;

@@ -12,7 +12,7 @@
 #include "module.h"
 
 // The largest copy that small_copies.cpp carries. Above, its pass over the data costs what it saves
-// (docs/measurements).
+// (docs/measurements/2026-11-21-calls-h200).
 inline constexpr size_t kSmallBytes = 8192;
 // Tickets in flight at once when events mark them; the next one waits for the oldest.
 inline constexpr size_t kEvents = 64;

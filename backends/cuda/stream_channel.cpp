@@ -107,6 +107,7 @@ sluice_result_t stream_take(sluice_stream_t *stream, void *dst, const sluice_uni
         task.copy = {static_cast<unsigned char *>(dst), static_cast<const unsigned char *>(from->base), most_bytes};
         task.word = reinterpret_cast<const uint64_t *>(address);
         task.unit_bytes = from->unit_bytes;
+        task.units_bytes = from->size_bytes;
         return launch_message(stream, task);
       });
 }

@@ -265,6 +265,7 @@ sluice_result_t add_receive(sluice_stream *stream, const sluice_stream_receive_t
   task.copy = {static_cast<unsigned char *>(receive.dst), static_cast<const unsigned char *>(receive.from.base),
                receive.most_bytes};
   task.unit_bytes = receive.from.unit_bytes;
+  task.units_bytes = receive.from.size_bytes;
   task.word = receive.word;
   task.mark = receive.taken;
   task.value = receive.number;

@@ -2,8 +2,8 @@
 // Owns how the end of a queue's work is seen. Cheapest first: a host word that the stream writes and the CPU reads
 // (SLUICE_CUDA_COPY=flag), events, or the driver's own wait. Chosen automatically, the word is written only where
 // something follows, or where the end is waited for: otherwise an empty stream says as much, 3 % of a short pull
-// sooner (docs/measurements, "Where the time of a pulled message goes"). A kernel that is the last command tells of its
-// end by itself, in a word of its own (docs/adr/0054).
+// sooner (docs/measurements/2026-11-22-pull-anatomy). A kernel that is the last command tells of its end by itself, in
+// a word of its own (docs/adr/0054).
 #include <sched.h>
 
 #include <algorithm>

@@ -4,14 +4,27 @@
 
 namespace sluice::backends::cuda {
 
+namespace {
+
+constexpr const char *kNone[] = {nullptr};
+
+// Whether the program has started the driver, and it shows a device. It is not started for the question: what the
+// program says in CUDA_VISIBLE_DEVICES later would be in vain.
+bool has_device() {
+  int count = 0;
+  return g_driver.cuDeviceGetCount(&count) == CUDA_SUCCESS && count > 0;
+}
+
+}  // namespace
+
 const char *const *support_words() {
   static const char *const words[] = {"cuda", nullptr};
-  return words;
+  return has_device() ? words : kNone;
 }
 
 const char *const *memory_kind_words() {
   static const char *const words[] = {"cuda", "cuda:host", "cuda:device", "cuda:managed", nullptr};
-  return words;
+  return has_device() ? words : kNone;
 }
 
 }  // namespace sluice::backends::cuda

@@ -24,13 +24,26 @@ sluice_result_t ipc_export(const void *address, sluice_ipc_handle_t *handle, uin
   return SLUICE_SUCCESS;
 }
 
-sluice_result_t ipc_open(int32_t device, const sluice_ipc_handle_t *handle, void **base) {
-  if (handle == nullptr || base == nullptr) return fail(SLUICE_ERROR_INVALID_ARGUMENT, "ipc_open: null pointer");
+sluice_result_t ipc_open(int32_t device, const sluice_ipc_handle_t *handle, void **base, uint64_t *size_bytes) {
+  if (handle == nullptr || base == nullptr || size_bytes == nullptr) {
+    return fail(SLUICE_ERROR_INVALID_ARGUMENT, "ipc_open: null pointer");
+  }
   const DeviceScope scope(device);
   if (scope.result() != SLUICE_SUCCESS) return scope.result();
   emu_ipc_handle_t native;
   std::memcpy(native.bytes, handle->bytes, sizeof native.bytes);
-  return translate(emu_ipc_open(&native, base));
+  void *mapped = nullptr;
+  sluice_result_t result = translate(emu_ipc_open(&native, &mapped));
+  if (result != SLUICE_SUCCESS) return result;
+  emu_pointer_info_t info;
+  result = translate(emu_pointer_query(mapped, &info));
+  if (result != SLUICE_SUCCESS) {
+    const sluice_result_t closed = translate(emu_ipc_close(mapped));
+    return closed == SLUICE_SUCCESS ? result : closed;
+  }
+  *base = mapped;
+  *size_bytes = info.size_bytes;
+  return SLUICE_SUCCESS;
 }
 
 // The mapping is the process's, whichever device it was made for.

@@ -6,6 +6,8 @@
 #include <atomic>
 #include <cstring>
 
+#include "../knob_range.h"
+
 namespace sluice::backends::emu {
 namespace {
 
@@ -14,7 +16,13 @@ constexpr size_t kMaxText = 1000;
 thread_local char t_last_error[kMaxText + 1] = "";
 
 constexpr sluice_backend_knob_t kKnobs[] = {
-#define EMU_KNOB(name, default_value, doc) {"SLUICE_EMU_" #name, default_value, doc},
+#define EMU_KNOB(name, default_value, range, doc) {"SLUICE_EMU_" #name, default_value, doc},
+#include "knobs.def"
+#undef EMU_KNOB
+};
+
+constexpr Knob kRanges[] = {
+#define EMU_KNOB(name, default_value, range, doc) {"SLUICE_EMU_" #name, default_value, range},
 #include "knobs.def"
 #undef EMU_KNOB
 };
@@ -25,8 +33,8 @@ std::atomic<const sluice_host_services_t *> g_services{nullptr};
 // that only the module acts on.
 sluice_result_t init(const sluice_host_services_t *services) {
   g_services.store(services);
-  if (const sluice_result_t words = check_words(); words != SLUICE_SUCCESS) return words;
-  if (const sluice_result_t known = check_stream_operations(); known != SLUICE_SUCCESS) return known;
+  report_wrong_knobs(services, kRanges);
+  read_stream_operations();
   int32_t count = 0;
   const sluice_result_t result = translate(emu_device_count(&count));
   if (result != SLUICE_SUCCESS) return result;
@@ -108,13 +116,7 @@ sluice_result_t fail(sluice_result_t result, std::string_view text) {
 }
 
 std::string_view knob_text(const char *name) {
-  const sluice_host_services_t *services = g_services.load();
-  const char *text = services != nullptr && services->knob != nullptr ? services->knob(name) : nullptr;
-  if (text != nullptr) return text;
-  for (const sluice_backend_knob_t &knob : kKnobs) {
-    if (std::strcmp(knob.name, name) == 0) return knob.default_value;
-  }
-  return "";
+  return find_in_force(g_services.load(), kRanges, name);
 }
 
 sluice_result_t translate(emu_result_t native) {

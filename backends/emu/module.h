@@ -60,7 +60,7 @@ sluice_result_t copy(sluice_queue_t *queue, void *dst, const void *src, size_t s
 // ipc.cpp
 sluice_result_t ipc_export(const void *address, sluice_ipc_handle_t *handle, uint64_t *base_offset,
                            uint64_t *size_bytes);
-sluice_result_t ipc_open(int32_t device, const sluice_ipc_handle_t *handle, void **base);
+sluice_result_t ipc_open(int32_t device, const sluice_ipc_handle_t *handle, void **base, uint64_t *size_bytes);
 sluice_result_t ipc_close(int32_t device, void *base);
 
 // reduce.cpp
@@ -92,11 +92,10 @@ sluice_result_t program_stream_destroy(void *native);
 sluice_result_t program_stream_copy(void *native, void *dst, const void *src, size_t size_bytes);
 sluice_result_t program_stream_synchronize(void *native);
 
-// stream.cpp. Whether the knob of their operations can be understood; they are by what it says from then on.
-sluice_result_t check_stream_operations();
+// stream.cpp. Their operations are by what the knob says from then on.
+void read_stream_operations();
 
-// words.cpp. check_words: whether the knob of the words can be understood.
-sluice_result_t check_words();
+// words.cpp
 const char *const *support_words();
 const char *const *memory_kind_words();
 

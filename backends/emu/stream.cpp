@@ -58,14 +58,8 @@ sluice_result_t launch_on_word(sluice_stream_t *stream, emu_kernel_t kernel, con
 
 }  // namespace
 
-sluice_result_t check_stream_operations() {
-  const std::string_view operations = knob_text("SLUICE_EMU_STREAM_OPERATIONS");
-  if (operations != "memory" && operations != "kernels") {
-    return fail(SLUICE_ERROR_INVALID_ARGUMENT,
-                "SLUICE_EMU_STREAM_OPERATIONS is \"" + std::string(operations) + "\"; it may be memory or kernels");
-  }
-  g_is_by_kernels.store(operations == "kernels", std::memory_order_relaxed);
-  return SLUICE_SUCCESS;
+void read_stream_operations() {
+  g_is_by_kernels.store(knob_text("SLUICE_EMU_STREAM_OPERATIONS") == "kernels", std::memory_order_relaxed);
 }
 
 int32_t stream_query(const void *native) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Under which names programs ask for this memory: its own, and, so that programs which ask for a vendor first can be
 // tried without one, those of the vendors that SLUICE_EMU_PLAYS names.
+#include <algorithm>
 #include <array>
-#include <string>
 #include <string_view>
 #include <vector>
 
@@ -25,36 +25,21 @@ const std::array<Role, 3> &roles() {
   return all;
 }
 
-const Role *find_role(std::string_view name) {
-  for (const Role &role : roles()) {
-    if (role.name == name) return &role;
-  }
-  return nullptr;
-}
-
-// What the knob says; a null pointer stands for a name that is no role.
+// What the knob says: a list of roles' names, or nothing.
 std::vector<const Role *> chosen() {
   std::vector<const Role *> result;
   std::string_view rest = knob_text("SLUICE_EMU_PLAYS");
   while (!rest.empty()) {
-    const size_t comma = rest.find(',');
-    result.push_back(find_role(rest.substr(0, comma)));
-    rest = comma == std::string_view::npos ? std::string_view{} : rest.substr(comma + 1);
+    const std::string_view name = rest.substr(0, rest.find(','));
+    for (const Role &role : roles()) {
+      if (role.name == name) result.push_back(&role);
+    }
+    rest.remove_prefix(std::min(name.size() + 1, rest.size()));
   }
   return result;
 }
 
 }  // namespace
-
-sluice_result_t check_words() {
-  for (const Role *role : chosen()) {
-    if (role == nullptr) {
-      return fail(SLUICE_ERROR_INVALID_ARGUMENT, "SLUICE_EMU_PLAYS is \"" + std::string(knob_text("SLUICE_EMU_PLAYS")) +
-                                                     "\"; it may be a comma-separated list of cuda, hip and ze");
-    }
-  }
-  return SLUICE_SUCCESS;
-}
 
 // Made at the first call; init() has looked at the knob by then.
 const char *const *support_words() {

@@ -74,6 +74,16 @@ sluice_result_t translate_open(hipError_t native, int32_t owner) {
   return fail(SLUICE_ERROR_NATIVE, text + "; the exporter may have freed the memory or ended");
 }
 
+// How much is mapped from `base` on: what the handle says, or less. A runtime that knows nothing of memory that it has
+// mapped leaves it at the handle's word.
+uint64_t mapped_bytes(void *base, uint64_t told_bytes) {
+  hipDeviceptr_t begin = nullptr;
+  size_t whole_bytes = 0;
+  if (g_runtime.hipMemGetAddressRange(&begin, &whole_bytes, base) != hipSuccess) return told_bytes;
+  const auto before = static_cast<uint64_t>(static_cast<const char *>(base) - static_cast<const char *>(begin));
+  return before < whole_bytes ? std::min<uint64_t>(told_bytes, whole_bytes - before) : 0;
+}
+
 // The lock is held.
 auto find_mapping(int32_t device, const void *base) {
   return std::find_if(mappings().begin(), mappings().end(),
@@ -132,8 +142,10 @@ sluice_result_t ipc_export(const void *address, sluice_ipc_handle_t *handle, uin
 }
 
 // The lock is held over the runtime's call, so that an address that is closed and given again at once is not mistaken.
-sluice_result_t ipc_open(int32_t device, const sluice_ipc_handle_t *handle, void **base) {
-  if (handle == nullptr || base == nullptr) return fail(SLUICE_ERROR_INVALID_ARGUMENT, "ipc_open: null pointer");
+sluice_result_t ipc_open(int32_t device, const sluice_ipc_handle_t *handle, void **base, uint64_t *size_bytes) {
+  if (handle == nullptr || base == nullptr || size_bytes == nullptr) {
+    return fail(SLUICE_ERROR_INVALID_ARGUMENT, "ipc_open: null pointer");
+  }
   run_releases();
   HandleLayout layout = {};
   sluice_result_t result = read_handle(*handle, &layout);
@@ -147,13 +159,16 @@ sluice_result_t ipc_open(int32_t device, const sluice_ipc_handle_t *handle, void
     if (one.device != device || std::memcmp(one.handle.bytes, handle->bytes, sizeof handle->bytes) != 0) continue;
     ++one.n_opened;
     *base = one.base;
+    *size_bytes = one.size_bytes;
     return SLUICE_SUCCESS;
   }
   const DeviceScope scope(device);
   if (scope.result() != SLUICE_SUCCESS) return scope.result();
   result = translate_open(g_runtime.hipIpcOpenMemHandle(base, layout.native, hipIpcMemLazyEnablePeerAccess), owner);
-  if (result == SLUICE_SUCCESS) mappings().push_back({device, *handle, *base, layout.size_bytes, 1});
-  return result;
+  if (result != SLUICE_SUCCESS) return result;
+  *size_bytes = mapped_bytes(*base, layout.size_bytes);
+  mappings().push_back({device, *handle, *base, *size_bytes, 1});
+  return SLUICE_SUCCESS;
 }
 
 bool is_opened(int32_t device, const void *address) {

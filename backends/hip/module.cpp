@@ -6,6 +6,8 @@
 #include <iterator>
 #include <string>
 
+#include "../knob_range.h"
+
 namespace sluice::backends::hip {
 
 Runtime g_runtime;
@@ -20,56 +22,41 @@ thread_local char t_last_error[kMaxText + 1] = "";
 const sluice_host_services_t *g_services = nullptr;
 
 constexpr sluice_backend_knob_t kKnobs[] = {
-#define HIP_KNOB(name, default_value, doc) {"SLUICE_HIP_" #name, default_value, doc},
+#define HIP_KNOB(name, default_value, range, doc) {"SLUICE_HIP_" #name, default_value, doc},
+#include "knobs.def"
+#undef HIP_KNOB
+};
+
+constexpr Knob kRanges[] = {
+#define HIP_KNOB(name, default_value, range, doc) {"SLUICE_HIP_" #name, default_value, range},
 #include "knobs.def"
 #undef HIP_KNOB
 };
 
 // The knob's text, its default when the host says nothing.
 std::string_view knob_text(const char *name) {
-  const char *text = g_services != nullptr && g_services->knob != nullptr ? g_services->knob(name) : nullptr;
-  if (text != nullptr) return text;
-  for (const sluice_backend_knob_t &knob : kKnobs) {
-    if (std::strcmp(knob.name, name) == 0) return knob.default_value;
-  }
-  return "";
+  return find_in_force(g_services, kRanges, name);
 }
 
-sluice_result_t read_switch(const char *name, bool *value) {
-  const std::string_view text = knob_text(name);
-  *value = text == "on";
-  if (*value || text == "off") return SLUICE_SUCCESS;
-  return fail(SLUICE_ERROR_INVALID_ARGUMENT,
-              std::string(name) + " is \"" + std::string(text) + "\"; it may be one of on, off");
+bool is_on(const char *name) {
+  return knob_text(name) == "on";
 }
 
-sluice_result_t read_stream_operations() {
-  const std::string_view text = knob_text("SLUICE_HIP_STREAM_OPERATIONS");
-  if (text == "auto") {
-    g_choices.stream_operations = StreamOperations::kAuto;
-  } else if (text == "memory") {
-    g_choices.stream_operations = StreamOperations::kMemory;
-  } else if (text == "kernels") {
-    g_choices.stream_operations = StreamOperations::kKernels;
-  } else {
-    return fail(SLUICE_ERROR_INVALID_ARGUMENT, "SLUICE_HIP_STREAM_OPERATIONS is \"" + std::string(text) +
-                                                   "\"; it may be one of memory, kernels, auto");
-  }
-  return SLUICE_SUCCESS;
-}
-
-sluice_result_t read_knobs() {
-  sluice_result_t result = read_switch("SLUICE_HIP_IPC", &g_choices.ipc);
-  if (result == SLUICE_SUCCESS) result = read_switch("SLUICE_HIP_STREAMS", &g_choices.streams);
-  if (result == SLUICE_SUCCESS) result = read_stream_operations();
-  return result == SLUICE_SUCCESS ? read_switch("SLUICE_HIP_REDUCE", &g_choices.reduce) : result;
+void read_knobs() {
+  g_choices.ipc = is_on("SLUICE_HIP_IPC");
+  g_choices.streams = is_on("SLUICE_HIP_STREAMS");
+  g_choices.reduce = is_on("SLUICE_HIP_REDUCE");
+  const std::string_view operations = knob_text("SLUICE_HIP_STREAM_OPERATIONS");
+  g_choices.stream_operations = operations == "memory"    ? StreamOperations::kMemory
+                                : operations == "kernels" ? StreamOperations::kKernels
+                                                          : StreamOperations::kAuto;
 }
 
 // A runtime that nobody loaded is loaded here: the module is opened then only because the user named it.
 sluice_result_t init(const sluice_host_services_t *services) {
   g_services = services;
-  const sluice_result_t knobs = read_knobs();
-  if (knobs != SLUICE_SUCCESS) return knobs;
+  report_wrong_knobs(services, kRanges);
+  read_knobs();
   std::string why = open_runtime(&g_runtime, false);
   if (!why.empty()) why = open_runtime(&g_runtime, true);
   if (!why.empty()) return fail(SLUICE_ERROR_NO_DEVICE, why);

@@ -107,7 +107,7 @@ sluice_result_t program_synchronize();
 
 sluice_result_t ipc_export(const void *address, sluice_ipc_handle_t *handle, uint64_t *base_offset,
                            uint64_t *size_bytes);
-sluice_result_t ipc_open(int32_t device, const sluice_ipc_handle_t *handle, void **base);
+sluice_result_t ipc_open(int32_t device, const sluice_ipc_handle_t *handle, void **base, uint64_t *size_bytes);
 sluice_result_t ipc_close(int32_t device, void *base);
 
 int32_t can_reduce(int32_t device, sluice_element_t element, sluice_operation_t operation);

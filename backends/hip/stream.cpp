@@ -83,7 +83,7 @@ sluice_result_t stream_open(void *native, sluice_stream_t **stream, int32_t *dev
   if (!g_choices.streams) {
     return fail(SLUICE_ERROR_UNSUPPORTED,
                 "queues on streams of this backend are switched off, because no GPU of this vendor has run them "
-                "(docs/queue.md); SLUICE_HIP_STREAMS=on tries all the same");
+                "(docs/queue/guide.md); SLUICE_HIP_STREAMS=on tries all the same");
   }
   if (!has_functions()) {
     return fail(SLUICE_ERROR_UNSUPPORTED, "this HIP runtime does not say whose a stream is; queues need a newer one");

@@ -97,6 +97,7 @@ sluice_result_t make_take(int32_t device, const sluice_stream_receive_t &receive
   task->copy = {static_cast<unsigned char *>(dst), static_cast<const unsigned char *>(src), receive.most_bytes};
   task->word = word;
   task->unit_bytes = receive.from.unit_bytes;
+  task->units_bytes = receive.from.size_bytes;
   return SLUICE_SUCCESS;
 }
 

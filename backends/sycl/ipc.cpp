@@ -207,6 +207,22 @@ sluice_result_t close_native(const Mapping &mapping, const ::sycl::context &cont
   return pass_on(outcome);
 }
 
+// Where the allocation begins that was mapped `offset` bytes before `native`, and how much of it is there, by the
+// driver's word: the offset is the handle's.
+Outcome find_bounds(const ::sycl::context &context, void *native, uint64_t offset, void **base, uint64_t *size_bytes) {
+  NativeRange range;
+  Outcome outcome = find_native_range(context, native, &range);
+  if (!outcome.is_success()) return outcome;
+  const auto address = reinterpret_cast<std::uintptr_t>(native);
+  const std::uintptr_t before = address - range.begin;
+  if (before >= range.size_bytes || offset > before) {
+    return {SLUICE_ERROR_INVALID_ARGUMENT, "these bytes are no handle of this backend: their offset leaves the memory"};
+  }
+  *base = static_cast<std::byte *>(native) - offset;
+  *size_bytes = range.size_bytes - (before - offset);
+  return {};
+}
+
 }  // namespace
 
 sluice_result_t ipc_export(const void *address, sluice_ipc_handle_t *handle, uint64_t *base_offset,
@@ -236,8 +252,10 @@ sluice_result_t ipc_export(const void *address, sluice_ipc_handle_t *handle, uin
   });
 }
 
-sluice_result_t ipc_open(int32_t device, const sluice_ipc_handle_t *handle, void **base) {
-  if (handle == nullptr || base == nullptr) return fail(SLUICE_ERROR_INVALID_ARGUMENT, "ipc_open: null pointer");
+sluice_result_t ipc_open(int32_t device, const sluice_ipc_handle_t *handle, void **base, uint64_t *size_bytes) {
+  if (handle == nullptr || base == nullptr || size_bytes == nullptr) {
+    return fail(SLUICE_ERROR_INVALID_ARGUMENT, "ipc_open: null pointer");
+  }
   run_releases();
   HandleLayout layout{};
   sluice_result_t result = check_device(device);
@@ -260,9 +278,14 @@ sluice_result_t ipc_open(int32_t device, const sluice_ipc_handle_t *handle, void
     opened = layout.mechanism == Mechanism::kExtension ? open_by_extension(layout, context, user, &native)
                                                        : open_by_level_zero(layout, context, user, &native);
     if (opened != SLUICE_SUCCESS) return opened;
-    *base = static_cast<std::byte *>(native) - layout.offset;
+    const Mapping mapping{device, layout.mechanism, native};
+    const Outcome found = find_bounds(context, native, layout.offset, base, size_bytes);
+    if (!found.is_success()) {
+      const sluice_result_t closed = close_native(mapping, context);
+      return closed == SLUICE_SUCCESS ? pass_on(found) : closed;
+    }
     const std::scoped_lock lock(g_mappings_mutex);
-    mappings().insert({*base, {device, layout.mechanism, native}});
+    mappings().insert({*base, mapping});
     return SLUICE_SUCCESS;
   });
 }

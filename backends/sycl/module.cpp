@@ -8,11 +8,11 @@
 #include <atomic>
 #include <cstdlib>
 #include <cstring>
-#include <initializer_list>
 #include <iterator>
 #include <set>
 #include <string>
 
+#include "../knob_range.h"
 #include "../stream_waits.h"
 #include "runtime.h"
 #include "watcher.h"
@@ -30,32 +30,16 @@ std::atomic<int> g_n_users{0};  // that called init() and not fini() yet
 std::atomic<bool> g_is_exiting{false};
 
 constexpr sluice_backend_knob_t kKnobs[] = {
-#define SYCL_KNOB(name, default_value, doc) {"SLUICE_SYCL_" #name, default_value, doc},
+#define SYCL_KNOB(name, default_value, range, doc) {"SLUICE_SYCL_" #name, default_value, doc},
 #include "knobs.def"
 #undef SYCL_KNOB
 };
 
-// The knob's text is one of these words.
-sluice_result_t check_knob(const char *name, std::initializer_list<std::string_view> words) {
-  const std::string_view text = knob_text(name);
-  if (std::ranges::find(words, text) != words.end()) return SLUICE_SUCCESS;
-  std::string list;
-  for (const std::string_view word : words) {
-    if (!list.empty()) list += word == *std::prev(words.end()) ? " or " : ", ";
-    list += word;
-  }
-  return fail(SLUICE_ERROR_INVALID_ARGUMENT,
-              std::string(name) + " is \"" + std::string(text) + "\"; it may be " + list);
-}
-
-sluice_result_t check_knobs() {
-  sluice_result_t result = check_knob("SLUICE_SYCL_DEVICES", {"auto", "gpu", "cpu", "all"});
-  if (result == SLUICE_SUCCESS) result = check_knob("SLUICE_SYCL_IPC", {"auto", "extension", "level_zero", "off"});
-  if (result == SLUICE_SUCCESS) result = check_knob("SLUICE_SYCL_FFT", {"auto", "onemkl", "fftw"});
-  if (result == SLUICE_SUCCESS) result = check_knob("SLUICE_SYCL_STREAMS", {"auto", "events", "driver", "off"});
-  if (result == SLUICE_SUCCESS) result = check_knob("SLUICE_SYCL_LISTS", {"auto", "on", "off"});
-  return result;
-}
+constexpr Knob kRanges[] = {
+#define SYCL_KNOB(name, default_value, range, doc) {"SLUICE_SYCL_" #name, default_value, range},
+#include "knobs.def"
+#undef SYCL_KNOB
+};
 
 int collect_runtimes(dl_phdr_info *library, size_t /*size*/, void *names) {
   const std::string_view path = library->dlpi_name != nullptr ? library->dlpi_name : "";
@@ -78,9 +62,8 @@ sluice_result_t check_runtimes() {
 // The runtime is started by the program, or by the first question for a device; not here.
 sluice_result_t init(const sluice_host_services_t *services) {
   g_services = services;
-  sluice_result_t result = check_knobs();
-  if (result == SLUICE_SUCCESS) result = check_runtimes();
-  if (result != SLUICE_SUCCESS) return result;
+  report_wrong_knobs(services, kRanges);
+  if (const sluice_result_t result = check_runtimes(); result != SLUICE_SUCCESS) return result;
   return guarded("init", [] {
     // Registered after the runtime was loaded, hence called before its own clean-up.
     const auto leave = [] {
@@ -174,12 +157,7 @@ bool is_exiting() {
 }
 
 std::string_view knob_text(const char *name) {
-  const char *text = g_services != nullptr && g_services->knob != nullptr ? g_services->knob(name) : nullptr;
-  if (text != nullptr) return text;
-  for (const sluice_backend_knob_t &knob : kKnobs) {
-    if (std::strcmp(knob.name, name) == 0) return knob.default_value;
-  }
-  return "";
+  return find_in_force(g_services, kRanges, name);
 }
 
 sluice_result_t fail(sluice_result_t result, std::string_view text) {

@@ -77,7 +77,7 @@ sluice_result_t program_synchronize();
 
 sluice_result_t ipc_export(const void *address, sluice_ipc_handle_t *handle, uint64_t *base_offset,
                            uint64_t *size_bytes);
-sluice_result_t ipc_open(int32_t device, const sluice_ipc_handle_t *handle, void **base);
+sluice_result_t ipc_open(int32_t device, const sluice_ipc_handle_t *handle, void **base, uint64_t *size_bytes);
 sluice_result_t ipc_close(int32_t device, void *base);
 // Hands no more memory over; calls nothing of the runtime. Handles of Level Zero's mechanism are then good for nothing.
 void stop_exports();

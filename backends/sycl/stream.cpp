@@ -23,8 +23,9 @@ Outcome open_way(const ::sycl::queue &queue, std::unique_ptr<StreamWay> *way) {
   if (knob == "events" || queue.get_backend() == ::sycl::backend::opencl) return open_event_way(queue, way);
   return {
       SLUICE_ERROR_UNSUPPORTED,
-      "queues on streams of this runtime are for those who ask for them (docs/queue.md): SLUICE_SYCL_STREAMS=driver on "
-      "NVIDIA's driver; SLUICE_SYCL_STREAMS=events on Level Zero, where they have run on no device yet"};
+      "queues on streams of this runtime are for those who ask for them (docs/queue/guide.md): "
+      "SLUICE_SYCL_STREAMS=driver on NVIDIA's driver; SLUICE_SYCL_STREAMS=events on Level Zero, where they have run "
+      "on no device yet"};
 }
 
 Outcome check_queue(const ::sycl::queue &queue, int32_t *device) {

@@ -67,7 +67,7 @@ Outcome check_can_share(const ::sycl::device &device) {
   if (device.is_cpu() && device.get_backend() == ::sycl::backend::opencl && can_compile(device)) return {};
   return {SLUICE_ERROR_UNSUPPORTED,
           "streams of this device share no memory of the host with other processes: that is there for OpenCL's CPU "
-          "device only (docs/queue.md); their messages go by the progress thread"};
+          "device only (docs/queue/engines.md); their messages go by the progress thread"};
 }
 
 struct Range {
@@ -167,6 +167,7 @@ sluice_result_t stream_take(sluice_stream_t *stream, void *dst, const sluice_uni
     task.copy = {static_cast<unsigned char *>(dst), static_cast<const unsigned char *>(from->base), most_bytes};
     task.word = word;
     task.unit_bytes = from->unit_bytes;
+    task.units_bytes = from->size_bytes;
     stream->queue.submit([&](::sycl::handler &handler) {
       set_task(&handler, task);
       handler.parallel_for(range_for(device, 1, most_bytes), *kernel);

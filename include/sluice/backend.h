@@ -29,7 +29,7 @@ extern "C" {
 
 /* Raised by one whenever the layout or the meaning of a member changes. Members are only ever appended; a module
  * whose api_version differs is refused with a message that names both numbers. */
-#define SLUICE_BACKEND_API_VERSION 13u
+#define SLUICE_BACKEND_API_VERSION 14u
 
 /* The one symbol that a module exports, of type sluice_backend_table_fn. */
 #define SLUICE_BACKEND_TABLE_SYMBOL "sluice_backend_table"
@@ -296,8 +296,11 @@ typedef struct sluice_backend {
    * enqueue_copies and copy on queues of `device`, for no CPU access. `handle` may come from anybody: bytes that are no
    * handle are an error, never a crash. A handle of this process itself is refused with SLUICE_ERROR_INVALID_ARGUMENT
    * (use the pointer). Opening after the exporter freed is an error, the old memory, or memory that it has allocated
-   * since; never a crash. SLUICE_ERROR_UNSUPPORTED: `device` cannot reach that memory. SLUICE_NOT_READY: not now. */
-  sluice_result_t (*ipc_open)(int32_t device, const sluice_ipc_handle_t *handle, void **base);
+   * since; never a crash. SLUICE_ERROR_UNSUPPORTED: `device` cannot reach that memory. SLUICE_NOT_READY: not now.
+   * *size_bytes is how many bytes from *base on are mapped and the exporter's, as this process's runtime says it: what
+   * the exporter told of its size is checked against it. Of an honest handle it is no less than ipc_export said. Where
+   * a runtime cannot say it is what the handle says, and the backend's README tells so. */
+  sluice_result_t (*ipc_open)(int32_t device, const sluice_ipc_handle_t *handle, void **base, uint64_t *size_bytes);
   /* Unmaps what ipc_open gave; all copies on it are done. */
   sluice_result_t (*ipc_close)(int32_t device, void *base);
 
@@ -305,7 +308,7 @@ typedef struct sluice_backend {
   /* Under which names programs ask an MPI whether it takes this runtime's memory. Each answers with a list that ends
    * with NULL, of words in lower case; list and words belong to the module and stay as they are as long as it is
    * loaded. Asked rarely, and only when the program asked. An empty list: nothing at this moment; a later call may say
-   * more. */
+   * more, and until then the module's .needs file holds. */
 
   /* The words W for which MPIX_Query_<W>_support says yes; data/support_queries.txt lists those that there are. */
   const char *const *(*support_words)(void);
@@ -425,8 +428,9 @@ typedef struct sluice_backend {
    * Returns before it has run. Errors as stream_write. */
   sluice_result_t (*stream_copy)(sluice_stream_t *stream, void *dst, const void *src, size_t size_bytes);
   /* The same, of what *word says when the stream comes to it: as many bytes as its lowest SLUICE_LENGTH_BITS, but at
-   * most most_bytes, from the beginning of a unit of `from`, whose number is the bits above these up to bit 31. They
-   * lie in `from`, which is read during the call only. */
+   * most most_bytes, from the beginning of a unit of `from`, whose number is the bits above these up to bit 31. Another
+   * process writes the word: of bytes that it names behind the end of `from` nothing is read, and no more is copied
+   * than lies before. `from` is read during the call only. */
   sluice_result_t (*stream_take)(sluice_stream_t *stream, void *dst, const sluice_units_t *from, size_t most_bytes,
                                  const uint64_t *word);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Stream-triggered messages: sends and receives that a stream of the program's starts and waits for, in its own order,
- * while the host goes on (arXiv 2208.04817, section III; figure 7 there is a whole program). docs/queue.md is the
- * guide.
+ * while the host goes on (arXiv 2208.04817, section III; figure 7 there is a whole program). docs/queue/guide.md
+ * is the guide.
  *
  * The functions are defined by libsluice. Link it before MPI, or look them up with dlsym(RTLD_DEFAULT, ...).
  *
@@ -15,7 +15,8 @@
  *             order, so their threads have to agree. While one is in a call for a queue, no other thread enqueues
  *             commands of its own on that stream unless its runtime allows that.
  *   Capture   While the program captures the stream into a graph, the messages that are enqueued and started are the
- *             graph's, where engine and backend can (docs/queue.md, "Captured into a graph"); else an error says so.
+ *             graph's, where engine and backend can (docs/queue/semantics.md, "Captured into a graph"); else an error
+ *             says so.
  *   Errors    An MPI error code, raised through the error handler of the message's or the queue's communicator
  *             (MPI_COMM_SELF where none is known). After an error nothing was enqueued and the queue is as before,
  *             unless it says otherwise. MPI_Error_string has the reason and the remedy. What goes wrong with a message
@@ -37,8 +38,8 @@ typedef struct sluice_mpix_queue *MPIX_Queue;
 
 #define MPIX_QUEUE_NULL ((MPIX_Queue)0)
 
-/* Makes a queue for `stream`, the runtime's own stream handle cast to a pointer (docs/queue.md says which). The stream
- * lives until MPIX_Free_queue has returned. Messages of the queue go on `comm`, which lives until they are
+/* Makes a queue for `stream`, the runtime's own stream handle cast to a pointer (docs/queue/guide.md says which). The
+ * stream lives until MPIX_Free_queue has returned. Messages of the queue go on `comm`, which lives until they are
  * complete; no duplicate is made, so that plain MPI calls on `comm` match them. Several queues may have one stream or
  * one communicator. Starts Sluice's progress thread, which needs a core while messages are under way. Errors:
  * MPI_ERR_ARG (null stream, no stream), MPI_ERR_OTHER (no backend that can; MPI does not give MPI_THREAD_MULTIPLE;

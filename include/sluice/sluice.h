@@ -33,8 +33,8 @@ int sluice_query_backend(const char *backend_name);
 
 /* Makes pointers of a further context known to a backend whose pointer queries need one; for "sycl", `context` is the
  * address of a sycl::queue, which MPIX_Create_queue then takes as a stream as long as that queue is at that address
- * (docs/queue.md). The object may be destroyed afterwards. Call it before the first MPI call that is given such a
- * pointer. Returns 0, or -1 with sluice_last_error() set. */
+ * (docs/queue/guide.md). The object may be destroyed afterwards. Call it before the first MPI call that is given such
+ * a pointer. Returns 0, or -1 with sluice_last_error() set. */
 int sluice_register_context(const char *backend_name, void *context);
 
 /* The text of the last error that this thread met in Sluice: what happened, the native text, the remedy. "" when there

@@ -1,5 +1,6 @@
 ! SPDX-License-Identifier: BSD-3-Clause
-! The functions of sluice/queue.h for Fortran, which says what each does; docs/queue.md has the rules that Fortran adds.
+! The functions of sluice/queue.h for Fortran. The header says what each does; docs/queue/guide.md has the rules that
+! Fortran adds.
 ! Compile this file with the program: each compiler has modules of its own. It needs no module of MPI.
 !
 ! Two modules: sluice_queue, and sluice_queue_vendor_form, where each message brings its communicator, as in C with

@@ -174,7 +174,7 @@ TEST_F(Messages, LongOnes_AreOneLaunchOnEachSide) {
     std::vector<sluice_stream_send_t> sends;
     for (size_t k = 0; k < n; ++k) {
       const size_t size = size_of(k, number);
-      const uint64_t unit = 37 * number - k;
+      const uint64_t unit = 31 * number - k;  // the last message ends before the last unit does
       for (size_t i = 0; i < kMost; ++i) at(memory[0], k)[i] = static_cast<unsigned char>(i * 5 + i / 253 + number);
       std::memset(at(memory[1], k), 0, kUnit * kUnits);
       std::memset(at(memory[2], k), 0xEE, kMost);

@@ -49,11 +49,16 @@ TEST(State, DriverThatNobodyUsed_IsNotStarted) {
   sluice_pointer_info_t info = {SLUICE_MEMORY_DEVICE, 1, 1};
   EXPECT_EQ(table().query_pointer(&count, &info), SLUICE_SUCCESS);
   EXPECT_EQ(info.kind, SLUICE_MEMORY_HOST);
+  EXPECT_EQ(table().support_words()[0], nullptr) << "whether it shows a device is not known yet";
+  EXPECT_EQ(table().memory_kind_words()[0], nullptr);
   EXPECT_EQ(cuDeviceGetCount(&count), CUDA_ERROR_NOT_INITIALIZED);
 }
 
 TEST(State, WithoutAContext_NoneIsCreated) {
   EXPECT_EQ(table().device_count(), loopback::kDevices);
+  EXPECT_STREQ(table().support_words()[0], "cuda");
+  EXPECT_STREQ(table().memory_kind_words()[0], "cuda");
+  EXPECT_FALSE(is_primary_active(0));
   sluice_queue_t *queue = nullptr;
   EXPECT_EQ(table().queue_create(0, &queue), SLUICE_ERROR_NO_DEVICE);
   EXPECT_NE(std::strstr(table().last_error(), "no context on device 0"), nullptr) << table().last_error();

@@ -242,16 +242,19 @@ EMU_API emu_result_t emu_queue_release(emu_queue_t *queue);
  *     queue_create  queues cannot be made
  *     ticket        emu_queue_record fails
  *     copy          any copy fails, nothing is written     queue_copy   the same, of copies through a queue only
- *     flip          any copy silently changes one byte     queue_flip   the same, of copies through a queue only
- *     lose          any copy silently moves nothing        queue_lose   the same, of copies through a queue only
+ *     flip          any copy silently changes one byte     queue_flip   the same, by a queue, from allocations
+ *     lose          any copy silently moves nothing        queue_lose   the same, by a queue, from allocations
  *     kernel        a kernel fails, nothing is written     kernel_flip  a kernel silently changes one byte more
  *     kernel_reach  a kernel refuses memory of the host that is no allocation of this runtime
  *     word          a write or wait of a word fails, and a wait does not wait
  *     early         a wait does not wait, and does not tell
  *     ipc_export    memory cannot be exported              ipc_open     memory of others cannot be opened
- *   delay_us:<a>-<b>  every copy, kernel and write of a word begins late by a random time, in microseconds, 0 to
- * 60000000 reorder           the copies of one batch run in a random order A text that does not read so is
- * EMU_ERROR_CONFIGURATION and changes nothing. */
+ *   delay_us:<a>-<b>  every copy, kernel and write of a word begins late by a random time, 0 to 60000000 microseconds
+ *   reorder           the copies of one batch run in a random order
+ *
+ * queue_flip and queue_lose spare copies out of plain host memory: there a kernel's list of blocks comes from, and a
+ * kernel with a changed list ends the program.
+ * A text that does not read so is EMU_ERROR_CONFIGURATION and changes nothing. */
 EMU_API emu_result_t emu_set_fault(const char *specification);
 
 /* Replaces the machine profile (at first that of SLUICE_EMU_PROFILE): a name in the folder emu_profiles beside this

@@ -75,8 +75,8 @@ class CopyEngine {
  private:
   emu_result_t run_one(const CheckedCopy &copy, CopyOrigin origin, bool is_first);
   bool fails(CopyOrigin origin, emu_result_t *result);
-  // Whether one of two silent faults strikes: `any` counts all copies, `queued` those through a queue.
-  bool strikes(FaultPoint any, FaultPoint queued, CopyOrigin origin);
+  // Whether one of two silent faults strikes: `any` counts all copies, `queued` those of data through a queue.
+  bool strikes(FaultPoint any, FaultPoint queued, bool is_queued_data);
   emu_result_t move_bytes(const CheckedCopy &copy, bool with_flip, bool is_lost);
 
   MemoryTable &memory_;

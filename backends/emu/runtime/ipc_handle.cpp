@@ -62,6 +62,15 @@ emu_result_t read_layout(const emu_ipc_handle_t &handle, Layout *layout) {
   return EMU_SUCCESS;
 }
 
+// Who this process is; without that no handle can be made or read.
+emu_result_t look_at_self(sluice::backends::ProcessIdentity *self) {
+  *self = sluice::backends::this_process();
+  if (self->start_time != 0 && self->pid_namespace != 0) return EMU_SUCCESS;
+  const std::string unseen = sluice::backends::why_unseen(self->pid, self->start_time);
+  return fail(EMU_ERROR_NOT_SUPPORTED, "memory of other processes: {}",
+              unseen.empty() ? "/proc shows no name space of process numbers" : unseen);
+}
+
 // Opens the exporter's file; *status is what it is now.
 emu_result_t open_file(int32_t pid, int32_t number, int flags, int *descriptor, struct stat *status) {
   const std::string path = fmt::format("/proc/{}/fd/{}", pid, number);
@@ -76,7 +85,7 @@ emu_result_t open_file(int32_t pid, int32_t number, int flags, int *descriptor, 
   if (error_number == ENOENT) {
     return fail(EMU_ERROR_INVALID_POINTER, "process {} has ended or has closed the memory", pid);
   }
-  return fail(EMU_ERROR_SYSTEM, "open of {} refused{}", path, system_error_words(error_number));
+  return fail(EMU_ERROR_SYSTEM, "open of {} refused ({})", path, sluice::backends::system_reason(error_number));
 }
 
 }  // namespace
@@ -90,7 +99,9 @@ emu_result_t OpenedExport::open(const emu_ipc_handle_t &handle) {
   Layout layout{};
   emu_result_t result = read_layout(handle, &layout);
   if (result != EMU_SUCCESS) return result;
-  const sluice::backends::ProcessIdentity self = sluice::backends::this_process();
+  sluice::backends::ProcessIdentity self;
+  result = look_at_self(&self);
+  if (result != EMU_SUCCESS) return result;
   if (layout.pid_namespace != self.pid_namespace) {
     return fail(EMU_ERROR_NOT_SUPPORTED,
                 "the exporter runs in another name space of process numbers (a container of its own)");
@@ -98,9 +109,8 @@ emu_result_t OpenedExport::open(const emu_ipc_handle_t &handle) {
   if (layout.pid == self.pid && layout.start_time == self.start_time) {
     return fail(EMU_ERROR_INVALID_VALUE, "the handle is of this process itself; use the pointer");
   }
-  if (sluice::backends::process_start_time(layout.pid) != layout.start_time) {
-    return fail(EMU_ERROR_INVALID_POINTER, "process {}, which exported the memory, has ended", layout.pid);
-  }
+  const std::string unseen = sluice::backends::why_unseen(layout.pid, layout.start_time);
+  if (!unseen.empty()) return fail(EMU_ERROR_INVALID_POINTER, "the memory's exporter: {}", unseen);
   pid_ = layout.pid;
   memory_.ledger_slot = layout.ledger_slot;
   memory_.device = layout.device;
@@ -134,7 +144,9 @@ emu_result_t write_handle(const ExportedMemory &memory, emu_ipc_handle_t *handle
     return fail(EMU_ERROR_SYSTEM, "fstat of the device's memory file refused{}; a program closed it",
                 system_error_words(errno));
   }
-  const sluice::backends::ProcessIdentity self = sluice::backends::this_process();
+  sluice::backends::ProcessIdentity self;
+  const emu_result_t result = look_at_self(&self);
+  if (result != EMU_SUCCESS) return result;
   Layout layout{};
   layout.magic = kMagic;
   layout.version = kVersion;

@@ -22,8 +22,8 @@ struct Knobs {
   uint64_t seed = 1;
 };
 
-// Reads all knobs; unset ones have the defaults of knobs.def. EMU_ERROR_CONFIGURATION names knob, value and range.
+// Reads all knobs; unset ones, and those with a value out of their range, have the defaults of knobs.def.
 // Not safe against a concurrent setenv, as getenv is not.
-emu_result_t read_knobs(Knobs *knobs);
+Knobs read_knobs();
 
 }  // namespace emurt

@@ -97,8 +97,8 @@ emu_result_t Runtime::start() {
 }
 
 emu_result_t Runtime::initialize() {
-  emu_result_t result = read_knobs(&knobs_);
-  if (result != EMU_SUCCESS) return result;
+  knobs_ = read_knobs();
+  emu_result_t result = EMU_SUCCESS;
   Profile profile;
   if (!knobs_.profile.empty()) {
     result = read_profile(knobs_.profile, &profile);

@@ -8,10 +8,12 @@
 import json
 import os
 import pathlib
+import shlex
 import shutil
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 
 BUILD = pathlib.Path(sys.argv[1])
@@ -28,10 +30,40 @@ def cores_in(text):
     return {number for part in parts for number in range(int(part[0]), int(part[-1]) + 1)}
 
 
+def machine():
+    """What of this machine and this process decides where ranks go."""
+    status = pathlib.Path("/proc/self/status").read_text()
+    return "\n".join([f"{os.cpu_count()} cores, of which this process has {sorted(os.sched_getaffinity(0))}; load {os.getloadavg()}",
+                      *[line for line in status.splitlines() if "_allowed" in line],
+                      *[f"{name}={value}" for name, value in sorted(os.environ.items())
+                        if name.startswith(("SLUICE_", "OMPI_", "PMI", "HYDRA_", "MPIR_", "HWLOC_", "LD_", "TEST_"))]])
+
+
+class TellingResult(unittest.TextTestResult):
+    """Shows behind each failure all that the test had started, and the machine."""
+
+    def tell(self, test):
+        self.stream.writeln(f"\n---- {test.id()}: what it started ----\n" + "\n".join(test.told) + f"\n---- here ----\n{machine()}")
+
+    def addFailure(self, test, err):
+        super().addFailure(test, err)
+        self.tell(test)
+
+    def addError(self, test, err):
+        super().addError(test, err)
+        self.tell(test)
+
+    def addSubTest(self, test, subtest, err):
+        super().addSubTest(test, subtest, err)
+        if err is not None:
+            self.tell(test)
+
+
 class Placement(unittest.TestCase):
     def setUp(self):
         self.folder = tempfile.TemporaryDirectory()
         self.addCleanup(self.folder.cleanup)
+        self.told = []
 
     def sluice(self, words, places, **variables):
         profile = pathlib.Path(self.folder.name) / "profile.json"
@@ -39,11 +71,25 @@ class Placement(unittest.TestCase):
         environment = {**os.environ, "SLUICE_EMU_PROFILE": str(profile), "SLUICE_EMU_DEVICES": str(len(places)),
                        "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
                        "OMPI_MCA_rmaps_base_oversubscribe": "1", **variables}
-        return subprocess.run([BUILD / "bin/sluice", *words], env=environment, capture_output=True, text=True, check=False,
-                              timeout=100)
+        command = [str(BUILD / "bin/sluice"), *words]
+        began = time.monotonic()
+        try:
+            done = subprocess.run(command, env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True,
+                                  check=False, timeout=100)
+        except subprocess.TimeoutExpired as late:
+            self.told.append(f"{shlex.join(command)}\n  {variables}, places {places}\n  no end within {late.timeout} s\n"
+                             f"  stdout: {late.stdout!r}\n  stderr: {late.stderr!r}")
+            raise
+        self.told.append(f"{shlex.join(command)}\n  {variables}, places {places}\n"
+                         f"  ended with {done.returncode} after {time.monotonic() - began:.1f} s\n"
+                         f"  stdout: {done.stdout!r}\n  stderr: {done.stderr!r}")
+        return done
 
     def run_bound(self, flavour, bind, places, n_ranks, **variables):
-        command = [LAUNCHERS[flavour], "-n", str(n_ranks), "grep", "Cpus_allowed_list", "/proc/self/status"]
+        # Rank 0 reads to the end: where it ends at once, MPICH 4.0.2's mpiexec now and then hands its own standard input on
+        # to what is no longer there, and ends by SIGPIPE without a word. The others have one that never ends.
+        program = ["sh", "-c", "grep Cpus_allowed_list /proc/self/status; [ ${PMI_RANK:-0} != 0 ] || exec cat"]
+        command = [LAUNCHERS[flavour], "-n", str(n_ranks), *program]
         return self.sluice(["run", "--backend", "emu", "--mpi", flavour, "--bind", bind, "--", *command], places, **variables)
 
     def flavours(self):
@@ -105,6 +151,7 @@ class Placement(unittest.TestCase):
         if flavour != "mpich":
             self.skipTest("mpiexec.mpich is not here, which binds nothing itself")
         done = self.run_bound(flavour, "none", [{"numa_node": 0}], 1)
+        self.assertEqual(done.returncode, 0, done.stderr)
         self.assertEqual(cores_in(done.stdout.split()[1]), os.sched_getaffinity(0), done.stderr)
 
     def test_unknown_places_are_told(self):
@@ -132,4 +179,4 @@ class Placement(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    unittest.main(argv=[sys.argv[0]])
+    unittest.main(argv=[sys.argv[0]], testRunner=unittest.TextTestRunner(resultclass=TellingResult))

@@ -239,13 +239,14 @@ TEST_F(Waits, AMapping_GoesLater_UnlessItIsOpenedAgain) {
   ASSERT_EQ(read(ends[0], &exported, sizeof exported), static_cast<ssize_t>(sizeof exported));
   const size_t n_before = n_blocks();
   void *base = nullptr;
-  ASSERT_EQ(table->ipc_open(0, &exported.handle, &base), SLUICE_SUCCESS) << table->last_error();
+  uint64_t mapped_bytes = 0;
+  ASSERT_EQ(table->ipc_open(0, &exported.handle, &base, &mapped_bytes), SLUICE_SUCCESS) << table->last_error();
   wait();
   EXPECT_FALSE(is_held_up([&] { EXPECT_EQ(table->ipc_close(0, base), SLUICE_SUCCESS) << table->last_error(); }));
   EXPECT_EQ(table->ipc_close(0, base), SLUICE_ERROR_INVALID_ARGUMENT);
   EXPECT_EQ(n_blocks(), n_before + 1);
   void *again = nullptr;
-  ASSERT_EQ(table->ipc_open(0, &exported.handle, &again), SLUICE_SUCCESS) << table->last_error();
+  ASSERT_EQ(table->ipc_open(0, &exported.handle, &again, &mapped_bytes), SLUICE_SUCCESS) << table->last_error();
   release();
   make_something();
   std::vector<unsigned char> bytes(kBytes);
