@@ -127,7 +127,7 @@ class Stream {
   }
   // While one lives, a launch of the stream has the device take the kernel in and runs no item of it. A runtime that
   // does so at a kernel's first launch may wait for the whole device then, and so for a stream that waits for a message
-  // (docs/queue.md): programs with queues load their kernels first.
+  // (docs/queue/guide.md): programs with queues load their kernels first.
   class Loading {
    public:
     explicit Loading(Stream &stream) : stream_(stream) { stream_.is_loading_ = true; }

@@ -41,7 +41,7 @@ class Halo {
   // n_steps times `step`, and blocks until all exchanges are over and all that was enqueued has run. n_graph_steps not
   // 0: triggered, on a device with graphs, as launches of a graph of so many steps, which are all that the stream is
   // given; n_steps is a multiple of those. The first call captures that, and waits until both sides of each of its
-  // messages know each other (docs/queue.md).
+  // messages know each other (docs/queue/semantics.md).
   template <class Step>
   void run(int n_steps, int n_graph_steps, const Step &step) {
     if (n_graph_steps > 0) {

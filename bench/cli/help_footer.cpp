@@ -11,7 +11,7 @@ const char *help_footer() {
          "\n"
          "To see that the checks see wrong data, have a library spoil what MPI delivers; the run must fail:\n"
          "  mpiexec -n 2 env LD_PRELOAD=PREFIX/libexec/sluice-bench/lib/spoiling_mpi_FLAVOUR.so SPOIL_MODE=flip \\\n"
-         "    sluice-bench.FLAVOUR latency    (faults: flip, tail, lost, element, outside, ...: docs/benchmarks.md)";
+         "    sluice-bench.FLAVOUR latency    (faults: flip, tail, lost, element, outside, ...: docs/comparing.md)";
 }
 
 }  // namespace sluice::bench

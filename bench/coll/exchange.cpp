@@ -112,7 +112,7 @@ Exchange::~Exchange() {
 // uneven one several, of which reductions have none (layout_within_counts).
 void Exchange::fill_call(std::uint64_t n) {
   call_.op = mpi_operation(operation_);
-  call_.type = mpi_type(element_, collective_.is_reduction);
+  call_.type = mpi_type(element_);
   const std::uint64_t all = most_elements(circle_, layout_, n);
   std::uint64_t unit = 1;
   if (all > kLargestCount) {

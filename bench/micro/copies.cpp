@@ -122,7 +122,8 @@ void run_ways(Session &session) {
 class Mapping {
  public:
   Mapping(DeviceModule &module, const sluice_ipc_handle_t &handle) : module_(module) {
-    module_.require(module_.table().ipc_open(module_.device(), &handle, &base_), "mapping of memory");
+    std::uint64_t size_bytes = 0;
+    module_.require(module_.table().ipc_open(module_.device(), &handle, &base_, &size_bytes), "mapping of memory");
   }
   ~Mapping() {
     if (module_.table().ipc_close(module_.device(), base_) != SLUICE_SUCCESS) {

@@ -95,8 +95,12 @@ std::vector<double> ipc_export(DeviceModule &module, const Loop &loop) {
 // Mapping memory of another process, once each way; unmapped after each, untimed.
 std::vector<double> open_handle(DeviceModule &module, const Loop &loop, const sluice_ipc_handle_t &handle) {
   void *base = nullptr;
+  std::uint64_t mapped_bytes = 0;
   return sample_apart(
-      loop, [&] { module.require(module.table().ipc_open(module.device(), &handle, &base), "mapping of memory"); },
+      loop,
+      [&] {
+        module.require(module.table().ipc_open(module.device(), &handle, &base, &mapped_bytes), "mapping of memory");
+      },
       [&] { module.require(module.table().ipc_close(module.device(), base), "unmapping of memory"); });
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Whether messages of a queue can be captured into a graph here (docs/queue.md, "Captured into a graph").
+// Whether messages of a queue can be captured into a graph here (docs/queue/semantics.md, "Captured into a graph").
 #pragma once
 
 #include <cstdlib>

@@ -10,7 +10,7 @@ from paper.runs import ALL_SIZES, CUT_SIZES, KI, MI
 PUBLISHED_MACHINE = ("four Intel Xeon Gold 6348H (96 cores) and one Intel Iris Xe MAX (DG1), both ranks on one node; beside it Intel MPI and "
                      "oneCCL 2021.6")
 # The numbers that the paper prints: (figure, column, size) -> us, or MB/s for bw and bibw. Section and figure of each
-# are in docs/measurements; where it gives only a figure's curve, nothing stands here.
+# are in docs/measurements/2026-11-23-paper-ccgrid23-emulated-second; where it gives only a figure's curve, nothing stands here.
 PUBLISHED = {
     ("4", "H2D malloc", 16): 54.1, ("4", "H2D runtime", 16): 24.8, ("4", "D2H malloc", 16): 54.8, ("4", "D2H runtime", 16): 28.4,
     ("4", "H2D malloc", 4 * MI): 1492, ("4", "H2D runtime", 4 * MI): 1140, ("4", "D2H malloc", 4 * MI): 1249,

@@ -188,7 +188,7 @@ def prepare(arguments):
 
 
 def refresh(arguments):
-    """Puts our programs of today into an archive beside the bundle's own, which is unpacked after it, and the scripts."""
+    """Puts our programs, built again, into an archive beside the bundle's own, which is unpacked after it, and the scripts."""
     shell = Shell(arguments.dry_run)
     bundle = arguments.bundle
     if not (bundle / ARCHIVE).exists() and not shell.is_dry:

@@ -31,7 +31,7 @@ def names_of(only):
 
 
 def table():
-    lines = [f"{'step':<16} GPUs  limit  issue: what"]
+    lines = [f"{'step':<16} GPUs  limit  what it measures, and why"]
     return "\n".join(lines + [f"{step.name:<16} {step.n_devices:>4} {step.limit_s:>4} s  {step.what}" for step in STEPS]) + "\n"
 
 
@@ -127,7 +127,7 @@ def shared_device(folder, env):
     """The vendor's multi-process service for all that is started with the environment that this gives: processes that
     share a device run on it side by side instead of by turns of milliseconds. It changes no setting of the device, and
     ends with the block."""
-    # With the few connections that the service gives else, a stream that waits holds up others of its process (docs/queue.md).
+    # With the few connections that the service gives else, a stream that waits holds up others of its process (docs/queue/guide.md).
     own = {**env, "CUDA_MPS_PIPE_DIRECTORY": str(folder / "pipe"), "CUDA_MPS_LOG_DIRECTORY": str(folder / "log"), "CUDA_DEVICE_MAX_CONNECTIONS": "32"}
     for name in ("pipe", "log"):
         (folder / name).mkdir(parents=True)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The steps of `bench/gpu_session`: what is to be run on a machine with GPUs, for whom, and how long at most.
+"""The steps of `bench/gpu_session`: what is to be run on a machine with GPUs, why, and how long at most.
 
 A step's words may have {site} (the unpacked bundle), {bundle} (the folder that travelled), {out} (the step's own folder for
 results) and {python} (the interpreter that runs this, which has PyTorch there).
@@ -11,7 +11,7 @@ import dataclasses
 @dataclasses.dataclass(frozen=True)
 class Step:
     name: str
-    what: str  # for people: of which issue, and what it shows
+    what: str  # for people: what it measures, and why
     words: tuple
     limit_s: int
     n_devices: int = 1
@@ -31,9 +31,17 @@ def cases(name, what, only, limit_s, n_devices=1):
     return Step(name, what, words, limit_s, n_devices)
 
 
+# test of queues -> what its figure tells
+QUEUE_TESTS = {
+    "queue_enqueue": "what a call of MPIX_Enqueue_* costs the host",
+    "queue_latency": "a stream's message beside the host's synchronisation and MPI call",
+    "queue_overlap": "the share of a stream's exchange that the host's computation hides",
+}
+
+
 def queue(name, test, engine, *more):
     """A benchmark of queues."""
-    return ours(name, f"7: {test}, engine {engine}", 2, "--env", f"SLUICE_QUEUE_ENGINE={engine}", "--", "{site}/ours/bin/sluice-bench", test, "-d", "cuda",
+    return ours(name, f"{test}, engine {engine}: {QUEUE_TESTS[test]}", 2, "--env", f"SLUICE_QUEUE_ENGINE={engine}", "--", "{site}/ours/bin/sluice-bench", test, "-d", "cuda",
                 "-i", "200", "-x", "50", "--repeat", "5", "--oversubscribe", "--json", "{out}/result.json", *more)
 
 
@@ -69,7 +77,7 @@ def ours(name, what, n_ranks, *words, limit_s=60):
 def overlaps():
     """Non-blocking collectives while the host, and while the device computes; without and with a progress thread."""
     for name, knob in (("overlap_alone", "0"), ("overlap_thread", "1")):
-        yield ours(name, f"6: overlap of non-blocking collectives, SLUICE_PROGRESS_THREAD={knob}", 2, "--env", f"SLUICE_PROGRESS_THREAD={knob}", "--",
+        yield ours(name, f"the share of non-blocking collectives that computation hides, SLUICE_PROGRESS_THREAD={knob}", 2, "--env", f"SLUICE_PROGRESS_THREAD={knob}", "--",
                    "{site}/ours/bin/sluice-bench", "iallreduce,ireduce_scatter_block,iallgather,ialltoall,ibcast", "-d", "cuda", "--oversubscribe", "--sizes",
                    "64K,1M,16M", "-i", "50", "-x", "10", "--repeat", "5", "--compute", "each", "--check", "none", "--json", "{out}", limit_s=90)
 
@@ -88,15 +96,15 @@ def meetings():
     """Collective calls of host memory, eight ranks."""
     for test in ("bcast", "allreduce", "barrier"):
         words = [test, "-i", "500", "-x", "100", *(() if test == "barrier" else ("--sizes", "16,4096,65536", "--check", "none"))]
-        what = f"5: {test} of host memory, 8 ranks"
-        yield pair(f"{test}_alone", what, 8, words, ("alone", False, ()), ("Sluice", True, ()))
-        yield pair(f"{test}_met", what, 8, words, ("non-blocking", True, ("SLUICE_COLL_MEET=off",)), ("met", True, ()))
+        what = f"{test} of host memory, 8 ranks: "
+        yield pair(f"{test}_alone", what + "what Sluice costs a program without device memory", 8, words, ("alone", False, ()), ("Sluice", True, ()))
+        yield pair(f"{test}_met", what + "what the ranks' meeting before a blocking call gains (ADR 0045)", 8, words, ("non-blocking", True, ("SLUICE_COLL_MEET=off",)), ("met", True, ()))
 
 
 def pulls():
     """Short messages that came together, by engines and by one kernel."""
     for test in ("halo_2d", "halo_3d", "latency", "multi_lat"):
-        yield pair(f"pulls_{test}", f"8: {test}, short messages pulled by engines and by one kernel (ADR 0058)", 2,
+        yield pair(f"pulls_{test}", f"{test}: whether one kernel pulls short messages sooner than copy engines (ADR 0058)", 2,
                    [test, "--sizes", "8,1024,16384,65536,262144", "-d", "cuda", "-i", "500", "-x", "100", "--oversubscribe", "--check", "none"],
                    ("engines", True, ()), ("kernel", True, ("SLUICE_P2P_KERNEL_COPY=256K",)))
 
@@ -107,17 +115,34 @@ def launches():
         sides = [(label, True, (f"SLUICE_CUDA_LAUNCH={how}", *knobs)) for label, how in (("by itself", "kernel"), ("as a graph", "graph"))]
         return pair(name, what, 2, [*words, "-d", "cuda", "-i", "300", "-x", "100", "--oversubscribe"], *sides, *more)
 
-    yield compare("queue_launch", "7: messages of queues", ["queue_latency", "--sizes", "8,1024,16384,65536"], ("SLUICE_QUEUE_ENGINE=device",),
+    yield compare("queue_launch", "messages of queues: whether a kernel starts sooner as a graph (ADR 0044)", ["queue_latency", "--sizes", "8,1024,16384,65536"], ("SLUICE_QUEUE_ENGINE=device",),
                   "--series", "queue")
-    yield compare("reduce_launch", "6: short reductions over IPC", ["allreduce", "--type", "mpi_float", "--sizes", "64,4096,65536,262144,1048576",
-                                                                    "--check", "none"],
+    yield compare("reduce_launch", "short reductions over IPC: whether a kernel starts sooner as a graph (ADR 0044)",
+                  ["allreduce", "--type", "mpi_float", "--sizes", "64,4096,65536,262144,1048576", "--check", "none"],
                   ("SLUICE_COLL_IPC=always", "SLUICE_COLL_IPC_THRESHOLD=0", "SLUICE_COLL_REDUCE_THRESHOLD=0"))
+
+
+def first_uses():
+    """Programs that ask, and reduce, before a device was used; and reductions of text, which the usual benchmark has by default."""
+    ask = ("import ctypes, sys; answer = ctypes.CDLL(None).MPIX_Query_cuda_support(); is_there = 'libcuda' in open('/proc/self/maps').read(); "
+           "print('answer', answer, 'driver in the process', is_there); sys.exit(answer != 1 or is_there)")
+    yield ours("asked_early", "whether MPIX_Query_cuda_support before MPI_Init answers 1 and loads no driver (ADR 0066)", 1, "--", "/usr/bin/env", "python3", "-c", ask)
+    words = ["allreduce", "-d", "cuda", "-T", "mpi_int", "--sizes", "64,256,1024,2048,4096", "-i", "500", "-x", "100", "--oversubscribe", "--check", "none"]
+    # The launcher leaves tables out unless it is told otherwise.
+    yield pair("short_first", "short all-reduces, the device first used behind MPI_Init: what the lengths of the tables gain over the defaults", 2, words,
+               ("defaults", True, ("SLUICE_TUNING=off",)), ("tables", True, ("SLUICE_TUNING=auto",)))
+    yield ours("short_linked", "short all-reduces by the tables, in a program that is linked to the driver, so that they hold from MPI_Init on", 2, "--env", "SLUICE_TUNING=auto", "--preload-below",
+               "libcuda.so.1", "--", "{site}/ours/bin/sluice-bench", *words, "--repeat", "5", "--json", "{out}/result.json")
+    yield ours("text_sums", "all-reduces of MPI_CHAR beside MPI_INT, 16 KiB and 16 MiB: sluice-bench reduces text unless told otherwise", 2, "--env", "SLUICE_TUNING=auto", "--", "{site}/ours/bin/sluice-bench", "allreduce", "-d", "cuda", "-T",
+               "mpi_int,mpi_char", "--sizes", "16K,16M", "-i", "200", "-x", "50", "--repeat", "5", "--oversubscribe", "--json", "{out}")
+    yield ours("posted_windows", "windows of 16 receives of 64 MiB: their rate, with no staging memory for them (ADR 0059)", 2, "--env", "SLUICE_STATS=1", "--", "{site}/ours/bin/sluice-bench", "bw",
+               "-d", "cuda", "D", "D", "--sizes", "16M,64M", "-W", "16", "-i", "20", "-x", "5", "--repeat", "5", "--oversubscribe", "--json", "{out}/result.json")
 
 
 def training(name, ways, n_devices, n_ranks, limit_s, rounds=3):
     words = ("{python}", "{site}/data_parallel/compare", "--bundle", "{site}/gpu", "--device", "cuda", "--ranks", str(n_ranks), "--ways", ways, "--rounds", str(rounds),
              "--limit-s", "60", "--out", "{out}")
-    return Step(name, f"8: data_parallel on device tensors: {ways}", words, limit_s, n_devices)
+    return Step(name, f"training on device tensors by {ways}: words a second, and equal losses", words, limit_s, n_devices)
 
 
 def tune(name, what, n_ranks, questions, *more, limit_s, n_devices=1):
@@ -127,97 +152,98 @@ def tune(name, what, n_ranks, questions, *more, limit_s, n_devices=1):
 
 
 def on_four():
-    """Four ranks with a device each: what the issues ask for beyond two."""
+    """Four ranks with a device each: what two ranks cannot show."""
     def compare(name, what, kind, *words, limit_s):
-        return collectives(f"{name}_four", f"{what}, four ranks", "--compare", kind, "--ranks", "4", *words, limit_s=limit_s, n_devices=4)
+        return collectives(f"{name}_four", f"four ranks: {what}", "--compare", kind, "--ranks", "4", *words, limit_s=limit_s, n_devices=4)
 
-    yield cases("tests_four", "4 to 7: collectives together, random programs and queues, four ranks", "four", 300, n_devices=4)
-    yield compare("shipped", "5, 6: no knob set, beside NCCL", "shipped", "--rounds", "5", "--iterations", "300", "--warmup", "60", limit_s=300)
-    yield compare("long", "5, 6: 4 MiB to 1 GiB, no knob set, beside NCCL", "shipped", "--sizes", "4194304,16777216,67108864,268435456,1073741824",
+    yield cases("tests_four", "tests of collectives together, random programs and queues, four ranks", "four", 300, n_devices=4)
+    yield compare("shipped", "collectives with no knob set, beside NCCL", "shipped", "--rounds", "5", "--iterations", "300", "--warmup", "60", limit_s=300)
+    yield compare("long", "collectives of 4 MiB to 1 GiB with no knob set, beside NCCL", "shipped", "--sizes", "4194304,16777216,67108864,268435456,1073741824",
                   "--rounds", "5", "--iterations", "40", limit_s=540)
-    yield compare("rows", "5: broadcasts that pass along one row of ranks, and along two, beside NCCL", "rows", "--rounds", "5", "--iterations", "40", limit_s=200)
-    yield compare("spread", "5, 6: long copies from several ranks in turns and at once, beside NCCL", "spread", "--rounds", "5", "--iterations", "40",
+    yield compare("rows", "broadcasts along one row of ranks and along two, beside NCCL: which is quicker", "rows", "--rounds", "5", "--iterations", "40", limit_s=200)
+    yield compare("spread", "long copies from several ranks in turns and at once, beside NCCL: which is quicker", "spread", "--rounds", "5", "--iterations", "40",
                   limit_s=400)
     four = {"n_devices": 4, "n_ranks": 4}
     for name, grid in (("row", "4x1x1"), ("square", "2x2x1")):
-        yield app(f"faces_{name}_four", f"7: the paper's loops, five runs, {grid} ranks", "faces", "--rounds", "5", "--loops", "10x100x100", "--grids", grid,
+        yield app(f"faces_{name}_four", f"faces with the paper's loops, {grid} ranks: whether messages of streams gain", "faces", "--rounds", "5", "--loops", "10x100x100", "--grids", grid,
                   "--variants", "plain,st,st-graph", *BY_STREAMS, limit_s=400, **four)
     # A start takes 40 s; staged, beside, took 4.67 times as long as mpi.
     yield training("training_four", "mpi,torch", 4, 4, 480, rounds=5)
-    yield app("fft_four", "8: 512 points a side, four ranks, beside NCCL's send and receive", "fft3d", "--rounds", "5", "--grid", "512x512x512", "--limit-s", "100",
+    yield app("fft_four", "Fourier transform of 512 points a side, four ranks, beside NCCL's send and receive", "fft3d", "--rounds", "5", "--grid", "512x512x512", "--limit-s", "100",
               limit_s=400, **four)
-    yield app("stencil_four", "7, 8: packed by hand and stream-triggered, four ranks", "stencil3d", "--rounds", "5", "--steps", "500", "--variants", "packed,st,st-graph",
+    yield app("stencil_four", "stencil exchange packed by hand and stream-triggered, four ranks, beside UCX", "stencil3d", "--rounds", "5", "--steps", "500", "--variants", "packed,st,st-graph",
               *BY_STREAMS, **four)
-    yield app("pulls_stencil_four", "8: as stencil_four, packed by hand, its messages pulled by one kernel (ADR 0058)", "stencil3d", "--rounds", "5", "--steps", "500",
+    yield app("pulls_stencil_four", "stencil exchange packed by hand, four ranks: whether one kernel pulls its messages sooner (ADR 0058)", "stencil3d", "--rounds", "5", "--steps", "500",
               "--variants", "packed", "--env", "SLUICE_P2P_KERNEL_COPY=256K", "--limit-s", "60", **four)
-    yield app("halo_four", "8: the halo of all eight neighbours by subarray and hindexed types against packing by hand, four ranks", "stencil2d", "--rounds", "5",
+    yield app("halo_four", "halo of all eight neighbours by subarray and hindexed types against packing by hand, four ranks", "stencil2d", "--rounds", "5",
               "--steps", "100", "--variants", "packed,subarray,hindexed,st,st-graph", *BY_STREAMS, limit_s=300, **four)
-    yield app("scaling_four", "8: weak and strong scaling of a grid, one to four ranks", "scaling", "--rounds", "5", "--steps", "500", "--rank-counts", "1,2,4",
+    yield app("scaling_four", "weak and strong scaling of a grid, one to four ranks", "scaling", "--rounds", "5", "--steps", "500", "--rank-counts", "1,2,4",
               "--variants", "packed,st,st-graph", *BY_STREAMS, limit_s=400, **four)
-    yield compare("engines", "6: copy engines that feed kernels", "engines", "--rounds", "3", limit_s=240)
-    yield compare("kernel", "5: copies by engines and by one kernel, beside NCCL", "kernel", "--rounds", "3", limit_s=240)
-    yield compare("peers", "5, 6: beside UCX, staging by hand and NCCL", "peers", "--rounds", "3", "--sizes", "64,4096,65536,1048576,33554432", limit_s=400)
-    # 136 s for movements, reductions, nonblocking and neighbors (2026-11-26); all on two devices took 323 s in an earlier state.
-    yield suite("suite_four", "4: the whole suite, its collectives on four ranks, all else on two", 540, "--ranks", "4", n_devices=4)
-    yield tune("tune_four", "5: what a table of four devices would say", 4, "together,reduce,kernel,chain", "--rounds", "3", limit_s=300, n_devices=4)
+    yield compare("engines", "long reductions by kernels alone and with copy engines that feed them: which is quicker (ADR 0024)", "engines", "--rounds", "3", limit_s=240)
+    yield compare("kernel", "collectives copied by engines and by one kernel, beside NCCL: which is quicker", "kernel", "--rounds", "3", limit_s=240)
+    yield compare("peers", "collectives beside UCX, staging by hand and NCCL", "peers", "--rounds", "3", "--sizes", "64,4096,65536,1048576,33554432", limit_s=400)
+    # Movements, reductions, nonblocking and neighbors took 136 s; all groups on two devices took 323 s.
+    yield suite("suite_four", "every test of sluice-bench beside UCX, collectives on four ranks, all else on two", 540, "--ranks", "4", n_devices=4)
+    yield tune("tune_four", "the thresholds that a tuning table of four devices would have", 4, "together,reduce,kernel,chain", "--rounds", "3", limit_s=300, n_devices=4)
 
 
 # What is known least, and what other work waits for, comes first.
 STEPS = (
+    *first_uses(),
     *on_four(),
-    bench("launch", "6, 7: what a short kernel and its end cost by each way to launch it: are graphs quicker?"),
-    *(Step(f"reduce_{how}", f"6: the kernel alone, launched as a {how}",
+    bench("launch", "what a short kernel and its end cost by each way to launch it: whether graphs are quicker (ADR 0044)"),
+    *(Step(f"reduce_{how}", f"the reduction's kernel alone, launched as a {how}: the part of an all-reduce that is no message",
            ("{site}/scripts/launch", "-n", "1", "--env", f"SLUICE_CUDA_LAUNCH={how}", "--", "{site}/ours/bin/sluice-bench", "device_reduce", "-d", "cuda", "-m",
             "64:64M", "-i", "200", "-x", "20", "--json", "{out}/result.json"), 60) for how in ("kernel", "graph")),
-    module_bench("pack", "8: packing beside kernels by hand; uneven blocks of 8 to 4096 bytes were at 0.54 before ADR 0036's last change"),
-    module_bench("rearrange", "8: one kernel for two layouts"),
-    paper("ccgrid23", "4: the CCGrid paper's figures 3 to 8", 240, "ccgrid23", "--device", "cuda", "--rounds", "3"),
-    paper("prace", "4: the PRACE paper's table 1 and figures 3 and 4", 150, "prace", "--backends", "cuda", "--ranks", "2", "--rounds", "3"),
-    cases("sanitizers", "6: compute-sanitizer's memcheck and racecheck", "memcheck,racecheck", 400),
+    module_bench("pack", "packing and unpacking beside kernels by hand, 13 layouts (ADR 0036)"),
+    module_bench("rearrange", "moves between two layouts by one kernel, beside a kernel by hand"),
+    paper("ccgrid23", "the CCGrid paper's figures 3 to 8: which of its statements hold on this device", 240, "ccgrid23", "--device", "cuda", "--rounds", "3"),
+    paper("prace", "the PRACE paper's table 1 and figures 3 and 4: which of its statements hold on this device", 150, "prace", "--backends", "cuda", "--ranks", "2", "--rounds", "3"),
+    cases("sanitizers", "kernels under compute-sanitizer's memcheck and racecheck: no error must show", "memcheck,racecheck", 400),
     training("training", "mpi,staged", 1, 2, 200),
     queue("enqueue", "queue_enqueue", "device"),
     queue("enqueue_thread", "queue_enqueue", "thread"),
     queue("latency", "queue_latency", "device"),
     queue("latency_thread", "queue_latency", "thread"),
     queue("overlap", "queue_overlap", "device"),
-    app("faces", "7: plain and stream-triggered, engine device", "faces", "--rounds", "3", "--loops", "1x10x100", "--variants", "plain,st,st-graph",
+    app("faces", "faces plain and stream-triggered, engine device, beside UCX: whether streams gain", "faces", "--rounds", "3", "--loops", "1x10x100", "--variants", "plain,st,st-graph",
         *BY_STREAMS),
-    app("stencil", "7, 8: packed by hand and stream-triggered", "stencil3d", "--rounds", "3", "--steps", "500", "--variants", "packed,st,st-graph",
+    app("stencil", "stencil exchange packed by hand and stream-triggered, beside UCX: whether streams gain", "stencil3d", "--rounds", "3", "--steps", "500", "--variants", "packed,st,st-graph",
         *BY_STREAMS),
-    app("fft", "8: 512 points a side; with two GPUs, NCCL's send and receive too", "fft3d", "--rounds", "5", "--grid", "512x512x512", "--limit-s", "140",
+    app("fft", "Fourier transform of 512 points a side; with two GPUs, NCCL's send and receive too", "fft3d", "--rounds", "5", "--grid", "512x512x512", "--limit-s", "140",
         limit_s=540),
     *pulls(),
     *launches(),
     *meetings(),
-    cases("queues", "7: the tests of queues and channels", "queues,channels", 400),
-    cases("cases", "5, 8: the failure cases, and data with gaps", "T2,T3,T8,T9,T10,T11,T12,T14,T15,T18,T22,gaps,graphs,kernel,probe", 480),
-    cases("full_device", "6: the program's kernels hold the whole device while collective operations reduce by kernels", "full_device", 200),
-    tune("tune", "8: the constants of the model that chooses what brings data with gaps together", 2, "runs,copies,reduce", "--oversubscribe", limit_s=120),
-    Step("topology", "8: placement: each rank's device, cores, network card and peers", ("{site}/ours/bin/sluice", "info", "--topology", "--measure"), 60),
-    app("faces_paper", "7: the paper's loops, five runs", "faces", "--rounds", "5", "--loops", "10x100x100", *BY_STREAMS, limit_s=330),
+    cases("queues", "the tests of queues and channels on a device", "queues,channels", 400),
+    cases("cases", "cases in which other GPU-aware MPIs failed, and data with gaps", "T2,T3,T8,T9,T10,T11,T12,T14,T15,T18,T22,gaps,graphs,kernel,probe", 480),
+    cases("full_device", "whether reductions by kernels end while the program's kernels hold the whole device", "full_device", 200),
+    tune("tune", "the constants of the model that chooses how data with gaps are packed (ADR 0048)", 2, "runs,copies,reduce", "--oversubscribe", limit_s=120),
+    Step("topology", "placement: each rank's device, cores, network card and peers, with measured rates", ("{site}/ours/bin/sluice", "info", "--topology", "--measure"), 60),
+    app("faces_paper", "faces with the paper's loops: whether streams gain as in the paper", "faces", "--rounds", "5", "--loops", "10x100x100", *BY_STREAMS, limit_s=330),
     *overlaps(),
-    *(ours(f"packed_{kind}", f"8: messages of type {kind} beside packing by hand and a contiguous message", 2, "--", "{site}/ours/bin/sluice-bench", "latency",
+    *(ours(f"packed_{kind}", f"messages of type {kind} beside packing by hand and a contiguous message", 2, "--", "{site}/ours/bin/sluice-bench", "latency",
            "-d", "cuda", "--oversubscribe", "-D", kind, "--compare-packed", "--sizes", "4K,64K,1M,16M,64M", "-i", "50", "-x", "10", "--repeat", "5", "--json",
            "{out}/result.json") for kind in ("vector", "subarray", "hindexed", "struct")),
-    collectives("levels_one", "5, 6: two levels against flat on two faked nodes, four ranks on one device", "--compare", "levels", "--nodes", "2", "--ranks",
+    collectives("levels_one", "collectives in two levels against flat on two faked nodes, four ranks on one device (ADR 0016)", "--compare", "levels", "--nodes", "2", "--ranks",
                 "4", "--rounds", "5", "--tests", "allreduce,reduce_scatter_block,bcast,allgather", "--sizes", "65536,1048576,16777216", n_devices=1,
                 # Four ranks with the many connections that queues want are more than the service has: no memory, it says.
                 under=("env", "CUDA_DEVICE_MAX_CONNECTIONS=8")),
-    collectives("segments_one", "5, 6: staged reductions in segments, on two faked nodes of one rank each that share one device", "--compare", "segments",
+    collectives("segments_one", "staged reductions in segments and whole, on two faked nodes of one rank each that share one device (ADR 0022)", "--compare", "segments",
                 "--nodes", "2", "--rounds", "5", "--tests", "allreduce,reduce_scatter_block", "--sizes", "4194304,33554432,268435456", n_devices=1),
-    suite("neighbors", "5: neighbourhood collectives over IPC beside UCX's", 240, "--groups", "neighbors", n_devices=2),
-    suite("host", "4: host memory beside UCX's, with warm-ups enough for MPICH 5", 120, "--groups", "host,host_windows"),
-    suite("suite", "4: the whole suite, as much as the time suffices for", 420),
-    cases("sanitized_queues", "7: kernels of queues under compute-sanitizer's memcheck and racecheck", "queues_memcheck,queues_racecheck", 330),
-    collectives("small", "6: short reductions with graphs of one kernel, and without, beside NCCL", "--compare", "ipc", "--tests",
+    suite("neighbors", "neighbourhood collectives over IPC beside UCX", 240, "--groups", "neighbors", n_devices=2),
+    suite("host", "host memory beside UCX, with warm-ups enough for MPICH 5: what Sluice costs there", 120, "--groups", "host,host_windows"),
+    suite("suite", "every test of sluice-bench beside UCX, as many as the time suffices for", 420),
+    cases("sanitized_queues", "kernels of queues under compute-sanitizer's memcheck and racecheck: no error must show", "queues_memcheck,queues_racecheck", 330),
+    collectives("small", "short reductions with graphs of one kernel and without, beside NCCL", "--compare", "ipc", "--tests",
                 "allreduce,reduce_scatter_block", "--sizes", "64,4096,65536,262144,1048576", "--rounds", "5", "--more", "SLUICE_CUDA_LAUNCH=graph"),
-    collectives("levels", "5, 6: two levels against flat on two faked nodes", "--compare", "levels", "--nodes", "2", "--ranks", "4", "--rounds", "5"),
-    collectives("shipped", "5, 6: no knob set, beside NCCL", "--compare", "shipped", "--rounds", "5", "--iterations", "300", "--warmup", "60"),
-    collectives("long", "5, 6: 16 MiB to 1 GiB, no knob set, beside NCCL", "--compare", "shipped", "--sizes", "16777216,67108864,134217728,268435456,1073741824",
+    collectives("levels", "collectives in two levels against flat on two faked nodes (ADR 0016)", "--compare", "levels", "--nodes", "2", "--ranks", "4", "--rounds", "5"),
+    collectives("shipped", "collectives with no knob set, beside NCCL", "--compare", "shipped", "--rounds", "5", "--iterations", "300", "--warmup", "60"),
+    collectives("long", "collectives of 16 MiB to 1 GiB with no knob set, beside NCCL", "--compare", "shipped", "--sizes", "16777216,67108864,134217728,268435456,1073741824",
                 "--rounds", "5", "--iterations", "40", limit_s=540),
-    collectives("engines", "6: copy engines that feed kernels", "--compare", "engines", "--rounds", "5"),
-    collectives("segments", "5: staged in segments", "--compare", "segments", "--rounds", "5"),
-    collectives("collectives", "5, 6: beside NCCL and UCX", "--compare", "peers", "--rounds", "5", limit_s=540),
-    Step("peers", "the table of point to point beside all peers",
+    collectives("engines", "long reductions by kernels alone and with copy engines that feed them: which is quicker (ADR 0024)", "--compare", "engines", "--rounds", "5"),
+    collectives("segments", "staged collectives in segments and whole: which is quicker (ADR 0022)", "--compare", "segments", "--rounds", "5"),
+    collectives("collectives", "collectives beside NCCL and UCX", "--compare", "peers", "--rounds", "5", limit_s=540),
+    Step("peers", "point-to-point messages beside UCX, NCCL and copies by hand",
          ("{bundle}/compare_peers", "--bundle", "{site}", "--run", "--out", "{out}", "--budget-s", "480"), 540, 2),
 )

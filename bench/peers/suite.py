@@ -68,7 +68,8 @@ SUITE = (
     Group("mixed_back", ("latency", "bw"), "D-H", ("D", "H")),
     Group("managed", ("latency", "bw"), "M-M", ("M", "M")),
     Group("pinned", ("latency", "bw"), "P-P", ("P", "P")),
-    # The first 250 to 850 round trips of MPICH 5.0.2 take three times as long as those that follow (docs/measurements).
+    # The first 250 to 850 round trips of MPICH 5.0.2 take three times as long as those that follow
+    # (docs/measurements/2026-11-23-first-messages-host).
     Group("host", ("latency",), "host", ("H", "H"), iterations=100, warmup=1000),
     Group("host_windows", ("bw",), "host", ("H", "H"), iterations=100),
     Group("more_pairs", ("latency_persistent", "bw_persistent", "bibw_persistent", "latency_mt", "multi_lat", "mbw_mr", "bw_fan_in",

@@ -53,7 +53,8 @@ OneSidedExchange::OneSidedExchange(Session &session, const OneSided &test, std::
   access_.type = type_.type();
   if (test.has_numbers) {
     access_.count = static_cast<int>(size_bytes / element_bytes(element_));
-    access_.type = mpi_type(element_, true);
+    // Windows are not so free: text is no number there.
+    access_.type = element_ == ElementType::bytes ? MPI_UNSIGNED_CHAR : mpi_type(element_);
     access_.op = mpi_operation(operation_);
   }
 }

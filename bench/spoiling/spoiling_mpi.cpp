@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A library to preload below sluice-bench that spoils what is received, so that the checks can be seen to fail: of the
-// tests, and of whoever wants to see it (docs/benchmarks.md).
+// tests, and of whoever wants to see it (docs/comparing.md).
 // Point to point and the ends of requests are here, collectives in spoiling_collectives.cpp, one-sided
 // accesses in spoiling_one_sided.cpp. Host memory only.
 // SPOIL_MODE   flip     one bit of the last byte

@@ -69,7 +69,7 @@ if(SLUICE_FLAVOURS AND always_there)
                        ARGS latency,bw,allgather -d ${device} --cold --sizes 64K -i 6 -x 1 -c -W 2)
 endif()
 
-# The holes of other suites (docs/benchmarks.md): each test must fail, and each with a line of its own.
+# The holes of other suites (docs/comparing.md): each test must fail, and each with a line of its own.
 function(_bench_closes name mode n_ranks text tests)
   list(LENGTH tests n)
   list(JOIN tests "," names)

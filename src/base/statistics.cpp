@@ -26,6 +26,9 @@ std::array<Counters, kOperations * kKinds * kRoutes> table;
 std::atomic<std::uint64_t> pack_launches{0};
 std::atomic<std::uint64_t> pack_bytes{0};
 
+std::atomic<std::uint64_t> staging_bytes{0};
+std::atomic<std::uint64_t> most_staging_bytes{0};
+
 std::mutex fallback_mutex;
 std::map<std::string, std::uint64_t, std::less<>> &fallbacks() {
   static std::map<std::string, std::uint64_t, std::less<>> counts;
@@ -88,6 +91,13 @@ Packing packing() noexcept {
   return {pack_launches.load(std::memory_order_relaxed), pack_bytes.load(std::memory_order_relaxed)};
 }
 
+void record_staging(std::uint64_t held_bytes) noexcept {
+  staging_bytes.store(held_bytes, std::memory_order_relaxed);
+  std::uint64_t most = most_staging_bytes.load(std::memory_order_relaxed);
+  while (most < held_bytes && !most_staging_bytes.compare_exchange_weak(most, held_bytes, std::memory_order_relaxed)) {
+  }
+}
+
 std::vector<Row> rows() {
   std::vector<Row> result;
   for (std::size_t i = 0; i < table.size(); ++i) {
@@ -108,6 +118,7 @@ void reset() noexcept {
   }
   pack_launches.store(0, std::memory_order_relaxed);
   pack_bytes.store(0, std::memory_order_relaxed);
+  most_staging_bytes.store(staging_bytes.load(std::memory_order_relaxed), std::memory_order_relaxed);
   const std::scoped_lock lock(fallback_mutex);
   fallbacks().clear();
 }
@@ -121,6 +132,9 @@ std::string to_text(int rank) {
   }
   if (const Packing packed = packing(); packed.launches != 0) {
     text += fmt::format("packed by {} kernels, {} bytes\n", packed.launches, packed.bytes);
+  }
+  if (const std::uint64_t most = most_staging_bytes.load(std::memory_order_relaxed); most != 0) {
+    text += fmt::format("staging pool: {} bytes at most\n", most);
   }
   for (const auto &[reason, count] : copy_of_fallbacks()) text += fmt::format("fallback {} {}\n", reason, count);
   return text;
@@ -137,6 +151,8 @@ std::string to_json(int rank) {
                                 {"nanoseconds", row.nanoseconds}});
   }
   document["packing"] = {{"launches", packing().launches}, {"bytes", packing().bytes}};
+  document["staging"] = {{"bytes", staging_bytes.load(std::memory_order_relaxed)},
+                         {"most_bytes", most_staging_bytes.load(std::memory_order_relaxed)}};
   document["fallbacks"] = copy_of_fallbacks();
   return document.dump(2) + "\n";
 }

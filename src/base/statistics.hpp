@@ -36,6 +36,9 @@ struct Packing {
 };
 [[nodiscard]] Packing packing() noexcept;
 
+// The staging pool holds so many bytes now. Any thread.
+void record_staging(std::uint64_t held_bytes) noexcept;
+
 // One row that has at least one call.
 struct Row {
   Operation operation;

@@ -18,6 +18,7 @@ enum class ErrorKind : std::uint8_t {
   kBackend,          // MPI_ERR_OTHER: a vendor runtime refused
   kUnsupported,      // MPI_ERR_OTHER: cannot be done here
   kTruncated,        // MPI_ERR_TRUNCATE: a message was longer than its receive
+  kBadPeer,          // MPI_ERR_OTHER: what another process told cannot be, and was not done
   kInternal          // MPI_ERR_INTERN: a defect of Sluice
 };
 

@@ -4,15 +4,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <chrono>
-#include <cstring>
-#include <fstream>
 #include <iterator>
 #include <limits>
 #include <mutex>
 #include <vector>
 
+#include "base/output_file.hpp"
 #include "base/rank_in_path.hpp"
 
 namespace sluice::trace {
@@ -174,15 +172,7 @@ std::string file_of(std::string_view name, int rank) {
 }
 
 Status write(const std::string &path, int rank) {
-  const std::string text = to_json(rank);
-  errno = 0;
-  std::ofstream file(path);
-  file << text << std::flush;
-  if (file) return {};
-  const int error = errno;
-  return Status::error(ErrorKind::kInvalidArgument,
-                       fmt::format("the trace could not be written to {}{}{}; check SLUICE_TRACE", path,
-                                   error != 0 ? ": " : "", error != 0 ? std::strerror(error) : ""));
+  return write_file(path, to_json(rank), "the trace", "SLUICE_TRACE");
 }
 
 void reset() noexcept {

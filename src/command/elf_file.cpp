@@ -72,8 +72,12 @@ std::optional<ElfFile> read_elf(const std::filesystem::path &path) {
   ElfFile elf;
   elf.path = path;
   const std::vector<Elf64_Phdr> headers = program_headers(file, header);
-  const auto dynamic = std::find_if(headers.begin(), headers.end(),
-                                    [](const Elf64_Phdr &segment) { return segment.p_type == PT_DYNAMIC; });
+  const auto segment_of = [&headers](Elf64_Word type) {
+    return std::find_if(headers.begin(), headers.end(),
+                        [type](const Elf64_Phdr &segment) { return segment.p_type == type; });
+  };
+  elf.has_loader = segment_of(PT_INTERP) != headers.end();
+  const auto dynamic = segment_of(PT_DYNAMIC);
   if (dynamic == headers.end() || dynamic->p_filesz > kMaxDynamicBytes) return elf;
 
   std::vector<Elf64_Dyn> entries(dynamic->p_filesz / sizeof(Elf64_Dyn));

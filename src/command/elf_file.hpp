@@ -14,7 +14,8 @@ struct ElfFile {
   std::vector<std::string> needed;  // DT_NEEDED, in order
   std::string rpath;                // DT_RPATH, colon-separated, $ORIGIN not expanded; empty when there is none
   std::string runpath;              // DT_RUNPATH, likewise
-  bool is_dynamic = false;          // has a dynamic section: a library can be preloaded into it
+  bool is_dynamic = false;          // has a dynamic section
+  bool has_loader = false;          // names the program that loads it: a library can be preloaded into it
 };
 
 // Empty when the file cannot be read or is no 64-bit ELF file of this machine's byte order. Offsets in the file are not

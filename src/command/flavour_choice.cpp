@@ -14,6 +14,7 @@
 #include "command/child_process.hpp"
 #include "command/elf_file.hpp"
 #include "command/library_search.hpp"
+#include "command/preload_reach.hpp"
 
 namespace sluice::command {
 namespace {
@@ -46,6 +47,11 @@ std::string interpreter_of(const fs::path &path) {
     }
   }
   return program;
+}
+
+bool is_shell(const fs::path &program) {
+  static const std::set<std::string> shells = {"sh", "bash", "dash", "zsh", "ksh", "csh", "tcsh", "fish"};
+  return shells.count(program.filename().string()) != 0;
 }
 
 // An MPMD command has a program in each of its parts, which stand between colons.
@@ -100,6 +106,12 @@ Status not_an_mpi_program(const std::vector<Candidate> &found) {
   if (found.empty()) {
     return Status::error(ErrorKind::kInvalidArgument,
                          "no word of the command names a program that can be run: check its path");
+  }
+  if (found.size() == 1 && is_static(found.front().path)) {
+    return Status::error(ErrorKind::kUnsupported,
+                         fmt::format("{} is statically linked, so Sluice cannot be preloaded into it: link it to the "
+                                     "shared library of its MPI",
+                                     found.front().word));
   }
   std::vector<std::string> words;
   words.reserve(found.size());
@@ -164,6 +176,15 @@ Status choose_flavour(const std::vector<std::string> &command, const std::option
     is_first = false;
   }
   return {};
+}
+
+bool looks_functions_up(const std::vector<std::string> &command, const std::optional<Launcher> &launcher) {
+  const std::vector<std::vector<Candidate>> parts = candidates(command, launcher ? launcher->position + 1 : 0);
+  return std::any_of(parts.begin(), parts.end(), [](const std::vector<Candidate> &part) {
+    return !part.empty() && std::none_of(part.begin(), part.end(), [](const Candidate &candidate) {
+      return !candidate.mpi.library.empty() || is_shell(candidate.path) || is_shell(candidate.interpreter);
+    });
+  });
 }
 
 Status find_programs(const std::vector<std::string> &command, const std::optional<Launcher> &launcher,

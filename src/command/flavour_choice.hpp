@@ -24,6 +24,10 @@ struct FlavourChoice {
 Status choose_flavour(const std::vector<std::string> &command, const std::optional<Launcher> &launcher,
                       FlavourChoice *choice);
 
+// Whether a program of `command` is linked to no MPI, so that it loads one later and looks its functions up: an
+// interpreter, say. False where a shell is started, which does not tell what it starts.
+[[nodiscard]] bool looks_functions_up(const std::vector<std::string> &command, const std::optional<Launcher> &launcher);
+
 // Where the programs of `command` begin, one of each part of an MPMD command, in ascending order: the word that names a
 // program linked to an MPI, else a script or an interpreter, else the first that can be run. Fails when a part has
 // none.

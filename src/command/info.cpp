@@ -50,9 +50,10 @@ BackendInfo ask_backend(const device::Module &module, OpenBackends *open) {
   }
   if (n_devices > 0) {
     info.staging_memory = name(plan::policy_of(backend, 0).staging_memory);
-    const plan::TuningTable *tuning =
-        info.devices.empty() ? nullptr : find_tuning(plan::process_tuning(), module.name, info.devices.front().name);
-    if (tuning != nullptr) info.tuning = tuning->path;
+    if (!info.devices.empty()) {
+      const auto tables = find_tuning(plan::process_tuning(), module.name, info.devices.front().name);
+      for (const plan::TuningTable *one : tables) info.tuning += (info.tuning.empty() ? "" : ", ") + one->path;
+    }
   }
   return info;
 }

@@ -22,7 +22,7 @@ struct BackendInfo {
   std::string module;          // file
   std::string problem;         // why it is not loaded; empty when it is
   std::string staging_memory;  // the one that `auto` means, on device 0
-  std::string tuning;          // path of the tuning table for device 0; empty: none
+  std::string tuning;          // paths of the tuning tables for device 0, as they hold; empty: none
   std::vector<sluice_device_info_t> devices;
 };
 

@@ -8,17 +8,15 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <filesystem>
 #include <vector>
 
+#include "base/own_program.hpp"
 #include "command/installation.hpp"
 
 namespace sluice::command {
 
 std::string place_program() {
-  std::error_code ignored;
-  const std::filesystem::path self = std::filesystem::read_symlink("/proc/self/exe", ignored);
-  return self.parent_path().parent_path() / "libexec/sluice/place";
+  return own_program().parent_path().parent_path() / "libexec/sluice/place";
 }
 
 int show_topology(const PlaceWords &words) {

@@ -2,6 +2,7 @@
 #include "command/run.hpp"
 
 #include <fmt/format.h>
+#include <gnu/libc-version.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -9,8 +10,10 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <ranges>
 #include <sstream>
+#include <system_error>
 #include <utility>
 
 #include "base/log.hpp"
@@ -18,7 +21,10 @@
 #include "command/flavour_choice.hpp"
 #include "command/installation.hpp"
 #include "command/launcher.hpp"
+#include "command/library_search.hpp"
 #include "command/place_program.hpp"
+#include "command/preload.hpp"
+#include "command/preload_reach.hpp"
 
 namespace sluice::command {
 namespace {
@@ -26,7 +32,7 @@ namespace {
 constexpr int kWrongRequest = 2;
 constexpr int kCannotRun = 126;
 constexpr int kNotFound = 127;
-constexpr const char *kPreload = "LD_PRELOAD";
+constexpr const char *kAudit = "LD_AUDIT";
 
 Status wrong(std::string text) {
   return Status::error(ErrorKind::kInvalidArgument, std::move(text));
@@ -79,25 +85,18 @@ Status find_library(const FlavourChoice &choice, const Installation &installatio
   return {};
 }
 
-// `library` in front of what is preloaded already, once.
-std::string preloaded(const std::string &library, const std::string &existing) {
-  if (existing.empty()) return library;
-  return existing == library || existing.starts_with(library + ":") ? existing : library + ":" + existing;
-}
-
-// A command may set LD_PRELOAD for its ranks itself (env LD_PRELOAD=..., -x LD_PRELOAD=..., -genv LD_PRELOAD ...),
-// which would hide ours: it gets the library too.
-void extend_own_preloads(const std::string &library, std::vector<std::string> *command) {
-  const std::string assignment = std::string(kPreload) + "=";
-  for (std::size_t i = 0; i < command->size(); ++i) {
-    std::string &word = (*command)[i];
-    if (word.starts_with(assignment)) {
-      word.replace(assignment.size(), std::string::npos, preloaded(library, word.substr(assignment.size())));
-    } else if (i > 0 && i + 1 < command->size() && word == kPreload &&
-               ((*command)[i - 1] == "-env" || (*command)[i - 1] == "-genv")) {
-      (*command)[i + 1] = preloaded(library, (*command)[i + 1]);
-    }
-  }
+// The audit library by which programs find Sluice that look MPI's functions up in its library's handle (ADR 0063);
+// empty where it is not to be used. Before glibc 2.35 every call of an audited process between libraries took a detour.
+std::string lookup_library(const Installation &installation, const std::vector<std::string> &command,
+                           const std::optional<Launcher> &launcher) {
+  int major = 0;
+  int minor = 0;
+  if (std::sscanf(gnu_get_libc_version(), "%d.%d", &major, &minor) != 2) return "";
+  if (major == 2 && minor < 35) return "";
+  std::error_code ignored;
+  const std::filesystem::path library = installation.library_folder / "sluice" / "libsluice_lookup.so";
+  if (!std::filesystem::is_regular_file(library, ignored) || !looks_functions_up(command, launcher)) return "";
+  return library.string();
 }
 
 // The SLUICE_* variables of this process and those to be set.
@@ -138,6 +137,54 @@ Status add_binding(const RunRequest &request, const Installation &installation, 
   return {};
 }
 
+// Whether the words [begin, end) in front of a program have `env` take LD_PRELOAD away.
+bool is_preload_cleared(const std::vector<std::string> &command, std::size_t begin, std::size_t end) {
+  bool is_env = false;
+  bool is_cleared = false;
+  for (std::size_t i = begin; i < end; ++i) {
+    const std::string &word = command[i];
+    is_env |= word == "env" || word.ends_with("/env");
+    if (!is_env) continue;
+    is_cleared |= word == "-i" || word == "-" || word == "--ignore-environment" || word == "-uLD_PRELOAD" ||
+                  word == "--unset=LD_PRELOAD" || (word == "-u" && i + 1 < end && command[i + 1] == kPreload);
+    if (word.starts_with(std::string(kPreload) + "=")) return false;  // and gets it again (extend_own_preloads)
+  }
+  return is_cleared;
+}
+
+// Refuses programs that nothing can be preloaded into, and warns of those that it may be and of words in front of one
+// that keep it away. A rank without Sluice among others with it is more than that rank's loss: see docs/adr/0064.
+Status check_reach(const std::vector<std::string> &command, const std::optional<Launcher> &launcher,
+                   std::vector<std::string> *warnings) {
+  std::vector<std::size_t> positions;
+  // Only --mpi gets so far without one, and then whoever wrote the command knows best.
+  if (!find_programs(command, launcher, &positions).is_ok()) return {};
+  std::size_t begin = launcher ? launcher->position + 1 : 0;
+  for (const std::size_t position : positions) {
+    const std::string &program = command[position];
+    const std::filesystem::path path = find_program(program).value_or(program);
+    if (const std::string why = why_preload_is_dropped(path); !why.empty()) {
+      return wrong(
+          fmt::format("{} {}, so the loader preloads nothing into it and it would run without Sluice: give it its "
+                      "rights in another way, or run the command without Sluice",
+                      program, why));
+    }
+    // It may be what starts the MPI program.
+    if (is_static(path)) warnings->push_back(program + " is statically linked, so it runs without Sluice itself");
+    const auto warn = [&](const std::string &why) {
+      warnings->push_back(fmt::format("{}, so {} runs without Sluice", why, program));
+    };
+    for (std::size_t i = begin; i < position; ++i) {
+      const std::optional<std::filesystem::path> wrapper = find_program(command[i]);
+      const std::string why = wrapper ? why_preload_is_dropped(*wrapper) : "";
+      if (!why.empty()) warn(fmt::format("{} {} and hands no LD_PRELOAD on", command[i], why));
+    }
+    if (is_preload_cleared(command, begin, position)) warn("env takes LD_PRELOAD away");
+    begin = position + 1;
+  }
+  return {};
+}
+
 }  // namespace
 
 Status plan_launch(const RunRequest &request, Launch *launch) {
@@ -153,16 +200,24 @@ Status plan_launch(const RunRequest &request, Launch *launch) {
   std::string library;
   if (Status status = find_library(choice, installation, &library); !status.is_ok()) return status;
 
+  if (Status status = check_reach(request.command, launcher, &launch->warnings); !status.is_ok()) return status;
+
   const char *existing = std::getenv(kPreload);
   launch->rule = choice.rule;
   launch->environment[kPreload] = preloaded(library, existing != nullptr ? existing : "");
+  if (const std::string lookup = lookup_library(installation, request.command, launcher); !lookup.empty()) {
+    const char *auditing = std::getenv(kAudit);
+    launch->environment[kAudit] = preloaded(lookup, auditing != nullptr ? auditing : "");
+  }
   if (!request.backends.empty()) launch->environment["SLUICE_BACKENDS"] = request.backends;
-  if (request.wants_statistics) launch->environment["SLUICE_STATS"] = "1";
+  if (request.wants_statistics) launch->environment.emplace("SLUICE_STATS", "1");
   launch->command = request.command;
   extend_own_preloads(library, &launch->command);
   if (Status status = add_binding(request, installation, backends, launcher, &launch->command); !status.is_ok()) {
     return status;
   }
+  std::vector<std::size_t> programs;
+  if (find_programs(launch->command, launcher, &programs).is_ok()) put_runtimes_first(programs, &launch->command);
   if (launcher) {
     launch->command = with_variables(launch->command, *launcher, variables_to_hand_on(launch->environment));
   }
@@ -175,6 +230,7 @@ int run(const RunRequest &request) {
     fmt::print(stderr, "sluice run: {}\n", status.message());
     return kWrongRequest;
   }
+  for (const std::string &warning : launch.warnings) fmt::print(stderr, "sluice run: {}\n", warning);
   log::debug("command", fmt::format("preloads {} because {}", launch.environment[kPreload], launch.rule));
   for (const auto &[name, value] : launch.environment) {
     if (setenv(name.c_str(), value.c_str(), 1) != 0) {

@@ -25,9 +25,11 @@ struct Launch {
   std::vector<std::string> command;
   std::map<std::string, std::string> environment;  // variables to be set
   std::string rule;                                // how the flavour was found
+  std::vector<std::string> warnings;               // programs that will run without Sluice
 };
 
-// Works out what to start. Fails with a text for the user; starts nothing but short questions to launchers and Python.
+// Works out what to start. Fails with a text for the user, also where nothing can be preloaded into a program; starts
+// nothing but short questions to launchers and Python.
 Status plan_launch(const RunRequest &request, Launch *launch);
 
 // Replaces this process by the command, so that its exit status is the command's. Returns only when that failed, with

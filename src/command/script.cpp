@@ -7,7 +7,8 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
-#include <filesystem>
+
+#include "base/own_program.hpp"
 
 namespace sluice::command {
 namespace {
@@ -17,9 +18,7 @@ constexpr int kCannotRun = 126;
 }  // namespace
 
 int run_script(const std::string &name, const std::vector<std::string> &words) {
-  std::error_code ignored;
-  const std::filesystem::path program = std::filesystem::read_symlink("/proc/self/exe", ignored);
-  std::string path = program.parent_path().parent_path() / "libexec/sluice-bench" / name;
+  std::string path = own_program().parent_path().parent_path() / "libexec/sluice-bench" / name;
   std::vector<std::string> texts = words;
   std::vector<char *> arguments{path.data()};
   for (std::string &text : texts) arguments.push_back(text.data());

@@ -11,6 +11,7 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
+#include "base/output_file.hpp"
 #include "base/trace.hpp"
 
 namespace sluice::command {
@@ -88,10 +89,9 @@ int merge_traces(const std::vector<std::string> &files, const std::string &outpu
     return 1;
   }
   if (output.empty()) return std::fputs(merged.c_str(), stdout) < 0 ? 1 : 0;
-  std::ofstream file(output);
-  file << merged << std::flush;
-  if (file) return 0;
-  fmt::print(stderr, "sluice trace: {} cannot be written\n", output);
+  const Status written = write_file(output, merged, "the merged trace", "-o");
+  if (written.is_ok()) return 0;
+  fmt::print(stderr, "sluice trace: {}\n", written.message());
   return 1;
 }
 

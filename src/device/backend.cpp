@@ -2,9 +2,12 @@
 #include "device/backend.hpp"
 
 #include <dlfcn.h>
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstddef>
 #include <cstdlib>
 #include <cstring>
@@ -12,6 +15,7 @@
 #include <vector>
 
 #include "base/log.hpp"
+#include "base/system_reason.hpp"
 
 namespace sluice::device {
 namespace {
@@ -122,14 +126,24 @@ Status check_table(const sluice_backend_t *table, std::string_view path) {
   return {};
 }
 
+// 0: the file can be opened. The dynamic linker keeps no number of what refused it.
+int error_of_opening(const std::string &path) {
+  const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (file < 0) return errno;
+  close(file);
+  return 0;
+}
+
 }  // namespace
 
 std::unique_ptr<Backend> Backend::load(const std::string &path, Status *status) {
   void *library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr) {
-    *status = Status::error(ErrorKind::kBackend, fmt::format("{}: cannot be loaded: {}; reinstall the module, or leave "
-                                                             "it out of SLUICE_BACKENDS",
-                                                             path, dlerror()));
+    const char *why = dlerror();
+    *status = Status::error(
+        ErrorKind::kBackend,
+        fmt::format("{}: cannot be loaded: {}; {}", path, why != nullptr ? why : "no reason given",
+                    system_remedy(error_of_opening(path), "reinstall the module, or leave it out of SLUICE_BACKENDS")));
     return nullptr;
   }
   auto table_fn = reinterpret_cast<sluice_backend_table_fn>(dlsym(library, SLUICE_BACKEND_TABLE_SYMBOL));
@@ -182,7 +196,7 @@ Status Backend::check(sluice_result_t result, std::string_view what) const {
     kind = ErrorKind::kOutOfMemory;
     remedy = "lower SLUICE_DEVICE_POOL_BYTES or the program's own use of memory";
   } else if (result == SLUICE_NOT_READY) {
-    remedy = "docs/queue.md says what is not done while a stream waits for a message";
+    remedy = "docs/queue/guide.md says what is not done while a stream waits for a message";
   } else if (result == SLUICE_ERROR_INVALID_ARGUMENT) {
     kind = ErrorKind::kBadBuffer;
     remedy = "check that the buffer was not freed and holds as many elements as the call says";

@@ -17,8 +17,8 @@ namespace sluice::device {
 // A mapping in use. While one of these is held the mapping stays.
 class Imported {
  public:
-  Imported(const Backend *backend, std::int32_t device, void *base) noexcept
-      : backend_(backend), device_(device), base_(static_cast<std::byte *>(base)) {}
+  Imported(const Backend *backend, std::int32_t device, void *base, std::uint64_t size_bytes) noexcept
+      : backend_(backend), device_(device), base_(static_cast<std::byte *>(base)), size_bytes_(size_bytes) {}
   ~Imported();
   Imported(const Imported &) = delete;
   Imported &operator=(const Imported &) = delete;
@@ -27,11 +27,18 @@ class Imported {
 
   // The first byte of the other process's allocation, for queues of the device it was mapped for; no CPU access.
   [[nodiscard]] std::byte *base() const noexcept { return base_; }
+  // How much is mapped from there on, by this process's runtime and not by the exporter's word.
+  [[nodiscard]] std::uint64_t size_bytes() const noexcept { return size_bytes_; }
+  // Whether `size_bytes` that begin `offset_bytes` behind base() lie in it; any numbers.
+  [[nodiscard]] bool holds(std::uint64_t offset_bytes, std::uint64_t size_bytes) const noexcept {
+    return offset_bytes <= size_bytes_ && size_bytes <= size_bytes_ - offset_bytes;
+  }
 
  private:
   const Backend *backend_;
   std::int32_t device_;
   std::byte *base_;
+  std::uint64_t size_bytes_;
 };
 
 using ImportedPtr = std::shared_ptr<const Imported>;
@@ -56,7 +63,8 @@ class IpcImports {
 
   // Maps what `handle` names for `device` of `backend`, or finds the mapping. The least recently used mapping beyond
   // the bound is closed, never one in use. What was refused once is refused again without asking the runtime, so that
-  // memory out of reach costs each message nothing. Any thread; the lock is held while the runtime maps.
+  // memory out of reach costs each message nothing. kBadPeer: the memory is shorter than `origin` says, so nothing that
+  // its exporter tells of it is to be believed. Any thread; the lock is held while the runtime maps.
   [[nodiscard]] Status open(const Backend *backend, std::int32_t device, const sluice_ipc_handle_t &handle,
                             const ExportOrigin &origin, ImportedPtr *imported);
 
@@ -85,7 +93,7 @@ class IpcImports {
   // All with the lock held.
   // Asks the runtime. *is_final: it would say the same another time.
   [[nodiscard]] Status map(const Backend *backend, std::int32_t device, const sluice_ipc_handle_t &handle,
-                           const ExportOrigin &origin, void **base, bool *is_final);
+                           const ExportOrigin &origin, ImportedPtr *imported, bool *is_final);
   // Closes what is not in use and lies where `origin` does; whether there was any.
   bool drop_overlapping(const Backend *backend, std::int32_t device, const ExportOrigin &origin);
   void remember(Refusal refusal);

@@ -2,14 +2,17 @@
 #include "device/registry.hpp"
 
 #include <dlfcn.h>
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <link.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
+#include <iterator>
 #include <span>
 #include <sstream>
 
@@ -21,16 +24,13 @@ extern char **environ;  // NOLINT(readability-redundant-declaration): POSIX has 
 namespace sluice::device {
 namespace {
 
-namespace fs = std::filesystem;
-
-constexpr std::string_view kPrefix = "libsluice_backend_";
-
 std::vector<std::string> loaded_libraries() {
   std::vector<std::string> names;
   dl_iterate_phdr(
       [](dl_phdr_info *info, size_t /*size*/, void *data) {
         if (info->dlpi_name != nullptr) {
-          static_cast<std::vector<std::string> *>(data)->push_back(fs::path(info->dlpi_name).filename().string());
+          static_cast<std::vector<std::string> *>(data)->push_back(
+              std::filesystem::path(info->dlpi_name).filename().string());
         }
         return 0;
       },
@@ -45,56 +45,6 @@ bool is_runtime_loaded(const Module &module, const std::vector<std::string> &lib
   });
 }
 
-// The folders in which the dynamic linker looks for a library, as far as an ordinary process can tell.
-std::vector<fs::path> library_folders() {
-  std::vector<fs::path> folders = {
-      "/lib64", "/usr/lib64", "/usr/lib/x86_64-linux-gnu", "/usr/lib/aarch64-linux-gnu", "/usr/lib", "/usr/local/lib"};
-  const char *path = std::getenv("LD_LIBRARY_PATH");
-  std::istringstream words(path != nullptr ? path : "");
-  for (std::string folder; std::getline(words, folder, ':');) {
-    if (!folder.empty()) folders.emplace_back(folder);
-  }
-  return folders;
-}
-
-// A library that the module's runtime consists of lies where the dynamic linker would find it.
-bool is_installed(const Module &module) {
-  for (const fs::path &folder : library_folders()) {
-    std::error_code error;
-    for (const fs::directory_entry &entry : fs::directory_iterator(folder, error)) {
-      const std::string name = entry.path().filename().string();
-      if (std::any_of(module.runtimes.begin(), module.runtimes.end(),
-                      [&](const std::string &runtime) { return name.starts_with(runtime); })) {
-        return true;
-      }
-    }
-  }
-  return false;
-}
-
-Status read_needs(Module *module, const fs::path &path) {
-  std::ifstream file(path);
-  if (!file) {
-    return Status::error(ErrorKind::kBackend,
-                         path.string() + ": cannot be read, so the backend cannot be used; reinstall it");
-  }
-  for (std::string line; std::getline(file, line);) {
-    std::istringstream words(line);
-    std::string word;
-    words >> word;
-    if (word == "priority") {
-      if (!(words >> module->priority)) {
-        return Status::error(ErrorKind::kBackend, path.string() + ": \"" + line +
-                                                      "\" is not \"priority <number>\", so the backend is not used; "
-                                                      "reinstall it");
-      }
-    } else if (!word.empty()) {
-      module->runtimes.push_back(word);
-    }
-  }
-  return {};
-}
-
 // SLUICE_BACKENDS as a predicate.
 bool is_allowed(const std::string &name) {
   const std::string &allowed = Knobs::process().text("SLUICE_BACKENDS");
@@ -103,6 +53,19 @@ bool is_allowed(const std::string &name) {
   for (std::string word; std::getline(words, word, ',');) {
     if (word == name) return true;
   }
+  return false;
+}
+
+// Without a free file descriptor nothing of a module can be read, and what it is missed for would be guessed wrongly.
+bool can_open_files() {
+  const int file = open("/dev/null", O_RDONLY | O_CLOEXEC);
+  const int code = errno;
+  if (file >= 0) return close(file) == 0;
+  if (code != EMFILE && code != ENFILE) return true;
+  log::warn_once("descriptors", "device",
+                 fmt::format("backends cannot be looked for: {}; until files are closed, buffers of a runtime that was "
+                             "loaded since are treated as host memory; raise the limit of open files (ulimit -n)",
+                             std::strerror(code)));
   return false;
 }
 
@@ -156,46 +119,6 @@ void report_unknown(const std::vector<Module> &all) {
 
 }  // namespace
 
-std::string module_folder() {
-  const std::string &knob = Knobs::process().text("SLUICE_BACKEND_PATH");
-  if (!knob.empty()) return knob;
-  Dl_info here{};
-  std::error_code error;
-  if (dladdr(reinterpret_cast<const void *>(&module_folder), &here) != 0 && here.dli_fname != nullptr) {
-    const fs::path beside = fs::absolute(here.dli_fname, error).parent_path() / "sluice";
-    if (fs::is_directory(beside, error)) return beside.string();
-  }
-  const fs::path program = fs::read_symlink("/proc/self/exe", error);
-  return (program.parent_path() / "../lib/sluice").lexically_normal().string();
-}
-
-std::vector<Module> find_modules(const std::string &folder, std::vector<Status> *problems) {
-  std::vector<Module> modules;
-  std::error_code error;
-  for (const fs::directory_entry &entry : fs::directory_iterator(folder, error)) {
-    const std::string file = entry.path().filename().string();
-    if (!file.starts_with(kPrefix) || entry.path().extension() != ".so") continue;
-    Module module;
-    module.name = file.substr(kPrefix.size(), file.size() - kPrefix.size() - 3);
-    module.path = entry.path().string();
-    const Status status = read_needs(&module, fs::path(entry.path()).replace_extension(".needs"));
-    if (status.is_ok()) {
-      modules.push_back(std::move(module));
-    } else {
-      problems->push_back(status);
-    }
-  }
-  if (error) {
-    problems->push_back(Status::error(
-        ErrorKind::kBackend, fmt::format("no backends: the folder {} cannot be read ({}); set SLUICE_BACKEND_PATH",
-                                         folder, error.message())));
-  }
-  std::sort(modules.begin(), modules.end(), [](const Module &a, const Module &b) {
-    return a.priority != b.priority ? a.priority < b.priority : a.name < b.name;
-  });
-  return modules;
-}
-
 Registry &Registry::process() {
   static auto *registry = new Registry();
   return *registry;
@@ -216,6 +139,7 @@ unsigned long long Registry::library_loads() noexcept {
 void Registry::refresh() noexcept {
   try {
     const std::scoped_lock lock(mutex_);
+    if (!can_open_files()) return;  // the next call looks again
     const unsigned long long loads = library_loads();
     if (!is_scanned_) {
       std::vector<Status> problems;
@@ -242,6 +166,7 @@ void Registry::refresh() noexcept {
       if (backend != nullptr) {
         log::info("device", fmt::format("backend {} loaded from {}", module->name, module->path));
         activate(std::move(backend), module->priority);
+        loaded_.push_back(*module);
       } else {
         const bool is_absent = status.kind() == ErrorKind::kUnsupported;
         log::write(is_absent ? log::Level::kInfo : log::Level::kWarn, "device",
@@ -267,6 +192,7 @@ Backend *Registry::load(const std::string &name, Status *status) {
     if (backend == nullptr) return nullptr;
     std::erase_if(modules_, [&](const Module &pending) { return pending.name == name; });
     activate(std::move(backend), module.priority);
+    loaded_.push_back(module);
     return find(name.c_str());
   }
   *status = Status::error(
@@ -292,6 +218,19 @@ std::vector<std::string> Registry::expected() {
     if (is_named || is_installed(module)) names.push_back(module.name);
   }
   return names;
+}
+
+std::vector<Module> Registry::usable() {
+  static_cast<void>(backends());  // looks for those that are there by now
+  std::vector<Module> result;
+  const std::scoped_lock lock(mutex_);
+  std::ranges::copy_if(loaded_, std::back_inserter(result), has_device_files);
+  for (Module &module : modules_) {
+    if (!has_device_files(module)) continue;
+    if (!module.is_found) module.is_found = is_installed(module);
+    if (*module.is_found) result.push_back(module);
+  }
+  return result;
 }
 
 Backend *Registry::find(const char *name) noexcept {
@@ -330,6 +269,7 @@ void Registry::clear() noexcept {
   const std::scoped_lock lock(mutex_);
   active_.store(&no_backends, std::memory_order_release);
   owned_.clear();
+  loaded_.clear();
   snapshots_.clear();
 }
 

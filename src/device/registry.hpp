@@ -16,23 +16,9 @@
 
 #include "base/status.hpp"
 #include "device/backend.hpp"
+#include "device/modules.hpp"
 
 namespace sluice::device {
-
-// A module file that was found, loaded or not.
-struct Module {
-  std::string name;                   // from the file name: libsluice_backend_<name>.so
-  std::string path;                   // of the module
-  int priority = 100;                 // smaller is asked first
-  std::vector<std::string> runtimes;  // file-name beginnings of the libraries that mean "in use"
-};
-
-// The modules of a folder, by priority. Problems (no folder, an unreadable .needs file) are added to `problems`.
-[[nodiscard]] std::vector<Module> find_modules(const std::string &folder, std::vector<Status> *problems);
-
-// The folder that holds the modules: SLUICE_BACKEND_PATH, or sluice/ beside the file that holds this code, or
-// ../lib/sluice/ beside the program.
-[[nodiscard]] std::string module_folder();
 
 class Registry {
  public:
@@ -72,6 +58,10 @@ class Registry {
   // which SLUICE_BACKENDS names. Setup cost: milliseconds.
   [[nodiscard]] std::vector<std::string> expected();
 
+  // The allowed modules of which this process could use a device, loaded or with a runtime that is installed, which
+  // have device files. Cost: microseconds; the first time milliseconds.
+  [[nodiscard]] std::vector<Module> usable();
+
   // Adds a backend that is not a module, for tests.
   void add(std::unique_ptr<Backend> backend);
 
@@ -90,6 +80,7 @@ class Registry {
   std::mutex mutex_;
   bool is_scanned_ = false;
   std::vector<Module> modules_;  // found and allowed, not yet loaded
+  std::vector<Module> loaded_;   // by the order in which they came
   struct Owned {
     std::unique_ptr<Backend> backend;
     int priority;

@@ -123,13 +123,7 @@ Status StagingPool::acquire(const StagingSource &source, std::size_t size_bytes,
   lease->size_class_ = size_class;
   {
     const std::scoped_lock lock(mutex_);
-    auto &idle = shelf_of(source).idle[size_class];
-    if (!idle.empty()) {
-      lease->data_ = idle.back();
-      lease->pool_ = this;
-      idle.pop_back();
-      return {};
-    }
+    if (take_idle(lease)) return {};
     if (held_bytes_ + block_bytes > limit_bytes_) free_idle(held_bytes_ + block_bytes - limit_bytes_);
     if (held_bytes_ + block_bytes > limit_bytes_) {
       return acquire_unpooled(
@@ -139,20 +133,53 @@ Status StagingPool::acquire(const StagingSource &source, std::size_t size_bytes,
                                                              limit_bytes_)),
           lease);
     }
-    held_bytes_ += block_bytes;  // reserved; the allocation itself runs without the lock, it may take milliseconds
+    set_held(held_bytes_ + block_bytes);  // reserved; the allocation runs without the lock: it may take milliseconds
   }
-  std::byte *block = nullptr;
-  const Status status = allocate(source, block_bytes, &block);
-  if (!status.is_ok()) {
-    {
-      const std::scoped_lock lock(mutex_);  // NOLINT(clang-analyzer-unix.Malloc): what failed allocated nothing
-      held_bytes_ -= block_bytes;
-    }
-    return acquire_unpooled(size_bytes, "pool_exhausted", status, lease);
+  const Status status = fill_reserved(lease);
+  return status.is_ok() ? status : acquire_unpooled(size_bytes, "pool_exhausted", status, lease);
+}
+
+void StagingPool::acquire_spare(const StagingSource &source, std::size_t size_bytes, StagingLease *lease) {
+  *lease = StagingLease();
+  lease->source_ = source;
+  lease->size_class_ = class_of(size_bytes);
+  if (lease->size_class_ >= kClasses) return;
+  const std::size_t block_bytes = class_bytes(lease->size_class_);
+  {
+    const std::scoped_lock lock(mutex_);
+    if (take_idle(lease) || held_bytes_ + block_bytes > limit_bytes_ / 2) return;
+    set_held(held_bytes_ + block_bytes);
   }
-  lease->data_ = block;
+  const Status status = fill_reserved(lease);
+  if (!status.is_ok()) log::debug("device", status.message());
+}
+
+bool StagingPool::take_idle(StagingLease *lease) {
+  auto &idle = shelf_of(lease->source_).idle[lease->size_class_];
+  if (idle.empty()) return false;
+  lease->data_ = idle.back();
   lease->pool_ = this;
-  return {};
+  idle.pop_back();
+  return true;
+}
+
+void StagingPool::set_held(std::uint64_t bytes) noexcept {
+  held_bytes_ = bytes;
+  statistics::record_staging(bytes);
+}
+
+Status StagingPool::fill_reserved(StagingLease *lease) {
+  const std::size_t block_bytes = class_bytes(lease->size_class_);
+  std::byte *block = nullptr;
+  Status status = allocate(lease->source_, block_bytes, &block);
+  if (status.is_ok()) {
+    lease->data_ = block;
+    lease->pool_ = this;
+    return status;
+  }
+  const std::scoped_lock lock(mutex_);  // NOLINT(clang-analyzer-unix.Malloc): what failed allocated nothing
+  set_held(held_bytes_ - block_bytes);
+  return status;
 }
 
 Status StagingPool::acquire_unpooled(std::size_t size_bytes, std::string_view cause, const Status &why,
@@ -174,7 +201,7 @@ void StagingPool::release(StagingLease *lease) noexcept {
     shelf_of(lease->source_).idle[lease->size_class_].push_back(lease->data_);
   } catch (...) {  // no memory for the list: the block goes back to where it came from
     free(lease->source_, lease->data_);
-    held_bytes_ -= class_bytes(lease->size_class_);
+    set_held(held_bytes_ - class_bytes(lease->size_class_));
   }
 }
 
@@ -190,7 +217,7 @@ void StagingPool::free_idle(std::uint64_t wanted_bytes) noexcept {
       }
     }
   }
-  held_bytes_ -= freed;
+  set_held(held_bytes_ - freed);
 }
 
 void StagingPool::trim() noexcept {

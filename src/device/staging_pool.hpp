@@ -65,6 +65,10 @@ class StagingPool {
   // Hot when a block is idle: one lock, no system call. Any thread; never waits for another lease.
   [[nodiscard]] Status acquire(const StagingSource &source, std::size_t size_bytes, StagingLease *lease);
 
+  // The same, but the lease stays empty unless an idle block fits, or the pool holds no more than half of its limit
+  // with a new one: for who can do without, and would keep it from others for long.
+  void acquire_spare(const StagingSource &source, std::size_t size_bytes, StagingLease *lease);
+
   // Gives idle blocks back to where they came from. Before the backends are shut down, and in tests.
   void trim() noexcept;
 
@@ -86,6 +90,10 @@ class StagingPool {
   [[nodiscard]] static Status allocate(const StagingSource &source, std::size_t size_bytes, std::byte **block);
   static void free(const StagingSource &source, std::byte *block) noexcept;
   Shelf &shelf_of(const StagingSource &source);
+  // With the lock held.
+  [[nodiscard]] bool take_idle(StagingLease *lease);
+  void set_held(std::uint64_t bytes) noexcept;
+  [[nodiscard]] Status fill_reserved(StagingLease *lease);
   void release(StagingLease *lease) noexcept;
   void free_idle(std::uint64_t wanted_bytes) noexcept;
   // `cause` names the remedy that `why` asks for: each is said once.

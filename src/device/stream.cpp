@@ -33,13 +33,13 @@ const Backend *find_owner(void *native, Status *status) {
   if (able.empty()) {
     *status = Status::error(
         ErrorKind::kUnsupported,
-        fmt::format("no loaded backend can trigger and wait in streams ({}); docs/queue.md says which can",
+        fmt::format("no loaded backend can trigger and wait in streams ({}); docs/queue/guide.md says which can",
                     unable.empty() ? "none is loaded" : "loaded: " + unable));
   } else {
     *status = Status::error(
         ErrorKind::kInvalidArgument,
-        fmt::format("{} is no stream of {}{}; give the runtime's own stream handle, as docs/queue.md says", native,
-                    able, unable.empty() ? "" : " (and " + unable + " cannot trigger and wait in streams)"));
+        fmt::format("{} is no stream of {}{}; give the runtime's own stream handle, as docs/queue/guide.md says",
+                    native, able, unable.empty() ? "" : " (and " + unable + " cannot trigger and wait in streams)"));
   }
   return nullptr;
 }

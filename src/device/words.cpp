@@ -41,29 +41,35 @@ bool is_covered(const std::vector<std::string> &words, std::string_view kind) {
   return contains(words, kind) || contains(words, kind.substr(0, kind.find(':')));
 }
 
+// Of all backends, each once: `list` is a member of their tables, `declared` the same in their .needs files.
+std::vector<std::string> words_of(WordList (*sluice_backend_t::*list)(), std::vector<std::string> Module::*declared) {
+  std::vector<std::string> result;
+  const auto add = [&result](std::string_view word) {
+    if (!contains(result, word)) result.emplace_back(word);
+  };
+  std::vector<std::string> answering;
+  for (const Backend *backend : Registry::process().backends()) {
+    const auto words = backend->table().*list;
+    if (words == nullptr) continue;
+    WordList word = words();
+    if (word != nullptr && *word != nullptr) answering.emplace_back(backend->name());
+    for (; word != nullptr && *word != nullptr; ++word) add(*word);
+  }
+  for (const Module &module : Registry::process().usable()) {
+    if (contains(answering, module.name)) continue;
+    for (const std::string &word : module.*declared) add(word);
+  }
+  return result;
+}
+
 }  // namespace
 
-bool is_supported(std::string_view word) noexcept {
-  for (const Backend *backend : Registry::process().backends()) {
-    const auto list = backend->table().support_words;
-    if (list == nullptr) continue;
-    for (WordList words = list(); words != nullptr && *words != nullptr; ++words) {
-      if (word == *words) return true;
-    }
-  }
-  return false;
+bool is_supported(std::string_view word) {
+  return contains(words_of(&sluice_backend_t::support_words, &Module::support_words), word);
 }
 
 std::vector<std::string> memory_kinds() {
-  std::vector<std::string> result;
-  for (const Backend *backend : Registry::process().backends()) {
-    const auto list = backend->table().memory_kind_words;
-    if (list == nullptr) continue;
-    for (WordList words = list(); words != nullptr && *words != nullptr; ++words) {
-      if (!contains(result, *words)) result.emplace_back(*words);
-    }
-  }
-  return result;
+  return words_of(&sluice_backend_t::memory_kind_words, &Module::memory_kinds);
 }
 
 std::string with_memory_kinds(std::string_view provided, const std::vector<std::string> &kinds,

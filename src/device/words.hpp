@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Under which names the memory of the loaded backends may be asked for: the words of the capability queries, and MPI's
-// memory allocation kinds.
+// Under which names device memory may be asked for: the words of the capability queries, and MPI's memory allocation
+// kinds. A loaded backend answers itself. Programs ask before they use their first device, too, and many then decide
+// for good: where no backend answers yet, what its .needs file says holds, if this process could use a device of it
+// (docs/adr/0066).
 #pragma once
 
 #include <cstddef>
@@ -11,10 +13,10 @@
 
 namespace sluice::device {
 
-// True when a loaded backend answers the query of that word. Any thread; not hot.
-[[nodiscard]] bool is_supported(std::string_view word) noexcept;
+// True when the query of that word is answered with yes. Any thread; not hot.
+[[nodiscard]] bool is_supported(std::string_view word);
 
-// The memory allocation kinds of the loaded backends, each once, in the order of priority. Any thread; not hot.
+// The memory allocation kinds, each once, those of loaded backends first. Any thread; not hot.
 [[nodiscard]] std::vector<std::string> memory_kinds();
 
 // `provided`, a comma-separated list of memory allocation kinds as the host MPI gives it (empty: "mpi,system", which

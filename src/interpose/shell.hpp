@@ -4,12 +4,13 @@
 
 #include "base/switch.hpp"
 #include "generated/operations.hpp"
+#include "interpose/recent.hpp"
 #include "wire/host.hpp"
 
 #define SLUICE_SHELL extern "C" __attribute__((visibility("default")))
 
-// Called by the dynamic linker when it binds the name, perhaps before this library's own addresses are in place.
-#define SLUICE_RESOLVER extern "C" __attribute__((visibility("hidden"), no_sanitize("address", "thread", "undefined")))
+// The same within this library.
+#define SLUICE_HIDDEN extern "C" __attribute__((visibility("hidden")))
 
 using sluice::is_enabled;
 using sluice::wire::bound;

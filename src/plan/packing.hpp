@@ -54,7 +54,7 @@ struct PackLimits {
 
 // The constants that no knob has, in us and bytes for each us. Measured on H200s: a copy or a kernel from its launch to
 // the sight of its end (docs/adr/0029), the slope of pinned copies down (docs/adr/0005), what the link between two
-// devices moves while a copy is begun (docs/adr/0029), and long runs packed (docs/measurements, 2026-11-23).
+// devices moves while a copy is begun (docs/adr/0029), and long runs packed (docs/measurements/2026-11-23-one-h200).
 inline constexpr double kFirstUs = 11.4;
 inline constexpr double kHostBytesPerUs = 33e3;
 inline constexpr double kLinkBytesPerUs = 210e3;

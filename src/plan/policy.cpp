@@ -6,7 +6,9 @@
 #include <algorithm>
 #include <array>
 #include <optional>
+#include <span>
 #include <string_view>
+#include <vector>
 
 #include "base/knobs.hpp"
 #include "base/log.hpp"
@@ -39,9 +41,9 @@ Policy read_general() {
   return read;
 }
 
-std::uint64_t tuned_bytes(const TuningTable *table, const char *knob) {
+std::uint64_t tuned_bytes(std::span<const TuningTable *const> tables, const char *knob) {
   std::uint64_t number = 0;
-  return parse_bytes(tuned_value(table, knob), &number) ? number : 0;
+  return parse_bytes(tuned_value(tables, knob), &number) ? number : 0;
 }
 
 // What does not change while the process runs: the knobs, and what a tuning table may say for the device.
@@ -52,35 +54,35 @@ struct Settled {
 };
 
 Settled read_settled(const sluice_backend_t *backend, std::int32_t device) {
-  const TuningTable *table = nullptr;
+  std::vector<const TuningTable *> tables;
   sluice_device_info_t info{};
   if (backend != nullptr && backend->device_info(device, &info) == SLUICE_SUCCESS) {
-    table = find_tuning(process_tuning(), backend->name, info.name);
+    tables = find_tuning(process_tuning(), backend->name, info.name);
   }
-  if (table != nullptr)
+  for (const TuningTable *table : tables)
     log::info("plan", fmt::format("{} device {} is tuned by {}", backend->name, device, table->path));
   const auto staging =
-      choice_of<StagingMemory>(tuned_value(table, "SLUICE_DEVICE_STAGING_MEMORY"), kStagingMemoryNames);
+      choice_of<StagingMemory>(tuned_value(tables, "SLUICE_DEVICE_STAGING_MEMORY"), kStagingMemoryNames);
   Policy policy = read_general();
   policy.staging_memory = staging.value_or(StagingMemory::kMalloc);
-  policy.ipc_threshold_bytes = tuned_bytes(table, "SLUICE_P2P_IPC_THRESHOLD");
-  policy.pipeline_blocks = static_cast<std::uint32_t>(tuned_bytes(table, "SLUICE_P2P_PIPELINE_BLOCKS"));
-  policy.pipeline_threshold_bytes = tuned_bytes(table, "SLUICE_P2P_PIPELINE_THRESHOLD");
-  policy.p2p_kernel_copy_bytes = tuned_bytes(table, "SLUICE_P2P_KERNEL_COPY");
-  policy.coll_ipc_threshold_bytes = tuned_bytes(table, "SLUICE_COLL_IPC_THRESHOLD");
-  policy.coll_reduce_threshold_bytes = tuned_bytes(table, "SLUICE_COLL_REDUCE_THRESHOLD");
-  policy.coll_levels_threshold_bytes = tuned_bytes(table, "SLUICE_COLL_LEVELS_THRESHOLD");
-  policy.coll_segment_threshold_bytes = tuned_bytes(table, "SLUICE_COLL_SEGMENT_THRESHOLD");
-  policy.coll_segment_bytes = tuned_bytes(table, "SLUICE_COLL_SEGMENT");
-  policy.coll_chain_block_bytes = tuned_bytes(table, "SLUICE_COLL_CHAIN_BLOCK");
-  policy.coll_chain_rows = tuned_bytes(table, "SLUICE_COLL_CHAIN_ROWS");
-  policy.coll_pull_queues = tuned_bytes(table, "SLUICE_COLL_PULL_QUEUES");
-  policy.coll_kernel_copy_bytes = tuned_bytes(table, "SLUICE_COLL_KERNEL_COPY");
-  policy.pack.from_runs = tuned_bytes(table, "SLUICE_TRANSFER_PACK_FROM");
-  policy.pack.copy_ns = tuned_bytes(table, "SLUICE_TRANSFER_COPY_NS");
+  policy.ipc_threshold_bytes = tuned_bytes(tables, "SLUICE_P2P_IPC_THRESHOLD");
+  policy.pipeline_blocks = static_cast<std::uint32_t>(tuned_bytes(tables, "SLUICE_P2P_PIPELINE_BLOCKS"));
+  policy.pipeline_threshold_bytes = tuned_bytes(tables, "SLUICE_P2P_PIPELINE_THRESHOLD");
+  policy.p2p_kernel_copy_bytes = tuned_bytes(tables, "SLUICE_P2P_KERNEL_COPY");
+  policy.coll_ipc_threshold_bytes = tuned_bytes(tables, "SLUICE_COLL_IPC_THRESHOLD");
+  policy.coll_reduce_threshold_bytes = tuned_bytes(tables, "SLUICE_COLL_REDUCE_THRESHOLD");
+  policy.coll_levels_threshold_bytes = tuned_bytes(tables, "SLUICE_COLL_LEVELS_THRESHOLD");
+  policy.coll_segment_threshold_bytes = tuned_bytes(tables, "SLUICE_COLL_SEGMENT_THRESHOLD");
+  policy.coll_segment_bytes = tuned_bytes(tables, "SLUICE_COLL_SEGMENT");
+  policy.coll_chain_block_bytes = tuned_bytes(tables, "SLUICE_COLL_CHAIN_BLOCK");
+  policy.coll_chain_rows = tuned_bytes(tables, "SLUICE_COLL_CHAIN_ROWS");
+  policy.coll_pull_queues = tuned_bytes(tables, "SLUICE_COLL_PULL_QUEUES");
+  policy.coll_kernel_copy_bytes = tuned_bytes(tables, "SLUICE_COLL_KERNEL_COPY");
+  policy.pack.from_runs = tuned_bytes(tables, "SLUICE_TRANSFER_PACK_FROM");
+  policy.pack.copy_ns = tuned_bytes(tables, "SLUICE_TRANSFER_COPY_NS");
   return {policy,
           staging.has_value(),
-          {tuned_bytes(table, "SLUICE_COLL_REDUCE_ENGINES"), tuned_bytes(table, "SLUICE_COLL_REDUCE_BLOCK"),
+          {tuned_bytes(tables, "SLUICE_COLL_REDUCE_ENGINES"), tuned_bytes(tables, "SLUICE_COLL_REDUCE_BLOCK"),
            policy.coll_pull_queues}};
 }
 

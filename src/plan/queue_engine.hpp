@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The choice of what carries the messages of one queue (docs/queue.md). Pure, as plan.hpp. Both sides of a message have
-// to come to answers that fit: so it hangs on what all ranks agreed on, and on what both know of the communicator, and
-// not on what this process' stream can do.
+// The choice of what carries the messages of one queue (docs/queue/engines.md). Pure, as plan.hpp. Both sides of a
+// message have to come to answers that fit: so it hangs on what all ranks agreed on, and on what both know of the
+// communicator, and not on what this process' stream can do.
 #pragma once
 
 #include <array>

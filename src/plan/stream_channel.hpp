@@ -78,6 +78,32 @@ struct UnitSizes {
   return {unit_bytes, n_units < UnitRing::kMostUnits ? n_units : UnitRing::kMostUnits};
 }
 
+// What a receiver says of its memory for a channel, in whichever allocation it lies.
+struct SlotClaim {
+  std::uint64_t first = 0;  // the first message that its stream looks for there
+  UnitSizes sizes;
+  bool is_in_host = false;  // behind the words, where there is nothing else
+  std::uint64_t offset_bytes = 0;
+  std::uint64_t allocation_bytes = 0;
+};
+
+// Whether that fits together; how long the allocation really is, only who maps it knows. `most_numbered`: the highest
+// number of a message.
+[[nodiscard]] constexpr bool is_sound(const SlotClaim &claim, std::uint64_t most_numbered) noexcept {
+  constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 62U;
+  const UnitSizes &sizes = claim.sizes;
+  if (claim.first == 0 || claim.first > most_numbered || claim.allocation_bytes > kMostBytes) return false;
+  if (sizes.n_units == 0 || sizes.n_units > UnitRing::kMostUnits || sizes.unit_bytes == 0) return false;
+  if (sizes.unit_bytes > claim.allocation_bytes / sizes.n_units) return false;
+  const std::uint64_t beside_bytes = claim.allocation_bytes - sizes.n_units * sizes.unit_bytes;
+  return claim.is_in_host ? claim.offset_bytes == 0 && beside_bytes == 0 : claim.offset_bytes <= beside_bytes;
+}
+
+// Whether `size_bytes` that begin with unit `unit`, as a word of the sender's says, lie in the channel's memory.
+[[nodiscard]] constexpr bool holds(const UnitSizes &sizes, std::uint64_t unit, std::uint64_t size_bytes) noexcept {
+  return size_bytes == 0 || (unit < sizes.n_units && size_bytes <= (sizes.n_units - unit) * sizes.unit_bytes);
+}
+
 // How many batches a stream may be behind the one with a message of that length, so that the message finds room: a
 // stream that has come to a batch has had the other side's message of the batch before, which went behind that side's
 // receive of the one before that. At least 1; without limit for what needs no room.

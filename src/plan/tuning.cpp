@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <iterator>
 #include <nlohmann/json.hpp>
 
@@ -85,14 +86,16 @@ Status parse_tuning(const std::string &text, const std::string &path, TuningTabl
   return {};
 }
 
-const TuningTable *find_tuning(std::span<const TuningTable> tables, std::string_view backend,
-                               std::string_view device_name) noexcept {
-  const TuningTable *best = nullptr;
+std::vector<const TuningTable *> find_tuning(std::span<const TuningTable> tables, std::string_view backend,
+                                             std::string_view device_name) {
+  std::vector<const TuningTable *> fitting;
   for (const TuningTable &table : tables) {
-    const bool fits = table.backend == backend && device_name.find(table.device) != std::string_view::npos;
-    if (fits && (best == nullptr || table.device.size() > best->device.size())) best = &table;
+    if (table.backend == backend && device_name.find(table.device) != std::string_view::npos) {
+      fitting.push_back(&table);
+    }
   }
-  return best;
+  std::ranges::stable_sort(fitting, std::ranges::greater(), [](const TuningTable *t) { return t->device.size(); });
+  return fitting;
 }
 
 std::vector<TuningTable> read_tuning(const std::string &path, std::vector<Status> *problems) {
@@ -146,19 +149,19 @@ const std::vector<TuningTable> &process_tuning() {
   return tables;
 }
 
-std::string tuned_value(const TuningTable *table, const char *knob) {
+std::string tuned_value(std::span<const TuningTable *const> tables, const char *knob) {
   const Knobs &knobs = Knobs::process();
-  if (table != nullptr && !knobs.is_set(knob)) {
-    const auto found = table->values.find(knob);
-    if (found != table->values.end()) return found->second;
+  if (knobs.is_set(knob)) return knobs.text(knob);
+  for (const TuningTable *table : tables) {
+    if (const auto found = table->values.find(knob); found != table->values.end()) return found->second;
   }
   return knobs.text(knob);
 }
 
 std::optional<std::uint64_t> tuned_bytes_of_any(std::string_view backend, const char *knob) {
-  const TuningTable *table = find_tuning(process_tuning(), backend, "");
+  const std::vector<const TuningTable *> tables = find_tuning(process_tuning(), backend, "");
   std::uint64_t number = 0;
-  if (table == nullptr || !parse_bytes(tuned_value(table, knob), &number)) return std::nullopt;
+  if (tables.empty() || !parse_bytes(tuned_value(tables, knob), &number)) return std::nullopt;
   return number;
 }
 

@@ -30,10 +30,10 @@ struct TuningTable {
 // members are for people. `path` is for the messages. An error names the file, what is wrong there and the remedy.
 [[nodiscard]] Status parse_tuning(const std::string &text, const std::string &path, TuningTable *table);
 
-// The table for a device of that name: of those that fit the one with the longest `device`, the first of equals. Null:
-// none fits.
-[[nodiscard]] const TuningTable *find_tuning(std::span<const TuningTable> tables, std::string_view backend,
-                                             std::string_view device_name) noexcept;
+// The tables for a device of that name, in the order in which they hold: those with the longest `device` first, equals
+// as they come. What a table says of any device so holds for one whose own table is silent there.
+[[nodiscard]] std::vector<const TuningTable *> find_tuning(std::span<const TuningTable> tables,
+                                                           std::string_view backend, std::string_view device_name);
 
 // The tables of a file, or of the *.json in a folder, by name. A folder that is not there holds none. What cannot be
 // used is left out and added to `problems`.
@@ -45,8 +45,9 @@ struct TuningTable {
 // The tables that SLUICE_TUNING lets this process use, read at the first call; problems are logged then. Any thread.
 [[nodiscard]] const std::vector<TuningTable> &process_tuning();
 
-// The value in force of a tunable knob: the environment's, else the table's (null: there is none), else the default.
-[[nodiscard]] std::string tuned_value(const TuningTable *table, const char *knob);
+// The value in force of a tunable knob: the environment's, else that of the first of find_tuning()'s tables that names
+// it, else the default.
+[[nodiscard]] std::string tuned_value(std::span<const TuningTable *const> tables, const char *knob);
 
 // The same in bytes for a backend of which no device is known yet: none where no table is about any device of its.
 [[nodiscard]] std::optional<std::uint64_t> tuned_bytes_of_any(std::string_view backend, const char *knob);

@@ -1,43 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "progress/thread.hpp"
 
-#include <pthread.h>
-
 #include <chrono>
-#include <csignal>
 #include <exception>
 #include <string>
 #include <system_error>
 
 #include "base/log.hpp"
+#include "base/signals_blocked.hpp"
 #include "progress/engine.hpp"
 
 namespace sluice::progress {
 namespace {
-
-// While it lives, a thread that is made inherits that no signal is for it: the program's handlers run on its own
-// threads.
-class SignalsBlocked {
- public:
-  SignalsBlocked() noexcept {
-    sigset_t all;
-    sigfillset(&all);
-    is_changed_ = pthread_sigmask(SIG_SETMASK, &all, &before_) == 0;
-  }
-  ~SignalsBlocked() {
-    if (is_changed_ && pthread_sigmask(SIG_SETMASK, &before_, nullptr) != 0) {
-      log::warn("progress", "the signal mask could not be restored");
-    }
-  }
-  SignalsBlocked(const SignalsBlocked &) = delete;
-  SignalsBlocked &operator=(const SignalsBlocked &) = delete;
-  SignalsBlocked(SignalsBlocked &&) = delete;
-  SignalsBlocked &operator=(SignalsBlocked &&) = delete;
-
- private:
-  sigset_t before_{};
-  bool is_changed_ = false;
-};
 
 // Whoever gives a sleeping thread something to do pays for waking it: some microseconds, more than all else that
 // starting a message costs. So the thread looks a while longer, which is long enough for the next one of a series, and

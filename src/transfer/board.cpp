@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "transfer/board.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstddef>
 #include <cstring>
+#include <limits>
 #include <new>
 #include <type_traits>
 
@@ -17,10 +20,38 @@ static_assert(std::has_unique_object_representations_v<Published> &&
 
 constexpr std::size_t kLineBytes = 128;  // two lines are fetched together by some processors
 
+// In the lower half of a word that tells of an end.
+constexpr unsigned kEndingBits = 8;
+constexpr std::uint32_t kEndingMask = (std::uint32_t{1} << kEndingBits) - 1;
+// In the lower half of a word that is a vote.
+constexpr unsigned kVoteBits = 32 - Board::kTermBits;
+constexpr std::uint32_t kVoteMask = (std::uint32_t{1} << kVoteBits) - 1;
+static_assert(static_cast<std::uint32_t>(Vote::kNoVote) <= kVoteMask);
+static_assert(Board::kPlans - 1 == std::numeric_limits<std::uint32_t>::max() >> kEndingBits);
+
+// As a byte, since a bool of another value than these two is none.
+bool is_bool(const bool &value) noexcept {
+  std::uint8_t byte = 0;
+  std::memcpy(&byte, &value, sizeof byte);
+  return byte <= 1;
+}
+
+bool is_memory(std::uint64_t base_address, std::uint64_t size_bytes) noexcept {
+  constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 62;
+  return size_bytes <= kMostBytes && base_address <= std::numeric_limits<std::uint64_t>::max() - size_bytes;
+}
+
 }  // namespace
 
 std::string_view Published::backend_name() const noexcept {
   return {backend, static_cast<std::size_t>(std::find(backend, backend + kNameBytes, '\0') - backend)};
+}
+
+bool Published::makes_sense(std::size_t most_blocks) const noexcept {
+  constexpr std::uint8_t kMostRows = 2;
+  return state <= State::kFailed && is_bool(feeds) && is_bool(is_in_place) && n_rows >= 1 && n_rows <= kMostRows &&
+         backend[kNameBytes - 1] == '\0' && n_blocks <= most_blocks && is_memory(base_address, allocation_bytes) &&
+         is_memory(target.base_address, target.allocation_bytes);
 }
 
 std::size_t Board::slot_bytes(int n_ranks) noexcept {
@@ -66,6 +97,7 @@ void Board::publish(std::uint64_t call, const Published &published, std::span<co
     if (!blocks.empty()) std::memcpy(own + sizeof published, blocks.data(), blocks.size_bytes());
     n_last_blocks_ = blocks.size();
   }
+  own_contents_[call % kSlots] = n_contents_;
   flags_[rank_].content[call % kSlots].store(n_contents_, std::memory_order_relaxed);
   flags_[rank_].published.store(call, std::memory_order_release);
 }
@@ -75,40 +107,50 @@ bool Board::have_all_published(std::uint64_t call) const noexcept {
                      [call](const Flags &flags) { return flags.published.load(std::memory_order_acquire) >= call; });
 }
 
+// A rank publishes call c when all have ended c - kSlots, so before this one ends `call` none comes to call + kSlots.
+std::optional<int> Board::find_impossible(std::uint64_t call) const noexcept {
+  for (int rank = 0; rank < n_ranks_; ++rank) {
+    if (flags_[rank].published.load(std::memory_order_acquire) - call >= kSlots) return rank;
+  }
+  return std::nullopt;
+}
+
 Published Board::published(std::uint64_t call, int rank) const noexcept {
   Published copy;
   std::memcpy(&copy, content(call, rank), sizeof copy);
   return copy;
 }
 
-StridedBlock Board::block(std::uint64_t call, int rank, std::size_t index) const noexcept {
-  const std::byte *said = content(call, rank);
-  std::uint32_t n_blocks = 0;
-  std::memcpy(&n_blocks, said + offsetof(Published, n_blocks), sizeof n_blocks);
+StridedBlock Board::block(std::uint64_t call, int rank, const Published &said, std::size_t index) const noexcept {
   StridedBlock copy;
-  if (n_blocks == 1) index = 0;
-  if (index >= n_blocks || n_blocks > most_blocks(n_ranks_)) return copy;
-  std::memcpy(&copy, said + sizeof(Published) + index * sizeof copy, sizeof copy);
+  if (said.n_blocks == 1) index = 0;
+  if (index >= said.n_blocks || said.n_blocks > most_blocks(n_ranks_)) return copy;
+  std::memcpy(&copy, content(call, rank) + sizeof(Published) + index * sizeof copy, sizeof copy);
   return copy;
 }
 
-void Board::vote(std::uint64_t number, Vote vote) noexcept {
-  flags_[rank_].votes[number % 2].store(tagged(number, static_cast<std::uint32_t>(vote)), std::memory_order_release);
+void Board::vote(std::uint64_t number, Vote vote, std::uint32_t term) noexcept {
+  const std::uint32_t said = term << kVoteBits | static_cast<std::uint32_t>(vote);
+  flags_[rank_].votes[number % 2].store(tagged(number, said), std::memory_order_release);
 }
 
-bool Board::have_all_voted(std::uint64_t number) const noexcept {
-  return std::all_of(flags_, flags_ + n_ranks_, [number](const Flags &flags) {
-    return is_of(number, flags.votes[number % 2].load(std::memory_order_acquire));
-  });
-}
-
-Vote Board::outcome_of_vote(std::uint64_t number) const noexcept {
-  std::uint32_t most = 0;
+std::optional<Voted> Board::outcome_of_vote(std::uint64_t number) const noexcept {
+  Voted all;
   for (int i = 0; i < n_ranks_; ++i) {
-    most = std::max(most, static_cast<std::uint32_t>(flags_[i].votes[number % 2].load(std::memory_order_relaxed)));
+    const std::uint64_t word = flags_[i].votes[number % 2].load(std::memory_order_acquire);
+    const bool has_voted = is_of(number, word);
+    if (!has_voted && is_earlier(number, 2, word)) return std::nullopt;
+    const auto said = static_cast<std::uint32_t>(word);
+    const std::uint32_t vote = said & kVoteMask;
+    all.sum_of_terms += said >> kVoteBits;
+    const bool is_vote = has_voted && vote <= static_cast<std::uint32_t>(Vote::kFailed);
+    const Vote one = is_vote ? static_cast<Vote>(vote) : Vote::kNoVote;
+    all.said |= std::uint32_t{1} << static_cast<unsigned>(one);
+    if (one <= all.vote) continue;
+    all.vote = one;
+    all.rank = i;
   }
-  // Anything else is nothing that a rank says.
-  return most <= static_cast<std::uint32_t>(Vote::kFailed) ? static_cast<Vote>(most) : Vote::kFailed;
+  return all;
 }
 
 void Board::set_chunks(std::uint64_t call, std::uint32_t n_chunks) noexcept {
@@ -120,28 +162,57 @@ std::uint32_t Board::chunks_of(std::uint64_t call, int rank) const noexcept {
   return is_of(call, value) ? static_cast<std::uint32_t>(value) : 0;
 }
 
-void Board::end(std::uint64_t call, Ending ending) noexcept {
-  flags_[rank_].ended[call % kSlots].store(tagged(call, static_cast<std::uint32_t>(ending)), std::memory_order_release);
+void Board::end(std::uint64_t call, Ending ending, std::uint32_t plan) noexcept {
+  const std::uint32_t said = plan << kEndingBits | static_cast<std::uint32_t>(ending);
+  flags_[rank_].ended[call % kSlots].store(tagged(call, said), std::memory_order_release);
 }
 
-bool Board::have_all_ended(std::uint64_t call) const noexcept {
-  return std::all_of(flags_, flags_ + n_ranks_, [call](const Flags &flags) {
-    return is_of(call, flags.ended[call % kSlots].load(std::memory_order_acquire));
-  });
+std::optional<Board::Ended> Board::ended_of(std::uint64_t call, int rank) const noexcept {
+  const std::uint64_t word = flags_[rank].ended[call % kSlots].load(std::memory_order_acquire);
+  const bool has_ended = is_of(call, word);
+  if (!has_ended && is_earlier(call, kSlots, word)) return std::nullopt;
+  const auto said = static_cast<std::uint32_t>(word);
+  const std::uint32_t ending = said & kEndingMask;
+  const bool is_ending = has_ended && ending <= static_cast<std::uint32_t>(Ending::kFailed);
+  return is_ending ? Ended{static_cast<Ending>(ending), said >> kEndingBits} : Ended{};
 }
 
-Ending Board::outcome(std::uint64_t call, int *rank) const noexcept {
-  Ending worst = Ending::kGood;
+// Whoever says nonsense is not waited for, but the others are: they may be reading from here.
+std::optional<Board::Outcome> Board::outcome(std::uint64_t call) noexcept {
+  Outcome worst;
+  std::optional<std::uint32_t> plan;
   for (int i = 0; i < n_ranks_; ++i) {
-    const auto ending = static_cast<std::uint32_t>(flags_[i].ended[call % kSlots].load(std::memory_order_acquire));
-    // Anything else is nothing that a rank says.
-    const Ending said =
-        ending <= static_cast<std::uint32_t>(Ending::kFailed) ? static_cast<Ending>(ending) : Ending::kFailed;
-    if (said <= worst) continue;
-    worst = said;
-    *rank = i;
+    const std::optional<Ended> ended = ended_of(call, i);
+    if (!ended) return std::nullopt;
+    Outcome one{ended->ending, i};
+    if (one.ending == Ending::kGood) {
+      if (!plan) plan = ended->plan;
+      if (ended->plan != *plan) one = {Ending::kFailed, i, true};
+    }
+    if (one.ending > worst.ending) worst = one;
   }
+  settled_[call % kSlots] = call;
   return worst;
+}
+
+Status Heard::take(const Board &board, std::uint64_t call, const Published &own) {
+  board_ = &board;
+  call_ = call;
+  said_.clear();
+  said_.reserve(static_cast<std::size_t>(board.n_ranks()));
+  for (int rank = 0; rank < board.n_ranks(); ++rank) {
+    const Published &said = said_.emplace_back(rank == board.rank() ? own : board.published(call, rank));
+    if (!said.makes_sense(Board::most_blocks(board.n_ranks()))) return nonsense_of(rank, "no rank says that");
+  }
+  return {};
+}
+
+Status nonsense_of(int rank, std::string_view what) {
+  return Status::error(ErrorKind::kBadPeer,
+                       fmt::format("what rank {} of the communicator wrote for the others, in memory that the ranks of "
+                                   "a node share, makes no sense: {}; see that it runs the same build of Sluice, and "
+                                   "that nothing in it writes beside its memory",
+                                   rank, what));
 }
 
 }  // namespace sluice::transfer

@@ -9,14 +9,21 @@
 // What a rank says of call after call is often the same, and then it is not written again: each call has the number of
 // its content, which lies in one of kSlots places in turn. Contents are numbered in the order of calls, so the one that
 // is written over was last said of a call at least kSlots before. Readers find the same lines in their own caches.
+//
+// Others own the memory, and may write anything there at any time (docs/adr/0061). So each word is copied once, looked
+// at, and used from the copy; what a rank said itself it knows, and does not read here.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string_view>
+#include <vector>
 
+#include "base/status.hpp"
 #include "sluice/backend.h"
 #include "transfer/strided.hpp"
 
@@ -56,11 +63,16 @@ struct Published {
   } target;
 
   [[nodiscard]] std::string_view backend_name() const noexcept;
+  // Whether a rank may have written that: each member is in its own range, and ends within it. Of copied bytes, before
+  // a member is used. Hot.
+  [[nodiscard]] bool makes_sense(std::size_t most_blocks) const noexcept;
 };
 
-// How a rank's part of a call ended.
+// How a rank's part of a call ended. What is further down here counts for all.
 enum class Ending : std::uint8_t {
   kGood,
+  kShort,    // all stage, for the length of the call alone
+  kStages,   // all stage: one cannot take part, or they do not agree
   kRefused,  // another rank's memory cannot be reached from here: all stage instead
   kFailed    // an error: the call ends with one on all ranks
 };
@@ -71,7 +83,18 @@ enum class Vote : std::uint8_t {
   kShort,   // it could take part, and has too little to do so for its own sake
   kLong,    // it has enough
   kCannot,  // it stages, so all do
-  kFailed   // it has an error already
+  kFailed,  // it has an error already
+  kNoVote   // no rank says it: a word that makes no sense
+};
+
+// What all have voted.
+struct Voted {
+  Vote vote = Vote::kShort;  // the furthest down; of kNoVote: `rank` said what no rank says
+  int rank = 0;              // one that said it
+  std::uint32_t said = 0;    // a bit for each Vote that a rank has said
+  std::uint64_t sum_of_terms = 0;
+
+  [[nodiscard]] bool has(Vote one) const noexcept { return (said >> static_cast<unsigned>(one) & 1U) != 0; }
 };
 
 // One rank's view. One thread at a time. The memory outlives it.
@@ -94,33 +117,36 @@ class Board {
   static constexpr std::uint64_t kSlots = 4;
 
   // Whether the slot of call `call` is free. A call is published after the one before it.
-  [[nodiscard]] bool may_publish(std::uint64_t call) const noexcept {
-    return call <= kSlots || have_all_ended(call - kSlots);
+  [[nodiscard]] bool may_publish(std::uint64_t call) noexcept {
+    return call <= kSlots || settled_[call % kSlots] == call - kSlots || outcome(call - kSlots).has_value();
   }
   // Tells the others. At most most_blocks(). Never blocks. Hot: what it says again costs the others nothing.
   void publish(std::uint64_t call, const Published &published, std::span<const StridedBlock> blocks) noexcept;
   [[nodiscard]] bool have_all_published(std::uint64_t call) const noexcept;
-  // Once all have: what `rank` said, and its block `index`, or the one for all. Copies, to be checked: others own the
-  // memory. A block that it has not is one of no bytes.
+  // Once all have, and before this rank ends it: a rank whose number of calls is none that it can have come to, which
+  // may not have published it; or none. Hot.
+  [[nodiscard]] std::optional<int> find_impossible(std::uint64_t call) const noexcept;
+  // Once all have: what `rank` said, and of those `said.n_blocks` its block `index`, or the one for all. Copies, to be
+  // checked. A block that it has not is one of no bytes.
   [[nodiscard]] Published published(std::uint64_t call, int rank) const noexcept;
-  [[nodiscard]] StridedBlock block(std::uint64_t call, int rank, std::size_t index) const noexcept;
-  // Where it has one for each rank.
-  [[nodiscard]] StridedBlock block_for_me(std::uint64_t call, int rank) const noexcept {
-    return block(call, rank, static_cast<std::size_t>(rank_));
-  }
+  [[nodiscard]] StridedBlock block(std::uint64_t call, int rank, const Published &said,
+                                   std::size_t index) const noexcept;
 
   // Once all have: the number of what `rank` said. While it is that of an earlier call, so is all that was said.
   [[nodiscard]] std::uint64_t content_of(std::uint64_t call, int rank) const noexcept {
+    if (rank == rank_) return own_contents_[call % kSlots];
     return flags_[rank].content[call % kSlots].load(std::memory_order_relaxed);
   }
   [[nodiscard]] int n_ranks() const noexcept { return n_ranks_; }
+  [[nodiscard]] int rank() const noexcept { return rank_; }
 
   // Votes have numbers of their own, the same on all ranks, from 1; a rank votes again once all have voted. Never
-  // block.
-  void vote(std::uint64_t number, Vote vote) noexcept;
-  [[nodiscard]] bool have_all_voted(std::uint64_t number) const noexcept;
-  // Once all have, and until this rank votes again.
-  [[nodiscard]] Vote outcome_of_vote(std::uint64_t number) const noexcept;
+  // block. `term`, below kTerms, is a number that all hear the sum of.
+  static constexpr unsigned kTermBits = 29;
+  static constexpr std::uint32_t kTerms = std::uint32_t{1} << kTermBits;
+  void vote(std::uint64_t number, Vote vote, std::uint32_t term = 0) noexcept;
+  // What counts for all, once all have voted, and until this rank votes again; until then none. Hot.
+  [[nodiscard]] std::optional<Voted> outcome_of_vote(std::uint64_t number) const noexcept;
 
   // How many chunks have come here: for those that pull them from here. kNoMore: no further ones will.
   static constexpr std::uint32_t kNoMore = ~std::uint32_t{0};
@@ -128,10 +154,23 @@ class Board {
   [[nodiscard]] std::uint32_t chunks_of(std::uint64_t call, int rank) const noexcept;
 
   // Ends this rank's part, of every call that it published. Nobody reads from here for this call after all have ended.
-  void end(std::uint64_t call, Ending ending) noexcept;
-  [[nodiscard]] bool have_all_ended(std::uint64_t call) const noexcept;
-  // Once all have: the worst of the endings, and a rank that had it.
-  [[nodiscard]] Ending outcome(std::uint64_t call, int *rank) const noexcept;
+  // `plan`, below kPlans: what it was about to do; those that did different things have not read the same words.
+  static constexpr std::uint32_t kPlans = std::uint32_t{1} << 24;
+  void end(std::uint64_t call, Ending ending, std::uint32_t plan = 0) noexcept;
+  // How `rank` ended it, if it has: it will say no more of the call, so what is not there by then does not come. A word
+  // that no rank says is kFailed.
+  [[nodiscard]] std::optional<Ending> ending_of(std::uint64_t call, int rank) const noexcept {
+    const std::optional<Ended> ended = ended_of(call, rank);
+    return ended ? std::optional(ended->ending) : std::nullopt;
+  }
+  // The worst of the endings, and a rank that had it.
+  struct Outcome {
+    Ending ending = Ending::kGood;
+    int rank = 0;
+    bool is_of_two_plans = false;  // kFailed for that: ended well, and not by the same plan
+  };
+  // Of a call that this rank has ended, once all have; until then none. A word that no rank says is one of kFailed.
+  [[nodiscard]] std::optional<Outcome> outcome(std::uint64_t call) noexcept;
 
  private:
   // What the others look at again and again.
@@ -139,9 +178,9 @@ class Board {
     std::atomic<std::uint64_t> published;        // number of the last call
     std::atomic<std::uint64_t> content[kSlots];  // of each call: the number of what this rank says of it
     std::atomic<std::uint64_t> chunks[kSlots];   // number of the call and, in the lower half, the count
-    std::atomic<std::uint64_t> ended[kSlots];    // number of the call and, in the lower half, the Ending
-    // Number of the vote and, in the lower half, the Vote. In turns: the next one may be there before all have read
-    // this one, the one after it not, because all vote in between.
+    std::atomic<std::uint64_t> ended[kSlots];    // number of the call and, in the lower half, plan and Ending
+    // Number of the vote and, in the lower half, the term and the Vote. In turns: the next one may be there before all
+    // have read this one, the one after it not, because all vote in between.
     std::atomic<std::uint64_t> votes[2];
   };
   static_assert(std::atomic<std::uint64_t>::is_always_lock_free, "flags are shared between processes");
@@ -157,12 +196,53 @@ class Board {
     return tagged >> 32U == (call & ~std::uint32_t{0});
   }
 
+  struct Ended {
+    Ending ending = Ending::kFailed;
+    std::uint32_t plan = 0;
+  };
+  [[nodiscard]] std::optional<Ended> ended_of(std::uint64_t call, int rank) const noexcept;
+  // A word that was there before that of `number`, which comes into its place after that of `before`; 0: none yet.
+  [[nodiscard]] static bool is_earlier(std::uint64_t number, std::uint64_t before, std::uint64_t tagged) noexcept {
+    return number <= before ? tagged == 0 : is_of(number - before, tagged);
+  }
+
   Flags *flags_;      // one for each rank
   std::byte *slots_;  // kSlots for each rank, used in turn
   int n_ranks_;
   int rank_;
-  std::uint64_t n_contents_ = 0;  // of this rank: the number of the last
+  // What this rank knows without looking: the number of its last content, those of the calls, and which call of each
+  // slot all have ended.
+  std::uint64_t n_contents_ = 0;
   std::size_t n_last_blocks_ = 0;
+  std::array<std::uint64_t, kSlots> own_contents_{};
+  std::array<std::uint64_t, kSlots> settled_{};
 };
+
+// What all ranks said of one call, copied once, and looked at.
+class Heard {
+ public:
+  // Once all have published. `own`: what this rank said. Errors: what a rank said makes no sense. May throw
+  // std::bad_alloc.
+  [[nodiscard]] Status take(const Board &board, std::uint64_t call, const Published &own);
+
+  [[nodiscard]] const Published &of(int rank) const noexcept { return said_[static_cast<std::size_t>(rank)]; }
+  [[nodiscard]] std::span<const Published> all() const noexcept { return said_; }
+  // Block `index` of another rank: each time another copy, to be checked.
+  [[nodiscard]] StridedBlock block(int rank, std::size_t index) const noexcept {
+    return board_->block(call_, rank, of(rank), index);
+  }
+  // Where it has one for each rank.
+  [[nodiscard]] StridedBlock block_for_me(int rank) const noexcept {
+    return block(rank, static_cast<std::size_t>(board_->rank()));
+  }
+
+ private:
+  const Board *board_ = nullptr;
+  std::uint64_t call_ = 0;
+  std::vector<Published> said_;  // by rank
+};
+
+// The error for words of a rank that no rank writes. `what`: which, for people.
+[[nodiscard]] Status nonsense_of(int rank, std::string_view what);
 
 }  // namespace sluice::transfer

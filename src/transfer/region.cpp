@@ -5,6 +5,7 @@
 
 #include <cstdlib>
 #include <limits>
+#include <string_view>
 
 namespace sluice::transfer {
 
@@ -59,15 +60,24 @@ struct Ends {
   device::Place first;
   device::Place last;
 
-  [[nodiscard]] bool are_alike() const {
-    return first.backend == last.backend && first.device == last.device && first.kind == last.kind &&
-           first.allocation_id == last.allocation_id;
+  [[nodiscard]] bool are_of_one_allocation() const {
+    return first.backend == last.backend && first.kind == last.kind && first.allocation_id == last.allocation_id;
   }
+  [[nodiscard]] bool are_alike() const { return are_of_one_allocation() && first.device == last.device; }
 };
 
 Status classify_ends(const std::byte *lowest, std::uint64_t size_bytes, Ends *ends) {
   if (Status status = device::classify(lowest, &ends->first); !status.is_ok()) return status;
   return device::classify(lowest + size_bytes - 1, &ends->last);
+}
+
+Status past_the_end(const device::Place &place, const std::byte *lowest, std::uint64_t size_bytes) {
+  const std::string_view owner = place.backend != nullptr ? place.backend->name() : "the host";
+  return Status::error(
+      ErrorKind::kBadBuffer,
+      fmt::format("{} bytes at {} run over the end of an allocation of {}; check that the buffer was not freed and "
+                  "holds as many elements as the call says",
+                  size_bytes, static_cast<const void *>(lowest), owner));
 }
 
 }  // namespace
@@ -84,6 +94,37 @@ Status may_be_one_allocation(const std::byte *lowest, std::uint64_t size_bytes, 
   Status status = classify_ends(lowest, size_bytes, &ends);
   *may_be = status.is_ok() && ends.are_alike();
   return status;
+}
+
+Status find_bytes_in_allocation(const std::byte *memory, std::uint64_t size_bytes, std::uint64_t *bytes) {
+  *bytes = size_bytes;
+  Ends ends;
+  Status status = classify_ends(memory, size_bytes, &ends);
+  if (!status.is_ok() || ends.are_of_one_allocation() || ends.first.backend == nullptr) return status;
+  if (ends.first.allocation_id == 0) {  // it shows only where memory of the runtime ends
+    return ends.last.kind == ends.first.kind ? status : past_the_end(ends.first, memory, size_bytes);
+  }
+  std::uint64_t inside = 1;  // so many are, and of `outside` the last is not
+  std::uint64_t outside = size_bytes;
+  while (outside - inside > 1) {
+    const std::uint64_t middle = inside + (outside - inside) / 2;
+    device::Place place;
+    status = device::classify(memory + middle - 1, &place);
+    if (!status.is_ok()) return status;
+    (place.allocation_id == ends.first.allocation_id ? inside : outside) = middle;
+  }
+  *bytes = inside;
+  device::Place next;
+  status = device::classify(memory + inside, &next);
+  if (!status.is_ok() || next.kind == ends.first.kind) return status;
+  return past_the_end(ends.first, memory, size_bytes);
+}
+
+Status refuse_past_the_end(const std::byte *lowest, std::uint64_t size_bytes) {
+  Ends ends;
+  Status status = classify_ends(lowest, size_bytes, &ends);
+  if (!status.is_ok() || ends.are_of_one_allocation()) return status;
+  return past_the_end(ends.first, lowest, size_bytes);
 }
 
 Status refuse_freed(const device::Place &place, const std::byte *origin) {

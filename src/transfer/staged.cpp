@@ -23,21 +23,25 @@ Status Staged::open_image(const Region &region, StagingMemory memory) {
 Status Staged::acquire(const Region &region, StagingMemory memory, std::uint64_t size_bytes) {
   if (Status status = refuse_freed(region.place, region.origin); !status.is_ok()) return status;
   region_ = region;
-  return device::StagingPool::process().acquire({region.place.backend, region.place.device, memory}, size_bytes,
-                                                &lease_);
+  untouched_ = device::UntouchedMemory();
+  const device::StagingSource source{region.place.backend, region.place.device, memory};
+  if (room_ == Room::kSpare) device::StagingPool::process().acquire_spare(source, size_bytes, &lease_);
+  if (room_ == Room::kSpare && !lease_.is_empty()) return {};
+  if (room_ != Room::kMemory && device::UntouchedMemory::acquire(size_bytes, &untouched_).is_ok()) return {};
+  return device::StagingPool::process().acquire(source, size_bytes, &lease_);
 }
 
 std::byte *Staged::image_origin() const noexcept {
-  return at(lease_.data(), -region_.first_byte());
+  return at(data(), -region_.first_byte());
 }
 
 Status Staged::copy_down() const {
   if (is_image_) return copy_image_down();
-  return copy(Direction::kDown, region_, lease_.data(), region_.size_bytes());
+  return copy(Direction::kDown, region_, data(), region_.size_bytes());
 }
 
 Status Staged::copy_up(std::uint64_t size_bytes) const {
-  return copy(Direction::kUp, region_, lease_.data(), std::min(size_bytes, region_.size_bytes()));
+  return copy(Direction::kUp, region_, data(), std::min(size_bytes, region_.size_bytes()));
 }
 
 Status Staged::copy_elements_down(std::int64_t first, std::int64_t count) const {
@@ -56,7 +60,7 @@ Status Staged::copy_elements(Direction direction, std::int64_t first, std::int64
                        region_.place,
                        region_.pack,
                        region_.is_one_copy};
-  std::byte *staged = lease_.data() + static_cast<std::uint64_t>(first) * layout.size_bytes;
+  std::byte *staged = data() + static_cast<std::uint64_t>(first) * layout.size_bytes;
   return copy(direction, part, staged, part.size_bytes());
 }
 
@@ -67,14 +71,14 @@ Status Staged::copy(Direction direction, const Region &part, std::byte *staged, 
 }
 
 Status Staged::copy_image_down() const {
-  if (!region_.is_one_copy) return copy_blocks(Direction::kDown, region_, lease_.data(), region_.size_bytes());
+  if (!region_.is_one_copy) return copy_blocks(Direction::kDown, region_, data(), region_.size_bytes());
   std::byte *lowest = at(region_.origin, region_.first_byte());
   const std::uint64_t span = region_.span_bytes();
   bool is_one_allocation = false;
   if (Status status = lies_in_one_allocation(lowest, span, &is_one_allocation); !status.is_ok()) return status;
   // What is in the gaps is sent nowhere.
-  if (is_one_allocation) return device::copy(region_.place, lease_.data(), lowest, span);
-  return copy_blocks(Direction::kDown, region_, lease_.data(), region_.size_bytes());
+  if (is_one_allocation) return device::copy(region_.place, data(), lowest, span);
+  return copy_blocks(Direction::kDown, region_, data(), region_.size_bytes());
 }
 
 Status Staged::copy_blocks(Direction direction, const Region &part, std::byte *staged, std::uint64_t size_bytes) const {
@@ -84,12 +88,11 @@ Status Staged::copy_blocks(Direction direction, const Region &part, std::byte *s
     if (!status.is_ok() || is_done) return status;
   }
   Pieces pieces(part.place);
-  Status status;
-  for_each_run(part, size_bytes, [&](std::byte *memory, std::uint64_t position, std::uint64_t bytes) {
+  const auto add = [&](std::byte *memory, std::uint64_t position, std::uint64_t bytes) {
     std::byte *beside = is_image_ ? at(image_origin(), memory - part.origin) : staged + position;
-    status = direction == Direction::kDown ? pieces.add(beside, memory, bytes) : pieces.add(memory, beside, bytes);
-    return status.is_ok();
-  });
+    return direction == Direction::kDown ? pieces.add(beside, memory, bytes) : pieces.add(memory, beside, bytes);
+  };
+  Status status = for_each_piece(part, size_bytes, region_.origin == nullptr, &pieces, add);
   return status.is_ok() ? pieces.flush() : status;
 }
 

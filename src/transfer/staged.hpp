@@ -8,6 +8,7 @@
 
 #include "base/status.hpp"
 #include "device/staging_pool.hpp"
+#include "device/untouched_memory.hpp"
 #include "transfer/region.hpp"
 
 namespace sluice::transfer {
@@ -17,6 +18,11 @@ namespace sluice::transfer {
 class Staged {
  public:
   Staged() noexcept = default;
+
+  // Of what what is opened from here on is made: staging memory; spare one of the pool's, or, where it has none to
+  // spare, address space; or that at once. Address space suits who most likely writes little there.
+  enum class Room : std::uint8_t { kMemory, kSpare, kUntouched };
+  void prefer(Room room) noexcept { room_ = room; }
 
   // Takes staging memory of the kind `memory` for the whole of `region`, `least_bytes` at least. Copies nothing.
   // Errors: no memory.
@@ -37,8 +43,11 @@ class Staged {
   [[nodiscard]] Status copy_elements_down(std::int64_t first, std::int64_t count) const;
   [[nodiscard]] Status copy_elements_up(std::int64_t first, std::int64_t count) const;
 
-  [[nodiscard]] bool is_open() const noexcept { return !lease_.is_empty(); }
-  [[nodiscard]] std::byte *data() const noexcept { return lease_.data(); }
+  // Nothing has been written behind the first `size_bytes` of the staging memory.
+  void note_written(std::uint64_t size_bytes) noexcept { untouched_.note_written(size_bytes); }
+
+  [[nodiscard]] bool is_open() const noexcept { return data() != nullptr; }
+  [[nodiscard]] std::byte *data() const noexcept { return untouched_.is_empty() ? lease_.data() : untouched_.data(); }
   // What stands for the region's origin in the image: may lie outside the staging memory, as an MPI buffer address may.
   [[nodiscard]] std::byte *image_origin() const noexcept;
   [[nodiscard]] const Region &region() const noexcept { return region_; }
@@ -57,7 +66,10 @@ class Staged {
   [[nodiscard]] Status copy_image_down() const;
 
   Region region_;
+  Room room_ = Room::kMemory;
+  // One of the two, once open.
   device::StagingLease lease_;
+  device::UntouchedMemory untouched_;
   bool is_image_ = false;
 };
 

@@ -17,6 +17,10 @@ namespace sluice::transfer {
 // What an operation does with a block.
 enum class Access : std::uint8_t { kNone, kRead, kWrite, kReadWrite };
 
+// What comes down before the operation: what is read, what the memory holds that is only written, or both. The second
+// is for an operation that may write less than the blocks are long: what it leaves alone goes up again unchanged.
+enum class Down : std::uint8_t { kRead, kWritten, kAccessed };
+
 // One block: elements of one type. Blocks of no bytes are left out.
 struct StagedBlock {
   Region region;
@@ -37,25 +41,34 @@ class StagedBlocks {
  public:
   StagedBlocks() noexcept = default;
 
-  // The blocks, all in the memory that `place` says.
-  void set(const device::Place &place, std::vector<StagedBlock> blocks) noexcept;
+  // The blocks, all in the memory that `place` says. `is_absolute`: their addresses count from MPI_BOTTOM, so that they
+  // may be in several allocations, which may lie side by side.
+  void set(const device::Place &place, std::vector<StagedBlock> blocks, bool is_absolute = false) noexcept;
 
   [[nodiscard]] const std::vector<StagedBlock> &blocks() const noexcept { return blocks_; }
-  [[nodiscard]] Span span() const noexcept;
+  [[nodiscard]] Span span() const noexcept { return span_of(false); }
   // Payload of all blocks; the largest number when it is more than that.
   [[nodiscard]] std::uint64_t size_bytes() const noexcept;
+  [[nodiscard]] bool is_any_read() const noexcept;
+  // An error where the blocks that are read or written are not all in one allocation, as far as the runtime can tell;
+  // none of absolute addresses. Two queries.
+  [[nodiscard]] Status refuse_past_the_end() const;
   // Payload of those that are read, or written.
   [[nodiscard]] std::uint64_t moved_bytes() const noexcept;
 
-  // Takes staging memory in which each byte lies as far from the others as in the program's buffer. Copies nothing.
-  // Errors: no memory, the program's memory was freed.
-  [[nodiscard]] Status open_image(StagingMemory memory);
+  // Takes staging memory in which each byte lies as far from the others as in the program's buffer, for all of `reach`,
+  // which the blocks lie in. Copies nothing. Errors: no memory, the program's memory was freed.
+  [[nodiscard]] Status open_image(StagingMemory memory, const Span &reach);
+  [[nodiscard]] Status open_image(StagingMemory memory) { return open_image(memory, span()); }
+  // No staging memory of its own: that of `other`, whose open image reaches over these blocks. `other` outlives what is
+  // done with this.
+  void share_image(const StagedBlocks &other) noexcept;
   // Takes staging memory for the payloads, one after the other.
   [[nodiscard]] Status open_packed(StagingMemory memory);
 
-  // Copies the blocks that are read down; an image of types with gaps in one piece where it lies in one allocation.
+  // Copies the blocks down that `down` says; an image of types with gaps in one piece where it lies in one allocation.
   // Blocks. Errors of the runtime leave the program's memory as it was.
-  [[nodiscard]] Status copy_down() const;
+  [[nodiscard]] Status copy_down(Down down = Down::kRead) const;
   // Copies the blocks that are written up, and touches no byte between them nor in the gaps of their types. Blocks.
   [[nodiscard]] Status copy_up() const;
 
@@ -65,14 +78,17 @@ class StagedBlocks {
   [[nodiscard]] std::byte *image_of(const void *address) const noexcept;
 
  private:
-  enum class Direction : std::uint8_t { kDown, kUp };
+  [[nodiscard]] Span span_of(bool only_accessed) const noexcept;
   [[nodiscard]] Status acquire(StagingMemory memory, std::uint64_t size_bytes);
-  [[nodiscard]] bool may_read_gaps() const noexcept;
-  [[nodiscard]] Status copy_blocks(Direction direction) const;
+  [[nodiscard]] bool may_read_gaps(Down down) const noexcept;
+  // Copies the blocks of which `is_moved(block)` is true.
+  template <typename IsMoved>
+  [[nodiscard]] Status copy_blocks(bool is_down, IsMoved is_moved) const;
 
   device::Place place_;
   std::vector<StagedBlock> blocks_;
   device::StagingLease lease_;
+  bool is_absolute_ = false;
   bool is_image_ = false;
   std::int64_t image_distance_ = 0;  // from an address of the program's to the one that stands for it
 };

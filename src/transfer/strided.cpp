@@ -33,7 +33,7 @@ bool StridedBlock::is_within(std::uint64_t allocation_bytes) const noexcept {
   if (n_runs == 0) return true;
   constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 62;
   if (allocation_bytes > kMostBytes || n_runs > kMostRuns || run_bytes == 0 || run_bytes > allocation_bytes ||
-      offset_bytes > allocation_bytes - run_bytes) {
+      run_bytes > kMostBytes / n_runs || offset_bytes > allocation_bytes - run_bytes) {
     return false;
   }
   std::int64_t last = 0;
@@ -73,13 +73,14 @@ bool describe(const Region &region, const std::byte *base, StridedBlock *block) 
 
 void add_copies(const StridedBlock &block, const std::byte *base, const Region &region,
                 std::vector<sluice_copy_t> *copies) {
+  const std::size_t first = copies->size();
   for_each_run(region, block.size_bytes(), [&](std::byte *memory, std::uint64_t position, std::uint64_t bytes) {
     while (bytes != 0) {
       const std::uint64_t run = position / block.run_bytes;
       const std::uint64_t within = position % block.run_bytes;
       const std::uint64_t size = std::min(bytes, block.run_bytes - within);
       const std::byte *source = base + block.offset_bytes + static_cast<std::int64_t>(run) * block.stride_bytes;
-      add_piece(memory, source + within, size, copies);
+      add_piece(memory, source + within, size, first, copies);
       memory += size;
       position += size;
       bytes -= size;

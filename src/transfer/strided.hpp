@@ -34,7 +34,8 @@ inline constexpr std::uint64_t kMostRuns = 256;
 // one length at one distance.
 [[nodiscard]] bool describe(const Region &region, const std::byte *base, StridedBlock *block);
 
-// Adds the copies that bring `block`, which lies in the allocation mapped at `base`, into `region` of as many bytes.
+// Adds the copies that bring `block`, which lies in the allocation mapped at `base`, into `region` of as many bytes,
+// which lies in one allocation too. None of them goes on from a copy that is in the list already.
 void add_copies(const StridedBlock &block, const std::byte *base, const Region &region,
                 std::vector<sluice_copy_t> *copies);
 

@@ -1,17 +1,27 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "wire/channel.hpp"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <sys/random.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
+#include <condition_variable>
+#include <exception>
 #include <fstream>
 #include <functional>
 #include <iterator>
 #include <string>
+#include <thread>
+#include <utility>
 
 #include "base/knobs.hpp"
+#include "base/log.hpp"
+#include "base/signals_blocked.hpp"
 #include "wire/host.hpp"
+#include "wire/marks.hpp"
 
 namespace sluice::wire {
 namespace {
@@ -43,6 +53,71 @@ std::uint64_t random_number() {
   return number;
 }
 
+// Ours among the tags of MPI_Comm_create_group; the host MPI keeps those apart from the tags of messages.
+constexpr int kGatherTag = 0x51ce;
+
+std::string node_name() {
+  char name[256] = "";
+  return gethostname(name, sizeof name - 1) == 0 ? name : "this node";
+}
+
+// `missing`: of this node, if any are known. `outcome`: what comes of it.
+Status not_everywhere(const std::vector<int> &missing, const char *outcome) {
+  const std::string where = missing.empty() ? "at least one, none of which this rank can name"
+                                            : fmt::format("on {} those that the launcher counts as {}", node_name(),
+                                                          fmt::join(missing, ", "));
+  return Status::error(
+      ErrorKind::kUnsupported,
+      fmt::format("not all ranks of MPI_COMM_WORLD run Sluice (without it: {}); {}; preload it into all "
+                  "programs of the job (sluice run does, but a wrapper may clear LD_PRELOAD, and "
+                  "set-user-ID, file capabilities and static linking keep it away), or into none",
+                  where, outcome));
+}
+
+// While it lives the caller waits for other ranks in the host MPI. Where those do not come the job is ended, with
+// `text` as the reason: nothing else gets the caller out.
+class AbortWatch {
+ public:
+  AbortWatch(bool is_needed, std::string text) : text_(std::move(text)) {
+    if (!is_needed) return;
+    try {
+      const SignalsBlocked blocked;
+      thread_ = std::thread([this] { watch(); });
+    } catch (const std::exception &error) {
+      log::warn("wire", std::string("ranks without Sluice would not be noticed: ") + error.what());
+    }
+  }
+  ~AbortWatch() {
+    if (!thread_.joinable()) return;
+    {
+      const std::scoped_lock lock(mutex_);
+      is_over_ = true;
+    }
+    changed_.notify_one();
+    thread_.join();
+  }
+  AbortWatch(const AbortWatch &) = delete;
+  AbortWatch &operator=(const AbortWatch &) = delete;
+  AbortWatch(AbortWatch &&) = delete;
+  AbortWatch &operator=(AbortWatch &&) = delete;
+
+ private:
+  void watch() {
+    // The host MPI's MPI_Init has brought all ranks together, and nothing of ours is between.
+    constexpr std::chrono::seconds kPatience{7};
+    std::unique_lock lock(mutex_);
+    if (changed_.wait_for(lock, kPatience, [this] { return is_over_; })) return;
+    log::error("wire", text_);
+    if (host().MPI_Abort(MPI_COMM_WORLD, 1) != MPI_SUCCESS) log::error("wire", "MPI_Abort failed");
+  }
+
+  std::string text_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  bool is_over_ = false;
+  std::thread thread_;
+};
+
 }  // namespace
 
 Channel &Channel::process() {
@@ -50,7 +125,34 @@ Channel &Channel::process() {
   return *channel;
 }
 
+Status Channel::gather() {
+  MPI_Group world = MPI_GROUP_NULL;
+  int size = 0;
+  comm_ = MPI_COMM_NULL;
+  Status status = check(host().MPI_Comm_size(MPI_COMM_WORLD, &size), "MPI_Comm_size");
+  if (status.is_ok()) status = check(host().MPI_Comm_group(MPI_COMM_WORLD, &world), "MPI_Comm_group");
+  if (!status.is_ok()) return status;
+  const MarkedRanks marked = Marks::process().look(size);
+  const bool is_one_node = marked.is_known && marked.n_local == size;
+  if (is_one_node && !marked.missing.empty()) {
+    if (marked.is_first) status = not_everywhere(marked.missing, "device memory is staged");
+  } else {
+    // Where all are on this node and have marks, all come.
+    const AbortWatch watch(
+        size > 1 && !is_one_node,
+        not_everywhere(marked.missing, "this one waits for them in vain, and ends the job").message());
+    status = check(host().MPI_Comm_create_group(MPI_COMM_WORLD, world, kGatherTag, &comm_), "MPI_Comm_create_group");
+    if (status.is_ok()) Marks::process().take_away();  // who is in that call has looked
+  }
+  if (comm_ != MPI_COMM_NULL && status.is_ok()) {
+    status = check(host().MPI_Comm_set_errhandler(comm_, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
+  }
+  const Status freed = check(host().MPI_Group_free(&world), "MPI_Group_free");
+  return status.is_ok() ? freed : status;
+}
+
 Status Channel::open(bool allows, bool wants, const CollectiveTerms &terms) {
+  if (comm_ == MPI_COMM_NULL) return {};
   // Any who forbids, any who wants, the longest lengths, any who would leave calls out.
   std::uint64_t votes[] = {allows ? 0U : 1U,
                            wants ? 1U : 0U,
@@ -65,14 +167,13 @@ Status Channel::open(bool allows, bool wants, const CollectiveTerms &terms) {
                            terms.first_meeting,
                            terms.unmet_threshold_bytes,
                            terms.unmet_reduce_threshold_bytes};
-  Status status = check(host().MPI_Allreduce(MPI_IN_PLACE, votes, static_cast<int>(std::size(votes)), MPI_UINT64_T,
-                                             MPI_MAX, MPI_COMM_WORLD),
-                        "agreement");
-  if (!status.is_ok() || votes[0] != 0 || votes[1] == 0) return status;
+  Status status =
+      check(host().MPI_Allreduce(MPI_IN_PLACE, votes, static_cast<int>(std::size(votes)), MPI_UINT64_T, MPI_MAX, comm_),
+            "agreement");
+  if (!status.is_ok()) return status;
+  if (votes[0] != 0 || votes[1] == 0) return check(host().MPI_Comm_free(&comm_), "MPI_Comm_free");
   terms_ = {votes[2],      votes[3],      votes[4],  votes[5] != 0, votes[6], votes[7],
             votes[8] != 0, votes[9] != 0, votes[10], votes[11],     votes[12]};
-  status = check(host().MPI_Comm_dup(MPI_COMM_WORLD, &comm_), "MPI_Comm_dup");
-  if (!status.is_ok()) return status;
   status = agree();
   if (status.is_ok() && terms_.keeps_rank_order) {
     status = check(host().MPI_Comm_dup(comm_, &rank_order_comm_), "MPI_Comm_dup");  // with its error handler
@@ -82,9 +183,8 @@ Status Channel::open(bool allows, bool wants, const CollectiveTerms &terms) {
 }
 
 Status Channel::agree() {
-  Status status = check(host().MPI_Comm_set_errhandler(comm_, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
   int size = 0;
-  if (status.is_ok()) status = check(host().MPI_Comm_rank(comm_, &rank_), "MPI_Comm_rank");
+  Status status = check(host().MPI_Comm_rank(comm_, &rank_), "MPI_Comm_rank");
   if (status.is_ok()) status = check(host().MPI_Comm_size(comm_, &size), "MPI_Comm_size");
   if (!status.is_ok()) return status;
   nonce_ = random_number();

@@ -37,9 +37,14 @@ class Channel {
   // The process's. Never destroyed.
   static Channel &process();
 
-  // Collective over MPI_COMM_WORLD, in MPI_Init: opens the channel when every rank allows it and any rank wants it. Of
-  // the terms that the ranks come with the most reserved hold. Blocks. An error of the host MPI leaves it closed, and
-  // all messages are staged.
+  // In MPI_Init, right behind the host MPI's: makes the communicator with all ranks of MPI_COMM_WORLD, in a way that
+  // none of them can meet with a call of the program's, if one does not run Sluice (docs/adr/0064). Blocks for all who
+  // do. Where one is known not to, there is no communicator and the channel stays closed, with an error at one rank;
+  // where one does not come, the job ends with a message.
+  [[nodiscard]] Status gather();
+  // Collective over all that have gathered: opens the channel when every rank allows it and any rank wants it. Of
+  // the terms that the ranks come with the most reserved hold. Nothing where they have not gathered. Blocks. An error
+  // of the host MPI leaves it closed, and all messages are staged.
   [[nodiscard]] Status open(bool allows, bool wants, const CollectiveTerms &terms);
   // Gives the communicator back. Nothing may be in flight on it. In MPI_Finalize; local.
   void close() noexcept;
@@ -68,6 +73,8 @@ class Channel {
   // A number for one operation's private messages, unique among this process's unfinished ones. Any thread.
   [[nodiscard]] Status take_number(int *number);
   void give_number(int number) noexcept;
+  // The highest number that take_number() gives on any rank: those above have no tags.
+  [[nodiscard]] int most_number() const noexcept { return n_numbers_ - 1; }
   // The tag of a private message about operation `number` (control messages have the number 0).
   [[nodiscard]] static constexpr int tag(PrivateKind kind, int number) noexcept {
     return number * 4 + static_cast<int>(kind);
@@ -79,7 +86,7 @@ class Channel {
   bool is_open_ = false;
   bool has_threads_ = false;
   CollectiveTerms terms_;
-  MPI_Comm comm_{};
+  MPI_Comm comm_ = MPI_COMM_NULL;
   MPI_Comm rank_order_comm_ = MPI_COMM_NULL;
   int largest_tag_ = 0;
   int rank_ = 0;

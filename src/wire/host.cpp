@@ -12,6 +12,7 @@
 #include <string>
 #include <type_traits>
 
+#include "base/elf_symbols.hpp"
 #include "base/log.hpp"
 
 namespace sluice::wire {
@@ -27,29 +28,45 @@ constexpr std::size_t kFunctions = std::size(kNames);
 thread_local int inside_host = 0;
 
 // The library that defines MPI, for programs that loaded it out of RTLD_NEXT's sight (mpi4py opens it privately).
+struct MpiLibrary {
+  std::string path;  // empty: none is there
+  ElfSymbols symbols;
+};
+
+// Asks nothing of dlopen: may be called while the library is being loaded.
+MpiLibrary find_mpi_library() {
+  MpiLibrary found;
+  dl_iterate_phdr(
+      [](dl_phdr_info *info, size_t /*size*/, void *data) {
+        const char *path = info->dlpi_name;
+        const char *slash = path != nullptr ? std::strrchr(path, '/') : nullptr;
+        const char *file = slash != nullptr ? slash + 1 : path;
+        if (file == nullptr || (std::strncmp(file, "libmpi.so", 9) != 0 && std::strncmp(file, "libmpich.so", 11) != 0 &&
+                                std::strncmp(file, "libmpi_abi.so", 13) != 0)) {
+          return 0;
+        }
+        for (std::size_t i = 0; i < info->dlpi_phnum; ++i) {
+          const ElfW(Phdr) &header = info->dlpi_phdr[i];
+          if (header.p_type != PT_DYNAMIC) continue;
+          const ElfSymbols symbols(info->dlpi_addr,
+                                   reinterpret_cast<const ElfW(Dyn) *>(info->dlpi_addr + header.p_vaddr));
+          if (symbols.find("PMPI_Init") == nullptr) continue;
+          *static_cast<MpiLibrary *>(data) = {path, symbols};
+          return 1;
+        }
+        return 0;
+      },
+      &found);
+  return found;
+}
+
+// Its handle. Not while the dynamic linker binds names: then the library may not be relocated yet, and glibc 2.41 ends
+// the process.
 void *mpi_library() noexcept {
   static std::atomic<void *> library{nullptr};
   if (library.load() == nullptr) {
-    library.store([] {
-      void *found = nullptr;
-      dl_iterate_phdr(
-          [](dl_phdr_info *info, size_t /*size*/, void *data) {
-            const char *path = info->dlpi_name;
-            const char *slash = path != nullptr ? std::strrchr(path, '/') : nullptr;
-            const char *file = slash != nullptr ? slash + 1 : path;
-            if (file == nullptr ||
-                (std::strncmp(file, "libmpi.so", 9) != 0 && std::strncmp(file, "libmpich.so", 11) != 0 &&
-                 std::strncmp(file, "libmpi_abi.so", 13) != 0)) {
-              return 0;
-            }
-            void *handle = dlopen(path, RTLD_NOW | RTLD_NOLOAD);
-            if (handle == nullptr || dlsym(handle, "PMPI_Init") == nullptr) return 0;
-            *static_cast<void **>(data) = handle;
-            return 1;
-          },
-          &found);
-      return found;
-    }());
+    const std::string path = find_mpi_library().path;
+    if (!path.empty()) library.store(dlopen(path.c_str(), RTLD_NOW | RTLD_NOLOAD));
   }
   return library.load();
 }
@@ -189,21 +206,11 @@ void *extension(const char *name) noexcept {
   return find(name);
 }
 
-namespace {
-
-// Names may be bound before this library's own addresses are in place (those of libraries that a program is linked to);
-// then nothing can be asked, and the shell is the answer. From here on they are.
-std::atomic<bool> is_relocated{false};
-__attribute__((constructor)) void note_relocation() {
-  is_relocated.store(true);
-}
-
-}  // namespace
-
-__attribute__((no_sanitize("address", "thread", "undefined"))) void *bound(const char *name, void *shell) noexcept {
-  if (!is_relocated.load(std::memory_order_relaxed)) return shell;
-  const bool is_host_there = find("PMPI_Init") != nullptr;
-  return is_host_there && find(name) == nullptr ? nullptr : shell;
+void *bound(const char *name, void *shell) noexcept {
+  if (dlsym(RTLD_NEXT, name) != nullptr) return shell;
+  const MpiLibrary library = find_mpi_library();
+  const bool is_host_there = !library.path.empty() || dlsym(RTLD_NEXT, "PMPI_Init") != nullptr;
+  return is_host_there && library.symbols.find(name) == nullptr ? nullptr : shell;
 }
 
 #ifdef OMPI_PREDEFINED_GLOBAL

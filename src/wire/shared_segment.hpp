@@ -2,15 +2,12 @@
 // SharedSegment: memory that processes of one node share, private to the user.
 #pragma once
 
-#include <array>
 #include <cstddef>
 
 #include "base/status.hpp"
+#include "wire/segment_offers.hpp"
 
 namespace sluice::wire {
-
-// Under this name others open a segment, until it is taken away; "" is none.
-using SegmentName = std::array<char, 64>;
 
 // A mapping; unmapped at its end. Move only.
 class SharedSegment {
@@ -22,12 +19,14 @@ class SharedSegment {
   SharedSegment &operator=(const SharedSegment &) = delete;
   ~SharedSegment() { release(); }
 
-  // Makes a segment of `size_bytes` zero bytes that this user alone can open (mode 0600), under a name that nobody can
-  // foresee. Errors leave nothing behind: the system refuses, no memory for it.
+  // Makes a segment of `size_bytes` zero bytes, which processes of this user are given under a name that nobody can
+  // foresee. It is in no folder, so nothing stays however the processes end. Errors: the system refuses, no memory.
   [[nodiscard]] static Status create(std::size_t size_bytes, SharedSegment *segment, SegmentName *name);
-  // Maps a segment of this user's that another process made. Errors: there is none of that name and size.
+  // Maps a segment of this user's that another process made. Blocks as ask_for_segment(). Errors: there is none of that
+  // name and size.
   [[nodiscard]] static Status open(const SegmentName &name, std::size_t size_bytes, SharedSegment *segment);
-  // Takes the name away: nobody opens it any more, and the memory goes with the last mapping. By who created it.
+  // Takes the name away: nobody opens it any more, and the memory goes with the last mapping. By who created it. Any
+  // more often than once does nothing.
   static void remove_name(const SegmentName &name) noexcept;
 
   // Aligned to a page; null without a segment.

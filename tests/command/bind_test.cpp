@@ -7,9 +7,9 @@
 #include <map>
 #include <string>
 
+#include "base/local_rank.hpp"
 #include "command/bind_rule.hpp"
 #include "command/flavour_choice.hpp"
-#include "command/local_rank.hpp"
 
 namespace sluice::command {
 namespace {

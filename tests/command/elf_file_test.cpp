@@ -38,6 +38,7 @@ TEST(ElfFile_Reads, NeededLibrariesAndRunpath) {
   const auto elf = read_elf(fixture("program.mpich"));
   if (!elf) FAIL() << "no ELF file";
   EXPECT_TRUE(elf->is_dynamic);
+  EXPECT_TRUE(elf->has_loader);
   EXPECT_THAT(elf->needed, Contains("libmpi.so.12"));
   EXPECT_THAT(elf->runpath + elf->rpath, HasSubstr("command_fake_mpich"));
 }

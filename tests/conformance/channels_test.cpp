@@ -163,6 +163,29 @@ TEST(Channels, Take_GoesToTheUnitOfTheWord) {
   }
 }
 
+// Another process writes the word, and may write anything: no byte behind the units is read, or said to be there.
+TEST(Channels, Take_OfMoreThanTheUnits_EndsWithThem) {
+  SKIP_WITHOUT_CHANNEL_GROUPS();
+  constexpr size_t kUnit = 272;
+  constexpr size_t kUnits = 5;
+  constexpr size_t kBuffer = 1000;
+  MAKE_MEMORY_OR_SKIP(from, SLUICE_MEMORY_DEVICE, 0, kUnit * 300);
+  MAKE_MEMORY_OR_SKIP(to, SLUICE_MEMORY_DEVICE, 0, kBuffer + 1);
+  const Words words(1);
+  const Stream stream;
+  const sluice_units_t units = {from.data(), kUnit * kUnits, kUnit};
+  ASSERT_EQ(from.write(conformance::pattern(kUnit * 300, 9)), "");
+  for (const uint64_t unit : {uint64_t{3}, uint64_t{4}, uint64_t{5}, uint64_t{6}, uint64_t{255}}) {
+    const size_t room = unit < kUnits ? (kUnits - unit) * kUnit : 0;
+    ASSERT_EQ(from.write(conformance::pattern(kUnit * 2, unit), unit * kUnit), "");
+    ASSERT_EQ(poison(to), "");
+    words.set(0, uint64_t{3} << 32U | unit << SLUICE_LENGTH_BITS | 0xFFFFFFU);
+    ASSERT_OK(table().stream_take(stream.get(), to.data(), &units, kBuffer, words.at(0)));
+    stream.synchronize();
+    ASSERT_EQ(find_error(to, std::min(room, kBuffer), unit), "") << "unit " << unit;
+  }
+}
+
 TEST(Channels, Take_OfNoUnits_IsRefused) {
   SKIP_WITHOUT_CHANNEL_GROUPS();
   MAKE_MEMORY_OR_SKIP(to, SLUICE_MEMORY_DEVICE, 0, 8);

@@ -4,8 +4,11 @@
 
 #include <algorithm>
 #include <cctype>
+#include <fstream>
+#include <sstream>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "module_under_test.h"
 
@@ -91,6 +94,27 @@ TEST(Contract, StreamGroups_AreWholeOrAbsent) {
 TEST(Contract, WordsGroup_IsWholeOrAbsent) {
   const sluice_backend_t &t = table();
   EXPECT_EQ(t.support_words != nullptr, t.memory_kind_words != nullptr);
+}
+
+// Programs that ask before they use a device are answered from that file.
+TEST(Contract, Words_AreThoseOfTheNeedsFile) {
+  std::ifstream file(conformance::needs_path());
+  ASSERT_TRUE(file.is_open()) << conformance::needs_path();
+  const auto expect_in = [](const char *const *(*list)(), const std::string &declared) {
+    ASSERT_NE(list, nullptr) << declared;
+    std::vector<std::string> words;
+    for (const char *const *word = list(); *word != nullptr; ++word) words.emplace_back(*word);
+    EXPECT_EQ(std::ranges::count(words, declared), 1) << declared;
+  };
+  for (std::string line; std::getline(file, line);) {
+    std::istringstream words(line);
+    std::string first;
+    words >> first;
+    for (std::string word; words >> word;) {
+      if (first == "support") expect_in(table().support_words, word);
+      if (first == "kind") expect_in(table().memory_kind_words, word);
+    }
+  }
 }
 
 TEST(Contract, Words_AreLowerCaseAndStay) {

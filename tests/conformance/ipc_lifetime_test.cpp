@@ -56,7 +56,8 @@ TEST(Ipc, FreedAllocation_IsRefusedOrOpensWithoutACrash) {
     EXPECT_NE(std::memcmp(made.handle.bytes, newer.handle.bytes, sizeof made.handle.bytes), 0)
         << "two allocations one after the other have one handle: a cache of handles would take them for one";
     void *base = nullptr;
-    if (table().ipc_open(0, &made.handle, &base) != SLUICE_SUCCESS) {
+    uint64_t mapped_bytes = 0;
+    if (table().ipc_open(0, &made.handle, &base, &mapped_bytes) != SLUICE_SUCCESS) {
       ++n_refused;
       EXPECT_STRNE(table().last_error(), "");
     } else {
@@ -79,7 +80,8 @@ TEST(Ipc, ProcessThatHasEnded_IsAnErrorAndNoCrash) {
   ASSERT_ANSWER(peer.export_memory(0, 0, &made));
   EXPECT_EQ(peer.end(), 0);
   void *base = nullptr;
-  EXPECT_NE(table().ipc_open(0, &made.handle, &base), SLUICE_SUCCESS);
+  uint64_t mapped_bytes = 0;
+  EXPECT_NE(table().ipc_open(0, &made.handle, &base, &mapped_bytes), SLUICE_SUCCESS);
   EXPECT_STRNE(table().last_error(), "");
 }
 
@@ -131,7 +133,8 @@ TEST(Ipc, Threads_MayOpenOneHandleTogether) {
       std::vector<std::byte> bytes(5000);
       for (int i = 0; i < 50 && problem.empty(); ++i) {
         void *base = nullptr;
-        sluice_result_t result = table().ipc_open(0, &made.handle, &base);
+        uint64_t mapped_bytes = 0;
+        sluice_result_t result = table().ipc_open(0, &made.handle, &base, &mapped_bytes);
         if (result == SLUICE_SUCCESS) {
           result = table().copy(queue.get(), bytes.data(), static_cast<std::byte *>(base) + made.base_offset, 5000);
         }

@@ -134,7 +134,8 @@ class PeerProcess {
     sluice_ipc_handle_t handle{};
     if (!from_hex(hex, &handle)) return refused("no handle");
     void *base = nullptr;
-    const sluice_result_t result = table().ipc_open(device, &handle, &base);
+    uint64_t mapped_bytes = 0;
+    const sluice_result_t result = table().ipc_open(device, &handle, &base, &mapped_bytes);
     if (result == SLUICE_SUCCESS) mappings_.push_back({device, static_cast<std::byte *>(base)});
     return answer_of(result);
   }
@@ -205,7 +206,8 @@ class PeerProcess {
     std::vector<std::byte> bytes(kCycleBytes);
     for (int i = 0; i < times; ++i) {
       void *base = nullptr;
-      sluice_result_t result = table().ipc_open(device, &handle, &base);
+      uint64_t mapped_bytes = 0;
+      sluice_result_t result = table().ipc_open(device, &handle, &base, &mapped_bytes);
       if (result != SLUICE_SUCCESS) return answer_of(result);
       result = table().copy(queue.get(), bytes.data(), static_cast<std::byte *>(base) + offset, bytes.size());
       if (result == SLUICE_SUCCESS) result = table().ipc_close(device, base);
@@ -250,7 +252,8 @@ class PeerProcess {
     sluice_result_t result = table().host_register(device, page.data(), page.size_bytes());
     if (result != SLUICE_SUCCESS) return answer_of(result);
     void *base = page.behind();
-    if (!is_beside) result = table().ipc_open(device, &handle, &base);
+    uint64_t mapped_bytes = 0;
+    if (!is_beside) result = table().ipc_open(device, &handle, &base, &mapped_bytes);
     if (result != SLUICE_SUCCESS) return answer_of(result);
     {
       std::vector<Memory> messages(n_messages);

@@ -136,7 +136,8 @@ TEST(Ipc, SeveralAllocations_AreOpenAtOnce) {
     Export made;
     ASSERT_ANSWER(peer.export_memory(i, 0, &made));
     void *base = nullptr;
-    ASSERT_OK(table().ipc_open(0, &made.handle, &base));
+    uint64_t mapped_bytes = 0;
+    ASSERT_OK(table().ipc_open(0, &made.handle, &base, &mapped_bytes));
     ASSERT_NE(base, nullptr);
     bases.push_back(static_cast<std::byte *>(base));
     exports.push_back(made);
@@ -151,6 +152,33 @@ TEST(Ipc, SeveralAllocations_AreOpenAtOnce) {
   for (size_t i = 0; i < sizes.size(); ++i) {
     ASSERT_ANSWER(peer.ask(ask_for("holds", i, 0, sizes[i], i + 50)));
     ASSERT_OK(table().ipc_close(0, bases[i]));
+  }
+}
+
+// By the importer's runtime: a program's claim about its memory is checked against it.
+TEST(Ipc, Open_SaysHowMuchIsMapped) {
+  SKIP_WITHOUT_IPC();
+  const Peer peer;
+  ASSERT_EQ(peer.problem(), "");
+  const std::vector<size_t> sizes = {1, 100, 4096, 4097, 65537, kBytes};
+  for (size_t i = 0; i < sizes.size(); ++i) {
+    ASSERT_EQ(peer.alloc(0, sizes[i]), "");
+    Export made;
+    ASSERT_ANSWER(peer.export_memory(i, 0, &made));
+    for (int time = 0; time < 2; ++time) {  // mapped, and mapped already
+      void *base = nullptr;
+      void *again = nullptr;
+      uint64_t mapped_bytes = 0;
+      ASSERT_OK(table().ipc_open(0, &made.handle, &base, &mapped_bytes));
+      EXPECT_GE(mapped_bytes, made.size_bytes) << "of " << sizes[i];
+      // A driver that maps whole large pages may say those.
+      EXPECT_LE(mapped_bytes, made.size_bytes + SLUICE_LARGE_PAGE_BYTES) << "of " << sizes[i];
+      if (time == 1 && table().ipc_open(0, &made.handle, &again, &mapped_bytes) == SLUICE_SUCCESS) {
+        EXPECT_GE(mapped_bytes, made.size_bytes) << "of " << sizes[i] << ", opened twice";
+        EXPECT_OK(table().ipc_close(0, again));
+      }
+      EXPECT_OK(table().ipc_close(0, base));
+    }
   }
 }
 
@@ -180,7 +208,8 @@ TEST(Ipc, HandleOfThisProcess_IsRefused) {
   Export made;
   ASSERT_ANSWER(export_here(memory.data(), &made));
   void *base = nullptr;
-  EXPECT_EQ(table().ipc_open(0, &made.handle, &base), SLUICE_ERROR_INVALID_ARGUMENT);
+  uint64_t mapped_bytes = 0;
+  EXPECT_EQ(table().ipc_open(0, &made.handle, &base, &mapped_bytes), SLUICE_ERROR_INVALID_ARGUMENT);
   EXPECT_STRNE(table().last_error(), "");
   EXPECT_EQ(base, nullptr);
 }
@@ -215,13 +244,15 @@ TEST(Ipc, BytesThatAreNoHandle_AreRefused) {
   }
   for (size_t i = 0; i < garbage.size(); ++i) {
     void *base = nullptr;
-    EXPECT_NE(table().ipc_open(0, &garbage[i], &base), SLUICE_SUCCESS) << "bytes number " << i;
+    uint64_t mapped_bytes = 0;
+    EXPECT_NE(table().ipc_open(0, &garbage[i], &base, &mapped_bytes), SLUICE_SUCCESS) << "bytes number " << i;
     EXPECT_STRNE(table().last_error(), "") << "bytes number " << i;
     EXPECT_EQ(base, nullptr) << "bytes number " << i;
   }
   // And the handle itself is as good as before.
   void *base = nullptr;
-  ASSERT_OK(table().ipc_open(0, &made.handle, &base));
+  uint64_t mapped_bytes = 0;
+  ASSERT_OK(table().ipc_open(0, &made.handle, &base, &mapped_bytes));
   EXPECT_OK(table().ipc_close(0, base));
 }
 
@@ -233,12 +264,13 @@ TEST(Ipc, BadDevicesAndAddresses_AreRefused) {
   Export made;
   ASSERT_ANSWER(peer.export_memory(0, 0, &made));
   void *base = nullptr;
-  EXPECT_EQ(table().ipc_open(-1, &made.handle, &base), SLUICE_ERROR_NO_DEVICE);
-  EXPECT_EQ(table().ipc_open(table().device_count(), &made.handle, &base), SLUICE_ERROR_NO_DEVICE);
+  uint64_t mapped_bytes = 0;
+  EXPECT_EQ(table().ipc_open(-1, &made.handle, &base, &mapped_bytes), SLUICE_ERROR_NO_DEVICE);
+  EXPECT_EQ(table().ipc_open(table().device_count(), &made.handle, &base, &mapped_bytes), SLUICE_ERROR_NO_DEVICE);
   MAKE_MEMORY_OR_SKIP(own, SLUICE_MEMORY_DEVICE, 0, 4096);
   EXPECT_NE(table().ipc_close(0, own.data()), SLUICE_SUCCESS) << "closed what was not opened";
   EXPECT_NE(table().ipc_close(0, &base), SLUICE_SUCCESS);
-  ASSERT_OK(table().ipc_open(0, &made.handle, &base));
+  ASSERT_OK(table().ipc_open(0, &made.handle, &base, &mapped_bytes));
   EXPECT_OK(table().ipc_close(0, base));
   EXPECT_NE(table().ipc_close(0, base), SLUICE_SUCCESS) << "closed twice";
 }
@@ -265,12 +297,13 @@ TEST(Ipc, CurrentDevice_IsAsBefore) {
   EXPECT_TRUE(export_here(own.data(), &made).is_ok());
   expect_still_on_1("ipc_export");
   void *base = nullptr;
-  ASSERT_OK(table().ipc_open(0, &theirs.handle, &base));
+  uint64_t mapped_bytes = 0;
+  ASSERT_OK(table().ipc_open(0, &theirs.handle, &base, &mapped_bytes));
   expect_still_on_1("ipc_open");
   EXPECT_OK(table().ipc_close(0, base));
   expect_still_on_1("ipc_close");
   const sluice_ipc_handle_t none{};
-  EXPECT_NE(table().ipc_open(0, &none, &base), SLUICE_SUCCESS);
+  EXPECT_NE(table().ipc_open(0, &none, &base, &mapped_bytes), SLUICE_SUCCESS);
   expect_still_on_1("a refused ipc_open");
   EXPECT_OK(table().program_set_device(0));
 }

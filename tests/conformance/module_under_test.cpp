@@ -15,6 +15,7 @@ namespace conformance {
 namespace {
 
 std::string g_name;
+std::string g_needs_path;
 const sluice_backend_t *g_table = nullptr;
 const sluice_probe_t *g_probe = nullptr;
 const sluice_stream_message_t *g_stream_message = nullptr;
@@ -41,6 +42,7 @@ constexpr sluice_host_services_t kServices = {
 LoadResult load_module(const std::string &name, const std::string &module_dir, std::string *reason) {
   g_name = name;
   const std::string path = module_dir + "/libsluice_backend_" + name + ".so";
+  g_needs_path = module_dir + "/libsluice_backend_" + name + ".needs";
   void *module = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (module == nullptr) {
     *reason = dlerror();
@@ -95,6 +97,9 @@ const sluice_probe_t *probe() {
 }
 const std::string &backend_name() {
   return g_name;
+}
+const std::string &needs_path() {
+  return g_needs_path;
 }
 bool has_program_group() {
   return g_table->program_alloc != nullptr;

@@ -20,6 +20,8 @@ void unload_module();
 const sluice_backend_t &table();
 // The name that was given on the command line.
 const std::string &backend_name();
+// The module's .needs file, which lies beside it.
+const std::string &needs_path();
 
 bool has_program_group();
 

@@ -209,8 +209,8 @@ extern "C" __global__ void __launch_bounds__(1024) fill_the_device(long long cyc
 
 
 def case_full_device():
-    """Issue 6: the program's own kernels hold every multiprocessor when a reduction begins, at one rank or at all, and come
-    while one is under way. All end, and the sums are right: whole numbers, which floats add exactly."""
+    """The program's own kernels hold every multiprocessor when a reduction begins, at one rank or at all ranks, and more of
+    them come while the reduction is under way. All end, and the sums are right: whole numbers, which floats add exactly."""
     cupy = pick_cupy()
     MPI, comm, rank, _ = start_mpi()
     fill = cupy.RawKernel(FILLER, "fill_the_device")

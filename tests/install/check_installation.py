@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Installs the build tree to a folder of its own and looks at what is there, in four steps.
+"""Installs the build tree to a folder of its own and looks at what is there, in five steps.
 
     layout    installs; every file is in its place, and none remembers the build or the source folder
     headers   each public header compiles alone, as C11 and as C++20, without a warning
+    examples  each C example of the pages about queues compiles, in the same two ways
     bench     sluice-bench measures, and compare, report and paper work on what it measured; its checks fail under the
               library that spoils data
     program   an MPI program linked to the installed library runs with two ranks, with Sluice on and off
@@ -98,21 +99,37 @@ def layout(args):
     return problems
 
 
+def compile_problems(args, what, source, needs_mpi):
+    """Yields what is wrong with a source text that is compiled against the installed headers, as C11 and as C++20."""
+    more = [f"-isystem{args.mpi_include}"] if needs_mpi else []
+    strict = ["-Wall", "-Wextra", "-Wpedantic", "-Werror", "-fsyntax-only", f"-I{args.prefix / 'include'}"]
+    for command in ([args.cc, "-std=c11", "-x", "c"], [args.cxx, "-std=c++20", "-x", "c++"]):
+        status, output = run([*command, *strict, *more, "-"], input=source)
+        if status != 0:
+            yield f"{what} does not compile with {' '.join(command)}:\n{output}"
+
+
 def headers(args):
     """Compiles every installed header alone; those that build on MPI's header with a host MPI's."""
     include = args.prefix / "include"
-    strict = ["-Wall", "-Wextra", "-Wpedantic", "-Werror", "-fsyntax-only", f"-I{include}"]
     problems = []
     for header in sorted(include.rglob("*.h")):
         name = header.relative_to(include)
-        needs_mpi = "#include <mpi.h>" in header.read_text()
-        more = [f"-isystem{args.mpi_include}"] if needs_mpi else []
-        for command in ([args.cc, "-std=c11", "-x", "c"], [args.cxx, "-std=c++20", "-x", "c++"]):
-            # Twice, so that a missing guard is seen.
-            status, output = run([*command, *strict, *more, "-"], input=f'#include "{name}"\n#include "{name}"\n')
-            if status != 0:
-                problems.append(f"{name} does not compile alone with {' '.join(command)}:\n{output}")
+        # Twice, so that a missing guard is seen.
+        twice = f'#include "{name}"\n#include "{name}"\n'
+        problems += compile_problems(args, name, twice, "#include <mpi.h>" in header.read_text())
     return problems if any(include.rglob("*.h")) else ["no header is installed"]
+
+
+def examples(args):
+    """Compiles the blocks of C in the pages about queues."""
+    pages = {page.name: page.read_text(encoding="utf-8") for page in sorted((args.source / "docs/queue").glob("*.md"))}
+    blocks = [(name, block) for name, text in pages.items()
+              for block in re.findall(r"^```c\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)]
+    problems = []
+    for name, block in blocks:
+        problems += compile_problems(args, f"an example of {name}", block, True)
+    return problems if blocks else ["there is no example in docs/queue"]
 
 
 def own_runtimes(prefix):
@@ -222,6 +239,11 @@ def arguments():
     step.add_argument("--cc", required=True)
     step.add_argument("--cxx", required=True)
     step.add_argument("--mpi-include", required=True)
+    step = steps.add_parser("examples")
+    step.add_argument("--cc", required=True)
+    step.add_argument("--cxx", required=True)
+    step.add_argument("--mpi-include", required=True)
+    step.add_argument("--source", type=pathlib.Path, required=True)
     step = steps.add_parser("bench")
     step.add_argument("--flavour", required=True)
     step.add_argument("--mpiexec", required=True)
@@ -237,7 +259,7 @@ def arguments():
 
 def main():
     args = arguments()
-    problems = {"layout": layout, "headers": headers, "bench": bench, "program": program}[args.step](args)
+    problems = {"layout": layout, "headers": headers, "examples": examples, "bench": bench, "program": program}[args.step](args)
     for problem in problems:
         print(f"install: {problem}")
     return 1 if problems else 0

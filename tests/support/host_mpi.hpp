@@ -3,6 +3,8 @@
 // cut down or skipped there, by these names only.
 #pragma once
 
+#include <string_view>
+
 namespace sluice::tests {
 
 // The host MPI library's own definition of a PMPI_ function, past every preloaded library; null when no library of the
@@ -17,6 +19,11 @@ Function *host_function(const char *name, Function *visible) {
 
 // Open MPI 4: a persistent buffered send that is started again sends old or zero bytes above the eager size.
 bool loses_data_in_restarted_bsend();
+
+// A call of `operation`, in lower case, of which one rank gives another length than the others, a longer one where
+// `is_longer`: MPI_Allgatherv waits for ever for what does not come. In Open MPI 4 also reductions and what all ranks
+// send to all, for which ranks choose different algorithms by their lengths.
+bool never_ends_with_unlike_lengths(std::string_view operation, bool is_longer);
 
 // Intel MPI 2021 through its MPI-5 interface: a truncated receive ends the job even under MPI_ERRORS_RETURN, or is not
 // noticed (receives of 0 bytes).

@@ -45,6 +45,11 @@ bool count_statistics() {
   return true;
 }
 
+long long staging_bytes() {
+  const nlohmann::json read = read_statistics();
+  return read.is_null() ? -1 : read.at("staging").at("bytes").get<long long>();
+}
+
 long long pack_launches() {
   const nlohmann::json read = read_statistics();
   return read.is_null() ? -1 : read.at("packing").at("launches").get<long long>();

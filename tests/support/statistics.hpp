@@ -15,6 +15,9 @@ bool count_statistics();
 // How often a mechanism was refused here for `reason`; -1 without statistics.
 long long fallbacks(std::string_view reason);
 
+// How many bytes the pool of staging memory holds here; -1 without statistics.
+long long staging_bytes();
+
 // How many kernels of this rank have packed or unpacked data with gaps; -1 without statistics.
 long long pack_launches();
 

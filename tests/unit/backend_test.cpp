@@ -144,7 +144,7 @@ sluice_backend_t table_with_all_groups(const FakeBackend &fake) {
   whole.program_copy = [](void *, const void *, size_t) { return SLUICE_SUCCESS; };
   whole.program_synchronize = []() { return SLUICE_SUCCESS; };
   whole.ipc_export = [](const void *, sluice_ipc_handle_t *, uint64_t *, uint64_t *) { return SLUICE_SUCCESS; };
-  whole.ipc_open = [](int32_t, const sluice_ipc_handle_t *, void **) { return SLUICE_SUCCESS; };
+  whole.ipc_open = [](int32_t, const sluice_ipc_handle_t *, void **, std::uint64_t *) { return SLUICE_SUCCESS; };
   whole.ipc_close = [](int32_t, void *) { return SLUICE_SUCCESS; };
   whole.support_words = []() -> const char *const * { return nullptr; };
   whole.memory_kind_words = []() -> const char *const * { return nullptr; };

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cstring>
 #include <memory>
+#include <optional>
 #include <thread>
 #include <vector>
 
@@ -81,7 +82,10 @@ TEST(Board, ShowsEachCallsWords_WhenRanksRaceAhead) {
       int &wrong = *n_wrong;
       for (int other = 0; other < kRanks; ++other) {
         wrong += board.published(call, other).base_address == word_of(other, number).base_address ? 0 : 1;
-        wrong += board.block_for_me(call, other).offset_bytes == call * 100 + static_cast<std::uint64_t>(rank) ? 0 : 1;
+        wrong += board.block(call, other, board.published(call, other), static_cast<std::size_t>(rank)).offset_bytes ==
+                         call * 100 + static_cast<std::uint64_t>(rank)
+                     ? 0
+                     : 1;
       }
       if (call % 3 == 0) {
         board.end(call, Ending::kGood);
@@ -91,11 +95,10 @@ TEST(Board, ShowsEachCallsWords_WhenRanksRaceAhead) {
       wait_until([&] { return board.chunks_of(call, (rank + 1) % kRanks) == static_cast<std::uint32_t>(call); });
       const bool is_refusing = call % 5 == 0 && rank == 2;
       board.end(call, is_refusing ? Ending::kRefused : Ending::kGood);
-      wait_until([&] { return board.have_all_ended(call); });
-      int worst = 0;
-      const Ending outcome = board.outcome(call, &worst);
-      wrong += outcome == (call % 5 == 0 ? Ending::kRefused : Ending::kGood) ? 0 : 1;
-      wrong += call % 5 != 0 || worst == 2 ? 0 : 1;
+      std::optional<Board::Outcome> outcome;
+      wait_until([&] { return (outcome = board.outcome(call)).has_value(); });
+      wrong += outcome->ending == (call % 5 == 0 ? Ending::kRefused : Ending::kGood) ? 0 : 1;
+      wrong += call % 5 != 0 || outcome->rank == 2 ? 0 : 1;
     }
   };
   EXPECT_EQ(count_wrong(kRanks, body), std::vector<int>(kRanks, 0));
@@ -119,8 +122,10 @@ TEST(Board, ShowsEachCallsWords_WhereSomeAreSaidAgain) {
     const auto look = [&](std::uint64_t call) {
       wait_until([&] { return board.have_all_published(call); });
       for (int other = 0; other < kRanks; ++other) {
-        const bool is_right = board.published(call, other).base_address == said_by(other, call).base_address &&
-                              board.block_for_me(call, other).offset_bytes == block_of(other, call).offset_bytes;
+        const bool is_right =
+            board.published(call, other).base_address == said_by(other, call).base_address &&
+            board.block(call, other, board.published(call, other), static_cast<std::size_t>(rank)).offset_bytes ==
+                block_of(other, call).offset_bytes;
         *n_wrong += is_right ? 0 : 1;
       }
       board.end(call, Ending::kGood);
@@ -165,7 +170,7 @@ TEST(Board, WritesOneLine_WhereTheSameIsSaidAgain) {
   EXPECT_GT(lines_of(6), 1);
   blocks.pop_back();
   EXPECT_GT(lines_of(7), 1);
-  EXPECT_EQ(board.block(6, 1, 1).offset_bytes, 8U);
+  EXPECT_EQ(board.block(6, 1, board.published(6, 1), 1).offset_bytes, 8U);
 }
 
 // As many calls as there are slots are under way; the next one waits until all ranks have ended the first.
@@ -185,9 +190,10 @@ TEST(Board, HasASlotAgain_OnceAllRanksHaveEndedItsCall) {
   EXPECT_FALSE(one.may_publish(Board::kSlots + 1));
   other.end(1, Ending::kRefused);
   EXPECT_TRUE(one.may_publish(Board::kSlots + 1));
-  int worst = 0;
-  EXPECT_EQ(one.outcome(1, &worst), Ending::kRefused);
-  EXPECT_EQ(worst, 1);
+  const std::optional<Board::Outcome> outcome = one.outcome(1);
+  ASSERT_TRUE(outcome);
+  EXPECT_EQ(outcome->ending, Ending::kRefused);
+  EXPECT_EQ(outcome->rank, 1);
   EXPECT_EQ(one.published(2, 1).base_address, word_of(1, 2).base_address);
 }
 
@@ -198,14 +204,22 @@ TEST(Board, ShowsEachVote_WhenRanksRaceAhead) {
   const auto vote_of = [](int rank, std::uint64_t number) {
     return static_cast<Vote>(number * 7 / (static_cast<std::uint64_t>(rank) + 2) % 4);
   };
+  const auto term_of = [](int rank, std::uint64_t number) {
+    return Board::kTerms - 1 - static_cast<std::uint32_t>(number * 5 + static_cast<std::uint64_t>(rank));
+  };
   const auto body = [&](Board *own, int rank, int *n_wrong) {
     Board &board = *own;
     for (std::uint64_t number = 1; number <= kVotes; ++number) {
-      board.vote(number, vote_of(rank, number));
-      wait_until([&] { return board.have_all_voted(number); });
+      board.vote(number, vote_of(rank, number), term_of(rank, number));
+      std::optional<Voted> outcome;
+      wait_until([&] { return (outcome = board.outcome_of_vote(number)).has_value(); });
       Vote most = Vote::kShort;
-      for (int other = 0; other < kRanks; ++other) most = std::max(most, vote_of(other, number));
-      *n_wrong += board.outcome_of_vote(number) == most ? 0 : 1;
+      std::uint64_t sum = 0;
+      for (int other = 0; other < kRanks; ++other) {
+        most = std::max(most, vote_of(other, number));
+        sum += term_of(other, number);
+      }
+      *n_wrong += outcome->vote == most && outcome->sum_of_terms == sum ? 0 : 1;
     }
   };
   EXPECT_EQ(count_wrong(kRanks, body), std::vector<int>(kRanks, 0));
@@ -216,13 +230,16 @@ TEST(Board, HasNoOutcome_UntilAllHaveVoted) {
   Board one(memory.data(), 2, 0);
   Board other(memory.data(), 2, 1);
   for (std::uint64_t number = 1; number <= 5; ++number) {
-    EXPECT_FALSE(one.have_all_voted(number));
-    one.vote(number, Vote::kShort);
-    EXPECT_FALSE(one.have_all_voted(number)) << "vote " << number;
-    other.vote(number, number % 2 == 0 ? Vote::kShort : Vote::kLong);
-    EXPECT_TRUE(one.have_all_voted(number));
-    EXPECT_EQ(one.outcome_of_vote(number), number % 2 == 0 ? Vote::kShort : Vote::kLong);
-    EXPECT_EQ(other.outcome_of_vote(number), one.outcome_of_vote(number));
+    EXPECT_FALSE(one.outcome_of_vote(number));
+    one.vote(number, Vote::kShort, 3);
+    EXPECT_FALSE(one.outcome_of_vote(number)) << "vote " << number;
+    other.vote(number, number % 2 == 0 ? Vote::kShort : Vote::kLong, Board::kTerms - 1);
+    for (const Board *board : {&one, &other}) {
+      const std::optional<Voted> outcome = board->outcome_of_vote(number);
+      ASSERT_TRUE(outcome);
+      EXPECT_EQ(outcome->vote, number % 2 == 0 ? Vote::kShort : Vote::kLong);
+      EXPECT_EQ(outcome->sum_of_terms, std::uint64_t{Board::kTerms} + 2);
+    }
   }
 }
 
@@ -233,11 +250,11 @@ TEST(Board, BelievesNoBlockThatIsNotThere) {
   said.n_blocks = static_cast<std::uint32_t>(Board::most_blocks(2)) + 1;
   const std::vector<StridedBlock> blocks(2, {0, 8, 0, 1});
   board.publish(1, said, blocks);
-  EXPECT_EQ(board.block_for_me(1, 1).n_runs, 0U);
+  EXPECT_EQ(board.block(1, 1, board.published(1, 1), 1).n_runs, 0U);
   said.n_blocks = 2;
   board.publish(2, said, blocks);
-  EXPECT_EQ(board.block(2, 1, 1).n_runs, 1U);
-  EXPECT_EQ(board.block(2, 1, 2).n_runs, 0U);
+  EXPECT_EQ(board.block(2, 1, said, 1).n_runs, 1U);
+  EXPECT_EQ(board.block(2, 1, said, 2).n_runs, 0U);
 }
 
 // Where two ranks are neighbours more than once.
@@ -252,7 +269,7 @@ TEST(Board, HasEachBlock_WhenARankHasMoreThanThereAreRanks) {
   other.publish(1, said, blocks);
   one.publish(1, word_of(0, 1), {});
   ASSERT_TRUE(one.have_all_published(1));
-  for (std::size_t i = 0; i < blocks.size(); ++i) EXPECT_EQ(one.block(1, 1, i).offset_bytes, i * 100);
+  for (std::size_t i = 0; i < blocks.size(); ++i) EXPECT_EQ(one.block(1, 1, said, i).offset_bytes, i * 100);
   EXPECT_EQ(one.published(1, 0).base_address, word_of(0, 1).base_address);
 }
 
@@ -283,6 +300,20 @@ TEST(StridedBlock, DescribesRunsAtOneDistance) {
   EXPECT_EQ(block.size_bytes(), 80U);
 }
 
+// What two ranks sent is mapped side by side here, and goes side by side: two copies, of which none leaves its mapping.
+TEST(StridedBlock, IsCopiedApartFromItsNeighbors) {
+  std::vector<std::byte> mapped(200);
+  std::vector<std::byte> memory(200);
+  const LayoutPtr bytes = std::make_shared<Layout>(Layout::basic(1));
+  const StridedBlock halves{0, 50, 50, 2};  // runs that touch each other within one allocation
+  std::vector<sluice_copy_t> copies;
+  add_copies(halves, mapped.data(), {memory.data(), 100, bytes, {}}, &copies);
+  ASSERT_EQ(copies.size(), 1U);
+  add_copies(halves, mapped.data() + 100, {memory.data() + 100, 100, bytes, {}}, &copies);
+  ASSERT_EQ(copies.size(), 2U);
+  for (const sluice_copy_t &copy : copies) EXPECT_EQ(copy.size_bytes, 100U);
+}
+
 TEST(StridedBlock, RefusesWhatAFewNumbersCannotSay) {
   std::vector<std::byte> memory(100'000);
   StridedBlock block;
@@ -305,6 +336,8 @@ TEST(StridedBlock, IsWithinNothing_WhenItsNumbersAreWrong) {
   EXPECT_FALSE((StridedBlock{0, huge, 8, 1}.is_within(100)));
   EXPECT_FALSE((StridedBlock{0, 0, 8, 1}.is_within(100)));
   EXPECT_FALSE((StridedBlock{0, 8, -8, 2}.is_within(100)));
+  const std::uint64_t long_run = (std::uint64_t{1} << 60) + 64;  // 16 of them are 1024 bytes, as 64 bits count
+  EXPECT_FALSE((StridedBlock{0, long_run, 0, 16}.is_within(std::uint64_t{1} << 61)));
   EXPECT_FALSE((StridedBlock{0, 8, std::int64_t{1} << 62, 200}.is_within(100)));
   EXPECT_TRUE((StridedBlock{92, 8, -46, 3}.is_within(100)));
 }

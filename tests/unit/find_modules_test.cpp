@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Finding the modules of a folder: names, .needs files, order, and what is said about damage.
+// Finding the modules of a folder: names, .needs files, order, and what is said about damage; and what such a file says
+// of devices.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <utility>
 
 #include "device/registry.hpp"
 
@@ -56,6 +59,48 @@ TEST_F(FindModules, ReadsNameAndNeeds) {
   EXPECT_EQ(found[0].priority, 7);
   EXPECT_THAT(found[0].runtimes, ElementsAre("liba.so.1", "libb.so"));
   EXPECT_THAT(problems_, IsEmpty());
+}
+
+TEST_F(FindModules, ReadsHowOneFindsOut) {
+  module("alpha",
+         "priority 7\nliba.so\ndevice /dev/a[0-9]*\ndevice /dev/b /dev/c\nmask A_VISIBLE none No\nmask B_VISIBLE\n"
+         "support a b\nkind a a:host\nkind a:device\nmask\n");
+  const std::vector<Module> found = find();
+  ASSERT_THAT(found, SizeIs(1));
+  EXPECT_THAT(found[0].runtimes, ElementsAre("liba.so"));
+  EXPECT_THAT(found[0].devices, ElementsAre("/dev/a[0-9]*", "/dev/b", "/dev/c"));
+  ASSERT_THAT(found[0].masks, SizeIs(2));
+  EXPECT_EQ(found[0].masks[0].variable, "A_VISIBLE");
+  EXPECT_THAT(found[0].masks[0].values_for_none, ElementsAre("none", "No"));
+  EXPECT_EQ(found[0].masks[1].variable, "B_VISIBLE");
+  EXPECT_THAT(found[0].support_words, ElementsAre("a", "b"));
+  EXPECT_THAT(found[0].memory_kinds, ElementsAre("a", "a:host", "a:device"));
+}
+
+TEST_F(FindModules, SeeADevice_WhereAFileOfItIs) {
+  Module seen;
+  EXPECT_TRUE(has_device_files(seen)) << "there is no file to look for";
+  seen.devices = {(folder_ / "other").string(), (folder_ / "node[0-9]*").string()};
+  EXPECT_FALSE(has_device_files(seen));
+  write("node", "");
+  EXPECT_FALSE(has_device_files(seen));
+  write("node0", "");
+  EXPECT_TRUE(has_device_files(seen));
+}
+
+TEST_F(FindModules, SeeNoDevice_WhereTheFirstWordOfAMaskNamesNone) {
+  Module seen;
+  seen.masks = {{"SEEN_VISIBLE", {"NoDevices"}}};
+  const std::vector<std::pair<const char *, bool>> masks = {
+      {"0", true},     {"1,0", true}, {" 2", true},         {"GPU-8c3f, 1", true},
+      {"0,-1", true},  {"", false},   {"  ", false},        {"-1", false},
+      {"-1,0", false}, {",0", false}, {"NoDevices", false}, {"NoDevices,0", false}};
+  EXPECT_TRUE(has_device_files(seen));
+  for (const auto &[value, is_seen] : masks) {
+    ASSERT_EQ(setenv("SEEN_VISIBLE", value, 1), 0);
+    EXPECT_EQ(has_device_files(seen), is_seen) << "\"" << value << "\"";
+  }
+  ASSERT_EQ(unsetenv("SEEN_VISIBLE"), 0);
 }
 
 TEST_F(FindModules, TakesLooseNeeds) {

@@ -8,6 +8,8 @@
 #include <cstring>
 #include <memory>
 #include <set>
+#include <string>
+#include <tuple>
 
 #include "fake_backend.hpp"
 
@@ -20,15 +22,18 @@ struct Runtime {
   int opens = 0;
   int bad_closes = 0;
   sluice_result_t answer = SLUICE_SUCCESS;
+  std::uint64_t mapped_bytes = 1U << 20U;  // of each mapping
 };
 Runtime runtime;
 
-sluice_result_t open_one(std::int32_t /*device*/, const sluice_ipc_handle_t *handle, void **base) {
+sluice_result_t open_one(std::int32_t /*device*/, const sluice_ipc_handle_t *handle, void **base,
+                         std::uint64_t *size_bytes) {
   ++runtime.opens;
   if (runtime.answer != SLUICE_SUCCESS) return runtime.answer;
   std::uintptr_t address = 0;
   std::memcpy(&address, handle->bytes, sizeof address);
   *base = reinterpret_cast<void *>(address);  // NOLINT(performance-no-int-to-ptr): a name, never touched
+  *size_bytes = runtime.mapped_bytes;
   runtime.mapped.insert(*base);
   return SLUICE_SUCCESS;
 }
@@ -121,6 +126,46 @@ TEST_F(IpcImportsTest, AsksAgain_WhenTheRefusalMayPass) {
   EXPECT_TRUE(open(3, &other, kOverAll).is_ok());
   imported.reset();
   other.reset();
+}
+
+TEST_F(IpcImportsTest, DoesNotBelieveMoreThanIsMapped) {
+  runtime.mapped_bytes = 4096;
+  ImportedPtr imported;
+  for (int i = 0; i < 2; ++i) {  // when it is mapped, and when it is found again
+    const Status status = open(7, &imported, 4097);
+    EXPECT_EQ(status.kind(), ErrorKind::kBadPeer);
+    EXPECT_NE(status.message().find("4097 bytes of device memory where 4096 are mapped"), std::string::npos)
+        << status.message();
+    EXPECT_EQ(imported, nullptr);
+  }
+  // An honest word is believed then, without another mapping.
+  ASSERT_TRUE(open(7, &imported, 4096).is_ok());
+  EXPECT_EQ(runtime.opens, 1);
+  EXPECT_EQ(imported->size_bytes(), 4096U);
+  constexpr std::uint64_t kMost = ~std::uint64_t{0};
+  for (const auto &[offset, size, holds] : {std::tuple{std::uint64_t{0}, std::uint64_t{4096}, true},
+                                            {4096, 0, true},
+                                            {4095, 1, true},
+                                            {4095, 2, false},
+                                            {4097, 0, false},
+                                            {1, kMost, false},
+                                            {kMost, 1, false},
+                                            {kMost, kMost, false}}) {
+    EXPECT_EQ(imported->holds(offset, size), holds) << offset << ' ' << size;
+  }
+}
+
+// Else one process could have another's memory read and written, under its own name.
+TEST_F(IpcImportsTest, GivesAHandle_ToWhoeverSaidItFirst) {
+  sluice_ipc_handle_t handle{};
+  handle.bytes[1] = 1;
+  runtime.mapped_bytes = 4096;
+  ImportedPtr imported;
+  ASSERT_TRUE(imports.open(backend.get(), 0, handle, {1, 4096, 4096}, &imported).is_ok());
+  const Status status = imports.open(backend.get(), 0, handle, {2, 4096, 4096}, &imported);
+  EXPECT_EQ(status.kind(), ErrorKind::kBadPeer);
+  EXPECT_NE(status.message().find("ranks 1 and 2"), std::string::npos) << status.message();
+  imported.reset();
 }
 
 TEST_F(IpcImportsTest, ForgetsTheOldestRefusal) {

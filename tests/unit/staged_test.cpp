@@ -212,6 +212,32 @@ TEST_F(Staging, WithGaps_KnowsANullOrigin) {
   }
 }
 
+// One run, as addresses go, over two allocations that lie side by side: a copy for each. Behind the second there is
+// nothing.
+TEST_F(Staging, WithANullOrigin_CopiesEachAllocationAlone) {
+  constexpr std::size_t kSize = 256;
+  std::byte *low = fake.allocate(SLUICE_MEMORY_DEVICE, kSize, 0, kGap);
+  const std::byte *high = fake.allocate(SLUICE_MEMORY_DEVICE, kSize, 0, kGap);
+  ASSERT_EQ(low + kSize, high);
+  const auto base = reinterpret_cast<std::intptr_t>(low);
+  const auto layout_of = [](std::int64_t offset, std::uint64_t size) {
+    auto layout = std::make_shared<Layout>();
+    layout->size_bytes = size;
+    layout->is_contiguous = false;
+    layout->blocks = {{offset, size}};
+    return layout;
+  };
+  for (std::size_t i = 0; i < 300; ++i) fake.alias(low)[100 + i] = pattern(i, 5);
+  const Staged staged = opened({nullptr, 1, layout_of(base + 100, 300), place()});
+  ASSERT_TRUE(staged.copy_down().is_ok());
+  for (std::size_t i = 0; i < 300; ++i) ASSERT_EQ(staged.data()[i], pattern(i, 5)) << i;
+  EXPECT_EQ(fake.longest_batch(), 2U);
+  const Staged outside = opened({nullptr, 1, layout_of(base + 300, 213), place()});
+  const Status status = outside.copy_down();
+  EXPECT_EQ(status.kind(), ErrorKind::kBadBuffer);
+  EXPECT_THAT(status.message(), HasSubstr("over the end of an allocation"));
+}
+
 TEST_F(Staging, WithMoreBlocksThanABatch_IsExact) {
   constexpr std::int64_t kCount = 3000;  // 9000 blocks: two whole batches and a rest
   const Region r = region(scattered(), kCount, kCount * 16);

@@ -167,6 +167,29 @@ TEST_F(Pool, GivesIdleBlocksBack_WhenTheLimitIsReached) {
   EXPECT_EQ(fallbacks(), 0U);
 }
 
+TEST_F(Pool, SparesHalfOfItself_AndWhatIsIdle) {
+  StagingPool pool(64 * 1024);
+  const StagingSource from = source(StagingMemory::kRuntime);
+  StagingLease first;
+  pool.acquire_spare(from, 32 * 1024, &first);
+  ASSERT_FALSE(first.is_empty());
+  StagingLease second;
+  pool.acquire_spare(from, 4096, &second);
+  EXPECT_TRUE(second.is_empty());
+  EXPECT_EQ(pool.held_bytes(), 32U * 1024);
+  acquire(&pool, from, 16 * 1024);  // idle now
+  pool.acquire_spare(from, 16 * 1024, &second);
+  EXPECT_FALSE(second.is_empty());
+  fake_.fail(Call::kHostAlloc, SLUICE_ERROR_OUT_OF_MEMORY, "FAKE_NO_PINNED_MEMORY");
+  StagingPool other(64 * 1024);
+  pool.acquire_spare(from, std::size_t{1} << 60, &second);
+  EXPECT_TRUE(second.is_empty());
+  other.acquire_spare(from, 4096, &second);
+  EXPECT_TRUE(second.is_empty());
+  EXPECT_EQ(other.held_bytes(), 0U);
+  EXPECT_EQ(fallbacks(), 0U);
+}
+
 TEST_F(Pool, FallsBackToCMemory_WhenEverythingIsLeased) {
   StagingPool pool(16 * 1024);
   const StagingLease held = acquire(&pool, source(StagingMemory::kRuntime), 16 * 1024);

@@ -48,6 +48,45 @@ TEST(StreamChannel, BatchesThatFindRoom) {
   EXPECT_EQ(batches_with_room(1, {kUnit, 4}), 2U);
 }
 
+TEST(StreamChannel, AClaimHasToFitTogether) {
+  using sluice::plan::is_sound;
+  using sluice::plan::SlotClaim;
+  constexpr std::uint64_t kNumbers = 1000;
+  constexpr std::uint64_t kAll = kUnit * kUnits;
+  constexpr SlotClaim kGood = {3, {kUnit, kUnits}, false, 64, kAll + 64};
+  constexpr SlotClaim kInHost = {3, {kUnit, kUnits}, true, 0, kAll};
+  static_assert(is_sound(kGood, kNumbers) && is_sound(kInHost, kNumbers));
+  constexpr std::uint64_t kLast = ~std::uint64_t{0};
+  const auto with = [](SlotClaim claim, auto change) {
+    change(&claim);
+    return is_sound(claim, kNumbers);
+  };
+  EXPECT_FALSE(with(kGood, [](SlotClaim *claim) { claim->first = 0; }));
+  EXPECT_FALSE(with(kGood, [](SlotClaim *claim) { claim->first = kNumbers + 1; }));
+  EXPECT_FALSE(with(kGood, [](SlotClaim *claim) { claim->sizes.n_units = 0; }));
+  EXPECT_FALSE(with(kGood, [](SlotClaim *claim) { claim->sizes.n_units = UnitRing::kMostUnits + 1; }));
+  EXPECT_FALSE(with(kGood, [](SlotClaim *claim) { claim->sizes.unit_bytes = 0; }));
+  EXPECT_FALSE(with(kGood, [](SlotClaim *claim) { claim->sizes.unit_bytes = kLast / kUnits + 1; }));
+  EXPECT_FALSE(with(kGood, [](SlotClaim *claim) { claim->offset_bytes = 65; }));
+  EXPECT_FALSE(with(kGood, [](SlotClaim *claim) { claim->offset_bytes = kLast; }));
+  EXPECT_FALSE(with(kGood, [](SlotClaim *claim) { claim->allocation_bytes = kAll - 1; }));
+  EXPECT_FALSE(with(kGood, [](SlotClaim *claim) { claim->allocation_bytes = kLast; })) << "whole pages of it are none";
+  EXPECT_FALSE(with(kInHost, [](SlotClaim *claim) { claim->offset_bytes = 1; }));
+  EXPECT_FALSE(with(kInHost, [](SlotClaim *claim) { claim->allocation_bytes += 1; }));
+}
+
+TEST(StreamChannel, AWordHasToNameWhatIsThere) {
+  using sluice::plan::holds;
+  constexpr sluice::plan::UnitSizes kSizes = {kUnit, kUnits};
+  EXPECT_TRUE(holds(kSizes, 0, kUnit * kUnits));
+  EXPECT_TRUE(holds(kSizes, kUnits - 1, kUnit));
+  EXPECT_TRUE(holds(kSizes, 255, 0)) << "nothing is nowhere";
+  EXPECT_FALSE(holds(kSizes, 0, kUnit * kUnits + 1));
+  EXPECT_FALSE(holds(kSizes, kUnits - 1, kUnit + 1));
+  EXPECT_FALSE(holds(kSizes, kUnits, 1));
+  EXPECT_FALSE(holds(kSizes, 255, (1U << 24U) - 1));
+}
+
 TEST(StreamChannel, EachConditionCounts) {
   const StreamMessage good = {11, kMost, true};
   EXPECT_TRUE(is_by_stream(good, channel()));

@@ -21,6 +21,7 @@ using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Not;
 using ::testing::Pair;
 using ::testing::SizeIs;
 
@@ -95,20 +96,47 @@ TEST(TunableKnobs, AreKnobsOfTheKindTuning) {
   }
 }
 
-TEST(FindTuning, TakesTheLongestNameThatFits_AndTheFirstOfEquals) {
+TEST(FindTuning, TakesTheLongestNameThatFitsFirst_AndEqualsInTheirOrder) {
   const std::vector<TuningTable> tables = {{"user", "south", "P2", {}},
                                            {"any", "south", "", {}},
                                            {"shipped", "south", "P1", {}},
                                            {"shipped", "south", "P2", {}},
                                            {"exact", "south", "Acme P2 NVL", {}}};
-  const auto path = [&](std::string_view backend, std::string_view device) {
-    const TuningTable *table = find_tuning(tables, backend, device);
-    return table == nullptr ? std::string("none") : table->path;
+  const auto paths = [&](std::string_view backend, std::string_view device) {
+    std::vector<std::string> result;
+    for (const TuningTable *table : find_tuning(tables, backend, device)) result.push_back(table->path);
+    return result;
   };
-  EXPECT_EQ(path("south", "Acme P2"), "user");
-  EXPECT_EQ(path("south", "Acme P2 NVL"), "exact");
-  EXPECT_EQ(path("south", "Other"), "any");
-  EXPECT_EQ(path("north", "Acme P2"), "none");
+  EXPECT_THAT(paths("south", "Acme P2"), ElementsAre("user", "shipped", "any"));
+  EXPECT_THAT(paths("south", "Acme P2 NVL"), ElementsAre("exact", "user", "shipped", "any"));
+  EXPECT_THAT(paths("south", "Other"), ElementsAre("any"));
+  EXPECT_THAT(paths("north", "Acme P2"), IsEmpty());
+}
+
+// A device's own table does not hide what is said of any.
+TEST(TunedValue, IsThatOfTheFirstTableThatNamesTheKnob_ElseTheDefault) {
+  const TuningTable own{"own", "south", "P2", {{"SLUICE_COLL_IPC_THRESHOLD", "1K"}}};
+  const TuningTable any{
+      "any", "south", "", {{"SLUICE_COLL_IPC_THRESHOLD", "1"}, {"SLUICE_COLL_REDUCE_THRESHOLD", "2"}}};
+  const std::vector<const TuningTable *> tables = {&own, &any};
+  EXPECT_EQ(tuned_value(tables, "SLUICE_COLL_IPC_THRESHOLD"), "1K");
+  EXPECT_EQ(tuned_value(tables, "SLUICE_COLL_REDUCE_THRESHOLD"), "2");
+  EXPECT_EQ(tuned_value(tables, "SLUICE_COLL_SEGMENT"), Knobs::process().text("SLUICE_COLL_SEGMENT"));
+}
+
+// Programs come to their devices before and behind MPI_Init: the lengths agreed on are then those of the device, or of
+// any. Both are to say the same of short reductions.
+TEST(ShippedTables, HaveOneThresholdOfReductions_ForADeviceAndForAny) {
+  std::vector<Status> problems;
+  const std::vector<TuningTable> tables = read_tuning(UNIT_SHIPPED_TUNING, &problems);
+  ASSERT_THAT(problems, IsEmpty());
+  ASSERT_THAT(tables, Not(IsEmpty()));
+  for (const TuningTable &table : tables) {
+    if (find_tuning(tables, table.backend, "").empty()) continue;
+    SCOPED_TRACE(table.path);
+    EXPECT_EQ(tuned_value(find_tuning(tables, table.backend, table.device), "SLUICE_COLL_REDUCE_THRESHOLD"),
+              tuned_value(find_tuning(tables, table.backend, ""), "SLUICE_COLL_REDUCE_THRESHOLD"));
+  }
 }
 
 TEST(ReadTuning, TakesTheGoodFilesOfAFolderByName_AndSaysWhichItLeavesOut) {

@@ -18,6 +18,8 @@
 #include <memory>
 #include <sstream>
 
+#include "base/own_program.hpp"
+
 namespace sluice::command::place {
 namespace {
 
@@ -70,6 +72,7 @@ class Holder {
   }
 
   Status start(std::vector<std::string> words) {
+    const std::string self = own_program();
     std::array<int, 2> down{-1, -1};
     std::array<int, 2> up{-1, -1};
     if (::pipe2(down.data(), O_CLOEXEC) != 0) return failed("open a pipe");
@@ -87,7 +90,7 @@ class Holder {
     if (child_ == 0) {
       // Standard error stays: what goes wrong there is for the user.
       if (::dup2(down[0], STDIN_FILENO) >= 0 && ::dup2(up[1], STDOUT_FILENO) >= 0) {
-        ::execv("/proc/self/exe", arguments.data());
+        ::execv(self.c_str(), arguments.data());
       }
       ::_exit(127);
     }
@@ -153,7 +156,8 @@ Status measure_link(const device::Backend &backend, const sluice_ipc_handle_t &h
   Status status = mine.allocate(backend, link->puller);
   if (!status.is_ok()) return status;
   void *base = nullptr;
-  status = backend.check(table.ipc_open(link->puller, &handle, &base), "map the other process's memory");
+  std::uint64_t mapped_bytes = 0;
+  status = backend.check(table.ipc_open(link->puller, &handle, &base, &mapped_bytes), "map the other process's memory");
   if (!status.is_ok()) return status;
   double best_s = 0;
   status = time_copies(backend, link->puller, mine.get(), static_cast<const std::byte *>(base) + offset, &best_s);

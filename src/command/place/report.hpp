@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "command/local_rank.hpp"
+#include "base/local_rank.hpp"
 #include "command/place/links.hpp"
 #include "command/place/machine.hpp"
 #include "command/place/seats.hpp"

@@ -10,9 +10,9 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "base/local_rank.hpp"
 #include "base/log.hpp"
 #include "command/bind_rule.hpp"
-#include "command/local_rank.hpp"
 #include "command/place/devices.hpp"
 #include "command/place/machine.hpp"
 #include "command/place/seats.hpp"

@@ -3,14 +3,22 @@
 // Wishes: when they make what non-blocking calls need for that, which cannot wait for it.
 #pragma once
 
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstddef>
 #include <cstdint>
 
 namespace sluice::ops::coll {
 
-// Calls of which all ranks know that they are as long as this are counted apart from all others: a program that counts
-// and times with short calls on host memory would have its first long ones on devices staged for them. (Looked at each
-// time, long ones on host memory took 3 % longer, and up to twice as long with more ranks than cores.)
-inline constexpr std::uint64_t kLongCallBytes = std::uint64_t{256} << 10;
+// Calls of which all ranks know how long they are are counted apart from those of another length, within a factor of
+// four: a program that counts, times or reduces a scalar on host memory in each step would have its calls on devices
+// staged for them. (Looked at each time, long ones on host memory took 3 % longer, and up to twice as long with more
+// ranks than cores.)
+inline constexpr std::size_t kLengthClasses = 11;
+[[nodiscard]] constexpr std::size_t length_class(std::uint64_t size_bytes) noexcept {
+  return std::min(static_cast<std::size_t>(std::bit_width(size_bytes)) / 2, kLengthClasses - 1);
+}
 
 // After calls in which they could not they leave some out, more each time: a program whose buffers are all on the host
 // pays for few. Not so soon where they could before: a program may have host memory in many calls of each of its steps,
@@ -24,7 +32,7 @@ class Attempts {
   }
   void note_good() noexcept {
     n_left_out_ = 0;
-    n_to_leave_out_ = 0;
+    n_vain_ = 0;
     n_borne_ = kMostBorne;
   }
   void note_vain() noexcept {
@@ -32,17 +40,19 @@ class Attempts {
       --n_borne_;
       return;
     }
-    n_left_out_ = n_to_leave_out_;
-    n_to_leave_out_ = n_to_leave_out_ >= kMostLeftOut ? kMostLeftOut : n_to_leave_out_ * 2 + 1;
+    n_left_out_ = kLeftOut[n_vain_];
+    if (n_vain_ + 1 < kLeftOut.size()) ++n_vain_;
   }
 
  private:
-  static constexpr std::uint32_t kMostLeftOut = 63;
+  // From one call that is looked at to the next it is a prime number of calls. With 64, a program that has one call on
+  // host memory and one on devices in turns would have the first kind looked at each time, and the second never.
+  static constexpr std::array<std::uint32_t, 6> kLeftOut = {0, 2, 6, 12, 30, 66};
   static constexpr std::uint32_t kMostBorne = 64;
 
   std::uint32_t n_borne_ = 0;  // vain ones that change nothing
   std::uint32_t n_left_out_ = 0;
-  std::uint32_t n_to_leave_out_ = 0;
+  std::uint32_t n_vain_ = 0;  // of those that changed something, as far as kLeftOut goes
 };
 
 // Counts non-blocking calls that are the same on all ranks, so that all come to the same; in the next blocking call

@@ -2,22 +2,20 @@
 #include "ops/coll/carry_out.hpp"
 
 #include <algorithm>
-#include <array>
 #include <memory>
 #include <utility>
 
+#include "base/log.hpp"
 #include "ops/coll/carry_out_on_node.hpp"
 #include "ops/coll/fold_request.hpp"
+#include "ops/coll/host_call.hpp"
 #include "ops/coll/in_segments.hpp"
-#include "ops/coll/rank_order.hpp"
 #include "ops/coll/two_level.hpp"
 #include "ops/coll/whole_call.hpp"
-#include "ops/datatype/layout_of.hpp"
-#include "ops/request/collective.hpp"
+#include "ops/p2p/comm_state.hpp"
 #include "progress/host_turns.hpp"
 #include "progress/tracked_requests.hpp"
 #include "wire/channel.hpp"
-#include "wire/host.hpp"
 
 namespace sluice::ops::coll {
 namespace {
@@ -26,12 +24,15 @@ namespace {
 class StagedCollective final : public progress::Tracked {
  public:
   StagedCollective(const Call &call, Sides sides)
-      : Tracked(call.comm, call.form == Form::kPersistent), operation_(call.operation), sides_(std::move(sides)) {}
+      : Tracked(call.comm, call.form == Form::kPersistent),
+        operation_(call.operation),
+        pattern_(call.pattern),
+        sides_(std::move(sides)) {}
 
   // Of a persistent call, at each start.
   [[nodiscard]] Status prepare() override {
     const statistics::Stopwatch watch;
-    Status status = sides_.copy_down();
+    Status status = sides_.copy_down_uncompared(pattern_);
     if (status.is_ok()) sides_.send.record(operation_, watch.elapsed());
     return status;
   }
@@ -47,52 +48,31 @@ class StagedCollective final : public progress::Tracked {
   }
 
   const Operation operation_;
+  const Pattern pattern_;
   Sides sides_;
 };
 
-// Between two groups the host MPIs' non-blocking forms are not to be relied on: MPICH 4.0's MPI_Ibcast ends before the
-// data is there. All members know what their communicator is, so they do the same.
-bool is_between_groups(MPI_Comm comm) {
-  int is_inter = 0;
-  return wire::Channel::process().is_open() && comm != MPI_COMM_NULL &&
-         wire::host().MPI_Comm_test_inter(comm, &is_inter) == MPI_SUCCESS && is_inter != 0;
+void log_if_failed(const Status &status) {
+  if (!status.is_ok()) log::warn("ops", status.message());
 }
 
-// Nor are their blocking ones, everywhere. With a datatype that is not predefined: Intel MPI's MPI_Allgather receives
-// wrong bytes. MPI_Reduce in place: MPICH 4.0's reads at MPI_IN_PLACE, from 2 KiB on, where the root is not 0. What
-// means nothing at this rank counts, too: it makes the call slower, no more.
-bool trusts_blocking(const Call &call) {
-  const auto is_predefined = [](const Argument &argument) {
-    transfer::LayoutPtr layout;
-    return argument.is_in_place() ||
-           (!argument.has_types && (argument.type == MPI_DATATYPE_NULL || named_layout(argument.type, &layout)));
-  };
-  const bool is_reduced_in_place = call.pattern == Pattern::kReduce && call.send.is_in_place();
-  return !is_reduced_in_place && is_predefined(call.send) && is_predefined(call.recv);
-}
-
-// The host MPIs' non-blocking forms are not to be relied on. Between two groups: is_between_groups(). With types that
-// only a program's own operation takes: Open MPI 4's MPI_Ireduce writes beside its memory when one has a lower bound.
-// All members name the same operation.
-int call_host(const Call &call, const Member *member) {
-  if (member != nullptr && is_folded_in_rank_order(call, *member)) return fold_in_rank_order(call, *member);
-  const auto block = [&] { return call.block(call); };
-  if (call.comes_after_barrier || is_between_groups(call.comm) || is_by_own_operation(call.op)) {
-    return after_barrier(call.comm, block);
-  }
-  return call_in_turns(call);
-}
-
-int execute_blocking(const Call &call, const Member *member, const Sides &sides) {
+int execute_blocking(const Call &call, const Member *member, const Sides &sides, const Meeting &meeting) {
   const statistics::Stopwatch watch;
   WholeCall whole(call, member);
-  const Status down = sides.copy_down();
+  HostCall host(call, member, meeting);
+  const Status down = host.compares_lengths() ? sides.copy_down(Down::kRead) : sides.copy_down_uncompared(call.pattern);
   if (!down.is_ok() && !whole.tell_others()) return raise(call.comm, down);
-  const int result = call_host(call, member);
-  if (result != MPI_SUCCESS) return result;
-  if (!down.is_ok()) return raise(call.comm, down);
+  Status refilled;
+  const int result = host.run([&] { refilled = sides.copy_down(Down::kAccessed); });
   // complete
+  if (result != MPI_SUCCESS) {
+    // Where lengths do not fit, what came goes up with the error, as it lies in the program's memory without Sluice.
+    if (host.is_refilled() && refilled.is_ok()) log_if_failed(sides.copy_up());
+    return result;
+  }
+  if (!down.is_ok()) return raise(call.comm, down);
   Status status = whole.outcome();
+  if (status.is_ok()) status = refilled;
   if (status.is_ok()) status = sides.copy_up();
   sides.record(call.operation, watch.elapsed());
   return status.is_ok() ? MPI_SUCCESS : raise(call.comm, status);
@@ -102,7 +82,7 @@ int execute_with_request(const Call &call, Sides sides) {
   const bool is_staged = sides.is_staged();
   if (call.form == Form::kNonBlocking) {
     const statistics::Stopwatch watch;
-    if (Status status = sides.copy_down(); !status.is_ok()) return raise(call.comm, status);
+    if (Status status = sides.copy_down_uncompared(call.pattern); !status.is_ok()) return raise(call.comm, status);
     const int result = call.start(call, call.request);
     if (result != MPI_SUCCESS) return result;
     sides.send.record(call.operation, watch.elapsed());
@@ -122,31 +102,41 @@ int execute_with_request(const Call &call, Sides sides) {
 
 }  // namespace
 
-bool is_by_own_operation(MPI_Op op) {
-  const std::array predefined = {MPI_OP_NULL, MPI_MAX,    MPI_MIN,    MPI_SUM,     MPI_PROD,
-                                 MPI_LAND,    MPI_BAND,   MPI_LOR,    MPI_BOR,     MPI_LXOR,
-                                 MPI_BXOR,    MPI_MAXLOC, MPI_MINLOC, MPI_REPLACE, MPI_NO_OP};
-  return std::find(predefined.begin(), predefined.end(), op) == predefined.end();
-}
-
-int call_in_turns(const Call &call) {
-  // Without a channel nobody meets, and nothing is asked.
-  const bool may_block = wire::Channel::process().is_open() && trusts_blocking(call);
-  return in_turns(
-      call.comm, [&] { return call.block(call); }, [&](MPI_Request *request) { return call.start(call, request); },
-      may_block);
+void Sides::look_for_overlap(MPI_Comm comm) {
+  if (!send.is_staged() || !recv.is_staged() || !send.is_dense() || !recv.is_dense()) return;
+  const transfer::Span sent = send.span();
+  const transfer::Span received = recv.span();
+  if (sent.lowest >= received.lowest + received.size_bytes || received.lowest >= sent.lowest + sent.size_bytes) return;
+  const CommStatePtr state = state_of(comm);
+  overlap = state == nullptr || !state->is_of_levels;
 }
 
 Status Sides::open(Call *call) {
+  if (overlap) {
+    const transfer::Span sent = send.span();
+    const transfer::Span received = recv.span();
+    std::byte *const begin = std::min(sent.lowest, received.lowest);
+    std::byte *const end = std::max(sent.lowest + sent.size_bytes, received.lowest + received.size_bytes);
+    Status status = recv.open_reaching({begin, static_cast<std::uint64_t>(end - begin)}, &call->recv);
+    if (status.is_ok()) send.open_within(recv, &call->send);
+    return status;
+  }
   if (send.is_staged()) {
     if (Status status = send.open(&call->send); !status.is_ok()) return status;
   }
   return recv.is_staged() ? recv.open(&call->recv) : Status();
 }
 
-Status Sides::copy_down() const {
-  Status status = send.copy_down();
-  return status.is_ok() ? recv.copy_down() : status;
+Status Sides::copy_down(Down down) const {
+  Status status = send.copy_down(down);
+  return status.is_ok() ? recv.copy_down(down) : status;
+}
+
+Status Sides::copy_down_uncompared(Pattern pattern) const {
+  Status status = copy_down(Down::kRead);
+  if (!status.is_ok() || is_reduction(pattern)) return status;
+  if (const Status rest = copy_down(Down::kWritten); !rest.is_ok()) log::warn_once("coll_fill", "ops", rest.message());
+  return status;
 }
 
 Status Sides::copy_up() const {
@@ -171,30 +161,33 @@ bool needs_member() noexcept {
   return wire::Channel::process().is_open() || !needs_no_sides();
 }
 
+// Where the ranks agree on how they go, a rank with a refused side says that it fails, and all return an error. Where
+// each stages for itself it takes part in the host MPI's call, so that nobody waits for it, and copies nothing.
 int plan_and_execute(Call *call, const Member *member, Sides *sides, const Status &classified) {
-  if (int result = MPI_SUCCESS; member != nullptr && carry_out_on_node(call, *member, sides, classified, &result)) {
+  const Status able = classified.is_ok() ? sides->refusal() : classified;
+  const bool is_blocking = call->form == Form::kBlocking;
+  Meeting meeting;
+  if (int result = MPI_SUCCESS; member != nullptr && carry_out_on_node(call, *member, sides, able, &meeting, &result)) {
+    return result;
+  }
+  const bool may_go_together = member != nullptr && (!meeting.has_met || meeting.lengths_fit);
+  if (int result = MPI_SUCCESS;
+      may_go_together && (is_blocking ? carry_out_in_levels(*call, *member, *sides, able, &result)
+                                      : start_in_levels(*call, *member, sides, able, &result))) {
     return result;
   }
   if (int result = MPI_SUCCESS;
-      member != nullptr &&
-      (call->form == Form::kBlocking ? carry_out_in_levels(*call, *member, *sides, classified, &result)
-                                     : start_in_levels(*call, *member, sides, classified, &result))) {
-    return result;
-  }
-  if (int result = MPI_SUCCESS;
-      member != nullptr &&
-      (call->form == Form::kBlocking ? carry_out_in_segments(*call, *member, *sides, classified, &result)
-                                     : start_in_segments(*call, *member, sides, classified, &result))) {
+      may_go_together && (is_blocking ? carry_out_in_segments(*call, *member, *sides, able, &result)
+                                      : start_in_segments(*call, *member, sides, able, &result))) {
     return result;
   }
   if (!classified.is_ok()) return raise(call->comm, classified);
-  if (int result = MPI_SUCCESS;
-      member != nullptr && call->form != Form::kBlocking && start_folded(*call, *member, sides, &result)) {
+  if (int result = MPI_SUCCESS; member != nullptr && !is_blocking && start_folded(*call, *member, sides, &result)) {
     return result;
   }
   if (Status opened = sides->open(call); !opened.is_ok()) return raise(call->comm, opened);
-  return call->form == Form::kBlocking ? execute_blocking(*call, member, *sides)
-                                       : execute_with_request(*call, std::move(*sides));
+  return is_blocking ? execute_blocking(*call, member, *sides, meeting)
+                     : execute_with_request(*call, std::move(*sides));
 }
 
 }  // namespace sluice::ops::coll

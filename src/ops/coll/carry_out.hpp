@@ -14,11 +14,25 @@ namespace sluice::ops::coll {
 struct Sides {
   CollectiveSide send;
   CollectiveSide recv;
+  // The program's two buffers overlap, which MPI forbids. They do in staging memory, too, so that the host MPI says
+  // what it says alone; and nothing else carries such a call out.
+  bool overlap = false;
 
+  // Finds out whether they do, of sides that are classified. Buffers with gaps may lie between each other. `comm`: the
+  // steps that Sluice's own levels take on theirs may write over what they read.
+  void look_for_overlap(MPI_Comm comm);
   [[nodiscard]] bool is_staged() const noexcept { return send.is_staged() || recv.is_staged(); }
+  // The first side's that has one.
+  [[nodiscard]] const Status &refusal() const noexcept {
+    return send.refusal().is_ok() ? recv.refusal() : send.refusal();
+  }
   // Takes the staging memory and puts it into the call's arguments.
   [[nodiscard]] Status open(Call *call);
-  [[nodiscard]] Status copy_down() const;
+  [[nodiscard]] Status copy_down(Down down) const;
+  // What is read; and, where nobody compares the lengths of the call (docs/adr/0062), what its messages may leave
+  // alone: one that moves data may be shorter than the block that it is for. Errors: of what is read. Without the rest
+  // the call goes on, and a warning says why.
+  [[nodiscard]] Status copy_down_uncompared(Pattern pattern) const;
   [[nodiscard]] Status copy_up() const;
   void record(Operation operation, std::chrono::nanoseconds time) const noexcept;
 };
@@ -33,10 +47,6 @@ struct Sides {
 // Whether `op` is one that the program has made; MPI_OP_NULL is none. Any thread.
 [[nodiscard]] bool is_by_own_operation(MPI_Op op);
 
-// Makes a blocking call of the host MPI: its blocking function where the ranks meet and all of them trust it with what
-// they gave, else its non-blocking one in turns. Returns an error code, raised already.
-[[nodiscard]] int call_in_turns(const Call &call);
-
 // Plan, execute and complete, after `classified`, which says how classifying went. First the form that the ranks of a
 // node take together (carry_out_on_node.hpp). Else the staged form: what the host MPI may not touch is brought into its
 // reach, and the host MPI does the rest; each rank decides for itself. `member` is null where nobody has to know.
@@ -50,7 +60,10 @@ int carry_out(Call *call, Classify classify) {
     Status classified;
     Member member;
     const bool is_known = needs_member() && Member::of(call->comm, &member);
-    if (is_known && !needs_no_sides()) classified = classify(member, &sides);
+    if (is_known && !needs_no_sides()) {
+      classified = classify(member, &sides);
+      sides.look_for_overlap(call->comm);
+    }
     return plan_and_execute(call, is_known ? &member : nullptr, &sides, classified);
   });
 }

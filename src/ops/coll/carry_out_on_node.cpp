@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "ops/coll/carry_out_on_node.hpp"
 
+#include <cstddef>
 #include <optional>
 #include <string>
 #include <utility>
 
 #include "base/log.hpp"
 #include "ops/coll/attempts.hpp"
+#include "ops/coll/host_call.hpp"
 #include "ops/coll/node_offer.hpp"
 #include "ops/coll/node_queue.hpp"
 #include "ops/coll/node_request.hpp"
@@ -25,7 +27,6 @@ namespace {
 enum class Look : std::uint8_t {
   kAlone,
   kTogether,
-  kLong,    // together, and all know that it is a long one (ops/coll/attempts.hpp)
   kIfLong,  // together, and no rank knows whether it is long enough
   kRefused
 };
@@ -36,7 +37,8 @@ bool have_met(const Call &call) {
   return state != nullptr && state->node_group != nullptr && state->node_group->have_met(call.pattern);
 }
 
-Look look_at(const Call &call, const Member &member) {
+// *length: the class of a call that the ranks look at together (ops/coll/attempts.hpp), where all know it.
+Look look_at(const Call &call, const Member &member, std::size_t *length) {
   const wire::CollectiveTerms &terms = wire::Channel::process().terms();
   const bool reduces = is_reduction(call.pattern);
   const std::uint64_t threshold_bytes = reduces ? terms.reduce_threshold_bytes : terms.threshold_bytes;
@@ -48,7 +50,7 @@ Look look_at(const Call &call, const Member &member) {
   if (!bytes) return Look::kRefused;
   if (*bytes == kAnyLength) return Look::kIfLong;
   if (*bytes < threshold_bytes) return Look::kAlone;
-  if (call.form == Form::kBlocking && *bytes >= kLongCallBytes) return Look::kLong;
+  *length = length_class(*bytes);
   const bool is_asked = call.form == Form::kNonBlocking && *bytes < unmet_bytes;
   return is_asked && !have_met(call) ? Look::kAlone : Look::kTogether;
 }
@@ -78,10 +80,9 @@ class Stay {
 };
 
 // Short for all, or out of reach for one: each says so in a word before anything is described. All hear the same.
-bool is_voted_down(Call *call, const Member &member, const Sides &sides, const Status &classified, NodeGroup *group) {
-  const transfer::Vote outcome = group->vote(vote_on(*call, member, sides, classified));
+bool is_voted_down(Call *call, const Member &member, transfer::Vote outcome, NodeGroup *group) {
   call->is_short_for_all = outcome == transfer::Vote::kShort;
-  if (outcome == transfer::Vote::kCannot) group->note_alone(call->pattern, false);
+  if (outcome == transfer::Vote::kCannot) group->note_alone(call->pattern, 0);
   if (outcome != transfer::Vote::kShort && outcome != transfer::Vote::kCannot) return false;
   if (log::level() >= log::Level::kDebug) {
     const auto reason = call->is_short_for_all ? plan::JointReason::kShort : plan::JointReason::kRankCannot;
@@ -91,8 +92,8 @@ bool is_voted_down(Call *call, const Member &member, const Sides &sides, const S
   return true;
 }
 
-bool block(Call *call, const Member &member, const Sides &sides, const Status &classified, Look look, NodeGroup *group,
-           int *result) {
+bool block(Call *call, const Member &member, const Sides &sides, const Status &classified, std::size_t length,
+           NodeGroup *group, int *result) {
   NodeCall together(*call, member, sides, group);
   together.describe(classified);
   NodeQueue &queue = group->queue();
@@ -106,7 +107,7 @@ bool block(Call *call, const Member &member, const Sides &sides, const Status &c
   }
   if (outcome == NodeCall::Outcome::kStaged) {
     call->is_short_for_all = together.is_short();
-    if (!together.is_short()) group->note_alone(call->pattern, look == Look::kLong);
+    if (!together.is_short()) group->note_alone(call->pattern, length);
     return false;
   }
   if (outcome == NodeCall::Outcome::kDone) {
@@ -132,7 +133,7 @@ Status may_start_together(const Call &call, const Member &member, const Sides &s
   Status status = agree_on_all(
       call.comm, described.is_ok() && offer.published.state == transfer::Published::State::kTakesPart, &can_all);
   if (!can_all) group->reset();
-  return described.is_ok() ? status : described;
+  return described.is_ok() || !sides.refusal().is_ok() ? status : described;  // a refused side can stage
 }
 
 // Where a non-blocking call meets those of the other ranks; nowhere, and the same on all ranks, when it is for the host
@@ -145,15 +146,13 @@ Status find_meeting(const Call &call, const Member &member, bool has_device, Nod
   if (!RequestGroup::can_begin(*state)) {
     // What blocking calls have made, and as they came out. They have not asked for all edges of a topology.
     const NodeGroupPtr &group = state->node_group;
-    if (group == nullptr || is_of_neighbors(call.pattern)) return {};
+    if (group == nullptr || group->staging_comm() == MPI_COMM_NULL || is_of_neighbors(call.pattern)) return {};
     if (!leaves_out() || group->is_good(call.pattern)) meeting->group = group;
     return {};
   }
   meeting->has_device = has_device || !leaves_out();
   if (state->request_group == nullptr) {
-    const auto made = std::make_shared<RequestGroup>(member, state->world_ranks, state->node_group);
-    if (Status status = made->begin(call.comm, *state); !status.is_ok()) return status;
-    state->request_group = made;
+    state->request_group = std::make_shared<RequestGroup>(call.comm, member, *state);
   }
   meeting->requests = state->request_group;
   meeting->group = meeting->requests->ready_group(call.pattern, leaves_out());
@@ -174,29 +173,55 @@ bool start(const Call &call, const Member &member, Sides *sides, const Status &c
   return true;
 }
 
+// The group of a communicator that has made one, on all ranks.
+Status find_made(MPI_Comm comm, const Member &member, NodeGroupPtr *group) {
+  const CommStatePtr state = state_of(comm);
+  return state == nullptr || state->node_group == nullptr ? Status() : NodeGroup::of(comm, member, group);
+}
+
 }  // namespace
 
-bool carry_out_on_node(Call *call, const Member &member, Sides *sides, const Status &classified, int *result) {
+bool carry_out_on_node(Call *call, const Member &member, Sides *sides, const Status &classified, Meeting *meeting,
+                       int *result) {
   const wire::Channel &channel = wire::Channel::process();
-  if (!channel.is_open() || channel.terms().threshold_bytes == wire::CollectiveTerms::kNever) return false;
-  const Look look = look_at(*call, member);
-  if (look == Look::kRefused || look == Look::kAlone) return false;
-  if (call->form != Form::kBlocking) return !member.is_inter && start(*call, member, sides, classified, result);
+  std::size_t length = 0;
+  const bool is_on = channel.is_open() && channel.terms().threshold_bytes != wire::CollectiveTerms::kNever;
+  const Look look = is_on ? look_at(*call, member, &length) : Look::kAlone;
+  const bool is_alone = look == Look::kRefused || look == Look::kAlone;
+  if (call->form != Form::kBlocking) {
+    return !is_alone && !member.is_inter && start(*call, member, sides, classified, result);
+  }
   NodeGroupPtr group;
-  Status status = NodeGroup::of(call->comm, member, &group);
+  Status status = find_made(call->comm, member, &group);
+  const bool is_left_out =
+      group != nullptr && look == Look::kTogether && leaves_out() && !group->is_due(call->pattern, length);
+  if (group != nullptr && look == Look::kTogether && !is_left_out && pass_for_call(*call, member, group.get())) {
+    // Who has it shorter waits for the others' votes, and comes then.
+    if (block(call, member, *sides, classified, length, group.get(), result)) return true;
+    *meeting = hear_of_meeting(group.get());
+    return false;
+  }
+  *meeting = meet_for_call(*call, member, sides->is_staged());
+  if (meeting->some_go && group != nullptr) return block(call, member, *sides, classified, length, group.get(), result);
+  if (is_alone || is_left_out || (meeting->has_met && !meeting->lengths_fit)) return false;
+  if (status.is_ok()) status = NodeGroup::of(call->comm, member, &group);
   if (!status.is_ok()) {
     *result = raise(call->comm, status);
     return true;
   }
-  if (group == nullptr || (leaves_out() && !group->is_due(call->pattern, look == Look::kLong))) return false;
-  const bool is_voted_on = look == Look::kIfLong && group->is_voted_on();
-  if (is_voted_on && is_voted_down(call, member, *sides, classified, group.get())) return false;
-  if (is_of_neighbors(call->pattern)) status = group->learn_edges(*call, member);
+  if (group == nullptr) return false;
+  if (leaves_out() && look != Look::kTogether && !group->is_due(call->pattern, length)) return false;
+  if (look == Look::kIfLong && group->is_voted_on()) {
+    transfer::Voted outcome;
+    status = group->vote(vote_on(*call, member, *sides, classified), 0, &outcome);
+    if (status.is_ok() && is_voted_down(call, member, outcome.vote, group.get())) return false;
+  }
+  if (status.is_ok() && is_of_neighbors(call->pattern)) status = group->learn_edges(*call, member);
   if (!status.is_ok()) {
     *result = raise(call->comm, status);
     return true;
   }
-  const bool is_carried_out = block(call, member, *sides, classified, look, group.get(), result);
+  const bool is_carried_out = block(call, member, *sides, classified, length, group.get(), result);
   if (look == Look::kIfLong) group->set_voted_on(!is_carried_out);
   return is_carried_out;
 }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "ops/coll/carry_out.hpp"
+#include "ops/coll/meeting.hpp"
 
 namespace sluice::ops::coll {
 
@@ -11,7 +12,8 @@ namespace sluice::ops::coll {
 // raised already; of a non-blocking or persistent call *sides is moved from. `classified` says how classifying *sides
 // went: an error of it comes to all ranks, where they look at the call together. A blocking call, and one that makes a
 // persistent request, blocks, in turns.
+// *meeting: of a blocking call, what its ranks came to at its beginning (meet_for_call), where they met.
 [[nodiscard]] bool carry_out_on_node(Call *call, const Member &member, Sides *sides, const Status &classified,
-                                     int *result);
+                                     Meeting *meeting, int *result);
 
 }  // namespace sluice::ops::coll

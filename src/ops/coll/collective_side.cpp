@@ -89,8 +89,9 @@ Status CollectiveSide::classify(const Argument &argument, int n_blocks, const Bl
     content_ = Content::kUnread;
     return status;
   }
-  blocks_.set(place_, std::move(blocks));
+  blocks_.set(place_, std::move(blocks), is_absolute());
   moved_bytes_ = blocks_.moved_bytes();
+  refusal_ = blocks_.refuse_past_the_end();
   // Absolute addresses may lead to several allocations, on devices and on the host: no image of those.
   const std::uint64_t span_bytes = argument.buffer == MPI_BOTTOM ? 0 : blocks_.span().size_bytes;
   plan_ = plan::choose_collective({place_.kind, blocks_.size_bytes(), span_bytes, use != Use::kMoved},
@@ -206,6 +207,28 @@ Status CollectiveSide::open(Argument *argument) {
   if (Status status = blocks_.open_image(plan_.staging_memory); !status.is_ok()) return status;
   argument->buffer = blocks_.image_of(argument->buffer);
   return {};
+}
+
+Status CollectiveSide::open_reaching(const transfer::Span &reach, Argument *argument) {
+  if (Status status = blocks_.open_image(plan_.staging_memory, reach); !status.is_ok()) return status;
+  argument->buffer = blocks_.image_of(argument->buffer);
+  return {};
+}
+
+void CollectiveSide::open_within(const CollectiveSide &other, Argument *argument) noexcept {
+  blocks_.share_image(other.blocks_);
+  argument->buffer = blocks_.image_of(argument->buffer);
+}
+
+Status CollectiveSide::copy_down(Down down) const {
+  if (!is_staged()) return {};
+  if (!refusal_.is_ok()) return blocks_.is_any_read() ? refusal_ : Status();
+  return blocks_.copy_down(down);
+}
+
+Status CollectiveSide::copy_up() const {
+  if (!is_staged()) return {};
+  return refusal_.is_ok() ? blocks_.copy_up() : refusal_;
 }
 
 Status CollectiveSide::pack(Argument *argument) {

@@ -14,6 +14,7 @@
 namespace sluice::ops::coll {
 
 using transfer::Access;
+using transfer::Down;
 
 // What the call does with each block of a buffer.
 struct BlockAccess {
@@ -79,6 +80,9 @@ class CollectiveSide {
     kDevice    // bytes that it may not
   };
   [[nodiscard]] Content content() const noexcept { return content_; }
+  // Why this rank cannot move its data as the call says, though its arguments may be good: its blocks run over the end
+  // of their allocation. It may stage all the same, which then copies nothing of this side.
+  [[nodiscard]] const Status &refusal() const noexcept { return refusal_; }
   // Of kDevice: where the bytes lie; whether their addresses count from MPI_BOTTOM, and may lie elsewhere too.
   [[nodiscard]] const device::Place &place() const noexcept { return place_; }
   [[nodiscard]] bool is_absolute() const noexcept { return origin_ == MPI_BOTTOM; }
@@ -86,15 +90,22 @@ class CollectiveSide {
   [[nodiscard]] transfer::Region block(int index) const;
   [[nodiscard]] transfer::Span span() const noexcept { return blocks_.span(); }
   [[nodiscard]] std::uint64_t size_bytes() const noexcept { return blocks_.size_bytes(); }
+  // No bytes lie between those of its blocks.
+  [[nodiscard]] bool is_dense() const noexcept { return size_bytes() != 0 && span().size_bytes == size_bytes(); }
 
   // Execute, the part before the host MPI's call: takes staging memory and puts into *argument, the one that was
   // classified, what the host MPI is to be given. The types and arrays in it live as long as this side. Only for a
   // staged side. Blocks.
   [[nodiscard]] Status open(Argument *argument);
-  // Brings what is read into the staging memory. Nothing for a side that is not staged. Blocks.
-  [[nodiscard]] Status copy_down() const { return is_staged() ? blocks_.copy_down() : Status(); }
-  // The part after it: brings what was written up into the program's buffer. Nothing for a side that is not staged.
-  [[nodiscard]] Status copy_up() const { return is_staged() ? blocks_.copy_up() : Status(); }
+  // The same with staging memory for all of `reach`, and without any, in that of `other`: for buffers that overlap.
+  [[nodiscard]] Status open_reaching(const transfer::Span &reach, Argument *argument);
+  void open_within(const CollectiveSide &other, Argument *argument) noexcept;
+  // Brings what `down` says into the staging memory. Nothing for a side that is not staged. Of a refused side whose
+  // data are missed: the refusal. Blocks.
+  [[nodiscard]] Status copy_down(Down down) const;
+  // The part after it: brings what was written up into the program's buffer. Nothing for a side that is not staged. Of
+  // a refused one: the refusal.
+  [[nodiscard]] Status copy_up() const;
 
   // Counts one call in the statistics, unless the buffer means nothing here: by the route that was planned, or `route`.
   void record(Operation operation, std::chrono::nanoseconds time) const noexcept {
@@ -122,6 +133,7 @@ class CollectiveSide {
   device::Place place_;
   plan::Plan plan_;
   transfer::StagedBlocks blocks_;
+  Status refusal_;
   std::vector<int> indices_;  // of blocks_, among the blocks of the call
   // The layout found last, and its type.
   MPI_Datatype type_{};

@@ -17,6 +17,7 @@ namespace sluice::ops::coll {
 using plan::SegmentAbility;
 
 SegmentAbility CutCall::open(const Sides &sides, plan::SegmentQuery *query) {
+  if (sides.overlap) return SegmentAbility::kNone;
   block_bytes_ = query->block_bytes;
   unit_bytes_ = query->unit_bytes;
   is_unequal_ = query->lengths != plan::SegmentLengths::kEqual;

@@ -38,7 +38,7 @@ int EngineRequest::make(const std::shared_ptr<EngineRequest> &made, const Status
 
 int EngineRequest::start_again(const std::shared_ptr<Tracked> &self, MPI_Request * /*request*/) {
   is_hidden_.store(true, std::memory_order_release);
-  classified_ = {};
+  classified_ = sides_.refusal();
   result_ = {};
   if (fold_group_ != nullptr) fold_group_->join(this);
   begin(std::static_pointer_cast<EngineRequest>(self));
@@ -78,13 +78,15 @@ Status EngineRequest::failure_of(const Status &own) const {
 
 Status EngineRequest::stage(MPI_Comm comm) {
   const statistics::Stopwatch watch;
+  // A refused side takes part, and copies nothing.
+  if (!classified_.is_ok() && sides_.refusal().is_ok()) return classified_;
   if (!has_staging_) {
     staged_ = call_;
     staged_.comm = comm;
     if (Status status = sides_.open(&staged_); !status.is_ok()) return status;
     has_staging_ = true;
   }
-  if (Status status = sides_.copy_down(); !status.is_ok()) return status;
+  if (Status status = sides_.copy_down_uncompared(call_.pattern); !status.is_ok()) return status;
   if (fold_group_ != nullptr) {
     say_fold(staged_);
     fold_ = std::make_unique<PendingFold>(fold_group_, this, staged_, member_);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What the host MPI's own reductions of integers come to. Some do not keep to MPI: MPICH 4.0 compares unsigned numbers
-// as signed ones, Open MPI 4.1 lets short ones saturate. Device memory gets what host memory gets (design.md, invariant
-// 2).
+// as signed ones, Open MPI 4.1 lets short ones saturate. Device memory gets what host memory gets
+// (docs/architecture.md#invariants).
 #pragma once
 
 #include "sluice/backend.h"

@@ -10,6 +10,7 @@
 #include "base/log.hpp"
 #include "generated/operations.hpp"
 #include "ops/coll/cut_call.hpp"
+#include "ops/coll/length_terms.hpp"
 #include "ops/coll/node_blocks.hpp"
 #include "ops/coll/node_group.hpp"
 #include "ops/coll/rank_order.hpp"
@@ -125,9 +126,9 @@ int run(const Call &call, const Sides &sides, CutCall *cut) {
 }
 
 // All ranks hear what the least able of them can do, and how long the longest buffer is.
-Status ask_all(const Call &call, SegmentAbility own, SegmentQuery *query) {
+Status ask_all(const Call &call, const Member &member, SegmentAbility own, SegmentQuery *query) {
   SegmentQuestion question;
-  question.say(static_cast<int>(own), query->longest_bytes);
+  question.say(static_cast<int>(own), query->longest_bytes, common_length(call, member));
   MPI_Request request = MPI_REQUEST_NULL;
   int code = question.start(call.comm, &request);
   if (code == MPI_SUCCESS) code = wait_in_turns(&request, MPI_STATUS_IGNORE);
@@ -187,7 +188,7 @@ bool carry_out_in_segments(const Call &call, const Member &member, const Sides &
   CutCall cut(call, member);
   const SegmentAbility own = classified.is_ok() ? open(sides, &*query, &cut) : SegmentAbility::kNone;
   // plan
-  if (Status status = ask_all(call, own, &*query); !status.is_ok()) {
+  if (Status status = ask_all(call, member, own, &*query); !status.is_ok()) {
     *result = raise(call.comm, status);
     return true;
   }

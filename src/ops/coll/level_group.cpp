@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "ops/coll/length_terms.hpp"
 #include "ops/p2p/comm_state.hpp"
 #include "wire/channel.hpp"
 #include "wire/host.hpp"
@@ -181,20 +182,26 @@ int LevelGroup::ask() {
     drop_left();
     return MPI_SUCCESS;
   }
-  own_ = entry->own;
+  const auto [length, negated] = both_ends(static_cast<int>(entry->answer.query.size_bytes % kLengthPrime));
+  own_ = {entry->own, length, negated};
   phase_ = Phase::kAsking;
-  return wire::host().MPI_Iallreduce(&own_, &least_, 1, MPI_INT, MPI_MIN, levels_->whole(), &request_);
+  return wire::host().MPI_Iallreduce(own_.data(), least_.data(), static_cast<int>(own_.size()), MPI_INT, MPI_MIN,
+                                     levels_->whole(), &request_);
 }
 
 // What attempts_ come to is the same on all ranks, because the calls are decided one after the other.
-void LevelGroup::decide(int least) {
+void LevelGroup::decide(const std::array<int, 3> &heard) {
+  const int least = heard[0];
   Entry *const entry = first_undecided();
   if (entry == nullptr) return;  // there is one, the one that was asked about
   entry->is_decided = true;
   Answer &answer = entry->answer;
   answer.is_asked = true;
   answer.least = least;
-  if (least != kFailed) answer.query.ability = static_cast<plan::LevelAbility>(least);
+  if (least != kFailed) {
+    const bool fits = are_alike(heard[1], heard[2]);
+    answer.query.ability = fits ? static_cast<plan::LevelAbility>(least) : plan::LevelAbility::kNone;
+  }
   answer.plan = choose_levels(answer.query);
   if (answer.plan.levels == plan::Levels::kFlat) {
     attempts_.note_vain();

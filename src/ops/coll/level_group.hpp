@@ -8,6 +8,7 @@
 // before it have taken that one or will not take it. No call waits for the end of another.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -91,7 +92,7 @@ class LevelGroup {
   void go_on();
   [[nodiscard]] int go_on_duplicating();
   [[nodiscard]] int ask();
-  void decide(int least);
+  void decide(const std::array<int, 3> &heard);
   void drop_left() noexcept;
   [[nodiscard]] Entry *find(const void *call) noexcept;
   [[nodiscard]] Entry *first_undecided() noexcept;
@@ -103,8 +104,8 @@ class LevelGroup {
   SegmentGroupPtr in_lane_;  // so that long lanes go in segments
   Phase phase_ = Phase::kFlat;
   MPI_Request request_ = MPI_REQUEST_NULL;  // what phase_ waits for
-  int own_ = 0;
-  int least_ = 0;
+  std::array<int, 3> own_{};                // what this rank can do, and both_ends() of the call's length
+  std::array<int, 3> least_{};
   Attempts attempts_;  // in the order of the calls
   std::deque<Entry> calls_;
   int failure_ = MPI_SUCCESS;

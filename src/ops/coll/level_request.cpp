@@ -101,7 +101,6 @@ void LevelRequest::divide(Levels form) {
 // As the call would have been staged without the others. A rank that fails here leaves them waiting, as it would then.
 bool LevelRequest::begin_flat() {
   if (!group_->may_take(this, LevelStep::kNode)) return false;
-  if (!classified_.is_ok()) return complete(classified_);
   if (Status status = stage(group_->flat()); !status.is_ok()) return complete(std::move(status));
   group_->leave(this);
   phase_ = Phase::kInHost;

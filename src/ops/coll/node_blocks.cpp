@@ -10,17 +10,10 @@ namespace {
 // Bytes of `count` elements of one block; none for arguments that are no good.
 std::optional<std::uint64_t> bytes_of(std::int64_t count, MPI_Datatype type) {
   if (count < 0) return std::nullopt;
-  transfer::LayoutPtr layout;
-  std::uint64_t element_bytes = 0;
-  if (named_layout(type, &layout)) {
-    element_bytes = layout->size_bytes;
-  } else {
-    MPI_Count size = 0;
-    if (!is_valid(type) || wire::host().MPI_Type_size_x(type, &size) != MPI_SUCCESS || size < 0) return std::nullopt;
-    element_bytes = static_cast<std::uint64_t>(size);
-  }
+  const std::optional<std::uint64_t> element = element_bytes(type);
+  if (!element) return std::nullopt;
   std::uint64_t bytes = 0;
-  if (__builtin_mul_overflow(static_cast<std::uint64_t>(count), element_bytes, &bytes)) return kAnyLength;
+  if (__builtin_mul_overflow(static_cast<std::uint64_t>(count), *element, &bytes)) return kAnyLength;
   return bytes;
 }
 
@@ -93,6 +86,14 @@ void want_from_neighbors(const Call &call, const Member &member, const Collectiv
 }
 
 }  // namespace
+
+std::optional<std::uint64_t> element_bytes(MPI_Datatype type) {
+  transfer::LayoutPtr layout;
+  if (named_layout(type, &layout)) return layout->size_bytes;
+  MPI_Count size = 0;
+  if (!is_valid(type) || wire::host().MPI_Type_size_x(type, &size) != MPI_SUCCESS || size < 0) return std::nullopt;
+  return static_cast<std::uint64_t>(size);
+}
 
 std::optional<std::uint64_t> common_bytes(const Call &call, const Member &member) {
   if (is_reduction(call.pattern)) return bytes_of_input(call, member);

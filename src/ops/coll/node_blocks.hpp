@@ -32,6 +32,9 @@ struct NodeBlocks {
 inline constexpr std::uint64_t kAnyLength = ~std::uint64_t{0};
 [[nodiscard]] std::optional<std::uint64_t> common_bytes(const Call &call, const Member &member);
 
+// Bytes of an element of `type`; none of one that the host MPI does not know. Hot where the type is predefined.
+[[nodiscard]] std::optional<std::uint64_t> element_bytes(MPI_Datatype type);
+
 // The blocks at this rank; of sides that hold device memory, or nothing. `pairing`: known.
 [[nodiscard]] NodeBlocks blocks_of(const Call &call, const Member &member, const Sides &sides,
                                    const EdgePairing &pairing);

@@ -16,6 +16,18 @@ using transfer::Board;
 using transfer::Ending;
 using transfer::Published;
 
+namespace {
+
+// Of a chain, what its ranks have to have read alike, in bits above those of a plan::Joint.
+std::uint32_t chain_number(const Published &root) noexcept {
+  constexpr unsigned kFirstBit = 8;
+  constexpr std::uint64_t kHashed = 0x9E3779B97F4A7C15;
+  const std::uint64_t hash = (root.chunk_bytes + root.n_rows) * kHashed;
+  return static_cast<std::uint32_t>(hash >> 48U) << kFirstBit;
+}
+
+}  // namespace
+
 template <typename Body>
 Moved NodeCall::contained(Body body) {
   try {
@@ -66,27 +78,19 @@ void NodeCall::advance() {
     });
     if (step || moved.ending != Ending::kGood) end(moved);
   }
-  if (phase_ == Phase::kEnding && board_.have_all_ended(number_)) settle();
+  if (phase_ != Phase::kEnding) return;
+  if (const auto outcome = board_.outcome(number_)) settle(*outcome);
 }
 
 void NodeCall::decide() {
   plan::Joint joint{};
-  const Moved planned = contained([&]() -> Moved {
-    joint = agree();
-    return {};
-  });
-  if (planned.ending != Ending::kGood) return end(planned);
-  if (joint == plan::Joint::kStaged || joint == plan::Joint::kFail) {
-    int rank = 0;
-    if (joint == plan::Joint::kFail) {
-      while (rank + 1 < member_.size && board_.published(number_, rank).state != Published::State::kFailed) ++rank;
-      failure_ = failure_of(own_.why, rank);
-    }
-    finish_copies();
-    board_.end(number_, Ending::kGood);  // nobody waits for it, but the slot is to be used again
-    return settle_as(joint == plan::Joint::kFail ? Outcome::kFailed : Outcome::kStaged);
+  Moved moved = contained([&] { return agree(&joint); });
+  if (moved.ending == Ending::kGood && (joint == plan::Joint::kStaged || joint == plan::Joint::kFail)) {
+    moved = leave_off(joint);
+  } else if (moved.ending == Ending::kGood) {
+    moved = std::move(own_);
   }
-  if (own_.ending != Ending::kGood) return end(std::move(own_));
+  if (moved.ending != Ending::kGood) return end(std::move(moved));
   Step step;
   const Moved begun = contained([&]() -> Moved {
     step = begin_as(joint);
@@ -95,16 +99,25 @@ void NodeCall::decide() {
   if (step || begun.ending != Ending::kGood) end(begun);
 }
 
+// Nothing is moved together. An error that this rank has itself stays the one that it tells.
+Moved NodeCall::leave_off(plan::Joint joint) const {
+  if (joint == plan::Joint::kStaged) return {is_short_ ? Ending::kShort : Ending::kStages, {}};
+  if (own_.ending == Ending::kFailed) return own_;
+  int rank = 0;
+  while (rank + 1 < member_.size && heard_.of(rank).state != Published::State::kFailed) ++rank;
+  return failed(failure_of({Ending::kFailed, rank}));
+}
+
 Step NodeCall::begin_as(plan::Joint joint) {
   if (reduction_ != nullptr) {
     phase_ = Phase::kReducing;
     span_.begin();
-    return reduction_->begin();
+    return reduction_->begin(heard_);
   }
   phase_ = joint == plan::Joint::kChain ? Phase::kInChain : Phase::kPulling;
-  if (joint != plan::Joint::kChain) return pull_.begin(number_);
+  if (joint != plan::Joint::kChain) return pull_.begin(heard_);
   pull_.use_engines();
-  chain_ = std::make_unique<NodeChain>(call_, member_, offer_, sides_.recv.place(), board_, number_, &reach_);
+  chain_ = std::make_unique<NodeChain>(call_, member_, offer_, sides_.recv.place(), board_, number_, heard_, &reach_);
   return chain_->begin();
 }
 
@@ -113,43 +126,51 @@ Step NodeCall::go_on() {
   return phase_ == Phase::kReducing ? go_on_reducing() : chain_->advance();
 }
 
-plan::Joint NodeCall::agree() {
+Moved NodeCall::agree(plan::Joint *joint) {
+  if (const auto rank = board_.find_impossible(number_)) {
+    return failed(transfer::nonsense_of(*rank, "it has made calls that it cannot have made"));
+  }
   const auto n_ranks = static_cast<std::size_t>(member_.size);
   const auto say = [&](const auto &plan) {
     if (log::level() < log::Level::kDebug) return;
     log::debug("plan", fmt::format("{}: {}", name(call_.operation), explain(n_ranks, plan)));
   };
   if (!is_reduction(call_.pattern)) {
+    if (Status status = heard_.take(board_, number_, offer_.published); !status.is_ok()) return failed(status);
     const plan::JointPlan plan = agree_on_movement();
     say(plan);
     is_short_ = plan.reason == plan::JointReason::kShort || plan.reason == plan::JointReason::kNothing;
-    return plan.joint;
+    *joint = plan.joint;
+    return {};
   }
-  reduction_ = std::make_unique<NodeReduction>(call_, member_, sides_, &group_, number_);
-  const plan::JointReductionPlan plan = reduction_->plan();
+  reduction_ = std::make_unique<NodeReduction>(call_, member_, sides_, offer_, &group_, number_);
+  plan::JointReductionPlan plan;
+  if (Status status = reduction_->plan(&heard_, &plan); !status.is_ok()) return failed(status);
   say(plan);
   is_short_ = plan.reason == plan::ReductionReason::kShort;
-  if (plan.joint != plan::JointReduction::kFail && plan.joint != plan::JointReduction::kStaged)
-    return plan::Joint::kPull;
-  reduction_.reset();
-  return plan.joint == plan::JointReduction::kFail ? plan::Joint::kFail : plan::Joint::kStaged;
+  plan_ = static_cast<std::uint32_t>(plan.joint) << 1U | (plan.needs_consent ? 1U : 0U);
+  *joint = plan::Joint::kPull;
+  if (plan.joint == plan::JointReduction::kFail) *joint = plan::Joint::kFail;
+  if (plan.joint == plan::JointReduction::kStaged) *joint = plan::Joint::kStaged;
+  if (*joint != plan::Joint::kPull) reduction_.reset();
+  return {};
 }
 
-plan::JointPlan NodeCall::agree_on_movement() const {
-  std::vector<Published> all;
+plan::JointPlan NodeCall::agree_on_movement() {
   std::vector<plan::Offer> offers;
-  all.reserve(static_cast<std::size_t>(member_.size));  // the names in the offers lie in there
-  for (int rank = 0; rank < member_.size; ++rank) {
-    const Published &said = all.emplace_back(board_.published(number_, rank));
+  offers.reserve(heard_.all().size());
+  for (const Published &said : heard_.all()) {
     offers.push_back({said.state == Published::State::kFailed, said.state == Published::State::kTakesPart, said.feeds,
                       said.backend_name(), said.largest_bytes, said.broadcast_bytes});
   }
   const bool is_broadcast = call_.pattern == Pattern::kBroadcast;
   plan::JointQuery query{is_broadcast, wire::Channel::process().terms().threshold_bytes, 0};
-  if (is_broadcast && call_.root >= 0 && call_.root < member_.size) {
-    query.chunk_bytes = all[static_cast<std::size_t>(call_.root)].chunk_bytes;
-  }
-  return choose_joint(offers, query);
+  const bool has_root = is_broadcast && call_.root >= 0 && call_.root < member_.size;
+  if (has_root) query.chunk_bytes = heard_.of(call_.root).chunk_bytes;
+  const plan::JointPlan plan = choose_joint(offers, query);
+  plan_ = static_cast<std::uint32_t>(plan.joint);
+  if (plan.joint == plan::Joint::kChain) plan_ |= chain_number(heard_.of(call_.root));
+  return plan;
 }
 
 Step NodeCall::go_on_reducing() {
@@ -172,20 +193,23 @@ void NodeCall::end(Moved moved) {
   own_ = std::move(moved);
   finish_copies();
   if (own_.ending != Ending::kGood) board_.set_chunks(number_, Board::kNoMore);
-  board_.end(number_, own_.ending);
+  board_.end(number_, own_.ending, plan_);
   phase_ = Phase::kEnding;
 }
 
-void NodeCall::settle() {
+void NodeCall::settle(const Board::Outcome &outcome) {
   reach_.release();
   const bool is_by_kernel = is_reduction(call_.pattern) || pull_.is_by_kernel();
   const Route route = is_by_kernel ? Route::kKernel : Route::kIpc;
-  int rank = 0;
-  switch (board_.outcome(number_, &rank)) {
+  is_short_ = outcome.ending == Ending::kShort;
+  switch (outcome.ending) {
     case Ending::kGood:
       sides_.send.record(call_.operation, route, watch_.elapsed());
       sides_.recv.record(call_.operation, route, watch_.elapsed());
       return settle_as(Outcome::kDone);
+    case Ending::kShort:
+    case Ending::kStages:
+      return settle_as(Outcome::kStaged);
     case Ending::kRefused:
       // What was copied is copied again: nothing that is sent has changed.
       if (own_.ending == Ending::kRefused) {
@@ -196,7 +220,9 @@ void NodeCall::settle() {
     case Ending::kFailed:
       break;
   }
-  failure_ = failure_of(own_.ending == Ending::kFailed ? own_.why : Status(), rank);
+  // Where that was a word of nonsense, which may be another when the next one looks.
+  board_.end(number_, Ending::kFailed);
+  failure_ = own_.ending == Ending::kFailed ? own_.why : failure_of(outcome);
   settle_as(Outcome::kFailed);
 }
 
@@ -206,11 +232,16 @@ void NodeCall::settle_as(Outcome outcome) noexcept {
   phase_ = Phase::kSettled;
 }
 
-Status NodeCall::failure_of(const Status &own, int rank) const {
-  if (!own.is_ok()) return own;
+Status NodeCall::failure_of(const Board::Outcome &outcome) const {
+  if (outcome.is_of_two_plans) {
+    return Status::error(ErrorKind::kBadPeer,
+                         fmt::format("the ranks of the communicator did not do the same in {}: what one of them wrote "
+                                     "in memory that the ranks of a node share has changed while the others read it",
+                                     name(call_.operation)));
+  }
   return Status::error(ErrorKind::kBackend, fmt::format("rank {} of the communicator could not do its part of {}; its "
                                                         "own error says why",
-                                                        rank, name(call_.operation)));
+                                                        outcome.rank, name(call_.operation)));
 }
 
 }  // namespace sluice::ops::coll

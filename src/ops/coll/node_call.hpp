@@ -2,7 +2,8 @@
 // NodeCall: a collective call that the ranks of one node carry out together (ISC'25 poster; docs/adr/0014): each
 // publishes where its device memory is, all decide alike from what all published, and each pulls what it gets over IPC,
 // all copies in one list, or computes its part of a reduction (node_reduction.hpp). No message is sent. In steps that
-// never block, so that several can be under way.
+// never block, so that several can be under way. All that others say is checked, and how a call ends is what all say at
+// its end, whatever each has decided: so ranks that have not read the same words end it alike (docs/adr/0061).
 #pragma once
 
 #include <cstdint>
@@ -33,7 +34,7 @@ class NodeCall {
         group_(*group),
         board_(group->board()),
         reach_(*group, member.rank),
-        pull_(call_, member_, sides_, offer_, board_, &reach_) {}
+        pull_(call_, member_, sides_, offer_, &reach_) {}
   ~NodeCall() { finish_copies(); }
   NodeCall(const NodeCall &) = delete;
   NodeCall &operator=(const NodeCall &) = delete;
@@ -77,8 +78,9 @@ class NodeCall {
 
   // Plan.
   void decide();
-  [[nodiscard]] plan::Joint agree();
-  [[nodiscard]] plan::JointPlan agree_on_movement() const;
+  [[nodiscard]] Moved agree(plan::Joint *joint);
+  [[nodiscard]] plan::JointPlan agree_on_movement();
+  [[nodiscard]] Moved leave_off(plan::Joint joint) const;
   // Execute.
   [[nodiscard]] Step begin_as(plan::Joint joint);
   [[nodiscard]] Step go_on();
@@ -86,9 +88,9 @@ class NodeCall {
   void finish_copies() noexcept;
   void end(Moved moved);
   // Complete.
-  void settle();
+  void settle(const transfer::Board::Outcome &outcome);
   void settle_as(Outcome outcome) noexcept;
-  [[nodiscard]] Status failure_of(const Status &own, int rank) const;
+  [[nodiscard]] Status failure_of(const transfer::Board::Outcome &outcome) const;
 
   const Call &call_;
   const Member &member_;
@@ -99,11 +101,13 @@ class NodeCall {
   Phase phase_ = Phase::kDescribed;
   Outcome outcome_ = Outcome::kNone;
   Status failure_;
-  bool is_short_ = false;
+  bool is_short_ = false;   // first as this rank decided, then as all ended it
+  std::uint32_t plan_ = 0;  // what this rank does, in one number
   const statistics::Stopwatch watch_;
   NodeOffer offer_;
-  Moved own_;        // what this rank has come to
-  NodeReach reach_;  // until the copies are done
+  Moved own_;              // what this rank has come to
+  transfer::Heard heard_;  // what all have said, but of a reduction that is as the last one was
+  NodeReach reach_;        // until the copies are done
   NodePull pull_;
   std::unique_ptr<NodeChain> chain_;
   std::unique_ptr<NodeReduction> reduction_;

@@ -37,7 +37,7 @@ void NodeChain::cut(const Published &root) {
 }
 
 Step NodeChain::begin() {
-  const Published root = board_.published(number_, call_.root);
+  const Published &root = heard_.of(call_.root);
   cut(root);
   if (call_.root == member_.rank) {
     say([&](const Row &row) { return transfer::count_chunks(row.size_bytes, root.chunk_bytes); });
@@ -53,14 +53,14 @@ Step NodeChain::begin() {
 
 // Where the data is, is what another rank says of its own memory: checked before it is believed.
 Step NodeChain::open(Row *row, std::uint64_t chunk_bytes) {
-  const Published source = board_.published(number_, row->before);
-  const StridedBlock block = board_.block_for_me(number_, row->before);
+  const Published &source = heard_.of(row->before);
+  const StridedBlock block = heard_.block_for_me(row->before);
   if (!block.is_within(source.allocation_bytes) || block.n_runs != 1 || block.size_bytes() != bytes_) {
-    return refused(Status::error(ErrorKind::kInternal, "a rank of a broadcast said where no data is"));
+    return failed(transfer::nonsense_of(row->before, "it passes on what does not lie in its memory"));
   }
   std::byte *base = nullptr;
   Status status = reach_.open(row->before, source.handle, source.base_address, source.allocation_bytes, place_, &base);
-  if (!status.is_ok()) return refused(status);
+  if (!status.is_ok()) return not_reached(status);
   std::byte *const to = offer_.blocks.offered.front().origin + row->first_byte;
   const sluice_copy_t copy = {to, base + block.offset_bytes + row->first_byte, row->size_bytes};
   row->copy = std::make_unique<transfer::ChunkedCopy>(copy, chunk_bytes);
@@ -81,10 +81,11 @@ Step NodeChain::advance() {
   for (std::size_t i = 0; i < rows_.size(); ++i) {
     Row &row = rows_[i];
     if (row.copy == nullptr) continue;
+    const auto ended = board_.ending_of(number_, row.before);  // before what it said until then is read
     const std::uint32_t there = board_.chunks_of(number_, row.before);
-    // The one before it has its reason, and all will hear of it.
-    if (there == Board::kNoMore) {
-      return refused(Status::error(ErrorKind::kBackend, "the rank before this one gave up"));
+    // The one before it has its reason, and all will hear of it; or it has not read what this one has.
+    if (there == Board::kNoMore || (ended && count_in(there, i) < row.copy->n_chunks())) {
+      return gave_up(row.before, ended);
     }
     if (Status status = row.copy->advance(count_in(there, i)); !status.is_ok()) return failed(status);
     is_done = is_done && row.copy->is_done();

@@ -23,10 +23,17 @@ namespace sluice::ops::coll {
 // it.
 class NodeChain {
  public:
-  // Of the call `number`, which all have published. `place`: of the memory that is broadcast here.
+  // Of the call `number`, of which all have said what is in `heard`. `place`: of the memory that is broadcast here.
   NodeChain(const Call &call, const Member &member, const NodeOffer &offer, const device::Place &place,
-            transfer::Board &board, std::uint64_t number, NodeReach *reach) noexcept
-      : call_(call), member_(member), offer_(offer), place_(place), board_(board), number_(number), reach_(*reach) {}
+            transfer::Board &board, std::uint64_t number, const transfer::Heard &heard, NodeReach *reach) noexcept
+      : call_(call),
+        member_(member),
+        offer_(offer),
+        place_(place),
+        board_(board),
+        number_(number),
+        heard_(heard),
+        reach_(*reach) {}
 
   [[nodiscard]] Step begin();
   [[nodiscard]] Step advance();
@@ -55,6 +62,7 @@ class NodeChain {
   const device::Place &place_;
   transfer::Board &board_;
   const std::uint64_t number_;
+  const transfer::Heard &heard_;
   NodeReach &reach_;
   std::array<Row, 2> rows_;
   std::size_t n_rows_ = 1;

@@ -2,9 +2,11 @@
 #include "ops/coll/node_group.hpp"
 
 #include <array>
+#include <optional>
 #include <utility>
 
 #include "base/log.hpp"
+#include "ops/coll/length_terms.hpp"
 #include "ops/coll/node_queue.hpp"
 #include "ops/coll/reduction_work.hpp"
 #include "ops/coll/request_group.hpp"
@@ -43,10 +45,12 @@ Status set_up(MPI_Comm comm, const Member &member, wire::SharedSegment *segment,
   return agreed;
 }
 
+// None where there can be none, on all ranks.
 Status make_staging_comm(MPI_Comm comm, NodeGroup *group) {
   const auto made = std::make_shared<StagingComm>();
-  Status status = made->make(comm);
-  if (status.is_ok()) group->take_staging_comm(made);
+  bool is_made = false;
+  Status status = made->make(comm, &is_made);
+  if (is_made) group->take_staging_comm(made);
   return status;
 }
 
@@ -82,6 +86,19 @@ Status find_least(MPI_Comm comm, int value, int *least) {
   return check(code, "MPI_Iallreduce failed");
 }
 
+Status find_least(MPI_Comm comm, int value, int number, int *least, bool *is_alike) {
+  const auto [end, negated] = both_ends(number);
+  const std::array<int, 3> said = {value, end, negated};
+  std::array<int, 3> heard = said;
+  MPI_Request request = MPI_REQUEST_NULL;
+  int code = wire::host().MPI_Iallreduce(said.data(), heard.data(), static_cast<int>(said.size()), MPI_INT, MPI_MIN,
+                                         comm, &request);
+  if (code == MPI_SUCCESS) code = wait_in_turns(&request, MPI_STATUS_IGNORE);
+  *least = code == MPI_SUCCESS ? heard[0] : value;
+  *is_alike = are_alike(heard[1], heard[2]);
+  return check(code, "MPI_Iallreduce failed");
+}
+
 Status agree_on_all(MPI_Comm comm, bool value, bool *is_true) {
   int least = 0;
   Status status = find_least(comm, value ? 1 : 0, &least);
@@ -89,41 +106,10 @@ Status agree_on_all(MPI_Comm comm, bool value, bool *is_true) {
   return status;
 }
 
-Status StagingComm::make(MPI_Comm comm) {
-  const wire::Host &host = wire::host();
-  MPI_Group members = MPI_GROUP_NULL;
-  int topology = MPI_UNDEFINED;
-  int code = host.MPI_Topo_test(comm, &topology);
-  if (code == MPI_SUCCESS && topology != MPI_UNDEFINED) {
-    // Nothing else is sure to have the same edges in the same order.
-    code = after_barrier(comm, [&] { return host.MPI_Comm_dup(comm, &comm_); });
-    if (code == MPI_SUCCESS) code = host.MPI_Comm_set_errhandler(comm_, MPI_ERRORS_RETURN);
-    return check(code, "MPI_Comm_dup failed");
-  }
-  // Not a duplicate: that would copy the program's attributes.
-  if (code == MPI_SUCCESS) code = host.MPI_Comm_group(comm, &members);
-  if (code == MPI_SUCCESS) code = after_barrier(comm, [&] { return host.MPI_Comm_create(comm, members, &comm_); });
-  if (code == MPI_SUCCESS) code = host.MPI_Comm_set_errhandler(comm_, MPI_ERRORS_RETURN);
-  if (members != MPI_GROUP_NULL && host.MPI_Group_free(&members) != MPI_SUCCESS) {
-    log::debug("ops", "a group could not be freed");
-  }
-  return check(code, "MPI_Comm_create failed");
-}
-
-Status StagingComm::start_duplicate(MPI_Comm comm, MPI_Request *request) {
-  return check(wire::host().MPI_Comm_idup(comm, &comm_, request), "MPI_Comm_idup failed");
-}
-
-StagingComm::~StagingComm() {
-  // In MPI_Finalize the host MPI deletes what still hangs on communicators, and takes no more calls.
-  if (comm_ == MPI_COMM_NULL || !wire::Channel::process().is_open()) return;
-  if (wire::host().MPI_Comm_free(&comm_) != MPI_SUCCESS) log::debug("ops", "a communicator could not be freed");
-}
-
 NodeGroup::NodeGroup(wire::SharedSegment segment, const Member &member, std::vector<int> world_ranks)
     : segment_(std::move(segment)),
       board_(segment_.data(), member.size, member.rank),
-      queue_(std::make_unique<NodeQueue>(board_)),
+      queue_(std::make_unique<NodeQueue>(&board_)),
       last_reduction_(std::make_unique<ReductionMemo>()),
       world_ranks_(std::move(world_ranks)) {}
 
@@ -155,11 +141,20 @@ Status NodeGroup::of(MPI_Comm comm, const Member &member, NodeGroupPtr *group) {
   return {};
 }
 
-transfer::Vote NodeGroup::vote(transfer::Vote own) {
-  const std::uint64_t number = ++n_votes_;
-  board_.vote(number, own);
-  progress::turn_beside_host_until([&] { return board_.have_all_voted(number); });
-  return board_.outcome_of_vote(number);
+Status NodeGroup::vote(transfer::Vote own, std::uint32_t term, transfer::Voted *outcome) {
+  cast(own, term);
+  return hear_cast(outcome);
+}
+
+Status NodeGroup::hear_cast(transfer::Voted *outcome) {
+  const std::uint64_t number = n_votes_;
+  progress::turn_beside_host_until([&] {
+    const std::optional<transfer::Voted> counted = board_.outcome_of_vote(number);
+    if (counted) *outcome = *counted;
+    return counted.has_value();
+  });
+  if (outcome->vote != transfer::Vote::kNoVote) return {};
+  return transfer::nonsense_of(outcome->rank, "it is no vote on a call");
 }
 
 Status NodeGroup::learn_edges(const Call &call, const Member &member) {
@@ -181,7 +176,9 @@ Status NodeGroup::learn_edges(const Call &call, const Member &member) {
 Status NodeGroup::for_persistent(MPI_Comm comm, const Member &member, NodeGroupPtr *group) {
   if (Status status = of(comm, member, group); !status.is_ok()) return status;
   if (*group == nullptr || (*group)->staging_comm() != MPI_COMM_NULL) return {};
-  return make_staging_comm(comm, group->get());
+  Status status = make_staging_comm(comm, group->get());
+  if ((*group)->staging_comm() == MPI_COMM_NULL) group->reset();
+  return status;
 }
 
 }  // namespace sluice::ops::coll

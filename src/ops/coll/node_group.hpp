@@ -3,6 +3,8 @@
 // the communicator, and goes with it.
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <utility>
@@ -67,24 +69,28 @@ class NodeGroup {
   [[nodiscard]] bool is_voted_on() const noexcept { return is_voted_on_; }
   void set_voted_on(bool is_so) noexcept { is_voted_on_ = is_so; }
   // In a blocking call that all ranks make alike: blocks, in turns beside the host MPI, until all have voted. The same
-  // outcome on all ranks.
-  [[nodiscard]] transfer::Vote vote(transfer::Vote own);
+  // outcome on all ranks. Errors: a rank said what none says; *outcome is kNoVote then.
+  [[nodiscard]] Status vote(transfer::Vote own, std::uint32_t term, transfer::Voted *outcome);
+  // The same in two halves: says it, and waits until all have. What goes on between them ends with the second on all
+  // ranks, or does not end without all of them.
+  void cast(transfer::Vote own, std::uint32_t term) noexcept { board_.vote(++n_votes_, own, term); }
+  [[nodiscard]] Status hear_cast(transfer::Voted *outcome);
 
-  // Whether the ranks look at the next blocking call together; `is_long`: all know that it is (ops/coll/attempts.hpp).
-  [[nodiscard]] bool is_due(Pattern pattern, bool is_long) noexcept {
-    return attempts_of(trials_of(pattern), is_long).is_due();
+  // Whether the ranks look at the next blocking call together; `length`: its class (ops/coll/attempts.hpp), 0 where not
+  // all know it.
+  [[nodiscard]] bool is_due(Pattern pattern, std::size_t length) noexcept {
+    return trials_of(pattern).attempts[length].is_due();
   }
   // How a blocking call that they looked at came out, or that they agreed that all had device memory in a non-blocking
   // one. Not noted is one that was staged for its length alone, since that says nothing of the next one; nor how
   // non-blocking ones came out, because the ranks learn of that at different times.
   void note_together(Pattern pattern) noexcept {
     Trials &trials = trials_of(pattern);
-    trials.attempts.note_good();
-    trials.long_attempts.note_good();
+    for (Attempts &attempts : trials.attempts) attempts.note_good();
     trials.is_good = true;
   }
-  void note_alone(Pattern pattern, bool is_long) noexcept {
-    attempts_of(trials_of(pattern), is_long).note_vain();
+  void note_alone(Pattern pattern, std::size_t length) noexcept {
+    trials_of(pattern).attempts[length].note_vain();
     trials_of(pattern).is_good = false;
   }
   // Of blocking calls alone, so that all ranks know it at the same of their calls: one of them went together, so there
@@ -99,12 +105,8 @@ class NodeGroup {
   struct Trials {
     bool is_good = false;
     bool has_met = false;
-    Attempts attempts;
-    Attempts long_attempts;
+    std::array<Attempts, kLengthClasses> attempts;
   };
-  [[nodiscard]] static Attempts &attempts_of(Trials &trials, bool is_long) noexcept {
-    return is_long ? trials.long_attempts : trials.attempts;
-  }
   [[nodiscard]] Trials &trials_of(Pattern pattern) noexcept { return is_reduction(pattern) ? reductions_ : movements_; }
 
   wire::SharedSegment segment_;
@@ -132,6 +134,9 @@ void forget_board_name(const Member &member, const wire::SegmentName &name) noex
 
 // The least `value` of all ranks of `comm`. Collective; blocks, in turns. On an error *least is `value`.
 [[nodiscard]] Status find_least(MPI_Comm comm, int value, int *least);
+
+// The same, and whether `number`, below kLengthPrime, is the same on all ranks.
+[[nodiscard]] Status find_least(MPI_Comm comm, int value, int number, int *least, bool *is_alike);
 
 // Whether `value` is true on all ranks of `comm`. Collective; blocks, in turns. On an error it counts as false.
 [[nodiscard]] Status agree_on_all(MPI_Comm comm, bool value, bool *is_true);

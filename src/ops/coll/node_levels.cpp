@@ -8,6 +8,9 @@
 #include <utility>
 
 #include "base/log.hpp"
+#include "ops/coll/node_group.hpp"
+#include "ops/coll/request_group.hpp"
+#include "ops/env/quiet_errors.hpp"
 #include "ops/p2p/comm_state.hpp"
 #include "ops/request/collective.hpp"
 #include "wire/channel.hpp"
@@ -98,24 +101,37 @@ NodeLevels::~NodeLevels() {
   }
 }
 
-Status NodeLevels::split(MPI_Comm comm, const Member &member, Pair *pair) const {
-  const wire::Host &host = wire::host();
+// Each of the two is there on all ranks or on none, before the next: no rank waits for one that has failed.
+Status NodeLevels::split(MPI_Comm comm, const Member &member, Pair *pair, bool *is_made) const {
   const auto rank = static_cast<std::size_t>(member.rank);
-  const int result = after_barrier(comm, [&]() -> int {
-    int code = host.MPI_Comm_split(comm, map_.node[rank], member.rank, &pair->node);
-    if (code == MPI_SUCCESS) code = host.MPI_Comm_split(comm, map_.local[rank], member.rank, &pair->lane);
-    if (code == MPI_SUCCESS) code = host.MPI_Comm_set_errhandler(pair->node, MPI_ERRORS_RETURN);
-    return code == MPI_SUCCESS ? host.MPI_Comm_set_errhandler(pair->lane, MPI_ERRORS_RETURN) : code;
-  });
-  if (result == MPI_SUCCESS) return {};
-  return Status::error(ErrorKind::kBackend,
-                       "the host MPI could not divide a communicator by nodes; set SLUICE_COLL_LEVELS=off");
+  const std::pair<int, MPI_Comm *> parts[] = {{map_.node[rank], &pair->node}, {map_.local[rank], &pair->lane}};
+  for (const auto &[color, made] : parts) {
+    bool is_good = false;
+    {
+      const QuietErrors quiet(comm);
+      const int code = after_barrier(comm, [&, color = color, made = made] {
+        return wire::host().MPI_Comm_split(comm, color, member.rank, made);
+      });
+      is_good = QuietErrors::is_success(code);
+    }
+    if (!is_good) *made = MPI_COMM_NULL;
+    if (const CommStatePtr state = is_good ? state_of(*made) : nullptr; state != nullptr) state->is_of_levels = true;
+    is_good = is_good && wire::host().MPI_Comm_set_errhandler(*made, MPI_ERRORS_RETURN) == MPI_SUCCESS;
+    if (Status status = agree_on_all(comm, is_good, is_made); !status.is_ok() || !*is_made) return status;
+  }
+  return {};
 }
 
 Status NodeLevels::of(MPI_Comm comm, const Member &member, std::shared_ptr<NodeLevels> *levels) {
   if (Status status = for_requests(comm, member, levels); !status.is_ok() || *levels == nullptr) return status;
   NodeLevels &made = **levels;
-  return made.blocking_.node == MPI_COMM_NULL ? made.split(comm, member, &made.blocking_) : Status();
+  Status status;
+  if (!made.has_sought_blocking_) {
+    status = made.split(comm, member, &made.blocking_, &made.has_blocking_);
+    made.has_sought_blocking_ = true;
+  }
+  if (!made.has_blocking_) levels->reset();
+  return status;
 }
 
 Status NodeLevels::for_requests(MPI_Comm comm, const Member &member, std::shared_ptr<NodeLevels> *levels) {
@@ -126,11 +142,14 @@ Status NodeLevels::for_requests(MPI_Comm comm, const Member &member, std::shared
     NodeMap map = map_nodes(nodes_of(*state));
     if (map.n_nodes > 1 && map.most_local > 1) {
       auto made = std::make_shared<NodeLevels>(std::move(map));
-      Status status = made->split(comm, member, &made->requests_);
-      if (status.is_ok()) status = made->whole_.make(comm);
+      bool is_made = false;
+      Status status = made->split(comm, member, &made->requests_, &is_made);
+      if (is_made) status = made->whole_.make(comm, &is_made);
       if (!status.is_ok()) return status;
-      if (const CommStatePtr node = state_of(made->requests_.node); node != nullptr) node->is_ours = true;
-      state->node_levels = std::move(made);
+      if (is_made) {
+        RequestGroup::make_ahead(made->requests_.node);
+        state->node_levels = std::move(made);
+      }
     }
     state->has_sought_node_levels = true;
   }

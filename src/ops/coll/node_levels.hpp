@@ -35,8 +35,8 @@ struct NodeMap {
 class NodeLevels {
  public:
   // The levels of `comm`; null when it has none (one group of several is needed, on several nodes, some with more than
-  // one rank), which is the same on all ranks. Collective over `comm` at the first call where there are: blocks, in
-  // turns. Errors: those of the host MPI. Hot.
+  // one rank, and communicators of the host MPI's for it), which is the same on all ranks. Collective over `comm` at
+  // the first call where there are: blocks, in turns. Errors: those of the host MPI. Hot.
   [[nodiscard]] static Status of(MPI_Comm comm, const Member &member, std::shared_ptr<NodeLevels> *levels);
 
   // The same for calls with requests, which have communicators of their own: their steps are started at times that
@@ -75,11 +75,14 @@ class NodeLevels {
   [[nodiscard]] Attempts &attempts(bool is_reduction) noexcept { return is_reduction ? reductions_ : movements_; }
 
  private:
-  [[nodiscard]] Status split(MPI_Comm comm, const Member &member, Pair *pair) const;
+  // *is_made: all ranks have both, or else none is used.
+  [[nodiscard]] Status split(MPI_Comm comm, const Member &member, Pair *pair, bool *is_made) const;
 
   NodeMap map_;
   Pair requests_;
   Pair blocking_;
+  bool has_sought_blocking_ = false;
+  bool has_blocking_ = false;
   StagingComm whole_;  // all ranks
   Attempts movements_;
   Attempts reductions_;

@@ -37,6 +37,12 @@ plan::OwnBlockLimits own_block_limits(const device::Place &place) {
   return {wanted_of_own_blocks(), (traits & SLUICE_DEVICE_CROWDED_ENGINES) != 0, true};
 }
 
+// A mistake of the program's, which is for the host MPI to say.
+Moved of_other_length() {
+  return refused(Status::error(ErrorKind::kInvalidArgument,
+                               "what a rank sends in a collective operation is not as long as what another expects"));
+}
+
 }  // namespace
 
 // Each rank's own choice, and made before the others' parts are known: what blocks while a kernel is made ready holds
@@ -127,35 +133,35 @@ NodePull::Source NodePull::find_own(const NodeBlocks::Wanted &wanted) const {
   return source;
 }
 
+Moved NodePull::find(const transfer::Heard &heard, const NodeBlocks::Wanted &wanted, Source *source) {
+  if (wanted.source != member_.rank) return find_elsewhere(heard, wanted, source);
+  *source = find_own(wanted);
+  return source->size_bytes == size_of(wanted.region) ? Moved() : of_other_length();
+}
+
 // Where the block lies is what another rank says of its own memory: checked before it is believed.
-Moved NodePull::find(std::uint64_t number, const NodeBlocks::Wanted &wanted, Source *source) {
-  Published said;
-  if (wanted.source == member_.rank) {
-    *source = find_own(wanted);
-  } else {
-    said = board_.published(number, wanted.source);
-    source->block = board_.block(number, wanted.source, static_cast<std::size_t>(wanted.block));
-    source->size_bytes = source->block.size_bytes();
+Moved NodePull::find_elsewhere(const transfer::Heard &heard, const NodeBlocks::Wanted &wanted, Source *source) {
+  const Published &said = heard.of(wanted.source);
+  source->block = heard.block(wanted.source, static_cast<std::size_t>(wanted.block));
+  if (!source->block.is_within(said.allocation_bytes)) {
+    return failed(transfer::nonsense_of(wanted.source, "it sends what does not lie in its memory"));
   }
-  const bool is_sound = wanted.source == member_.rank || source->block.is_within(said.allocation_bytes);
-  if (!is_sound || source->size_bytes != size_of(wanted.region)) {
-    return refused(Status::error(ErrorKind::kInvalidArgument,
-                                 "what a rank sends in a collective operation is not as long as what another expects"));
-  }
-  if (wanted.source == member_.rank || source->size_bytes == 0) return {};
+  source->size_bytes = source->block.size_bytes();
+  if (source->size_bytes != size_of(wanted.region)) return of_other_length();
+  if (source->size_bytes == 0) return {};
   has_small_pages_ = has_small_pages_ || said.allocation_bytes % SLUICE_LARGE_PAGE_BYTES != 0;
   std::byte *first = nullptr;
   Status status = reach_.open(wanted.source, said.handle, said.base_address, said.allocation_bytes, place(), &first);
   source->base = first;
-  return status.is_ok() ? Moved() : refused(status);
+  return status.is_ok() ? Moved() : not_reached(status);
 }
 
-Step NodePull::begin(std::uint64_t number) {
+Step NodePull::begin(const transfer::Heard &heard) {
   std::vector<sluice_copy_t> copies;
   span_.begin();
   for (const NodeBlocks::Wanted &wanted : offer_.blocks.wanted) {
     Source source;
-    if (Moved moved = find(number, wanted, &source); moved.ending != Ending::kGood) return moved;
+    if (Moved moved = find(heard, wanted, &source); moved.ending != Ending::kGood) return moved;
     if (source.size_bytes == 0) continue;
     bytes_ += source.size_bytes;
     if (has_own_ && wanted.source == member_.rank) continue;

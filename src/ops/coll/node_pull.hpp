@@ -23,9 +23,9 @@ namespace sluice::ops::coll {
 // One thread at a time; nothing blocks but finish(). What it is given outlives it. May throw std::bad_alloc.
 class NodePull {
  public:
-  NodePull(const Call &call, const Member &member, const Sides &sides, const NodeOffer &offer, transfer::Board &board,
+  NodePull(const Call &call, const Member &member, const Sides &sides, const NodeOffer &offer,
            NodeReach *reach) noexcept
-      : call_(call), member_(member), sides_(sides), offer_(offer), board_(board), reach_(*reach) {}
+      : call_(call), member_(member), sides_(sides), offer_(offer), reach_(*reach) {}
   ~NodePull() { finish(); }
   NodePull(const NodePull &) = delete;
   NodePull &operator=(const NodePull &) = delete;
@@ -42,8 +42,8 @@ class NodePull {
   // pull; and beginning them.
   [[nodiscard]] bool begins_early() const;
   [[nodiscard]] Moved begin_own();
-  // Begins all that is wanted of call `number`, once all have published.
-  [[nodiscard]] Step begin(std::uint64_t number);
+  // Begins all that is wanted, of what the others said.
+  [[nodiscard]] Step begin(const transfer::Heard &heard);
   [[nodiscard]] Step advance();
   // Waits for what is under way, done or given up.
   void finish() noexcept;
@@ -61,7 +61,8 @@ class NodePull {
   // Where all that is wanted goes.
   [[nodiscard]] const device::Place &place() const noexcept { return sides_.recv.place(); }
   [[nodiscard]] Source find_own(const NodeBlocks::Wanted &wanted) const;
-  [[nodiscard]] Moved find(std::uint64_t number, const NodeBlocks::Wanted &wanted, Source *source);
+  [[nodiscard]] Moved find(const transfer::Heard &heard, const NodeBlocks::Wanted &wanted, Source *source);
+  [[nodiscard]] Moved find_elsewhere(const transfer::Heard &heard, const NodeBlocks::Wanted &wanted, Source *source);
   [[nodiscard]] Moved add(const Source &source, const NodeBlocks::Wanted &wanted, device::Queue *queue,
                           std::vector<sluice_copy_t> *copies);
   [[nodiscard]] Status enqueue_block(const Source &source, const NodeBlocks::Wanted &wanted, device::Queue *queue,
@@ -75,7 +76,6 @@ class NodePull {
   const Member &member_;
   const Sides &sides_;
   const NodeOffer &offer_;
-  transfer::Board &board_;
   NodeReach &reach_;
   plan::CopyMeans means_ = plan::CopyMeans::kEngines;
   plan::CopyPlan own_plan_;   // of own blocks that begin early

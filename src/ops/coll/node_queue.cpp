@@ -12,7 +12,7 @@ void NodeQueue::join(NodeCall *call) {
 }
 
 // The others may write over how the call of that slot ended once this one is published: so it has to be read before.
-bool NodeQueue::may_publish(std::uint64_t number) const noexcept {
+bool NodeQueue::may_publish(std::uint64_t number) noexcept {
   return board_.may_publish(number) && std::none_of(calls_.begin(), calls_.end(), [number](const NodeCall *call) {
            return call->number() + transfer::Board::kSlots <= number && call->outcome() == NodeCall::Outcome::kNone;
          });

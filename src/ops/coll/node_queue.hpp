@@ -14,7 +14,7 @@ namespace sluice::ops::coll {
 // rank alone. The calls outlive their time in here.
 class NodeQueue {
  public:
-  explicit NodeQueue(const transfer::Board &board) noexcept : board_(board) {}
+  explicit NodeQueue(transfer::Board *board) noexcept : board_(*board) {}
 
   // Gives `call`, described, its number and its place. Calls of one group join in the same order on all ranks.
   void join(NodeCall *call);
@@ -26,9 +26,9 @@ class NodeQueue {
   void leave(const NodeCall &call) noexcept;
 
  private:
-  [[nodiscard]] bool may_publish(std::uint64_t number) const noexcept;
+  [[nodiscard]] bool may_publish(std::uint64_t number) noexcept;
 
-  const transfer::Board &board_;
+  transfer::Board &board_;
   mutable std::mutex mutex_;
   std::deque<NodeCall *> calls_;
   std::uint64_t n_joined_ = 0;

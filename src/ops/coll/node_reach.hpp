@@ -18,7 +18,8 @@ class NodeReach {
   NodeReach(const NodeGroup &group, int rank) noexcept : group_(group), rank_(rank) {}
 
   // The first byte of the allocation that `rank` published, for queues of the device of `place`; this rank's own as it
-  // is. Held until release(). Errors: it cannot be reached.
+  // is, so those are this rank's own words. Held until release(). Errors: it cannot be reached; kBadPeer: there is
+  // less memory than `rank` said.
   [[nodiscard]] Status open(int rank, const sluice_ipc_handle_t &handle, std::uint64_t base_address,
                             std::uint64_t allocation_bytes, const device::Place &place, std::byte **base);
   void release() noexcept { imported_.clear(); }

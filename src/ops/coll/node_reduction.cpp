@@ -15,7 +15,6 @@
 namespace sluice::ops::coll {
 namespace {
 
-using transfer::Board;
 using transfer::Published;
 using transfer::Share;
 using transfer::StridedBlock;
@@ -135,14 +134,11 @@ bool describe_reduction(const Call &call, const Member &member, const Sides &sid
 
 namespace {
 
-// From what all have published for the call `number`.
-plan::JointReductionPlan agree_on_reduction(const Call &call, const Member &member, const Board &board,
-                                            std::uint64_t number) {
-  std::vector<Published> all;
+// From what all have said.
+plan::JointReductionPlan agree_on_reduction(const Call &call, const transfer::Heard &heard) {
   std::vector<plan::ReductionOffer> offers;
-  all.reserve(static_cast<std::size_t>(member.size));  // the names in the offers lie in there
-  for (int rank = 0; rank < member.size; ++rank) {
-    const Published &said = all.emplace_back(board.published(number, rank));
+  offers.reserve(heard.all().size());
+  for (const Published &said : heard.all()) {
     offers.push_back({said.state == Published::State::kFailed, said.state == Published::State::kTakesPart,
                       said.is_in_place, said.backend_name(), said.pair, said.largest_bytes});
   }
@@ -152,36 +148,44 @@ plan::JointReductionPlan agree_on_reduction(const Call &call, const Member &memb
 
 }  // namespace
 
-NodeReduction::NodeReduction(const Call &call, const Member &member, const Sides &sides, NodeGroup *group,
-                             std::uint64_t number)
+NodeReduction::NodeReduction(const Call &call, const Member &member, const Sides &sides, const NodeOffer &offer,
+                             NodeGroup *group, std::uint64_t number)
     : call_(call),
       member_(member),
       input_(input_of(call, sides)),
+      offer_(offer),
       group_(*group),
       board_(group->board()),
       number_(number),
       reach_(*group, member.rank),
       planned_(group->last_reduction().find(call, input_.place(), board_, number, &reach_)) {}
 
-plan::JointReductionPlan NodeReduction::plan() {
-  plan_ = planned_ != nullptr ? planned_->plan : agree_on_reduction(call_, member_, board_, number_);
-  return plan_;
+Status NodeReduction::plan(transfer::Heard *heard, plan::JointReductionPlan *plan) {
+  if (planned_ != nullptr) {
+    plan_ = planned_->plan;
+  } else {
+    if (Status status = heard->take(board_, number_, offer_.published); !status.is_ok()) return status;
+    plan_ = agree_on_reduction(call_, *heard);
+  }
+  *plan = plan_;
+  return {};
 }
 
 // What is kept here is what was done for the last call: where the ranks say the same again, nothing is worked out anew.
-Status NodeReduction::find_work() {
+Status NodeReduction::find_work(const transfer::Heard &heard) {
   if (planned_ != nullptr) return {};
   const auto made = std::make_shared<PlannedReduction>();
   made->plan = plan_;
-  const ReductionTerms terms{call_, member_, input_.place(), element_bytes_of(input_), board_, number_, plan_.joint};
+  const ReductionTerms terms{
+      call_, member_, input_.place(), element_bytes_of(input_), heard, offer_.described.front(), plan_.joint};
   if (Status status = make_reduction_work(terms, &reach_, &made->work); !status.is_ok()) return status;
   planned_ = made;
   group_.last_reduction().keep(call_, input_.place(), board_, number_, reach_, made);
   return {};
 }
 
-Step NodeReduction::begin() {
-  if (Status status = find_work(); !status.is_ok()) return refused(status);
+Step NodeReduction::begin(const transfer::Heard &heard) {
+  if (Status status = find_work(heard); !status.is_ok()) return not_reached(status);
   const ReductionWork &work = planned_->work;
   if (work.steps.size() == 1 && may_have_pipeline(work.count * work.element_bytes)) {
     const ReductionInputs inputs{work.element_bytes, work.count, work.n_elsewhere, has_gaps(input_)};
@@ -246,25 +250,25 @@ Step NodeReduction::begin_move() {
   return {};
 }
 
-bool NodeReduction::have_all_come_to(std::uint32_t step, bool *gives_up) const noexcept {
+bool NodeReduction::have_all_come_to(std::uint32_t step, Step *end) const {
   for (int rank = 0; rank < member_.size; ++rank) {
+    const auto ended = board_.ending_of(number_, rank);  // before what it said until then is read
     const std::uint32_t said = board_.chunks_of(number_, rank);
-    *gives_up = said == Board::kNoMore;
-    if (*gives_up || said < step) return false;
+    // It has its reason, and all will hear of it; or it has not read what this one has.
+    const bool gives_up = said > kHasRead || (said < step && ended);
+    if (gives_up) *end = gave_up(rank, ended);
+    if (gives_up || said < step) return false;
   }
   return true;
 }
 
 Step NodeReduction::advance() {
-  // A rank that gives up has its reason, and all will hear of it.
-  bool gives_up = false;
-  if (stage_ == Stage::kAwaitsConsent) {
-    if (have_all_come_to(kConsents, &gives_up)) return enqueue();
-    return gives_up ? Step(refused(Status::error(ErrorKind::kBackend, "another rank gave up"))) : Step();
-  }
+  Step end;
+  if (stage_ == Stage::kAwaitsConsent) return have_all_come_to(kConsents, &end) ? enqueue() : end;
   if (stage_ == Stage::kAwaitsOthers) {
-    if (have_all_come_to(kHasRead, &gives_up)) return begin_move();
-    return gives_up ? Step(failed(Status::error(ErrorKind::kBackend, "another rank gave up"))) : Step();
+    if (have_all_come_to(kHasRead, &end)) return begin_move();
+    if (end) end->ending = transfer::Ending::kFailed;  // inputs are written over
+    return end;
   }
   if (stage_ == Stage::kComputes && pipeline_ != nullptr) return go_on_in_pipeline();
   bool is_done = false;

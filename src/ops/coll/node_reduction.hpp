@@ -10,6 +10,7 @@
 
 #include "device/queue.hpp"
 #include "ops/coll/carry_out.hpp"
+#include "ops/coll/node_offer.hpp"
 #include "ops/coll/node_reach.hpp"
 #include "ops/coll/node_step.hpp"
 #include "ops/coll/reduction_work.hpp"
@@ -27,29 +28,33 @@ namespace sluice::ops::coll {
 // One rank's part of one: the choice, and what follows where it is not to stage. One thread at a time.
 class NodeReduction {
  public:
-  // Once all have published for the call `number`.
-  NodeReduction(const Call &call, const Member &member, const Sides &sides, NodeGroup *group, std::uint64_t number);
+  // Once all have published for the call `number`; this rank what is in `offer`.
+  NodeReduction(const Call &call, const Member &member, const Sides &sides, const NodeOffer &offer, NodeGroup *group,
+                std::uint64_t number);
 
-  // The choice, the same on all ranks.
-  [[nodiscard]] plan::JointReductionPlan plan();
+  // The choice, the same on all ranks; what they said is in *heard, where that is not what was done for the last call.
+  // Errors: what a rank said makes no sense. May throw std::bad_alloc.
+  [[nodiscard]] Status plan(transfer::Heard *heard, plan::JointReductionPlan *plan);
   // Where that is not to stage. May throw std::bad_alloc.
-  [[nodiscard]] Step begin();
+  [[nodiscard]] Step begin(const transfer::Heard &heard);
   [[nodiscard]] Step advance();
   // Bytes of input that this rank reads, once it has begun.
   [[nodiscard]] std::uint64_t bytes() const noexcept { return planned_->work.bytes; }
 
  private:
-  [[nodiscard]] Status find_work();
+  [[nodiscard]] Status find_work(const transfer::Heard &heard);
   [[nodiscard]] Step enqueue();
   [[nodiscard]] Step go_on_in_pipeline();
   [[nodiscard]] Step finish();
   [[nodiscard]] Step begin_move();
-  // Whether all ranks have come to `step` of a call in which they wait for each other; `gives_up`: one never will.
-  [[nodiscard]] bool have_all_come_to(std::uint32_t step, bool *gives_up) const noexcept;
+  // Whether all ranks have come to `step` of a call in which they wait for each other; if one never will, *end is how
+  // it ends here.
+  [[nodiscard]] bool have_all_come_to(std::uint32_t step, Step *end) const;
 
   const Call &call_;
   const Member &member_;
   const CollectiveSide &input_;
+  const NodeOffer &offer_;
   NodeGroup &group_;
   transfer::Board &board_;
   const std::uint64_t number_;

@@ -51,8 +51,7 @@ bool NodeRequest::go_on_meeting() {
     meeting_.group = requests.group();
     join_group();
   } else {
-    status = way == RequestGroup::Way::kFailed ? host_error(call_, requests.failure()) : classified_;
-    if (status.is_ok()) status = stage(requests.comm());
+    status = way == RequestGroup::Way::kFailed ? host_error(call_, requests.failure()) : stage(requests.comm());
     is_staged_ = status.is_ok();
   }
   return status.is_ok() ? false : complete(std::move(status));

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <optional>
+#include <string>
 
 #include "base/status.hpp"
 #include "transfer/board.hpp"
@@ -19,6 +20,17 @@ struct Moved {
 }
 [[nodiscard]] inline Moved failed(const Status &why) {
   return {transfer::Ending::kFailed, why};
+}
+// Where another rank's memory is not reached: what makes no sense is an error for all, and all else is staged.
+[[nodiscard]] inline Moved not_reached(const Status &why) {
+  return why.kind() == ErrorKind::kBadPeer ? failed(why) : refused(why);
+}
+
+// Another rank, which has ended so, or not yet, does not do what is waited for. If its word is nonsense, others see an
+// error in it, and may look before it is another: so this is one, too.
+[[nodiscard]] inline Moved gave_up(int rank, const std::optional<transfer::Ending> &ended) {
+  const Status why = Status::error(ErrorKind::kBackend, "rank " + std::to_string(rank) + " gave up");
+  return ended == transfer::Ending::kFailed ? failed(why) : refused(why);
 }
 
 // None: it goes on.

@@ -56,6 +56,7 @@ int reduce_local_through(ReduceLocalFunction<Count> function, const void *inbuf,
     if (status.is_ok()) {
       status = sides.recv.classify(call.recv, 1, {coll::Access::kReadWrite}, coll::Use::kReduced);
     }
+    if (status.is_ok()) status = sides.refusal();
     if (!status.is_ok()) return raise(comm, status);
     coll::ReductionPair pair{};
     const plan::ReductionPlan plan = coll::choose_kernel({&sides.send, &sides.recv}, datatype, op, &pair);
@@ -66,7 +67,7 @@ int reduce_local_through(ReduceLocalFunction<Count> function, const void *inbuf,
       return status.is_ok() ? MPI_SUCCESS : raise(comm, status);
     }
     status = sides.open(&call);
-    if (status.is_ok()) status = sides.copy_down();
+    if (status.is_ok()) status = sides.copy_down(coll::Down::kRead);
     if (!status.is_ok()) return raise(comm, status);
     const int result = (wire::host().*function)(call.send.buffer, call.recv.buffer, count, datatype, op);
     if (result != MPI_SUCCESS) return result;

@@ -7,28 +7,28 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <type_traits>
 #include <vector>
 
 #include "ops/coll/host_reduction.hpp"
 #include "ops/datatype/type_contents.hpp"
+#include "ops/datatype/type_probe.hpp"
 #include "wire/host.hpp"
 
 namespace sluice::ops::coll {
 namespace {
 
-// As MPI groups its types, by what may be done with them (section 6.9.2).
+// Types by what the kernels can do with them, much as MPI groups them (section 6.9.2).
 enum class Group : std::uint8_t {
-  kSigned,    // C integers
-  kUnsigned,  // C integers
-  kCounting,  // Fortran's integers, and MPI_AINT, MPI_COUNT, MPI_OFFSET
+  kSigned,    // integers, characters among them
+  kUnsigned,  // the same, and MPI_BYTE
   kFloating,
   kShortFloating,  // of two bytes
   kComplex,
   kLogical,         // C's and C++'s bool
   kFortranLogical,  // whose true is the compiler's choice
-  kByte,
-  kIndexed,  // pairs of a C type and an int
-  kTwo       // Fortran's pairs of one type
+  kIndexed,         // pairs of a C type and an int
+  kTwo              // Fortran's pairs of one type
 };
 
 struct Named {
@@ -62,7 +62,7 @@ void add_short_numbers(std::vector<Named> *list) {
 // Fortran's types of a size in bytes. Those without an element (of 16 bytes, complex ones of 4 and 32) are not here.
 void add_sized_types(std::vector<Named> *list) {
   for (MPI_Datatype type : {MPI_INTEGER1, MPI_INTEGER2, MPI_INTEGER4, MPI_INTEGER8}) {
-    list->push_back({type, Group::kCounting, SLUICE_ELEMENT_INT8});
+    list->push_back({type, Group::kSigned, SLUICE_ELEMENT_INT8});
   }
   for (MPI_Datatype type : {MPI_REAL4, MPI_REAL8}) list->push_back({type, Group::kFloating, SLUICE_ELEMENT_INT8});
   for (MPI_Datatype type : {MPI_COMPLEX8, MPI_COMPLEX16}) {
@@ -86,14 +86,15 @@ const std::vector<Named> &named_types() {
     add(Group::kSigned, {MPI_SIGNED_CHAR, MPI_SHORT, MPI_INT, MPI_LONG, MPI_LONG_LONG, MPI_INT8_T, MPI_INT16_T,
                          MPI_INT32_T, MPI_INT64_T});
     add(Group::kUnsigned, {MPI_UNSIGNED_CHAR, MPI_UNSIGNED_SHORT, MPI_UNSIGNED, MPI_UNSIGNED_LONG,
-                           MPI_UNSIGNED_LONG_LONG, MPI_UINT8_T, MPI_UINT16_T, MPI_UINT32_T, MPI_UINT64_T});
-    add(Group::kCounting, {MPI_INTEGER, MPI_AINT, MPI_COUNT, MPI_OFFSET});
+                           MPI_UNSIGNED_LONG_LONG, MPI_UINT8_T, MPI_UINT16_T, MPI_UINT32_T, MPI_UINT64_T, MPI_BYTE});
+    add(Group::kSigned, {MPI_INTEGER, MPI_AINT, MPI_COUNT, MPI_OFFSET});
+    // MPI has no operations on these two; all host MPIs that were asked have them on the first, most on both.
+    add(std::is_signed_v<char> ? Group::kSigned : Group::kUnsigned, {MPI_CHAR, MPI_CHARACTER});
     add(Group::kFloating, {MPI_FLOAT, MPI_DOUBLE, MPI_REAL, MPI_DOUBLE_PRECISION});
     add(Group::kComplex, {MPI_C_FLOAT_COMPLEX, MPI_C_DOUBLE_COMPLEX, MPI_COMPLEX, MPI_DOUBLE_COMPLEX,
                           MPI_CXX_FLOAT_COMPLEX, MPI_CXX_DOUBLE_COMPLEX});
     add(Group::kLogical, {MPI_C_BOOL, MPI_CXX_BOOL});
     add(Group::kFortranLogical, {MPI_LOGICAL});
-    add(Group::kByte, {MPI_BYTE});
     add_sized_types(list);
     add_short_numbers(list);
     list->push_back({MPI_SHORT_INT, Group::kIndexed, SLUICE_ELEMENT_PAIR_INT16});
@@ -116,7 +117,7 @@ std::optional<Group> group_of_made_for_fortran(MPI_Datatype type) {
   if (!read_envelope(type, &envelope).is_ok()) return std::nullopt;
   switch (envelope.combiner) {
     case MPI_COMBINER_F90_INTEGER:
-      return Group::kCounting;
+      return Group::kSigned;
     case MPI_COMBINER_F90_REAL:
       return Group::kFloating;
     case MPI_COMBINER_F90_COMPLEX:
@@ -145,7 +146,7 @@ std::optional<Found> find_type(MPI_Datatype type) {
   // Those of one sort and size are one type to the host MPI.
   constexpr std::size_t kMostWidths = 8;
   const auto width = static_cast<std::size_t>(std::bit_width(static_cast<unsigned>(size_bytes)));
-  const std::size_t sort = *group == Group::kCounting ? 0 : *group == Group::kFloating ? 1 : 2;
+  const std::size_t sort = *group == Group::kSigned ? 0 : *group == Group::kFloating ? 1 : 2;
   if (width >= kMostWidths) return std::nullopt;
   return Found{{type, *group, SLUICE_ELEMENT_INT8}, all.size() + sort * kMostWidths + width, true};
 }
@@ -177,26 +178,24 @@ bool is_between(sluice_operation_t operation, sluice_operation_t first, sluice_o
   return operation >= first && operation <= last;
 }
 
-bool is_defined(Group group, sluice_operation_t operation) {
-  const bool is_arithmetic = is_between(operation, SLUICE_OPERATION_SUM, SLUICE_OPERATION_MAX);
-  const bool is_logical = is_between(operation, SLUICE_OPERATION_LAND, SLUICE_OPERATION_LXOR);
-  const bool is_bitwise = is_between(operation, SLUICE_OPERATION_BAND, SLUICE_OPERATION_BXOR);
+bool is_integer(Group group) {
+  return group == Group::kSigned || group == Group::kUnsigned || group == Group::kFortranLogical;
+}
+
+// Whether kernels can. Whether the host MPI takes the pair is for the host MPI to say.
+bool has_kernels(Group group, sluice_operation_t operation) {
   switch (group) {
     case Group::kSigned:
     case Group::kUnsigned:
-      return is_arithmetic || is_logical || is_bitwise;
-    case Group::kCounting:
-      return is_arithmetic || is_bitwise;
+    case Group::kFortranLogical:
+      return is_between(operation, SLUICE_OPERATION_SUM, SLUICE_OPERATION_BXOR);
     case Group::kFloating:
     case Group::kShortFloating:
-      return is_arithmetic;
+      return is_between(operation, SLUICE_OPERATION_SUM, SLUICE_OPERATION_MAX);
     case Group::kComplex:
       return operation == SLUICE_OPERATION_SUM || operation == SLUICE_OPERATION_PROD;
     case Group::kLogical:
-    case Group::kFortranLogical:
-      return is_logical;
-    case Group::kByte:
-      return is_bitwise;
+      return is_between(operation, SLUICE_OPERATION_LAND, SLUICE_OPERATION_LXOR);
     case Group::kIndexed:
     case Group::kTwo:
       return operation == SLUICE_OPERATION_MINLOC || operation == SLUICE_OPERATION_MAXLOC;
@@ -233,50 +232,61 @@ MPI_Datatype named_like(Group group, int size_bytes) {
   return size_bytes == 8 ? MPI_C_FLOAT_COMPLEX : MPI_C_DOUBLE_COMPLEX;
 }
 
-bool ask_the_host_mpi(const Found &found, MPI_Op op, sluice_operation_t operation) {
+// As whose elements the host MPI computes a pair, as far as the kernels do the same.
+enum class Answer : unsigned char { kUnasked, kNobodys, kSigned, kUnsigned };
+
+// Of integers and Fortran's truth values. Some host MPIs compare unsigned numbers as signed ones, or the other way
+// round.
+Answer ask_about_integers(const Found &found, int size_bytes, MPI_Op op, sluice_operation_t operation) {
   const MPI_Datatype type = found.named.type;
-  int size_bytes = 0;
-  if (wire::host().MPI_Type_size(type, &size_bytes) != MPI_SUCCESS) return false;
-  switch (found.named.group) {
-    case Group::kFortranLogical:
-      return is_fortran_true_one(type, size_bytes);
-    case Group::kSigned:
-    case Group::kUnsigned:
-    case Group::kCounting:
-      return computes_integers_as_kernels(type, size_bytes, found.named.group != Group::kUnsigned, op, operation);
-    default:
-      return computes_as_named(type, named_like(found.named.group, size_bytes), size_bytes, op);
+  const bool is_truth = found.named.group == Group::kFortranLogical &&
+                        is_between(operation, SLUICE_OPERATION_LAND, SLUICE_OPERATION_LXOR);
+  if (is_truth) return is_fortran_true_one(type, size_bytes) ? Answer::kSigned : Answer::kNobodys;
+  const bool is_own_signed = found.named.group != Group::kUnsigned;
+  for (const bool is_signed : {is_own_signed, !is_own_signed}) {
+    if (computes_integers_as_kernels(type, size_bytes, is_signed, op, operation)) {
+      return is_signed ? Answer::kSigned : Answer::kUnsigned;
+    }
   }
+  return Answer::kNobodys;
 }
 
-// Of integers, Fortran's truth values and numbers without a name, whether the host MPI's result is the kernel's; it is
-// asked once for each of its types and operations.
-bool is_as_in_the_host_mpi(const Found &found, MPI_Op op, sluice_operation_t operation) {
-  enum Answer : unsigned char { kUnasked, kSame, kDiffers };
-  constexpr std::size_t kMostTypes = 128;
-  static std::array<std::array<std::atomic<unsigned char>, SLUICE_OPERATION_MAXLOC + 1>, kMostTypes> answers{};
+Answer ask_the_host_mpi(const Found &found, MPI_Op op, sluice_operation_t operation) {
+  const MPI_Datatype type = found.named.type;
   const Group group = found.named.group;
-  const bool is_asked = found.is_made_for_fortran || group == Group::kSigned || group == Group::kUnsigned ||
-                        group == Group::kCounting || group == Group::kFortranLogical;
-  if (!is_asked) return true;
-  std::atomic<unsigned char> &answer = answers.at(found.place).at(static_cast<std::size_t>(operation));
-  if (answer.load(std::memory_order_relaxed) == kUnasked) {
-    answer.store(ask_the_host_mpi(found, op, operation) ? kSame : kDiffers, std::memory_order_relaxed);
-  }
-  return answer.load(std::memory_order_relaxed) == kSame;
+  int size_bytes = 0;
+  if (wire::host().MPI_Type_size(type, &size_bytes) != MPI_SUCCESS) return Answer::kNobodys;
+  // The kernels have these where the host MPI only moves them.
+  if (group == Group::kShortFloating) return Answer::kSigned;
+  const ProbeAnswer taken = probe_reduction(type, op);
+  if (taken == ProbeAnswer::kUnknown) return Answer::kUnasked;  // sessions alone: for now it is the host MPI's
+  if (taken == ProbeAnswer::kRejected) return Answer::kNobodys;
+  if (is_integer(group)) return ask_about_integers(found, size_bytes, op, operation);
+  const bool is_same =
+      !found.is_made_for_fortran || computes_as_named(type, named_like(group, size_bytes), size_bytes, op);
+  return is_same ? Answer::kSigned : Answer::kNobodys;
 }
 
-std::optional<sluice_element_t> element_of(const Named &named) {
+// It is asked once for each of its types and operations.
+Answer answer_of_the_host_mpi(const Found &found, MPI_Op op, sluice_operation_t operation) {
+  constexpr std::size_t kMostTypes = 128;
+  static std::array<std::array<std::atomic<Answer>, SLUICE_OPERATION_MAXLOC + 1>, kMostTypes> answers{};
+  std::atomic<Answer> &answer = answers.at(found.place).at(static_cast<std::size_t>(operation));
+  if (answer.load(std::memory_order_relaxed) == Answer::kUnasked) {
+    answer.store(ask_the_host_mpi(found, op, operation), std::memory_order_relaxed);
+  }
+  return answer.load(std::memory_order_relaxed);
+}
+
+std::optional<sluice_element_t> element_of(const Named &named, bool is_signed) {
   int size_bytes = 0;
   if (wire::host().MPI_Type_size(named.type, &size_bytes) != MPI_SUCCESS) return std::nullopt;
   switch (named.group) {
     case Group::kSigned:
-    case Group::kCounting:
-    case Group::kFortranLogical:
-      return integer_of(size_bytes, true);
     case Group::kUnsigned:
+    case Group::kFortranLogical:
+      return integer_of(size_bytes, is_signed);
     case Group::kLogical:
-    case Group::kByte:
       return integer_of(size_bytes, false);
     case Group::kFloating:
       if (size_bytes == 4) return SLUICE_ELEMENT_FLOAT32;
@@ -320,9 +330,10 @@ bool find_reduction_pair(MPI_Datatype type, MPI_Op op, ReductionPair *pair) {
   const std::optional<sluice_operation_t> operation = operation_of(op);
   if (!operation) return false;
   const std::optional<Found> found = find_type(type);
-  if (!found || !is_defined(found->named.group, *operation)) return false;
-  const std::optional<sluice_element_t> element = element_of(found->named);
-  if (!element || !is_as_in_the_host_mpi(*found, op, *operation)) return false;
+  if (!found || !has_kernels(found->named.group, *operation)) return false;
+  const Answer answer = answer_of_the_host_mpi(*found, op, *operation);
+  const std::optional<sluice_element_t> element = element_of(found->named, answer == Answer::kSigned);
+  if (!element || (answer != Answer::kSigned && answer != Answer::kUnsigned)) return false;
   *pair = {*element, *operation};
   return true;
 }

@@ -13,9 +13,9 @@ struct ReductionPair {
 };
 
 // False for derived types, operations of the program, types without an element (long double, Fortran's numbers of 16
-// bytes), and every operation that MPI 4.1 (section 6.9.2) does not define on the type: these are for the host MPI, to
-// carry out or to refuse. Warm: a walk over the predefined types; of one without a name, the host MPI is asked how it
-// was made. Any thread.
+// bytes), and pairs that the host MPI refuses, or computes otherwise than the kernels: these are for the host MPI
+// (data/staged_reductions.txt). It is asked about a pair once, whatever MPI defines. Warm: a walk over the predefined
+// types; of one without a name, the host MPI is asked how it was made. Any thread.
 [[nodiscard]] bool find_reduction_pair(MPI_Datatype type, MPI_Op op, ReductionPair *pair);
 
 // Whether the predefined operations on `type` come to the same in every order: those on integers and truth values. A

@@ -89,11 +89,11 @@ Status Maker::reach(Operands *operands) {
   operands->inputs.resize(n_ranks);
   operands->results.resize(n_ranks);
   for (int rank = 0; rank < terms_.member.size; ++rank) {
-    const Published said = terms_.board.published(terms_.number, rank);
-    const StridedBlock input = terms_.board.block_for_me(terms_.number, rank);
+    const Published &said = terms_.heard.of(rank);
+    const StridedBlock input = rank == terms_.member.rank ? terms_.own_input : terms_.heard.block_for_me(rank);
     if (!input.is_within(said.allocation_bytes) || input.n_runs != 1 ||
         input.size_bytes() != work_.count * terms_.element_bytes) {
-      return Status::error(ErrorKind::kInternal, "a rank of a reduction said where no data is");
+      return transfer::nonsense_of(rank, "its input does not lie in its memory");
     }
     std::byte *base = nullptr;
     Status status = reach_.open(rank, said.handle, said.base_address, said.allocation_bytes, terms_.place, &base);
@@ -103,7 +103,7 @@ Status Maker::reach(Operands *operands) {
     const Published::Target &target = said.target;
     if (terms_.joint != JointReduction::kShares || !gets_result(static_cast<std::size_t>(rank))) continue;
     if (!StridedBlock{target.offset_bytes, input.run_bytes, 0, 1}.is_within(target.allocation_bytes)) {
-      return Status::error(ErrorKind::kInternal, "a rank of a reduction said where no room for the result is");
+      return transfer::nonsense_of(rank, "there is no room for its result where it says");
     }
     status = reach_.open(rank, target.handle, target.base_address, target.allocation_bytes, terms_.place, &base);
     if (!status.is_ok()) return status;
@@ -173,7 +173,7 @@ void Maker::add_own(const Operands &operands) {
 }
 
 Status Maker::make() {
-  const Published own = terms_.board.published(terms_.number, terms_.member.rank);
+  const Published &own = terms_.heard.of(terms_.member.rank);
   work_.pair = unpacked(own.pair);
   device_identity_ = own.device_identity;
   work_.element_bytes = terms_.element_bytes;

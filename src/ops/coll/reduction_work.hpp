@@ -50,13 +50,13 @@ struct ReductionTerms {
   const Member &member;
   const device::Place &place;  // of this rank's input
   std::uint64_t element_bytes;
-  const transfer::Board &board;
-  std::uint64_t number;  // of the call on the board
+  const transfer::Heard &heard;
+  transfer::StridedBlock own_input;  // as this rank described it
   plan::JointReduction joint;
 };
 
-// Maps what the others published, which `reach` holds then. Errors: it cannot be reached, or is none. May throw
-// std::bad_alloc.
+// Maps what the others published, which `reach` holds then. Errors: it cannot be reached; kBadPeer: it is none. May
+// throw std::bad_alloc.
 [[nodiscard]] Status make_reduction_work(const ReductionTerms &terms, NodeReach *reach, ReductionWork *work);
 
 // What was planned, and made of it.

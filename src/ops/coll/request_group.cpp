@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "ops/coll/request_group.hpp"
 
-#include <atomic>
 #include <bit>
 #include <exception>
 #include <utility>
@@ -20,25 +19,20 @@ constexpr bool asks_in(std::uint64_t n) noexcept {
   return std::has_single_bit(n) || n % kMostBetween == 0;
 }
 
-std::atomic<std::uint32_t> &count_of_duplicating() noexcept {
-  static std::atomic<std::uint32_t> one{0};
-  return one;
-}
-
 }  // namespace
 
-RequestGroup::RequestGroup(const Member &member, std::vector<int> world_ranks, NodeGroupPtr group)
+RequestGroup::RequestGroup(MPI_Comm comm, const Member &member, const CommState &state)
     : member_(member),
-      world_ranks_(std::move(world_ranks)),
-      group_(std::move(group)),
-      comm_(std::make_shared<StagingComm>()) {}
+      world_ranks_(state.world_ranks),
+      group_(state.node_group),
+      comm_(state.request_comm),
+      neighbors_(Neighborhood::of(comm)) {}
 
 RequestGroup::~RequestGroup() {
   forget_board_name(member_, name_);
 }
 
 void RequestGroup::make_ahead(MPI_Comm comm) noexcept {
-  if (!wire::kIdupMeetsOthers) return;
   const wire::Channel &channel = wire::Channel::process();
   if (!channel.is_open() || channel.terms().threshold_bytes == wire::CollectiveTerms::kNever) return;
   try {
@@ -47,40 +41,13 @@ void RequestGroup::make_ahead(MPI_Comm comm) noexcept {
     if (state == nullptr || !state->is_on_one_node || !Member::of(comm, &member)) return;
     if (member.is_inter || member.size < 2 || member.size > transfer::Board::kMostRanks) return;
     const auto made = std::make_shared<StagingComm>();
-    const Status status = made->make(comm);
-    if (status.is_ok()) state->request_comm = made;
+    bool is_made = false;
+    const Status status = made->make(comm, &is_made);
+    if (is_made) state->request_comm = made;
     if (!status.is_ok()) log::warn("ops", status.message());
   } catch (const std::exception &error) {
     log::warn("ops", error.what());
   }
-}
-
-bool RequestGroup::can_begin(const CommState &state) noexcept {
-  return !wire::kIdupMeetsOthers || state.is_ours || state.request_comm != nullptr;
-}
-
-Status RequestGroup::begin(MPI_Comm comm, const CommState &state) {
-  const std::scoped_lock lock(mutex_);
-  neighbors_ = Neighborhood::of(comm);
-  if (state.request_comm != nullptr) {
-    comm_ = state.request_comm;
-    return {};
-  }
-  Status status = comm_->start_duplicate(comm, &request_);
-  if (!status.is_ok()) return status;
-  step_ = Step::kDuplicate;
-  count_of_duplicating().fetch_add(1, std::memory_order_relaxed);
-  return status;
-}
-
-bool RequestGroup::is_duplicated() {
-  const std::scoped_lock lock(mutex_);
-  if (failure_ == MPI_SUCCESS) go_on();
-  return step_ != Step::kDuplicate;
-}
-
-std::uint32_t RequestGroup::n_duplicating() noexcept {
-  return count_of_duplicating().load(std::memory_order_relaxed);
 }
 
 std::uint64_t RequestGroup::join(Pattern pattern, bool has_device) {
@@ -100,7 +67,7 @@ RequestGroup::Way RequestGroup::advance(Pattern pattern, std::uint64_t number) {
   if (failure_ != MPI_SUCCESS) return Way::kFailed;
   if (number >= calls_of(pattern).first_together) return Way::kTogether;
   const bool is_asked_about = !questions_.empty() && number >= questions_.front().number;
-  return is_asked_about || step_ == Step::kDuplicate ? Way::kWait : Way::kStaged;
+  return is_asked_about ? Way::kWait : Way::kStaged;
 }
 
 void RequestGroup::settle() noexcept {
@@ -156,10 +123,6 @@ void RequestGroup::go_on() {
     if (code != MPI_SUCCESS) break;
     if (is_done == 0) return;
     switch (std::exchange(step_, Step::kNone)) {
-      case Step::kDuplicate:
-        count_of_duplicating().fetch_sub(1, std::memory_order_relaxed);
-        code = wire::host().MPI_Comm_set_errhandler(comm_->get(), MPI_ERRORS_RETURN);
-        break;
       case Step::kAsk:
         if (least_ == 0) {
           end(false);

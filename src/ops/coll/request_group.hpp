@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // RequestGroup: how the ranks of a communicator come to carry out non-blocking calls together though none of them may
-// wait (docs/adr/0017). The first such call starts a duplicate of the communicator and goes on in steps: over the
-// duplicate the ranks ask each other whether all have device memory in it, and make a NodeGroup if they do, which knows
-// the edges of a topology. Calls that come meanwhile wait for the answer, in their order. Movements and reductions are
+// wait (docs/adr/0017). The first such call begins steps: over a communicator of ours, which was made with theirs, the
+// ranks ask each other whether all have device memory in it, and make a NodeGroup if they do, which knows the edges of
+// a topology. Calls that come meanwhile wait for the answer, in their order. Movements and reductions are
 // asked about by themselves, and again after a blocking call that was staged: a program may have both kinds of memory.
 // Hangs on the communicator, and goes with it.
 #pragma once
@@ -29,28 +29,20 @@ class RequestGroup {
     kFailed,    // the host MPI could not do what this takes: failure()
   };
 
-  // `group`: what the ranks have already, or null.
-  RequestGroup(const Member &member, std::vector<int> world_ranks, NodeGroupPtr group);
+  // With what hangs on `comm` already. Where can_begin().
+  RequestGroup(MPI_Comm comm, const Member &member, const CommState &state);
   ~RequestGroup();
   RequestGroup(const RequestGroup &) = delete;
   RequestGroup &operator=(const RequestGroup &) = delete;
   RequestGroup(RequestGroup &&) = delete;
   RequestGroup &operator=(RequestGroup &&) = delete;
 
-  // In a call that has just made `comm`, on all of its ranks, or in MPI_Init: where a duplicate may meet the program's
-  // calls (wire::kIdupMeetsOthers), has another communicator with the same ranks ready, if they are on one node.
-  // Collective over `comm`; blocks, in turns. Nothing elsewhere. What fails is logged.
+  // In a call that has just made `comm`, on all of its ranks, or in MPI_Init: has another communicator with the same
+  // ranks ready, if they are on one node and all have room for it. Collective over `comm`; blocks, in turns. What fails
+  // is logged.
   static void make_ahead(MPI_Comm comm) noexcept;
-  // Whether there is what begin() needs. The same on all ranks.
-  [[nodiscard]] static bool can_begin(const CommState &state) noexcept;
-  // Starts the duplicate of `comm`, or takes what is there already. To be called once, by all ranks at the same one of
-  // their collective calls, where can_begin(). Local. Errors: those of the host MPI.
-  [[nodiscard]] Status begin(MPI_Comm comm, const CommState &state);
-
-  // Whether the duplicate is there; takes steps towards it. Any thread.
-  [[nodiscard]] bool is_duplicated();
-  // Of how many in this process it is not. Hot.
-  [[nodiscard]] static std::uint32_t n_duplicating() noexcept;
+  // Whether there is one. The same on all ranks.
+  [[nodiscard]] static bool can_begin(const CommState &state) noexcept { return state.request_comm != nullptr; }
 
   // One more call, which has device memory here or not. Returns its number: the same on all ranks, since MPI has
   // collective calls made in one order.
@@ -76,7 +68,7 @@ class RequestGroup {
 
  private:
   // Each waits for one request of the host MPI.
-  enum class Step : std::uint8_t { kNone, kDuplicate, kAsk, kName, kAgree, kEdges };
+  enum class Step : std::uint8_t { kNone, kAsk, kName, kAgree, kEdges };
   // Of movements, and of reductions.
   struct Calls {
     std::uint64_t n_joined = 0;                 // since they began to ask
@@ -103,12 +95,11 @@ class RequestGroup {
   const std::vector<int> world_ranks_;
   NodeGroupPtr group_;
   StagingCommPtr comm_;
+  const NeighborhoodPtr neighbors_;  // of a communicator with a topology
   Step step_ = Step::kNone;
   MPI_Request request_ = MPI_REQUEST_NULL;
   int own_ = 0;
   int least_ = 0;
-  // Of a communicator with a topology.
-  NeighborhoodPtr neighbors_;
   std::optional<EdgeInquiry> inquiry_;
   bool has_edges_ = false;
   wire::SharedSegment segment_;

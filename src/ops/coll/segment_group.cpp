@@ -61,10 +61,11 @@ Status SegmentGroup::seek(MPI_Comm comm, const Member &member) {
   }
   if (state->segment_group == nullptr && (is_wanted || is_unequal_wanted)) {
     const auto made = std::make_shared<SegmentGroup>();
-    Status status = made->questions_.make(comm);
-    if (status.is_ok()) status = made->data_.make(comm);
+    bool is_made = false;
+    Status status = made->questions_.make(comm, &is_made);
+    if (is_made) status = made->data_.make(comm, &is_made);
     if (!status.is_ok()) return status;
-    state->segment_group = made;
+    if (is_made) state->segment_group = made;
   }
   if (is_unequal_due && state->segment_group != nullptr) state->segment_group->serves_unequal_ = is_unequal_wanted;
   return {};

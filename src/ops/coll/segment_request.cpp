@@ -7,6 +7,7 @@
 
 #include "base/log.hpp"
 #include "ops/coll/general_request.hpp"
+#include "ops/coll/length_terms.hpp"
 
 namespace sluice::ops::coll {
 namespace {
@@ -45,13 +46,13 @@ void SegmentRequest::begin(const std::shared_ptr<EngineRequest> &self) {
   watch_ = statistics::Stopwatch();
   phase_ = Phase::kAsking;
   const int own = classified_.is_ok() ? static_cast<int>(open()) : kFailed;
-  question_.say(own, query_.longest_bytes);
+  question_.say(own, query_.longest_bytes, classified_.is_ok() ? common_length(call_, member_) : 0);
   group_->join(this);
   // In the order of the calls, on all ranks.
   const int code = question_.start(group_->questions(), &host_request_);
   if (code != MPI_SUCCESS) {
     host_request_ = MPI_REQUEST_NULL;
-    question_.say(kFailed, 0);
+    question_.say(kFailed, 0, 0);
     if (classified_.is_ok()) classified_ = host_error(call_, code);
   }
   progress::Engine::process().watch(self);
@@ -67,7 +68,7 @@ bool SegmentRequest::go_on() {
       return begin_data();
     case Phase::kCutting: {
       if (!cut_->advance()) return false;
-      question_.say(cut_->failure().is_ok() ? 1 : 0, 0);
+      question_.say(cut_->failure().is_ok() ? 1 : 0, 0, 0);
       const int code = question_.start(group_->data(), &host_request_);
       if (code != MPI_SUCCESS) return complete(host_error(call_, code));
       group_->leave(this);

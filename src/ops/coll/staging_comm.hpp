@@ -20,8 +20,11 @@ class StagingComm {
   StagingComm(StagingComm &&) = delete;
   StagingComm &operator=(StagingComm &&) = delete;
 
-  // Collective over `comm`. Blocks, in turns until all are here. Has its topology, if any.
-  [[nodiscard]] Status make(MPI_Comm comm);
+  // Collective over `comm`. Blocks, in turns until all are here. Has its topology, if any. *is_made is the same on all
+  // ranks: false where one of them has no room for another (MPICH has some 2000 communicators in all, which are the
+  // program's first of all), or could not make it; its error handler hears nothing of that. Errors: the ranks could not
+  // agree.
+  [[nodiscard]] Status make(MPI_Comm comm, bool *is_made);
   // The same without blocking: it is there when *request is complete, which whoever asks has to see. The host MPI
   // copies the program's attributes, as for any duplicate: it has no other way to make a communicator that does not
   // wait.
@@ -31,6 +34,7 @@ class StagingComm {
 
  private:
   MPI_Comm comm_ = MPI_COMM_NULL;
+  bool is_counted_ = false;
 };
 
 using StagingCommPtr = std::shared_ptr<StagingComm>;

@@ -9,6 +9,7 @@
 #include "base/knobs.hpp"
 #include "base/log.hpp"
 #include "generated/operations.hpp"
+#include "ops/coll/length_terms.hpp"
 #include "ops/coll/level_group.hpp"
 #include "ops/coll/level_request.hpp"
 #include "ops/coll/level_slices.hpp"
@@ -54,6 +55,7 @@ bool are_ints(const Argument &blocks, int n_ranks) noexcept {
 // *scratch: device memory that the call takes at this rank.
 LevelAbility ability_of(const Call &call, const Member &member, const NodeMap &map, const Sides &sides,
                         const Status &classified, device::DeviceMemory *scratch) {
+  if (sides.overlap) return LevelAbility::kNone;
   if (is_reduction(call.pattern)) return reduction_level_ability(call, member, map, sides, classified, scratch);
   const CollectiveSide &side = sides.recv;
   if (!classified.is_ok() || side.content() != CollectiveSide::Content::kDevice) return LevelAbility::kNone;
@@ -267,8 +269,10 @@ Status find_levels(const Call &call, const Member &member, std::shared_ptr<NodeL
 Status agree_at_once(const Call &call, LevelQuery *query, LevelGroup *group) {
   progress::turn_beside_host_until([group] { return group->is_ready(); });
   int least = 0;
-  Status status = find_least(call.comm, static_cast<int>(query->ability), &least);
-  query->ability = static_cast<LevelAbility>(least);
+  bool fits = false;
+  const auto length = static_cast<int>(query->size_bytes % kLengthPrime);
+  Status status = find_least(call.comm, static_cast<int>(query->ability), length, &least, &fits);
+  query->ability = fits ? static_cast<LevelAbility>(least) : LevelAbility::kNone;
   return status;
 }
 
@@ -302,13 +306,14 @@ bool carry_out_in_levels(const Call &call, const Member &member, const Sides &si
   if (!may_have_levels(query) || (terms.may_leave_out && !attempts.is_due())) return false;
   // plan: all ranks hear what the least able of them can do
   int least = 0;
+  bool fits = false;
   device::DeviceMemory scratch;
   const int own = static_cast<int>(ability_of(call, member, levels->map(), sides, classified, &scratch));
-  if (Status status = find_least(call.comm, own, &least); !status.is_ok()) {
+  if (Status status = find_least(call.comm, own, common_length(call, member), &least, &fits); !status.is_ok()) {
     *result = raise(call.comm, status);
     return true;
   }
-  query.ability = static_cast<LevelAbility>(least);
+  query.ability = fits ? static_cast<LevelAbility>(least) : LevelAbility::kNone;
   const plan::LevelPlan plan = choose_levels(query);
   say(call, member, query, plan);
   if (plan.levels == Levels::kFlat) {

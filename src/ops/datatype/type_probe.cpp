@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "ops/datatype/type_probe.hpp"
 
+#include <array>
 #include <atomic>
+#include <cstddef>
 #include <mutex>
 
 #include "base/log.hpp"
+#include "ops/env/quiet_errors.hpp"
 #include "wire/host.hpp"
 
 namespace sluice::ops {
@@ -23,28 +26,15 @@ bool has_world() {
          wire::host().MPI_Finalized(&is_finalized) == MPI_SUCCESS && is_finalized == 0;
 }
 
-thread_local bool is_error_seen = false;
-
-// Where the communicator's errors go; nobody hears of them. Two host MPIs with the MPI-5 binary interface make this
-// necessary: Intel MPI 2021.18 ends the program for an error under MPI_ERRORS_RETURN, and MPICH 5.0 returns MPI_SUCCESS
-// from a call whose error went to a handler like this one.
-void note_error(MPI_Comm * /*communicator*/, int * /*code*/, ... /*host's own*/) {
-  is_error_seen = true;
-}
-
-bool make_quiet(MPI_Comm communicator) {
-  MPI_Errhandler handler = MPI_ERRHANDLER_NULL;
-  if (wire::host().MPI_Comm_create_errhandler(note_error, &handler) != MPI_SUCCESS) return false;
-  const int set = wire::host().MPI_Comm_set_errhandler(communicator, handler);
-  return wire::host().MPI_Errhandler_free(&handler) == MPI_SUCCESS && set == MPI_SUCCESS;
-}
-
 // A split and no duplicate: it does not call the copy callbacks of what the program hung on MPI_COMM_SELF.
 void open() {
   const std::scoped_lock lock(mutex);
   if (state.load(std::memory_order_relaxed) != State::kUnopened) return;
   MPI_Comm made = MPI_COMM_NULL;
-  if (wire::host().MPI_Comm_split(MPI_COMM_SELF, 0, 0, &made) != MPI_SUCCESS) return;
+  {
+    const QuietErrors quiet(MPI_COMM_SELF);
+    if (!QuietErrors::is_success(wire::host().MPI_Comm_split(MPI_COMM_SELF, 0, 0, &made))) return;
+  }
   if (!make_quiet(made)) {
     if (wire::host().MPI_Comm_free(&made) != MPI_SUCCESS) log::debug("ops", "a communicator could not be freed");
     return;
@@ -53,17 +43,32 @@ void open() {
   state.store(State::kOpen, std::memory_order_release);
 }
 
-}  // namespace
-
-ProbeAnswer probe_type(MPI_Datatype type) {
+// What the host MPI says to `call`, which is made on the communicator that it is given.
+template <typename Call>
+ProbeAnswer ask_quietly(const Call &call) {
   if (!has_world()) return ProbeAnswer::kUnknown;
   if (state.load(std::memory_order_acquire) == State::kUnopened) open();
   if (state.load(std::memory_order_acquire) != State::kOpen) return ProbeAnswer::kUnknown;
+  forget_error();
+  const int result = call(quiet_communicator);
+  return result == MPI_SUCCESS && !is_error_seen() ? ProbeAnswer::kAccepted : ProbeAnswer::kRejected;
+}
+
+}  // namespace
+
+ProbeAnswer probe_type(MPI_Datatype type) {
   // One element, because an empty message is not looked at closely everywhere; nobody reads the byte.
   static const char unread = 0;
-  is_error_seen = false;
-  const int result = wire::host().MPI_Send(&unread, 1, type, MPI_PROC_NULL, 0, quiet_communicator);
-  return result == MPI_SUCCESS && !is_error_seen ? ProbeAnswer::kAccepted : ProbeAnswer::kRejected;
+  return ask_quietly([type](MPI_Comm comm) { return wire::host().MPI_Send(&unread, 1, type, MPI_PROC_NULL, 0, comm); });
+}
+
+ProbeAnswer probe_reduction(MPI_Datatype type, MPI_Op op) {
+  // Of one rank, so that nothing is computed: MPICH 4.0 ends the program in some operations that it takes.
+  constexpr std::size_t kLongest = 32;  // two long doubles
+  alignas(kLongest) const std::array<std::byte, kLongest> in{};
+  alignas(kLongest) std::array<std::byte, kLongest> out{};
+  return ask_quietly(
+      [&](MPI_Comm comm) { return wire::host().MPI_Allreduce(in.data(), out.data(), 1, type, op, comm); });
 }
 
 void release_probe() noexcept {

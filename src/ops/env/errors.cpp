@@ -7,7 +7,6 @@
 #include <string>
 #include <utility>
 
-#include "base/log.hpp"
 #include "wire/host.hpp"
 
 namespace sluice::ops {
@@ -56,21 +55,6 @@ AddedCodes &added_codes() {
   return *codes;
 }
 
-// What the host MPI does when it is told of an error on a communicator.
-enum class Handling : std::uint8_t { kFatal, kReturns, kOther };
-
-Handling handling_on(MPI_Comm communicator) {
-  MPI_Errhandler handler = MPI_ERRHANDLER_NULL;
-  if (wire::host().MPI_Comm_get_errhandler(communicator, &handler) != MPI_SUCCESS) return Handling::kFatal;
-  const Handling handling = handler == MPI_ERRORS_ARE_FATAL ? Handling::kFatal
-                            : handler == MPI_ERRORS_RETURN  ? Handling::kReturns
-                                                            : Handling::kOther;
-  if (handler != MPI_ERRHANDLER_NULL && wire::host().MPI_Errhandler_free(&handler) != MPI_SUCCESS) {
-    return Handling::kFatal;
-  }
-  return handling;
-}
-
 int class_of(ErrorKind kind) noexcept {
   switch (kind) {
     case ErrorKind::kNone:
@@ -88,6 +72,7 @@ int class_of(ErrorKind kind) noexcept {
     case ErrorKind::kInternal:
       return MPI_ERR_INTERN;
     case ErrorKind::kBackend:
+    case ErrorKind::kBadPeer:
     case ErrorKind::kUnsupported:
       return MPI_ERR_OTHER;
   }
@@ -135,17 +120,6 @@ int error_code(const Status &status) {
 
 bool find_error_text(int code, std::string *text) {
   return added_codes().find(code, text);
-}
-
-int raise(MPI_Comm communicator, const Status &status) {
-  const int code = error_code(status);
-  const Handling handling = handling_on(communicator);
-  // There is nothing to call; and Intel MPI 2021.18 ends the job when it is asked to.
-  if (handling == Handling::kReturns) return code;
-  if (handling == Handling::kFatal) log::error("ops", status.message());
-  // The handler's own result says only whether it could be called; the error to report is `code` either way.
-  [[maybe_unused]] const int called = wire::host().MPI_Comm_call_errhandler(communicator, code);
-  return code;
 }
 
 }  // namespace sluice::ops

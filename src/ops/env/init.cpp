@@ -5,6 +5,7 @@
 #include "generated/operations.hpp"
 #include "ops/env/life.hpp"
 #include "wire/host.hpp"
+#include "wire/marks.hpp"
 
 namespace sluice::ops {
 namespace {
@@ -25,6 +26,8 @@ void leave() {
 }  // namespace
 
 int init(int *argc, char ***argv) {
+  prepare();
+  wire::Marks::process().leave();
   int provided = 0;
   const int result = wants_progress_thread() ? wire::host().MPI_Init_thread(argc, argv, MPI_THREAD_MULTIPLE, &provided)
                                              : wire::host().MPI_Init(argc, argv);
@@ -33,6 +36,8 @@ int init(int *argc, char ***argv) {
 }
 
 int init_thread(int *argc, char ***argv, int required, int *provided) {
+  prepare();
+  wire::Marks::process().leave();
   const int needed = wants_progress_thread() ? MPI_THREAD_MULTIPLE : required;
   const int result = wire::host().MPI_Init_thread(argc, argv, needed, provided);
   enter(result, true);
@@ -45,6 +50,7 @@ int finalize() {
 }
 
 int session_init(MPI_Info info, MPI_Errhandler errhandler, MPI_Session *session) {
+  prepare();
   const int result = wire::host().MPI_Session_init(info, errhandler, session);
   enter(result, false);
   return result;

@@ -5,13 +5,13 @@
 #include <atomic>
 #include <cstdio>
 #include <exception>
-#include <fstream>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "base/knobs.hpp"
 #include "base/log.hpp"
+#include "base/output_file.hpp"
 #include "base/rank_in_path.hpp"
 #include "base/statistics.hpp"
 #include "base/trace.hpp"
@@ -53,9 +53,8 @@ void print_statistics() {
   std::string path = Knobs::process().text("SLUICE_STATS_FILE");
   if (path.empty()) return;
   if (!put_rank(&path, rank) && rank != 0) return;  // one file, and rank 0's it is
-  std::ofstream file(path);
-  file << statistics::to_json(rank) << std::flush;
-  if (!file) log::error("ops", "the statistics could not be written to " + path + "; check SLUICE_STATS_FILE");
+  const Status status = write_file(path, statistics::to_json(rank), "the statistics", "SLUICE_STATS_FILE");
+  if (!status.is_ok()) log::error("ops", status.message());
 }
 
 void write_trace() {
@@ -176,6 +175,10 @@ bool wants_progress_thread() noexcept {
   }
 }
 
+void prepare() noexcept {
+  device::Registry::process().refresh();
+}
+
 void begin(bool has_world) noexcept {
   try {
     const Knobs &knobs = Knobs::process();
@@ -187,6 +190,11 @@ void begin(bool has_world) noexcept {
     const std::string &mode = knobs.text("SLUICE_STATS");
     if ((mode != "off" && mode != "0") || !knobs.text("SLUICE_STATS_FILE").empty()) statistics::enable();
     if (!knobs.text("SLUICE_TRACE").empty()) trace::enable();
+    // First of all: ranks take unlike times for what comes then.
+    if (has_world) {
+      const Status status = wire::Channel::process().gather();
+      if (!status.is_ok()) log::error("ops", status.message());
+    }
     device::Registry::process().refresh();
     if (has_world) {
       open_channel();

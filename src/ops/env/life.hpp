@@ -4,6 +4,9 @@
 
 namespace sluice::ops {
 
+// Loads what can be loaded while the host MPI has not taken its file descriptors. Before MPI_Init or MPI_Session_init.
+void prepare() noexcept;
+
 // Reads the knobs, starts the statistics, loads what can be loaded. After MPI_Init or MPI_Session_init; later calls do
 // nothing. `has_world`: MPI_COMM_WORLD may be asked for the rank.
 void begin(bool has_world) noexcept;

@@ -69,7 +69,10 @@ Status read_again(Claim *claim) {
     return host_error("MPI_Mrecv");
   }
   Descriptor descriptor;
-  if (read_descriptor(copy->bytes.bytes, &descriptor)) claim->envelope.size_bytes = descriptor.size_bytes();
+  const char *flaw = nullptr;
+  if (read_descriptor(copy->bytes.bytes, claim->envelope.sender, &descriptor, &flaw) == Arrival::kDescriptor) {
+    claim->envelope.size_bytes = descriptor.size_bytes();
+  }
   Status begun = copy->begin(&claim->message);
   claim->is_copy = true;
   if (begun.is_ok()) progress::Engine::process().watch(std::move(copy));
@@ -113,11 +116,11 @@ int Claims::probe(MPI_Comm comm, int source, int tag, int *flag, MPI_Status *sta
   const int found_tag = status->MPI_TAG;
   if (peer_of(comm, found_source, &world_rank) == plan::Peer::kUnknown) return result;
   // What is older than it from that source comes first in the list too, whatever its tag.
-  while (problem->is_ok() && find(found_source, found_tag) == nullptr) *problem = claim(comm, found_source);
+  while (problem->is_ok() && find(found_source, found_tag) == nullptr) *problem = claim(comm, found_source, world_rank);
   return result;
 }
 
-Status Claims::claim(MPI_Comm comm, int source) {
+Status Claims::claim(MPI_Comm comm, int source, int sender) {
   Claim claim;
   MPI_Status status;
   int is_found = 0;
@@ -125,7 +128,7 @@ Status Claims::claim(MPI_Comm comm, int source) {
     return host_error("MPI_Improbe");
   }
   if (is_found == 0) return {};
-  claim.envelope = {status.MPI_SOURCE, status.MPI_TAG, wire::announced_bytes(status)};
+  claim.envelope = {status.MPI_SOURCE, status.MPI_TAG, wire::announced_bytes(status), sender};
   if (claim.envelope.size_bytes == kDescriptorBytes) {
     if (Status read = read_again(&claim); !read.is_ok()) return read;
   }

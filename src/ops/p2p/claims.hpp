@@ -24,6 +24,7 @@ struct Envelope {
   int source = 0;
   int tag = 0;
   std::uint64_t size_bytes = 0;  // true size
+  int sender = -1;               // rank in MPI_COMM_WORLD; -1: of a process outside
 };
 
 struct Claim {
@@ -58,7 +59,7 @@ class Claims {
   int probe(MPI_Comm comm, int source, int tag, int *flag, MPI_Status *status, Status *problem);
 
  private:
-  [[nodiscard]] Status claim(MPI_Comm comm, int source);
+  [[nodiscard]] Status claim(MPI_Comm comm, int source, int sender);
 
   std::mutex mutex_;
   std::list<Claim> claims_;

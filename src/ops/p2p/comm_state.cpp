@@ -3,9 +3,11 @@
 
 #include <algorithm>
 #include <atomic>
+#include <memory>
 #include <mutex>
 #include <numeric>
 
+#include "ops/p2p/comm_memo.hpp"
 #include "wire/channel.hpp"
 #include "wire/host.hpp"
 
@@ -103,6 +105,21 @@ CommStatePtr state_of(MPI_Comm comm) {
   if (!describe(comm, made->get())) return nullptr;
   if (wire::host().MPI_Comm_set_attr(comm, keyval, made.get()) != MPI_SUCCESS) return nullptr;
   return *made.release();  // the communicator owns it now
+}
+
+CommStatePtr recent_state_of(MPI_Comm comm) {
+  struct Entry {
+    MPI_Comm comm{};
+    std::weak_ptr<CommState> state;
+  };
+  constexpr std::size_t kMost = 8;
+  static thread_local CommMemo<Entry, kMost> recent;
+  if (const Entry *known = recent.find([&](const Entry &entry) { return entry.comm == comm; }); known != nullptr) {
+    if (CommStatePtr state = known->state.lock(); state != nullptr) return state;
+  }
+  CommStatePtr state = state_of(comm);
+  if (state != nullptr) recent.keep({comm, state});
+  return state;
 }
 
 std::uint64_t n_comms_gone() noexcept {

@@ -31,6 +31,8 @@ struct CommState {
   bool is_within_world = false;
   // And all are on this node.
   bool is_on_one_node = false;
+  // Sluice's own, for the levels of another communicator (ops/coll/node_levels.hpp).
+  bool is_of_levels = false;
   // Of a communicator with a topology: who this process' neighbours are, once a collective call has looked
   // (ops/coll/member.hpp); they stay the same as long as the communicator lives. Belongs to the same as what follows.
   std::shared_ptr<const coll::Neighborhood> neighborhood;
@@ -42,10 +44,8 @@ struct CommState {
   std::uint64_t n_whole_calls = 0;            // blocking ones of the host MPI's (ops/coll/whole_call.hpp)
   // How non-blocking ones come to it (ops/coll/request_group.hpp).
   std::shared_ptr<coll::RequestGroup> request_group;
-  // What that goes on with where a duplicate of the communicator may not be begun (RequestGroup::make_ahead).
+  // What that goes on with (RequestGroup::make_ahead).
   std::shared_ptr<coll::StagingComm> request_comm;
-  // We made the communicator, and nobody else makes calls on it.
-  bool is_ours = false;
   // Of several nodes: the same for what lies across them (ops/coll/node_levels.hpp).
   std::shared_ptr<coll::NodeLevels> node_levels;
   bool has_sought_node_levels = false;
@@ -75,6 +75,9 @@ using CommStatePtr = std::shared_ptr<CommState>;
 // is closed, no memory): messages are plain then. Held by the caller, so that MPI_Comm_free takes nothing away from an
 // operation under way. Any thread. Warm: one attribute look-up.
 [[nodiscard]] CommStatePtr state_of(MPI_Comm comm);
+
+// The same, quicker: of those that this thread has asked for lately. Hot.
+[[nodiscard]] CommStatePtr recent_state_of(MPI_Comm comm);
 
 // How many communicators with a state are gone. What is remembered of a communicator by its handle, which may be given
 // to another one, holds while this stays the same; MPI_COMM_WORLD stays. Any thread. Hot.

@@ -8,6 +8,7 @@
 #include "ops/p2p/permissions.hpp"
 #include "wire/channel.hpp"
 #include "wire/host.hpp"
+#include "wire/status.hpp"
 
 namespace sluice::ops {
 
@@ -39,11 +40,12 @@ bool ControlListener::look() {
   int is_there = 0;
   MPI_Message message = MPI_MESSAGE_NULL;
   Control control;
+  MPI_Status status;
   int code = host.MPI_Improbe(MPI_ANY_SOURCE, wire::Channel::tag(wire::PrivateKind::kControl, 0), channel.comm(),
-                              &is_there, &message, MPI_STATUS_IGNORE);
+                              &is_there, &message, &status);
   if (code == MPI_SUCCESS && is_there != 0) {
-    code = host.MPI_Mrecv(&control, sizeof control, MPI_BYTE, &message, MPI_STATUS_IGNORE);
-    if (code == MPI_SUCCESS) dispatch(control);
+    code = host.MPI_Mrecv(&control, sizeof control, MPI_BYTE, &message, &status);
+    if (code == MPI_SUCCESS && wire::received_bytes(status) == sizeof control) dispatch(control, status.MPI_SOURCE);
   }
   if (code != MPI_SUCCESS) log::warn_once("control", "p2p", "the host MPI could not receive a control message");
   return code == MPI_SUCCESS && is_there != 0;
@@ -55,20 +57,30 @@ bool ControlListener::advance() {
   return may_go(sends_.empty());
 }
 
-void ControlListener::dispatch(const Control &control) {
-  if (control.kind == Control::Kind::kMayDescribe) {
-    if (control.sender >= 0 && control.sender < wire::Channel::process().size()) {
-      Permissions::process().note_granted(control.sender);
-    }
-    return;
-  }
+// `from` is a rank of MPI_COMM_WORLD: the channel has its order. Of what else a control message says nothing is used
+// before the send that it is about has compared it with its own.
+void ControlListener::dispatch(const Control &control, int from) {
+  if (control.kind == Control::Kind::kMayDescribe) return Permissions::process().note_granted(from);
+  if (control.kind != Control::Kind::kGo) return;
   std::shared_ptr<Outgoing> outgoing;
   {
     const std::scoped_lock lock(mutex_);
     const auto found = sends_.find(control.number);
     if (found != sends_.end()) outgoing = found->second.outgoing.lock();
   }
-  if (outgoing != nullptr && control.kind == Control::Kind::kGo) outgoing->go(control);
+  if (outgoing == nullptr || !outgoing->go(control, from)) refuse(control.number, from);
+}
+
+// A receiver that asks for a message which is not there would wait for its blocks for ever. An empty one ends that.
+void ControlListener::refuse(int number, int from) {
+  const wire::Channel &channel = wire::Channel::process();
+  log::warn_once("control", "p2p", "another rank asks for a message that was not sent to it");
+  if (number <= 0 || number > channel.most_number()) return;
+  // No bytes: nothing to hold on to, and the host MPI does not wait.
+  if (wire::host().MPI_Send(nullptr, 0, MPI_BYTE, from, wire::Channel::tag(wire::PrivateKind::kBlock, number),
+                            channel.comm()) != MPI_SUCCESS) {
+    log::warn_once("control", "p2p", "the host MPI could not send a control message");
+  }
 }
 
 }  // namespace sluice::ops

@@ -39,7 +39,8 @@ class ControlListener final : public progress::RecurringTask {
     std::weak_ptr<Outgoing> outgoing;
     bool expects_go = false;
   };
-  void dispatch(const Control &control);
+  void dispatch(const Control &control, int from);
+  static void refuse(int number, int from);
 
   std::unordered_map<int, Send> sends_;  // with mutex_
   std::atomic<int> n_expecting_{0};

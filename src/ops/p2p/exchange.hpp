@@ -113,7 +113,7 @@ int Exchange::post(Peer from) {
   incoming_->side = std::move(recv_side);
   Side &target = incoming_->side;
   if (target.is_staged()) {
-    if (Status status = target.open<Count>(); !status.is_ok()) return raise(comm_, status);
+    if (Status status = target.open_to_receive<Count>(); !status.is_ok()) return raise(comm_, status);
   }
   target.begin_wire();
   std::optional<Envelope> envelope;

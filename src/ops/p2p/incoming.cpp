@@ -31,12 +31,26 @@ Status error_of_host(int code) {
                                     : "the host MPI could not complete a persistent receive");
 }
 
+// By the status of a receive on `comm`, whose state this is (null for MPI_COMM_WORLD, and where there is none). A
+// matched message does not name its communicator.
+int find_sender(Operation operation, MPI_Comm comm, const CommState *state, const MPI_Status &status) noexcept {
+  if (operation == Operation::kMrecv || operation == Operation::kImrecv || status.MPI_SOURCE < 0) return -1;
+  if (comm == MPI_COMM_WORLD) return status.MPI_SOURCE < wire::Channel::process().size() ? status.MPI_SOURCE : -1;
+  const auto rank = static_cast<std::size_t>(status.MPI_SOURCE);
+  return state != nullptr && rank < state->world_ranks.size() ? state->world_ranks[rank] : -1;
+}
+
 }  // namespace
+
+int Incoming::sender_of(const MPI_Status &status) const noexcept {
+  return envelope_.has_value() ? envelope_->sender : find_sender(operation_, communicator(), state_.get(), status);
+}
 
 void Incoming::serve(const std::shared_ptr<Incoming> &self, MPI_Request request,
                      const std::optional<Envelope> &envelope) {
   request_ = request;
   envelope_ = envelope;
+  if (communicator() != MPI_COMM_WORLD && !envelope.has_value()) state_ = recent_state_of(communicator());
   is_hidden_.store(true, std::memory_order_release);
   Arrivals::process().add(self);
 }
@@ -47,18 +61,23 @@ bool Incoming::looks_for_arrival() {
   if (result == MPI_SUCCESS && is_done == 0) return true;
   is_completed_ = result == MPI_SUCCESS;
   if (result != MPI_SUCCESS && is_persistent()) outcome_ = error_of_host(result);
+  const int sender = is_completed_ ? sender_of(completed_) : -1;
   Descriptor descriptor;
-  if (!is_completed_ || !side.read_descriptor(wire::received_bytes(completed_), &descriptor)) {
-    if (is_completed_) {
-      side.end_received(operation_, completed_);
-      // Now, not when the program asks: with a progress thread it may be looking at its buffer.
-      outcome_ = side.copy_up(operation_, wire::received_bytes(completed_), &completed_);
-      Permissions::note_plain(side, communicator(), completed_);
-    }
-    settle();  // a plain message, a cancelled receive, or an error that the completion call is to see
+  const Arrival arrival = is_completed_
+                              ? side.read_arrival(wire::received_bytes(completed_), sender, &descriptor, &outcome_)
+                              : Arrival::kPlain;
+  if (arrival == Arrival::kPlain && is_completed_) {
+    side.end_received(operation_, completed_);
+    // Now, not when the program asks: with a progress thread it may be looking at its buffer.
+    outcome_ = side.copy_up(operation_, wire::received_bytes(completed_), &completed_);
+    Permissions::note_plain(side, sender);
+  }
+  if (arrival != Arrival::kPlain) side.abandon_wire();
+  if (arrival == Arrival::kFlawed) wire::set_received_bytes(&completed_, 0);
+  if (arrival != Arrival::kDescriptor) {
+    settle();  // a plain message, a flawed one, a cancelled receive, or an error that the completion call is to see
     return false;
   }
-  side.abandon_wire();
   const int from = envelope_.has_value() ? envelope_->source : completed_.MPI_SOURCE;
   const int with = envelope_.has_value() ? envelope_->tag : completed_.MPI_TAG;
   pull_ = make_recycled<Pull>(descriptor, side.landing(), operation_, from, with);
@@ -167,10 +186,20 @@ int finish_receive(Operation operation, MPI_Comm comm, Side *side, MPI_Status *s
   progress::TrackedRequests::process().reap();
   if (result != MPI_SUCCESS) return result;
   const std::uint64_t came_bytes = wire::received_bytes(*status);
+  const bool knows_sender = side->may_meet_descriptor() && comm != MPI_COMM_WORLD;
+  const CommStatePtr state = knows_sender ? recent_state_of(comm) : nullptr;
+  const int sender = find_sender(operation, comm, state.get(), *status);
   Descriptor descriptor;
-  if (!side->read_descriptor(came_bytes, &descriptor)) {
+  Status flawed;
+  const Arrival arrival = side->read_arrival(came_bytes, sender, &descriptor, &flawed);
+  if (arrival == Arrival::kFlawed) {
+    side->abandon_wire();
+    wire::set_received_bytes(status, 0);
+    return raise(comm, flawed);
+  }
+  if (arrival == Arrival::kPlain) {
     side->end_received(operation, *status);
-    Permissions::note_plain(*side, comm, *status);
+    Permissions::note_plain(*side, sender);
     const Status copied = side->copy_up(operation, came_bytes, status);
     if (statistics::is_enabled()) side->record(operation, wire::received_bytes(*status), time);
     return copied.is_ok() ? MPI_SUCCESS : raise(comm, copied);

@@ -52,6 +52,8 @@ class Incoming final : public progress::Tracked, public progress::Task {
   [[nodiscard]] bool advance() override;
 
  private:
+  // Who sent what came with that status, as a rank in MPI_COMM_WORLD; -1: nobody there.
+  [[nodiscard]] int sender_of(const MPI_Status &status) const noexcept;
   void settle() noexcept {
     side.release_head();
     is_hidden_.store(false, std::memory_order_release);
@@ -60,6 +62,7 @@ class Incoming final : public progress::Tracked, public progress::Task {
   const Operation operation_;
   MPI_Request request_ = MPI_REQUEST_NULL;
   std::optional<Envelope> envelope_;
+  CommStatePtr state_;  // of the communicator, which the program may free meanwhile; null for MPI_COMM_WORLD
   std::atomic<bool> is_hidden_{false};
   // What the host MPI said when it had completed the receive. Kept, because MPICH 5 and Intel MPI tell the status of a
   // persistent receive only once, and take the request for inactive from then on.

@@ -21,7 +21,7 @@ int start_receive(Operation operation, MPI_Comm comm, std::shared_ptr<Incoming> 
     return result;
   }
   if (target.is_staged()) {
-    if (Status status = target.open<Count>(); !status.is_ok()) return raise(comm, status);
+    if (Status status = target.open_to_receive<Count>(); !status.is_ok()) return raise(comm, status);
   }
   target.begin_wire();
   const int result = start(target.buffer(), target.count<Count>(), target.type(), &envelope);

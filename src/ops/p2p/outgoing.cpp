@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "ops/p2p/outgoing.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstring>
 #include <utility>
@@ -177,8 +179,10 @@ int Outgoing::start(bool starts_request) {
   descriptor_.operation = next_operation();
   write(descriptor_, &message_);
   is_acknowledged_.store(false, std::memory_order_relaxed);
+  is_asked_ = false;
   stream_outcome_ = {};
   const wire::Host &host = wire::host();
+  if (starts_request) acknowledgement_ = {};
   int result = starts_request ? host.MPI_Start(&request_) : MPI_SUCCESS;
   if (result != MPI_SUCCESS) return result;
   // Before anything is sent: another thread may hear the answer before this one goes on.
@@ -218,19 +222,24 @@ bool Outgoing::advance() {
   return true;
 }
 
-void Outgoing::go(const Control &control) {
-  if (control.operation != descriptor_.operation || is_streaming_.load(std::memory_order_acquire)) return;
+bool Outgoing::go(const Control &control, int from) {
+  if (!transfer::asks_for(control, from, descriptor_, peer_)) return false;
+  // Once acknowledged the buffer is the program's.
+  if (is_asked_ || is_acknowledged_.load(std::memory_order_acquire)) return true;
+  is_asked_ = true;
   if (descriptor_.route == Route::kIpc) PullHints::process().note_blocks(peer_);
   const BlockRoute route{
       peer_, descriptor_.number, {operation_, dest_, tag_, descriptor_.sender, descriptor_.operation}};
   const std::byte *data = side_.payload().origin;
   const Status status = is_laid_open_ ? bring_together_late(&data) : Status();
   if (status.is_ok()) {
-    blocks_.begin(side_.payload().place, data, side_.staging_memory(), descriptor_.blocks, control.n_blocks, route);
+    blocks_.begin(side_.payload().place, data, side_.staging_memory(), descriptor_.blocks,
+                  static_cast<std::uint32_t>(control.n_blocks), route);
   } else {
     blocks_.refuse(route, status);
   }
   is_streaming_.store(true, std::memory_order_release);
+  return true;
 }
 
 // The receiver cannot read the runs where they are and wants blocks: packs them now, on the device, or where that
@@ -263,6 +272,12 @@ Status Outgoing::recall(MPI_Status *status) {
   // Other threads may have heard GO and sent all blocks between this one's look at is_hidden() and the acknowledgement.
   if (is_hidden()) progress::turn_until([this] { return !is_hidden(); });
   if (is_plain()) return plain_->outcome();
+  if (!transfer::ends(acknowledgement_, descriptor_)) {
+    return Status::error(ErrorKind::kBadPeer,
+                         fmt::format("rank {} of MPI_COMM_WORLD has acknowledged another message than was sent to it; "
+                                     "what it received of this one is not known",
+                                     peer_));
+  }
   // Blocks that could not be copied down were announced by an empty one: the receiver has an error too.
   return stream_outcome_;
 }

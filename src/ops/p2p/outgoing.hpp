@@ -51,8 +51,9 @@ class Outgoing final : public progress::Tracked, public progress::Task, public s
   // progress::Task: the descriptor's send, and the blocks that the receiver asks for.
   [[nodiscard]] bool advance() override;
 
-  // The receiver asks for blocks. Within a turn.
-  void go(const Control &control);
+  // `from` of MPI_COMM_WORLD asks for blocks; false: not of this message, or not as its receiver. The first time
+  // counts. Within a turn.
+  [[nodiscard]] bool go(const Control &control, int from);
 
  private:
   [[nodiscard]] Status open(Side *side, int dest, int tag, bool *is_possible);
@@ -81,6 +82,7 @@ class Outgoing final : public progress::Tracked, public progress::Task, public s
   std::atomic<bool> is_plain_{false};
   OutgoingBlocks blocks_;
   std::atomic<bool> is_streaming_{false};
+  bool is_asked_ = false;  // for blocks, in this start
   Status stream_outcome_;
   // A start may follow before the engine has seen the end of the one before: it counts what is under way.
   std::atomic<bool> is_acknowledged_{false};

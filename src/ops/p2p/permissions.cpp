@@ -3,7 +3,6 @@
 
 #include "base/log.hpp"
 #include "ops/p2p/arrivals.hpp"
-#include "ops/p2p/comm_state.hpp"
 #include "ops/p2p/control.hpp"
 #include "ops/p2p/side.hpp"
 #include "wire/channel.hpp"
@@ -26,18 +25,16 @@ void Permissions::note_granted(int peer) noexcept {
   if (!granted_[static_cast<std::size_t>(peer)].exchange(true, std::memory_order_acq_rel)) n_granted_.fetch_add(1);
 }
 
-void Permissions::note_plain(const Side &side, MPI_Comm comm, const MPI_Status &status) {
+void Permissions::note_plain(const Side &side, int sender) {
   if (side.kind() == MemoryKind::kHost || !side.may_meet_descriptor()) return;  // without a channel no side may
-  int peer = -1;
-  const plan::Peer kind = peer_of(comm, status.MPI_SOURCE, &peer);
-  if (kind != plan::Peer::kUnknown && kind != plan::Peer::kSelf) process().give(peer);
+  if (sender >= 0 && sender != wire::Channel::process().rank()) process().give(sender);
 }
 
 void Permissions::give(int peer) {
   if (given_[static_cast<std::size_t>(peer)].exchange(true)) return;
   receives_are_safe.store(true, std::memory_order_release);
   const std::scoped_lock lock(mutex_);
-  messages_.push_back({peer, {Control::Kind::kMayDescribe, 0, 0, 0, wire::Channel::process().rank()}});
+  messages_.push_back({peer, {Control::Kind::kMayDescribe}});
   come();
 }
 

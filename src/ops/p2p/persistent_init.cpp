@@ -62,7 +62,7 @@ int recv_init_through(RecvInitFunction<Count> function, void *buf, Count count, 
     incoming->has_large_count = sizeof(Count) > sizeof(int);
     Side &side = incoming->side;
     Status ready = Side::of(buf, count, datatype, source, &side);
-    if (ready.is_ok() && side.is_staged()) ready = side.open<Count>();
+    if (ready.is_ok() && side.is_staged()) ready = side.open_to_receive<Count>();
     if (!ready.is_ok()) return raise(comm, ready);
     side.stay(true);
     const int result =

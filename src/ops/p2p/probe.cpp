@@ -6,6 +6,7 @@
 #include "ops/p2p/incoming.hpp"
 #include "wire/channel.hpp"
 #include "wire/host.hpp"
+#include "wire/status.hpp"
 
 namespace sluice::ops {
 namespace {
@@ -26,7 +27,13 @@ int look(CommState *state, int source, int tag, MPI_Comm comm, int *flag, MPI_Me
   if (found == nullptr) {
     // A plain message, with the host MPI. Another thread's receive may be quicker: then there is nothing yet.
     if (message == nullptr) return MPI_SUCCESS;
-    return wire::host().MPI_Improbe(status->MPI_SOURCE, status->MPI_TAG, comm, flag, message, status);
+    const int result = wire::host().MPI_Improbe(status->MPI_SOURCE, status->MPI_TAG, comm, flag, message, status);
+    if (result != MPI_SUCCESS || *flag == 0 || wire::announced_bytes(*status) != kDescriptorBytes) return result;
+    // One that another thread's receive has made the next: its own receive is to know who sent it.
+    int sender = -1;
+    [[maybe_unused]] const plan::Peer kind = peer_of(comm, status->MPI_SOURCE, &sender);
+    remember_envelope(*message, {status->MPI_SOURCE, status->MPI_TAG, kDescriptorBytes, sender});
+    return result;
   }
   *flag = 1;
   set_envelope(found->envelope, status);

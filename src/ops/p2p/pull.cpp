@@ -61,10 +61,14 @@ bool Pull::advance() {
 
 void Pull::begin() {
   if (wanted_bytes_ == 0) return acknowledge({});
-  if (descriptor_.route == Route::kIpc && begin_copy()) {
-    route_ = Route::kIpc;
-    state_ = State::kCopying;
-    return;
+  if (descriptor_.route == Route::kIpc) {
+    bool is_begun = false;
+    if (Status status = begin_copy(&is_begun); !status.is_ok()) return acknowledge(std::move(status));
+    if (is_begun) {
+      route_ = Route::kIpc;
+      state_ = State::kCopying;
+      return;
+    }
   }
   state_ = State::kStreaming;
   if (Status status = begin_stream(); !status.is_ok()) acknowledge(std::move(status));
@@ -111,13 +115,14 @@ void Pull::fall_back(const Status &why) {
 }
 
 // Pulls straight into the program's memory, which a device of the sender's runtime reaches: its own, shared, or pinned
-// memory of the host. False when that cannot be done here: then the sender is asked for blocks.
-bool Pull::begin_copy() {
+// memory of the host. Not begun when that cannot be done here: then the sender is asked for blocks. Errors: there is
+// less memory than the sender says, so nothing that it says is to be done.
+Status Pull::begin_copy(bool *is_begun) {
   const transfer::Region &region = landing_.region;
   const device::Place &place = region.place;
   if (place.backend == nullptr || place.kind == MemoryKind::kFreed || !can_place(region, descriptor_) ||
       std::strcmp(place.backend->name(), descriptor_.backend) != 0 || place.backend->table().ipc_open == nullptr) {
-    return false;
+    return {};
   }
   const std::byte *source = nullptr;
   Status status;
@@ -130,14 +135,19 @@ bool Pull::begin_copy() {
                                                 &imported_);
     if (status.is_ok()) source = imported_->base() + descriptor_.offset_bytes;
   }
+  if (status.kind() == ErrorKind::kBadPeer) return status;
   if (!status.is_ok()) {
     fall_back(status);
-    return false;
+    return {};
   }
-  if (!region.layout->is_contiguous || !transfer::is_one_run(descriptor_.layout)) return begin_kernel(source);
+  *is_begun = true;
+  if (!region.layout->is_contiguous || !transfer::is_one_run(descriptor_.layout)) {
+    *is_begun = begin_kernel(source);
+    return {};
+  }
   piece_ = {region.origin, source, wanted_bytes_};
   batch_ = device::CopyBatch::join(place, piece_);
-  return true;
+  return {};
 }
 
 // One kernel reads the payload in the sender's memory, one run or by the sender's layout, and puts it where it belongs:
@@ -218,7 +228,7 @@ Status Pull::begin_stream() {
 
 Status Pull::send_go() {
   const wire::Channel &channel = wire::Channel::process();
-  go_ = {Control::Kind::kGo, descriptor_.number, descriptor_.operation, blocks_.n_blocks(), channel.rank()};
+  go_ = {Control::Kind::kGo, descriptor_.number, descriptor_.operation, blocks_.n_blocks()};
   const int code =
       wire::host().MPI_Isend(&go_, sizeof go_, MPI_BYTE, descriptor_.sender,
                              wire::Channel::tag(wire::PrivateKind::kControl, 0), channel.comm(), &go_request_);

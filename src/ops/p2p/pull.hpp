@@ -46,7 +46,7 @@ class Pull final : public progress::Task {
  private:
   enum class State : std::uint8_t { kNew, kCopying, kStreaming, kAcknowledging };
   void begin();
-  [[nodiscard]] bool begin_copy();
+  [[nodiscard]] Status begin_copy(bool *is_begun);
   [[nodiscard]] bool begin_kernel(const std::byte *source);
   [[nodiscard]] Status enqueue_kernel(std::byte *lowest, bool *is_refused);
   void choose_means();

@@ -31,7 +31,7 @@ int receive_through(Operation operation, MPI_Comm comm, Side side, bool may_bloc
                     Start start) {
   const statistics::Stopwatch watch;
   if (side.is_staged()) {
-    if (Status opened = side.open<Count>(); !opened.is_ok()) return raise(comm, opened);
+    if (Status opened = side.open_to_receive<Count>(); !opened.is_ok()) return raise(comm, opened);
   }
   MPI_Status own{};
   MPI_Status *received = status == MPI_STATUS_IGNORE ? &own : status;

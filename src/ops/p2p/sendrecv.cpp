@@ -43,7 +43,7 @@ int sendrecv_through(SendrecvFunction<Count> function, const void *sendbuf, Coun
     }
     send_side.name_message(Operation::kSendrecv, dest, sendtag);
     if (send_side.is_staged()) ready = send_side.open_and_copy_down<Count>();
-    if (ready.is_ok() && recv_side.is_staged()) ready = recv_side.open<Count>();
+    if (ready.is_ok() && recv_side.is_staged()) ready = recv_side.open_to_receive<Count>();
     if (!ready.is_ok()) return raise(comm, ready);
     send_side.begin_wire();
     recv_side.begin_wire();

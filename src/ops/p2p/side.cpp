@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "ops/p2p/side.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "ops/datatype/layout_of.hpp"
@@ -8,6 +10,7 @@
 #include "ops/p2p/comm_state.hpp"
 #include "ops/p2p/permissions.hpp"
 #include "ops/p2p/pull_hints.hpp"
+#include "ops/p2p/receive_hints.hpp"
 #include "plan/policy.hpp"
 #include "transfer/host_layout.hpp"
 #include "transfer/packing.hpp"
@@ -23,6 +26,7 @@ void Side::name_buffer(const void *buffer, MPI_Count count, MPI_Datatype type) {
 
 Status Side::of(const void *buffer, MPI_Count count, MPI_Datatype type, int peer, Side *side) {
   side->name_buffer(buffer, count, type);
+  side->source_ = peer;
   return peer == MPI_PROC_NULL ? Status() : side->classify(count, Use::kReceived);
 }
 
@@ -43,7 +47,7 @@ Status Side::of_outgoing(const void *buffer, MPI_Count count, MPI_Datatype type,
 }
 
 Status Side::of_matched(const void *buffer, MPI_Count count, MPI_Datatype type, MPI_Message message, Side *side) {
-  return of(buffer, count, type, message == MPI_MESSAGE_NO_PROC ? MPI_PROC_NULL : 0, side);
+  return of(buffer, count, type, message == MPI_MESSAGE_NO_PROC ? MPI_PROC_NULL : MPI_ANY_SOURCE, side);
 }
 
 Status Side::classify(MPI_Count count, Use use) {
@@ -171,15 +175,53 @@ void Side::plan_without_packing() {
   choose_route();
 }
 
-bool Side::read_descriptor(std::uint64_t came_bytes, Descriptor *descriptor) const {
-  if (!may_meet_descriptor_ || came_bytes != kDescriptorBytes) return false;
+Arrival Side::read_arrival(std::uint64_t came_bytes, int sender, Descriptor *descriptor, Status *why) {
+  if (!may_meet_descriptor_) return Arrival::kPlain;
+  const Arrival arrival = look_at(came_bytes, sender, descriptor, why);
+  if (is_staged() && is_long_receive()) note_arrival(came_bytes, arrival != Arrival::kPlain);
+  return arrival;
+}
+
+Arrival Side::look_at(std::uint64_t came_bytes, int sender, Descriptor *descriptor, Status *why) const {
+  if (came_bytes != kDescriptorBytes) return Arrival::kPlain;
   DescriptorMessage message;
-  if (is_staged()) return ops::read_descriptor(staged_.data(), descriptor);
-  if (lands_apart()) return ops::read_descriptor(room(), descriptor);
-  transfer::gather(region_, message.bytes, sizeof message.bytes);
-  if (!ops::read_descriptor(message.bytes, descriptor)) return false;
-  transfer::scatter(region_, landing_.bytes, sizeof landing_.bytes);
-  return true;
+  const std::byte *bytes = is_staged() ? staged_.data() : room();
+  const bool is_in_place = !is_staged() && !lands_apart();
+  if (is_in_place) {
+    transfer::gather(region_, message.bytes, sizeof message.bytes);
+    bytes = message.bytes;
+  }
+  const char *flaw = nullptr;
+  const Arrival arrival = read_descriptor(bytes, sender, descriptor, &flaw);
+  if (arrival == Arrival::kPlain) return arrival;
+  if (is_in_place) transfer::scatter(region_, landing_.bytes, sizeof landing_.bytes);
+  if (arrival == Arrival::kFlawed) {
+    *why = Status::error(
+        ErrorKind::kBadPeer,
+        fmt::format("a message from {} tells of device memory, and {}; nothing was received. Only "
+                    "Sluice makes such messages: see what else in the job writes to its memory",
+                    sender < 0 ? "outside of MPI_COMM_WORLD" : fmt::format("rank {} of MPI_COMM_WORLD", sender), flaw));
+  }
+  return arrival;
+}
+
+bool Side::is_long_receive() const noexcept {
+  return may_meet_descriptor_ && region_.size_bytes() >= ReceiveHints::kShortestBytes;
+}
+
+transfer::Staged::Room Side::expected_room() const noexcept {
+  using Room = transfer::Staged::Room;
+  return ReceiveHints::process().expects_plain(source_) ? Room::kSpare : Room::kUntouched;
+}
+
+// A short message says nothing of the long ones. In an image its end is somewhere, and blocks of a payload with gaps
+// come there too.
+void Side::note_arrival(std::uint64_t came_bytes, bool is_described) noexcept {
+  if (is_described || came_bytes >= ReceiveHints::kShortestBytes) {
+    ReceiveHints::process().note(source_, !is_described);
+  }
+  if (plan_.form == plan::Form::kImage || (is_described && !region_.layout->is_contiguous)) return;
+  staged_.note_written(std::min(came_bytes, region_.size_bytes()));
 }
 
 // What a descriptor describes may be shorter than the descriptor, and the bytes behind it are to stay as they are.

@@ -77,9 +77,10 @@ class Side {
   void plan_without_packing();
   // Plans again for memory that turned out not to be exportable.
   void plan_without_ipc();
-  // After the host MPI's part of a receive, which brought `came_bytes`: whether what came is a descriptor. Where one
-  // came to lie in the program's own buffer, the bytes that were there are put back. Once for each message.
-  [[nodiscard]] bool read_descriptor(std::uint64_t came_bytes, Descriptor *descriptor) const;
+  // After the host MPI's part of a receive, which brought `came_bytes` from `sender` of MPI_COMM_WORLD (-1: somebody
+  // else): what came. Where a descriptor came to lie in the program's own buffer, the bytes that were there are put
+  // back. Of a flawed one *why is the error to end with. Once for each message.
+  [[nodiscard]] Arrival read_arrival(std::uint64_t came_bytes, int sender, Descriptor *descriptor, Status *why);
   // Where what the descriptor describes is to go. Valid as long as this side stays where it is.
   [[nodiscard]] Landing landing() const;
   [[nodiscard]] MemoryKind kind() const noexcept { return kind_; }
@@ -90,6 +91,12 @@ class Side {
   template <typename Count>
   [[nodiscard]] Status open() {
     return open(static_cast<std::uint64_t>(std::numeric_limits<Count>::max()));
+  }
+  // The same for what is only received into: a long one takes staging memory only where a plain message is expected.
+  template <typename Count>
+  [[nodiscard]] Status open_to_receive() {
+    if (is_long_receive()) staged_.prefer(expected_room());
+    return open<Count>();
   }
   [[nodiscard]] Status copy_down() const;
   template <typename Count>
@@ -179,6 +186,12 @@ class Side {
   [[nodiscard]] Status copy_up_bytes(Operation operation, const MPI_Status &status, std::uint64_t size_bytes) const;
   void keep_head();
   void claim_head();
+  // A descriptor may come, and what else may is long.
+  [[nodiscard]] bool is_long_receive() const noexcept;
+  [[nodiscard]] transfer::Staged::Room expected_room() const noexcept;
+  // Of a staged side, which `came_bytes` came to.
+  [[nodiscard]] Arrival look_at(std::uint64_t came_bytes, int sender, Descriptor *descriptor, Status *why) const;
+  void note_arrival(std::uint64_t came_bytes, bool is_described) noexcept;
   // The host MPI can receive a descriptor into the program's buffer by the program's type.
   [[nodiscard]] bool takes_descriptor() const noexcept;
   // The host MPI receives into room of ours.
@@ -195,6 +208,7 @@ class Side {
   std::int64_t run_offset_bytes_ = 0;  // from the program's address to the payload, where that is one run elsewhere
   bool may_meet_descriptor_ = false;
   bool is_short_ = false;
+  int source_ = MPI_PROC_NULL;  // of a receive, as the program names it
   int world_peer_ = -1;
   plan::Query query_;
   plan::Plan plan_;

@@ -40,16 +40,9 @@ Status ChannelEnd::number_next(const void *native, std::uint64_t *number) {
 
 Status SenderEnd::take_offer(const SlotOffer &told, const wire::SegmentName &words_name) {
   const plan::UnitSizes &sizes = told.sizes;
-  bool makes_sense = told.first != 0 && told.first <= kMostNumbered && sizes.n_units != 0 &&
-                     sizes.n_units <= plan::UnitRing::kMostUnits && sizes.unit_bytes != 0 &&
-                     sizes.unit_bytes <= told.allocation_bytes / sizes.n_units &&
-                     told.offset_bytes <= told.allocation_bytes - sizes.n_units * sizes.unit_bytes;
-  // Behind the words there is nothing else.
-  if (told.is_in_host != 0) {
-    makes_sense &= told.offset_bytes == 0 && told.allocation_bytes == sizes.n_units * sizes.unit_bytes;
-  }
-  if (words.is_open() || !makes_sense) {
-    return Status::error(ErrorKind::kInternal, "a peer's slots for messages of queues make no sense");
+  const plan::SlotClaim claim{told.first, sizes, told.is_in_host != 0, told.offset_bytes, told.allocation_bytes};
+  if (words.is_open() || !plan::is_sound(claim, kMostNumbered)) {
+    return Status::error(ErrorKind::kBadPeer, "a peer's slots for messages of queues make no sense");
   }
   const std::uint64_t n_bytes_behind = told.is_in_host != 0 ? told.allocation_bytes : 0;
   if (Status status = words.open(words_name, ChannelWords::kCount, n_bytes_behind); !status.is_ok()) return status;

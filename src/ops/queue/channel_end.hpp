@@ -56,6 +56,7 @@ struct ChannelWords {
                                                     std::uint64_t size_bytes = 0) noexcept {
     return number << 32U | unit << SLUICE_LENGTH_BITS | size_bytes;
   }
+  [[nodiscard]] static constexpr std::uint64_t number_of(std::uint64_t word) noexcept { return word >> 32U; }
   [[nodiscard]] static constexpr std::uint64_t unit_of(std::uint64_t word) noexcept {
     return (word & 0xFFFFFFFFU) >> SLUICE_LENGTH_BITS;
   }
@@ -170,7 +171,13 @@ class ReceiverEnd : public ChannelEnd {
   [[nodiscard]] bool is_looked_for(std::uint64_t number) const noexcept { return has_slots() && number >= offer.first; }
   // What takes message `number` out of its slot.
   [[nodiscard]] sluice_stream_receive_t command(std::uint64_t number, void *data, std::uint64_t size_bytes) const;
-  // Where the message lies that wrote the word.
+  // Whether so many bytes of the message that wrote the word lie in the slots: the sender may write any word.
+  [[nodiscard]] bool holds(std::uint64_t word, std::uint64_t size_bytes) const noexcept {
+    const std::uint64_t all_bytes = offer.sizes.n_units * offer.sizes.unit_bytes;
+    const std::uint64_t first = ChannelWords::unit_of(word) * offer.sizes.unit_bytes;
+    return first <= all_bytes && size_bytes <= all_bytes - first;
+  }
+  // Where the message lies that wrote the word; it holds() it.
   [[nodiscard]] const std::byte *slot(std::uint64_t word) const noexcept {
     return slots_begin() + static_cast<std::size_t>(ChannelWords::unit_of(word) * offer.sizes.unit_bytes);
   }

@@ -302,6 +302,13 @@ bool ChannelReceive::is_thread_to_take() {
 // Blocks for the copy.
 Status ChannelReceive::take_out(std::uint64_t word, std::uint64_t size_bytes) {
   if (size_bytes == 0) return {};
+  if (!end_->holds(word, size_bytes)) {
+    return Status::error(
+        ErrorKind::kBadPeer,
+        fmt::format("rank {} of MPI_COMM_WORLD wrote, in the words of a queue's channel, that a message "
+                    "of {} bytes lies where there are no slots",
+                    end_->key.peer, size_bytes));
+  }
   std::byte *to = flat_.is_run_of_device() ? flat_.origin() : flat_.data();
   if (Status status = device::copy(end_->place(), to, end_->slot(word), size_bytes); !status.is_ok()) return status;
   return flat_.copy_up(size_bytes);
@@ -336,7 +343,16 @@ void ChannelReceive::finish(int *code, MPI_Status *status) {
   } else {
     const std::uint64_t most_bytes = flat_.size_bytes();
     const bool is_threads = taker_.load(std::memory_order_relaxed) == Taker::kThread;
-    if (is_threads) taken = take_out(word_, std::min(size_bytes_, most_bytes));
+    const bool is_there = ChannelWords::number_of(word_) == number_ &&
+                          plan::holds(end_->offer.sizes, ChannelWords::unit_of(word_), size_bytes_);
+    if (!is_there) {
+      taken = Status::error(ErrorKind::kBadPeer,
+                            fmt::format("rank {} of MPI_COMM_WORLD tells of a message of a queue that is not there; "
+                                        "what was received of it is not known",
+                                        key_.peer));
+    } else if (is_threads) {
+      taken = take_out(word_, std::min(size_bytes_, most_bytes));
+    }
     if (taken.is_ok() && size_bytes_ > most_bytes) {
       taken = Status::error(ErrorKind::kTruncated,
                             fmt::format("a message of {} bytes was received into a buffer of {} bytes; make the "

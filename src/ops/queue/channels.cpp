@@ -13,10 +13,11 @@
 #include "ops/queue/comm_number.hpp"
 #include "wire/channel.hpp"
 #include "wire/host.hpp"
+#include "wire/status.hpp"
 
 namespace sluice::ops::queue {
 
-// As it travels. Nothing of it is trusted but its length.
+// As it travels.
 struct Channels::Note {
   std::uint64_t nonce = 0;
   Kind kind = Kind::kOpen;
@@ -62,7 +63,7 @@ void Channels::open() noexcept {
   const wire::Host &host = wire::host();
   MPI_Comm made = MPI_COMM_NULL;
   Status status;
-  if (host.MPI_Comm_dup(MPI_COMM_WORLD, &made) != MPI_SUCCESS ||
+  if (host.MPI_Comm_dup(wire::Channel::process().comm(), &made) != MPI_SUCCESS ||
       host.MPI_Comm_set_errhandler(made, MPI_ERRORS_RETURN) != MPI_SUCCESS) {
     status = refused("make a communicator for the engine device of queues");
   }
@@ -270,17 +271,22 @@ bool Channels::turn_locked() {
     }
     int is_done = 0;
     MPI_Status from;
-    if (host.MPI_Test(&receive_, &is_done, &from) != MPI_SUCCESS) return false;
-    if (is_done == 0) break;
+    // An error is a note that is longer than any: it is taken in, and nothing of it is used.
+    const bool is_good = host.MPI_Test(&receive_, &is_done, &from) == MPI_SUCCESS;
+    if (!is_good && receive_ != MPI_REQUEST_NULL) return false;
+    if (is_good && is_done == 0) break;
     ++n_taken_in_;
     const Note note = *coming_;
-    if (note.nonce == wire::Channel::process().nonce()) take_in(note, from.MPI_SOURCE);
+    const bool is_whole = is_good && wire::received_bytes(from) == sizeof(Note);
+    if (is_whole && note.nonce == wire::Channel::process().nonce()) take_in(note, from.MPI_SOURCE);
   }
   drop_forgotten();
   return true;
 }
 
+// Of who sends the host MPI tells; of the rest each kind's function believes what it has compared with its own.
 void Channels::take_in(const Note &note, int from) {
+  if (note.sender_id == 0 || note.sender_id > most_senders_) return;  // there are no tags for it
   switch (note.kind) {
     case Kind::kOpen:
       return take_open(note, from);

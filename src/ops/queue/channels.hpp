@@ -42,8 +42,9 @@ class Channels {
   [[nodiscard]] std::unique_lock<std::mutex> hold() {
     constexpr unsigned kLooks = 20'000;
     std::unique_lock lock(mutex_, std::try_to_lock);
-    for (unsigned k = 0; !lock.owns_lock() && k < kLooks; ++k) lock.try_lock();
-    if (!lock.owns_lock()) lock.lock();
+    bool holds = lock.owns_lock();
+    for (unsigned k = 0; !holds && k < kLooks; ++k) holds = lock.try_lock();
+    if (!holds) lock.lock();
     return lock;
   }
   // The end of that name, made by the first call. With the mutex. A new sender's end tells the other side (errors: the

@@ -30,7 +30,7 @@ inline int reap(int result) {
 template <typename Blocking, typename Start>
 int in_turns(MPI_Comm comm, Blocking blocking, Start start, bool may_block = true) {
   return guarded(comm, [&]() -> int {
-    if (!is_within_channel(comm) || coll::meet(comm, may_block)) return reap(blocking());
+    if (!is_within_channel(comm) || coll::meet(comm, may_block).may_block) return reap(blocking());
     MPI_Request request = MPI_REQUEST_NULL;
     const int result = start(&request);
     return result == MPI_SUCCESS ? reap(wait_in_turns(&request, MPI_STATUS_IGNORE)) : result;
@@ -40,7 +40,7 @@ int in_turns(MPI_Comm comm, Blocking blocking, Start start, bool may_block = tru
 // The members of `comm`, which are within the channel, come together: once all are in the call it depends on nobody
 // outside. Returns the host MPI's error code.
 inline int come_together(MPI_Comm comm) {
-  if (coll::meet(comm, true)) return MPI_SUCCESS;
+  if (coll::meet(comm, true).may_block) return MPI_SUCCESS;
   MPI_Request request = MPI_REQUEST_NULL;
   const int result = wire::host().MPI_Ibarrier(comm, &request);
   return result == MPI_SUCCESS ? wait_in_turns(&request, MPI_STATUS_IGNORE) : result;

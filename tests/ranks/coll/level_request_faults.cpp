@@ -27,10 +27,10 @@ TEST(LevelRequestAttempts, AreLeftOutInStep_AfterVainOnes) {
   MPI_Comm comm = MPI_COMM_NULL;
   ASSERT_EQ(MPI_Comm_dup(session.comm(), &comm), MPI_SUCCESS);
   const long long before = calls_by("MPI_Ireduce_scatter", "kernel") / 2;
-  // The last rank has host memory in the first four, of which the third is left out; then three are, and three asked.
+  // The last rank has host memory in the first five, of which two are left out; then six are, and three asked.
   std::vector<std::unique_ptr<Sum>> all;
-  for (int i = 0; i < 10; ++i) {
-    const bool has_host = i < 4 && session.rank() == session.size() - 1;
+  for (int i = 0; i < 14; ++i) {
+    const bool has_host = i < 5 && session.rank() == session.size() - 1;
     all.push_back(std::make_unique<Sum>(has_host ? Kind::host : Kind::device, kCount, i, false));
     all.back()->start(comm);
   }

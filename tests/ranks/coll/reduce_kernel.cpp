@@ -65,6 +65,29 @@ TEST(Kernel, GivesTheHostMpisResult_ForEveryOperationOnEveryType) {
   }
 }
 
+// Whatever pair of predefined type and operation the host MPI takes, the device computes it, or it is listed with the
+// reason why not.
+TEST(Kernel, IsThere_ForEveryPairThatTheHostMpiTakes_ButForThoseThatAreListed) {
+  if (!Session::get().has_kind(Kind::device)) GTEST_SKIP() << "missing: device memory";
+  if (!is_forced() || !Session::get().has_sluice()) GTEST_SKIP() << "missing: SLUICE_COLL_KERNEL=always";
+  const Memory in(Session::get().module(), Kind::device, 64);
+  const Memory inout(Session::get().module(), Kind::device, 64);
+  in.fill(0);
+  inout.fill(0);
+  std::size_t n_pairs = 0;
+  for (const NamedType &of : all_types_by_name()) {
+    for (const NamedOp &op : all_operations()) {
+      if (!is_accepted(of.type, op.op) || is_listed_as_staged(of.name, op.name)) continue;
+      ++n_pairs;
+      const long long kernels =
+          kernels_of([&] { EXPECT_EQ(MPI_Reduce_local(in.data(), inout.data(), 1, of.type, op.op), MPI_SUCCESS); });
+      EXPECT_EQ(kernels, 1) << of.name << " " << op.name
+                            << " is staged, and data/staged_reductions.txt says nothing of it";
+    }
+  }
+  EXPECT_GT(n_pairs, 200U);
+}
+
 // Elements that lie where a compiler would not put them.
 TEST(Kernel, GivesTheHostMpisResult_WhereverTheElementsLie) {
   if (!Session::get().has_kind(Kind::device)) GTEST_SKIP() << "missing: device memory";

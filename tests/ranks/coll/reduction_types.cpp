@@ -4,7 +4,6 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
-#include <string_view>
 
 #include "tests/support/host_mpi.hpp"
 
@@ -165,6 +164,36 @@ void add_types_made_for_fortran(std::vector<TypeCase> *all) {
                complex_case<double>("complex of 15 digits", complex(15))});
 }
 
+// What MPI does not define, and the host MPI takes.
+void add_accepted_pairs(std::vector<TypeCase> *all) {
+  const std::vector<NamedOp> integer = joined(joined(kArithmetic, kLogical), kBitwise);
+  std::vector<TypeCase> further = {
+      integer_case<char>("char", MPI_CHAR, integer),
+      integer_case<char>("CHARACTER", MPI_CHARACTER, integer),
+      integer_case<unsigned char>("byte as a number", MPI_BYTE, joined(kArithmetic, kLogical)),
+      integer_case<int>("INTEGER as a truth value", MPI_INTEGER, kLogical),
+      integer_case<signed char>("INTEGER1 as a truth value", MPI_INTEGER1, kLogical),
+      integer_case<short>("INTEGER2 as a truth value", MPI_INTEGER2, kLogical),
+      integer_case<int>("INTEGER4 as a truth value", MPI_INTEGER4, kLogical),
+      integer_case<long>("INTEGER8 as a truth value", MPI_INTEGER8, kLogical),
+      integer_case<long>("MPI_Aint as a truth value", MPI_AINT, kLogical),
+      integer_case<long>("MPI_Count as a truth value", MPI_COUNT, kLogical),
+      integer_case<long>("MPI_Offset as a truth value", MPI_OFFSET, kLogical)};
+#ifdef MPI_LOGICAL1
+  const std::vector<NamedOp> number = joined(kArithmetic, kBitwise);
+  if (!aborts_on_unknown_types()) {
+    further.insert(further.end(), {integer_case<signed char>("LOGICAL1 as a number", MPI_LOGICAL1, number),
+                                   integer_case<short>("LOGICAL2 as a number", MPI_LOGICAL2, number),
+                                   integer_case<int>("LOGICAL4 as a number", MPI_LOGICAL4, number),
+                                   integer_case<long>("LOGICAL8 as a number", MPI_LOGICAL8, number)});
+  }
+#endif
+  for (TypeCase &of : further) {
+    std::erase_if(of.ops, [&](const NamedOp &op) { return !is_accepted(of.type, op.op); });
+    if (!of.ops.empty()) all->push_back(of);
+  }
+}
+
 std::vector<TypeCase> all_types() {
   const std::vector<NamedOp> integer = joined(joined(kArithmetic, kLogical), kBitwise);
   std::vector<TypeCase> all = {integer_case<signed char>("signed char", MPI_SIGNED_CHAR, integer),
@@ -199,6 +228,7 @@ std::vector<TypeCase> all_types() {
                                {"double and int", MPI_DOUBLE_INT, kPlaces, 16, make_pair<double>, make_pair<double>}};
   add_further_types(&all);
   add_types_made_for_fortran(&all);
+  add_accepted_pairs(&all);
   return all;
 }
 
@@ -210,12 +240,7 @@ const std::vector<TypeCase> &reduction_types() {
 }
 
 bool may_be_left_to_the_host(const TypeCase &of, const NamedOp &op) {
-  const std::string_view type = of.name;
-  const std::string_view operation = op.name;
-  const bool is_compared = (type.starts_with('u') || type == "MPI_Offset" || type.ends_with("digits")) &&
-                           (operation == "MIN" || operation == "MAX");
-  const bool is_short = of.size_bytes <= 2 && (operation == "SUM" || operation == "PROD");
-  return is_compared || is_short;
+  return is_listed_as_staged(listed_name_of(of.type), op.name) || !is_accepted(of.type, op.op);
 }
 
 }  // namespace sluice::tests

@@ -8,12 +8,9 @@
 #include <functional>
 #include <vector>
 
-namespace sluice::tests {
+#include "tests/ranks/coll/accepted_pairs.hpp"
 
-struct NamedOp {
-  const char *name;
-  MPI_Op op;
-};
+namespace sluice::tests {
 
 struct TypeCase {
   // Writes element `i` of buffer `which`.
@@ -30,8 +27,8 @@ struct TypeCase {
 
 const std::vector<TypeCase> &reduction_types();
 
-// Some host MPIs compare unsigned integers as signed ones, or let short ones saturate; Open MPI 4 takes MPI_OFFSET for
-// unsigned, Intel MPI 2021 takes no minimum of what MPI makes for Fortran's numbers. Those pairs are left to them.
+// Whether data/staged_reductions.txt has the pair, or the host MPI refuses it: Intel MPI 2021 takes no minimum of what
+// MPI makes for Fortran's numbers.
 bool may_be_left_to_the_host(const TypeCase &of, const NamedOp &op);
 
 // A number whose sums and products are rounded.

@@ -21,3 +21,19 @@ sluice_add_rank_test(${tuned} NAME coll_tuned_levels RANKS 4 ARGS --gtest_filter
                      LAUNCH --env-rank 2 SLUICE_NODE=b --env-rank 3 SLUICE_NODE=b)
 sluice_add_rank_test(${tuned} NAME coll_tuned_segments RANKS 3 ARGS --gtest_filter=Segments.*-*CopyFails
                      ENV SLUICE_COLL_IPC=off SLUICE_COLL_SEGMENTS=always SLUICE_TUNING=${tables}_segments SLUICE_STATS_FILE=/dev/null)
+# A device with a table of its own that says nothing of reductions, used before MPI_Init or first behind it.
+sluice_write_tables(${tables}_first_use "\"SLUICE_COLL_IPC_THRESHOLD\": \"1\", \"SLUICE_COLL_REDUCE_THRESHOLD\": \"1\"")
+foreach(backend IN LISTS built)
+  # All names of devices have that letter.
+  file(WRITE ${tables}_first_use/${backend}_own.json "{\"format\": 1, \"backend\": \"${backend}\", \"device\": \"e\", \"knobs\": "
+       "{\"SLUICE_COLL_IPC_THRESHOLD\": \"1\"}}\n")
+endforeach()
+list(JOIN built "," named)
+foreach(order early late)
+  set(arguments ARGS --gtest_filter=FirstUse.*)
+  if(order STREQUAL "late")
+    list(APPEND arguments --open-late)
+  endif()
+  sluice_add_rank_test(coll NAME coll_first_use_${order} RANKS 2 3 MPIS ${first_mpi} BACKENDS faulty LABELS coll NO_SANITIZER
+                       ${arguments} ENV SLUICE_BACKENDS=${named} SLUICE_TUNING=${tables}_first_use SLUICE_STATS_FILE=/dev/null)
+endforeach()

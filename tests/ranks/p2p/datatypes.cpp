@@ -2,6 +2,7 @@
 // Datatypes on device buffers: every gap must be untouched, every element in its place.
 #include <gtest/gtest.h>
 
+#include <utility>
 #include <vector>
 
 #include "tests/ranks/p2p/layouts.hpp"
@@ -218,6 +219,62 @@ void exchange_absolute(Trial &run, const Case &c, Kind second_send, Kind second_
 TEST(Bottom, DeliversBytes_WithAbsoluteTypes) {
   compare_each_case(Breadth::narrow, {40, 70'000},
                     [](Trial &run, const Case &c) { exchange_absolute(run, c, run.send_kind(), run.recv_kind()); });
+}
+
+// Memory among which two allocations may lie side by side: whole pages, with room of twice their length between them
+// that was given back, and taken again. Other ranges are freed in between, for runtimes that keep those for a while.
+std::vector<Memory> crowded_memory(std::size_t bytes) {
+  const BackendModule *const module = Session::get().module();
+  std::vector<Memory> all;
+  std::vector<Memory> between;
+  for (int i = 0; i < 24; ++i) {
+    (i % 2 == 0 ? all : between).emplace_back(module, Kind::device, bytes - kGuardBytes);
+  }
+  between.clear();
+  for (int i = 0; i < 80; ++i) Memory(module, Kind::device, 1);
+  for (int i = 0; i < 12; ++i) all.emplace_back(module, Kind::device, 2 * bytes - kGuardBytes);
+  return all;
+}
+
+// Two allocations that lie side by side: one run of bytes, as far as addresses go.
+TEST(Bottom, DeliversBytes_WhenAllocationsAreNeighbors) {
+  const Session &session = Session::get();
+  if (!session.has_kind(Kind::device)) GTEST_SKIP() << "missing: device memory";
+  constexpr std::size_t kPart = 50'000;
+  const std::vector<Memory> all = crowded_memory(128 << 10);
+  sluice_pointer_info_t info = {};
+  ASSERT_EQ(session.module()->table().query_pointer(all.front().data(), &info), SLUICE_SUCCESS);
+  if (session.agree_any(info.allocation_id == 0)) GTEST_SKIP() << "missing: a runtime that tells allocations apart";
+  const Memory *low = nullptr;
+  const Memory *high = nullptr;
+  for (const Memory &one : all) {
+    for (const Memory &other : all) {
+      if (one.at(one.size_bytes() + kGuardBytes) == other.data()) {
+        low = &one;
+        high = &other;
+      }
+    }
+  }
+  if (session.agree_any(low == nullptr)) GTEST_SKIP() << "missing: two allocations that lie side by side";
+  // The guard of the first one is of the message, so that the two parts touch each other.
+  const std::size_t begin = low->size_bytes() + kGuardBytes - kPart;
+  const int lengths[2] = {static_cast<int>(kPart), static_cast<int>(kPart)};
+  MPI_Aint places[2] = {};
+  MPI_Get_address(low->at(begin), &places[0]);
+  MPI_Get_address(high->data(), &places[1]);
+  MPI_Datatype type = MPI_DATATYPE_NULL;
+  MPI_Type_create_hindexed(2, lengths, places, MPI_BYTE, &type);
+  MPI_Type_commit(&type);
+  Bytes first(kPart - kGuardBytes);
+  for (std::size_t i = 0; i < first.size(); ++i) first[i] = pattern_byte(session.rank(), i, 1);
+  low->write(begin, first.data(), first.size());
+  high->fill_pattern(session.rank(), 2);
+  EXPECT_EQ(MPI_Sendrecv_replace(MPI_BOTTOM, 1, type, session.partner(), kTag, session.partner(), kTag, session.comm(),
+                                 MPI_STATUS_IGNORE),
+            MPI_SUCCESS);
+  MPI_Type_free(&type);
+  EXPECT_EQ(find_pattern_error(high->read(0, kPart), session.partner(), 2), "");
+  EXPECT_EQ(find_pattern_error(low->read(begin, first.size()), session.partner(), 1), "");
 }
 
 TEST(Bottom, DeliversBytes_WhenOneTypeReachesHostAndDeviceMemory) {

@@ -54,7 +54,8 @@ TEST(FailureCases, T7_HandleThatTheProgramOpenedItself) {
                          session.partner(), kTag, session.comm(), MPI_STATUS_IGNORE),
             MPI_SUCCESS);
   void *base = nullptr;
-  ASSERT_EQ(table.ipc_open(0, &theirs.handle, &base), SLUICE_SUCCESS) << table.last_error();
+  std::uint64_t mapped_bytes = 0;
+  ASSERT_EQ(table.ipc_open(0, &theirs.handle, &base, &mapped_bytes), SLUICE_SUCCESS) << table.last_error();
   const ProgramQueue queue(table);
   for (int iteration = 0; iteration < 3; ++iteration) {
     exchange(in, out, iteration);
@@ -66,7 +67,7 @@ TEST(FailureCases, T7_HandleThatTheProgramOpenedItself) {
   ASSERT_EQ(MPI_Barrier(session.comm()), MPI_SUCCESS);
   exchange(in, out, 3);
   // The other way round: MPI has it mapped when the program opens it.
-  ASSERT_EQ(table.ipc_open(0, &theirs.handle, &base), SLUICE_SUCCESS) << table.last_error();
+  ASSERT_EQ(table.ipc_open(0, &theirs.handle, &base, &mapped_bytes), SLUICE_SUCCESS) << table.last_error();
   EXPECT_EQ(table.ipc_close(0, base), SLUICE_SUCCESS) << table.last_error();
   ASSERT_EQ(MPI_Barrier(session.comm()), MPI_SUCCESS);
   exchange(in, out, 4);

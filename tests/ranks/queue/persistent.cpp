@@ -133,7 +133,7 @@ TEST(Queues, AreMadeAndFreed_ByOneProcessAlone) {
   }
 }
 
-// What programs do first where a stream is an object that has to be named (docs/queue.md); elsewhere it changes
+// What programs do first where a stream is an object that has to be named (docs/queue/guide.md); elsewhere it changes
 // nothing.
 TEST(Queues, AreMadeOnStreams_ThatTheProgramRegistered) {
   SKIP_WITHOUT_QUEUES();

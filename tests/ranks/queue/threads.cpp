@@ -14,7 +14,7 @@ constexpr int kRounds = 4;
 constexpr int kBytes = 2003;
 
 // Memory and streams are made before any stream waits, and freed when none does: a runtime may hold up whoever does so
-// meanwhile until that stream goes on, here and at the partner's in another order (docs/queue.md).
+// meanwhile until that stream goes on, here and at the partner's in another order (docs/queue/guide.md).
 void exchange(int thread, std::barrier<> *all) {
   const Session &session = Session::get();
   const Memory in(session.module(), Kind::device, kBytes);

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "command/local_rank.hpp"
+#include "base/local_rank.hpp"
 
 #include <array>
 #include <charconv>
 #include <string_view>
 
-namespace sluice::command {
+namespace sluice {
 namespace {
 
 // A number from 0 on that is all of the text; -1 for anything else.
@@ -73,4 +73,4 @@ std::optional<LocalRank> find_local_rank(const Environment &environment) {
   return std::nullopt;
 }
 
-}  // namespace sluice::command
+}  // namespace sluice

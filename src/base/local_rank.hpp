@@ -6,7 +6,7 @@
 #include <optional>
 #include <string>
 
-namespace sluice::command {
+namespace sluice {
 
 struct LocalRank {
   int rank = 0;          // from 0
@@ -23,4 +23,4 @@ using Environment = std::function<const char *(const char *name)>;
 // of them started it. Numbers that are none, or outside 0..n-1, count as not told.
 [[nodiscard]] std::optional<LocalRank> find_local_rank(const Environment &environment);
 
-}  // namespace sluice::command
+}  // namespace sluice

@@ -1,0 +1,296 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Functions that Sluice does not carry out take no device memory: each answers with one error through the right error
+// handler, and nobody waits for a rank that was refused. Memory that the CPU may touch, and buffers of nothing, reach
+// the host MPI.
+#include <dlfcn.h>
+#include <gtest/gtest.h>
+#include <mpi.h>
+#include <unistd.h>
+
+#include <array>
+#include <cstring>
+#include <memory>
+#include <string>
+
+#include "tests/support/memory.hpp"
+#include "tests/support/session.hpp"
+
+namespace sluice::tests {
+namespace {
+
+enum class Answerer { comm, self, window, file, session, code };
+
+// What the calls are given besides the buffer.
+struct Things {
+  MPI_Comm comm = MPI_COMM_NULL;
+  MPI_Win window = MPI_WIN_NULL;
+  MPI_File file = MPI_FILE_NULL;
+#if MPI_VERSION >= 4
+  MPI_Session session = MPI_SESSION_NULL;
+#endif
+  std::array<int, 1024> host{};
+  MPI_Request request = MPI_REQUEST_NULL;
+  MPI_Win made = MPI_WIN_NULL;
+  int number = 0;
+};
+
+struct RefusalCase {
+  const char *function;
+  const char *buffer;
+  Answerer answerer;
+  int (*call)(void *function, Things &things, void *buffer);
+};
+
+const RefusalCase kCases[] = {
+#include "refusal_cases.inc"
+};
+
+// How often each handler was called since the last look, and with what.
+struct Handled {
+  int n = 0;
+  Answerer by = Answerer::code;
+  int error_class = MPI_SUCCESS;
+};
+Handled handled;
+
+void note(Answerer by, int code) {
+  ++handled.n;
+  handled.by = by;
+  MPI_Error_class(code, &handled.error_class);
+}
+void note_on_comm(MPI_Comm *comm, int *code, ...) {
+  note(*comm == MPI_COMM_SELF ? Answerer::self : Answerer::comm, *code);
+}
+void note_on_window(MPI_Win * /*window*/, int *code, ...) {
+  note(Answerer::window, *code);
+}
+void note_on_file(MPI_File * /*file*/, int *code, ...) {
+  note(Answerer::file, *code);
+}
+#if MPI_VERSION >= 4
+void note_on_session(MPI_Session * /*session*/, int *code, ...) {
+  note(Answerer::session, *code);
+}
+#endif
+
+// Whether MPI errors come back without a word, or are noted.
+enum class Handlers { return_errors, note_errors };
+
+class Refusals : public testing::TestWithParam<Handlers> {
+ protected:
+  void SetUp() override {
+    if (!Session::get().has_kind(Kind::device)) GTEST_SKIP() << "no device memory";
+    things_ = std::make_unique<Things>();
+    MPI_Comm_dup(Session::get().comm(), &things_->comm);
+    MPI_Comm_set_errhandler(things_->comm, MPI_ERRORS_RETURN);
+    // Open MPI 4 makes none in a program with threads.
+    if (MPI_Win_create(window_memory_.data(), sizeof(window_memory_), 1, MPI_INFO_NULL, things_->comm,
+                       &things_->window) != MPI_SUCCESS) {
+      MPI_Comm_free(&things_->comm);
+      things_.reset();
+      GTEST_SKIP() << "missing: windows of the host MPI";
+    }
+    std::array<char, 64> name{};
+    if (Session::get().rank() == 0) std::snprintf(name.data(), name.size(), "/tmp/sluice_refusals.%d", getpid());
+    MPI_Bcast(name.data(), name.size(), MPI_CHAR, 0, things_->comm);
+    ASSERT_EQ(MPI_File_open(things_->comm, name.data(), MPI_MODE_CREATE | MPI_MODE_RDWR | MPI_MODE_DELETE_ON_CLOSE,
+                            MPI_INFO_NULL, &things_->file),
+              MPI_SUCCESS);
+    open_session();
+    MPI_Comm_get_errhandler(MPI_COMM_SELF, &former_);
+    set_handlers(GetParam());
+  }
+
+  void TearDown() override {
+    if (!things_) return;
+    MPI_Comm_set_errhandler(MPI_COMM_SELF, former_);
+    MPI_Errhandler_free(&former_);
+    MPI_File_close(&things_->file);
+    MPI_Win_free(&things_->window);
+    MPI_Comm_free(&things_->comm);
+#if MPI_VERSION >= 4
+    if (things_->session != MPI_SESSION_NULL) MPI_Session_finalize(&things_->session);
+#endif
+  }
+
+  void open_session() {
+#if MPI_VERSION >= 4
+    // Only for the functions that want one, and no host MPI of before MPI-4.1 has.
+    if (dlsym(RTLD_DEFAULT, "MPI_Session_attach_buffer") != nullptr) {
+      ASSERT_EQ(MPI_Session_init(MPI_INFO_NULL, MPI_ERRORS_RETURN, &things_->session), MPI_SUCCESS);
+    }
+#endif
+  }
+
+  void set_handlers(Handlers handlers) {
+    const bool notes = handlers == Handlers::note_errors;
+    MPI_Errhandler handler = MPI_ERRORS_RETURN;
+    if (notes) MPI_Comm_create_errhandler(note_on_comm, &handler);
+    MPI_Comm_set_errhandler(things_->comm, handler);
+    MPI_Comm_set_errhandler(MPI_COMM_SELF, handler);
+    if (notes) MPI_Errhandler_free(&handler);
+    if (notes) MPI_Win_create_errhandler(note_on_window, &handler);
+    MPI_Win_set_errhandler(things_->window, handler);
+    if (notes) MPI_Errhandler_free(&handler);
+    if (notes) MPI_File_create_errhandler(note_on_file, &handler);
+    MPI_File_set_errhandler(things_->file, handler);
+    if (notes) MPI_Errhandler_free(&handler);
+#if MPI_VERSION >= 4
+    if (notes && things_->session != MPI_SESSION_NULL) {
+      MPI_Session_create_errhandler(note_on_session, &handler);
+      MPI_Session_set_errhandler(things_->session, handler);
+      MPI_Errhandler_free(&handler);
+    }
+#endif
+  }
+
+  void expect_refusal(const RefusalCase &c, const std::string &function, int code) const {
+    SCOPED_TRACE(function + ": " + c.buffer);
+    int error_class = MPI_SUCCESS;
+    MPI_Error_class(code, &error_class);
+    if (c.answerer == Answerer::code) {
+      EXPECT_EQ(code, std::strncmp(c.function, "MPI_T_", 6) == 0 ? MPI_T_ERR_INVALID : MPI_ERR_BUFFER);
+      EXPECT_EQ(handled.n, 0);
+      return;
+    }
+    EXPECT_EQ(error_class, MPI_ERR_BUFFER);
+    std::array<char, MPI_MAX_ERROR_STRING> text{};
+    int length = 0;
+    MPI_Error_string(code, text.data(), &length);
+    EXPECT_NE(std::strstr(text.data(), c.function), nullptr) << text.data();
+    EXPECT_NE(std::strstr(text.data(), c.buffer), nullptr) << text.data();
+    EXPECT_NE(std::strstr(text.data(), "device memory"), nullptr) << text.data();
+    EXPECT_EQ(handled.n, GetParam() == Handlers::note_errors ? 1 : 0);
+    if (handled.n == 0) return;
+    EXPECT_EQ(handled.by, c.answerer);
+    EXPECT_EQ(handled.error_class, MPI_ERR_BUFFER);
+  }
+
+  std::unique_ptr<Things> things_;
+
+ private:
+  std::array<char, 64> window_memory_{};
+  MPI_Errhandler former_ = MPI_ERRHANDLER_NULL;
+};
+
+INSTANTIATE_TEST_SUITE_P(Handlers, Refusals, testing::Values(Handlers::return_errors, Handlers::note_errors),
+                         [](const auto &test) { return test.param == Handlers::note_errors ? "Noted" : "Returned"; });
+
+TEST_P(Refusals, AnswerEachFunctionThatIsNotCarriedOut) {
+  const Memory device(Session::get().module(), Kind::device, 4096, true);
+  device.fill_pattern(Session::get().rank(), 1);
+  int n_called = 0;
+  for (const RefusalCase &c : kCases) {
+    for (const char *prefix : {"", "P"}) {
+      const std::string function = std::string(prefix) + c.function;
+      void *address = dlsym(RTLD_DEFAULT, function.c_str());  // null where the host MPI has none
+      if (address == nullptr) continue;
+      handled = {};
+      const int code = c.call(address, *things_, device.data());
+      expect_refusal(c, function, code);
+      EXPECT_EQ(things_->request, MPI_REQUEST_NULL) << function;
+      ++n_called;
+    }
+  }
+  EXPECT_GT(n_called, 100);
+  EXPECT_EQ(find_pattern_error(device.read(), Session::get().rank(), 1), "");
+}
+
+TEST_P(Refusals, ReachAllWhoCreateTheWindow) {
+  const bool is_refused = Session::get().rank() == Session::get().size() - 1;
+  const Memory memory(Session::get().module(), is_refused ? Kind::device : Kind::host, 4096);
+  handled = {};
+  MPI_Win window = MPI_WIN_NULL;
+  const int code = MPI_Win_create(memory.data(), 4096, 1, MPI_INFO_NULL, things_->comm, &window);
+  int error_class = MPI_SUCCESS;
+  MPI_Error_class(code, &error_class);
+  EXPECT_EQ(error_class, MPI_ERR_BUFFER);
+  EXPECT_EQ(handled.n, GetParam() == Handlers::note_errors ? 1 : 0);
+}
+
+TEST_P(Refusals, LeaveOtherRanksTheirCollectiveWriting) {
+  const int rank = Session::get().rank();
+  const bool is_refused = rank == 0;
+  const Memory memory(Session::get().module(), is_refused ? Kind::device : Kind::host, 256);
+  memory.fill_pattern(rank, 2);
+  const int code = MPI_File_write_at_all(things_->file, rank * 256, memory.data(), 256, MPI_BYTE, MPI_STATUS_IGNORE);
+  EXPECT_EQ(code == MPI_SUCCESS, !is_refused);
+  if (is_refused) return;
+  Bytes back(256);
+  ASSERT_EQ(MPI_File_read_at(things_->file, rank * 256, back.data(), 256, MPI_BYTE, MPI_STATUS_IGNORE), MPI_SUCCESS);
+  EXPECT_EQ(find_pattern_error(back, rank, 2), "");
+}
+
+// What follows is handed on: from memory of `kind` to this rank's window, and to the file and back.
+class HandedOn : public Refusals {
+ protected:
+  void put_and_write(void *address, int count, MPI_Datatype type, int target) {
+    MPI_Win_fence(0, things_->window);
+    EXPECT_EQ(MPI_Put(address, count, type, target, 0, count, MPI_BYTE, things_->window), MPI_SUCCESS);
+    EXPECT_EQ(MPI_Win_fence(0, things_->window), MPI_SUCCESS);
+    EXPECT_EQ(MPI_File_write_at(things_->file, 0, address, count, type, MPI_STATUS_IGNORE), MPI_SUCCESS);
+    EXPECT_EQ(handled.n, 0);
+  }
+};
+
+INSTANTIATE_TEST_SUITE_P(Handlers, HandedOn, testing::Values(Handlers::note_errors));
+
+TEST_P(HandedOn, MemoryThatTheHostMayTouch) {
+  handled = {};
+  for (const Kind kind : Session::get().kinds()) {
+    if (kind == Kind::device) continue;
+    SCOPED_TRACE(kind_name(kind));
+    const Memory memory(Session::get().module(), kind, 64);
+    put_and_write(memory.data(), 64, MPI_BYTE, Session::get().rank());
+    MPI_Win window = MPI_WIN_NULL;
+    EXPECT_EQ(MPI_Win_create(memory.data(), 64, 1, MPI_INFO_NULL, things_->comm, &window), MPI_SUCCESS);
+    EXPECT_EQ(MPI_Win_free(&window), MPI_SUCCESS);
+  }
+}
+
+TEST_P(HandedOn, NothingAndNobody) {
+  const Memory device(Session::get().module(), Kind::device, 64);
+  handled = {};
+  put_and_write(device.data(), 0, MPI_BYTE, Session::get().rank());
+  put_and_write(nullptr, 0, MPI_BYTE, Session::get().rank());
+  MPI_Win_fence(0, things_->window);
+  EXPECT_EQ(MPI_Put(device.data(), 64, MPI_BYTE, MPI_PROC_NULL, 0, 64, MPI_BYTE, things_->window), MPI_SUCCESS);
+  MPI_Win_fence(0, things_->window);
+  MPI_Win window = MPI_WIN_NULL;
+  EXPECT_EQ(MPI_Win_create(nullptr, 0, 1, MPI_INFO_NULL, things_->comm, &window), MPI_SUCCESS);
+  EXPECT_EQ(MPI_Win_free(&window), MPI_SUCCESS);
+  EXPECT_EQ(handled.n, 0);
+}
+
+TEST_P(HandedOn, AbsoluteAddressesOfHostMemory_AndNoneOfADevice) {
+  const Memory device(Session::get().module(), Kind::device, 64);
+  std::array<char, 64> host{};
+  handled = {};
+  for (const bool is_device : {false, true}) {
+    MPI_Aint address = 0;
+    MPI_Get_address(is_device ? device.data() : host.data(), &address);
+    const int length = 64;
+    MPI_Datatype type = MPI_DATATYPE_NULL;
+    MPI_Type_create_hindexed(1, &length, &address, MPI_BYTE, &type);
+    MPI_Type_commit(&type);
+    const int code = MPI_File_write_at(things_->file, 0, MPI_BOTTOM, 1, type, MPI_STATUS_IGNORE);
+    EXPECT_EQ(code != MPI_SUCCESS, is_device);
+    EXPECT_EQ(handled.n, is_device ? 1 : 0);
+    MPI_Type_free(&type);
+  }
+}
+
+// MPI_Bsend is served out of a buffer of the host's, whatever memory it sends.
+TEST_P(HandedOn, ABufferOfTheHosts) {
+  std::array<char, 4096> buffer{};
+  handled = {};
+  EXPECT_EQ(MPI_Buffer_attach(buffer.data(), buffer.size()), MPI_SUCCESS);
+  void *detached = nullptr;
+  int size = 0;
+  EXPECT_EQ(MPI_Buffer_detach(&detached, &size), MPI_SUCCESS);
+  EXPECT_EQ(detached, buffer.data());
+  EXPECT_EQ(handled.n, 0);
+}
+
+}  // namespace
+}  // namespace sluice::tests
