@@ -107,7 +107,7 @@ class AbortWatch {
     constexpr std::chrono::seconds kPatience{7};
     std::unique_lock lock(mutex_);
     if (changed_.wait_for(lock, kPatience, [this] { return is_over_; })) return;
-    log::error("wire", text_);
+    log::last_words("wire", text_);
     if (host().MPI_Abort(MPI_COMM_WORLD, 1) != MPI_SUCCESS) log::error("wire", "MPI_Abort failed");
   }
 

@@ -4,9 +4,13 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <poll.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
+#include <atomic>
+#include <chrono>
 #include <set>
 #include <sstream>
 #include <string>
@@ -111,6 +115,69 @@ TEST_F(Log_Line, IsLostQuietly_WhenStandardErrorIsClosed) {
   error("base", "nobody reads this");
   EXPECT_EQ(dup2(kept, STDERR_FILENO), STDERR_FILENO);
   close(kept);
+}
+
+// Standard error is a pipe, while it lives.
+class PipeAsStandardError {
+ public:
+  PipeAsStandardError() : kept_(dup(STDERR_FILENO)) {
+    EXPECT_EQ(pipe(ends_.data()), 0);
+    EXPECT_EQ(dup2(ends_[1], STDERR_FILENO), STDERR_FILENO);
+  }
+  ~PipeAsStandardError() {
+    EXPECT_EQ(dup2(kept_, STDERR_FILENO), STDERR_FILENO);
+    for (const int end : {kept_, ends_[0], ends_[1]}) close(end);
+  }
+  PipeAsStandardError(const PipeAsStandardError &) = delete;
+  PipeAsStandardError &operator=(const PipeAsStandardError &) = delete;
+
+  // Waits for something to be there.
+  [[nodiscard]] std::string read_some() const {
+    std::array<char, 1000> text{};
+    const ssize_t n_bytes = read(ends_[0], text.data(), text.size());
+    return {text.data(), n_bytes > 0 ? static_cast<std::size_t>(n_bytes) : 0};
+  }
+  void wait_for_words() const {
+    pollfd end{ends_[0], POLLIN, 0};
+    EXPECT_EQ(poll(&end, 1, -1), 1);
+  }
+
+ private:
+  int kept_;
+  std::array<int, 2> ends_{};
+};
+
+TEST_F(Log_Line, HasBeenRead_WhenItIsTheLast) {
+  set_rank(3);
+  std::string text;
+  bool had_begun_to_read = false;
+  {
+    const PipeAsStandardError standard_error;
+    std::atomic<bool> begins_to_read{false};
+    std::thread reader([&] {
+      standard_error.wait_for_words();
+      // Long enough for a caller that does not wait to be gone.
+      std::this_thread::sleep_for(std::chrono::milliseconds(50));
+      begins_to_read = true;
+      text = standard_error.read_some();
+    });
+    last_words("wire", "the reason");
+    had_begun_to_read = begins_to_read;
+    reader.join();
+  }
+  EXPECT_TRUE(had_begun_to_read);
+  EXPECT_EQ(text, "sluice[3] error wire the reason\n");
+}
+
+TEST_F(Log_Line, IsNotWaitedForWithoutEnd_WhenNobodyReads) {
+  set_rank(3);
+  std::string text;
+  {
+    const PipeAsStandardError standard_error;
+    last_words("wire", "the reason");
+    text = standard_error.read_some();
+  }
+  EXPECT_EQ(text, "sluice[3] error wire the reason\n");
 }
 
 }  // namespace

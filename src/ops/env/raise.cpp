@@ -38,7 +38,7 @@ int raise_through(Object raised_on, GetErrhandler<Object> get, CallErrhandler<Ob
   const Handling handling = handling_on(raised_on, get);
   // There is nothing to call; and Intel MPI 2021.18 ends the job when it is asked to.
   if (handling == Handling::kReturns) return code;
-  if (handling == Handling::kFatal) log::error("ops", status.message());
+  if (handling == Handling::kFatal) log::last_words("ops", status.message());
   // The handler's own result says only whether it could be called; the error to report is `code` either way.
   [[maybe_unused]] const int called = (wire::host().*call)(raised_on, code);
   return code;
