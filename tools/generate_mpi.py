@@ -146,7 +146,7 @@ def collectives_of(functions):
 
 
 def collective(name, form, functions, refused):
-    """The definition of one blocking call that is made in turns (ops/request/collective.hpp)."""
+    """The definition of one blocking call that is made in turns (ops/coll/host_calls.hpp)."""
     parameters = functions[name]["parameters"]
     arguments = ", ".join(argument(p) for p in parameters)
     communicators = [p for p in parameters if re.match(r"MPI_Comm \*?\w+$", p)]
@@ -332,15 +332,15 @@ def sources(header, out, has_indirect):
     write("operations.hpp", HEAD + '#pragma once\n\n#include "wire/mpi.hpp"\n\nnamespace sluice::ops {\n\n' + "".join(
         f'{functions[name]["returns"]} {operation_name(name)}({", ".join(functions[name]["parameters"])});\n'
         for name in operations) + "\n}  // namespace sluice::ops\n")
-    write("collectives.cpp", HEAD + '#include "generated/operations.hpp"\n#include "ops/env/refusal.hpp"\n'
-          '#include "ops/request/agreement.hpp"\n#include "ops/request/collective.hpp"\n\nnamespace sluice::ops {\n\n' +
+    write("collectives.cpp", HEAD + '#include "generated/operations.hpp"\n#include "ops/coll/host_calls.hpp"\n'
+          '#include "ops/refusal/refusal.hpp"\n\nnamespace sluice::ops {\n\n' +
           "".join(collective(name, form, functions, refused) for name, form in collectives)
           + "\n}  // namespace sluice::ops\n")
-    write("collective_forms.cpp", HEAD + '#include "generated/operations.hpp"\n#include "ops/coll/call.hpp"\n'
+    write("collective_forms.cpp", HEAD + '#include "generated/operations.hpp"\n#include "ops/coll/call/call.hpp"\n'
           '#include "ops/p2p/side.hpp"\n#include "wire/host.hpp"\n\nnamespace sluice::ops {\n\n' +
           "".join(collective_form(*form, functions) for form in forms) + "\n}  // namespace sluice::ops\n")
-    write("refusals.cpp", HEAD + '#include "generated/operations.hpp"\n#include "ops/env/errors.hpp"\n'
-          '#include "ops/env/raise.hpp"\n#include "ops/env/refusal.hpp"\n#include "ops/request/turns.hpp"\n#include "wire/host.hpp"\n\nnamespace sluice::ops {\n\n' +
+    write("refusals.cpp", HEAD + '#include "generated/operations.hpp"\n#include "ops/refusal/refusal.hpp"\n'
+          '#include "ops/env/errors.hpp"\n#include "ops/env/raise.hpp"\n#include "ops/request/turns.hpp"\n#include "wire/host.hpp"\n\nnamespace sluice::ops {\n\n' +
           "".join(refusing(name, *what, functions) for name, what in refused.items() if name not in in_turns)
           + "\n}  // namespace sluice::ops\n")
     names = sorted(functions)

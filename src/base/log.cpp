@@ -52,7 +52,7 @@ void write(Level line_level, std::string_view room, std::string_view text) noexc
 
 void last_words(std::string_view room, std::string_view text) noexcept {
   error(room, text);
-  struct stat file {};
+  struct stat file{};
   if (fstat(STDERR_FILENO, &file) != 0 || !S_ISFIFO(file.st_mode)) return;
   // No call waits for a pipe to be empty.
   constexpr timespec kBetweenLooks{0, 1'000'000};

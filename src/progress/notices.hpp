@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Notices: what ranks tell those that wait for their data in a collective call that the host MPI carries out, when they
-// have none to send (ops/coll/whole_call.hpp). Short messages on the private communicator, taken in while a process
-// waits.
+// have none to send (ops/coll/host/whole_call.hpp). Short messages on the private communicator, taken in while a
+// process waits.
 #pragma once
 
 #include <atomic>

@@ -17,7 +17,7 @@ struct CollectiveTerms {
   std::uint64_t threshold_bytes = kNever;         // from this length on the ranks of a node look at a call together
   std::uint64_t reduce_threshold_bytes = kNever;  // the same, at a reduction
   std::uint64_t levels_threshold_bytes = kNever;  // from this length on those of several nodes ask for two levels
-  bool may_leave_out = true;  // not at every one, when they had better not (ops/coll/node_group.hpp)
+  bool may_leave_out = true;  // not at every one, when they had better not (ops/coll/node/node_group.hpp)
   std::uint64_t segments_threshold_bytes = kNever;  // from this length on staged ones may go in segments
   std::uint64_t segment_bytes = 1;                  // of such a length, at least 1
   bool may_stay_whole = true;                       // where no rank gains by it; then some calls are left out
@@ -52,7 +52,8 @@ class Channel {
   // Hot; between MPI_Init and MPI_Finalize it does not change.
   [[nodiscard]] bool is_open() const noexcept { return is_open_; }
   [[nodiscard]] MPI_Comm comm() const noexcept { return comm_; }
-  // Another one, for folds in the order of the ranks (ops/coll/fold_group.hpp): MPI_COMM_NULL unless terms() has that.
+  // Another one, for folds in the order of the ranks (ops/coll/fold/fold_group.hpp): MPI_COMM_NULL unless terms() has
+  // that.
   [[nodiscard]] MPI_Comm rank_order_comm() const noexcept { return rank_order_comm_; }
   [[nodiscard]] int largest_tag() const noexcept { return largest_tag_; }
   [[nodiscard]] int rank() const noexcept { return rank_; }

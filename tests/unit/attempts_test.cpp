@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // How often ranks ask each other whether they can move data together, after calls in which they could not.
-#include "ops/coll/attempts.hpp"
+#include "ops/comm/attempts.hpp"
 
 #include <gtest/gtest.h>
 

@@ -6,13 +6,13 @@
 #include <utility>
 
 #include "base/log.hpp"
-#include "ops/coll/carry_out_on_node.hpp"
-#include "ops/coll/fold_request.hpp"
-#include "ops/coll/host_call.hpp"
-#include "ops/coll/in_segments.hpp"
-#include "ops/coll/two_level.hpp"
-#include "ops/coll/whole_call.hpp"
-#include "ops/p2p/comm_state.hpp"
+#include "ops/coll/host/host_call.hpp"
+#include "ops/coll/host/whole_call.hpp"
+#include "ops/coll/levels/two_level.hpp"
+#include "ops/coll/node/carry_out_on_node.hpp"
+#include "ops/coll/requests/fold_request.hpp"
+#include "ops/coll/segments/in_segments.hpp"
+#include "ops/comm/comm_state.hpp"
 #include "progress/host_turns.hpp"
 #include "progress/tracked_requests.hpp"
 #include "wire/channel.hpp"
@@ -101,65 +101,6 @@ int execute_with_request(const Call &call, Sides sides) {
 }
 
 }  // namespace
-
-void Sides::look_for_overlap(MPI_Comm comm) {
-  if (!send.is_staged() || !recv.is_staged() || !send.is_dense() || !recv.is_dense()) return;
-  const transfer::Span sent = send.span();
-  const transfer::Span received = recv.span();
-  if (sent.lowest >= received.lowest + received.size_bytes || received.lowest >= sent.lowest + sent.size_bytes) return;
-  const CommStatePtr state = state_of(comm);
-  overlap = state == nullptr || !state->is_of_levels;
-}
-
-Status Sides::open(Call *call) {
-  if (overlap) {
-    const transfer::Span sent = send.span();
-    const transfer::Span received = recv.span();
-    std::byte *const begin = std::min(sent.lowest, received.lowest);
-    std::byte *const end = std::max(sent.lowest + sent.size_bytes, received.lowest + received.size_bytes);
-    Status status = recv.open_reaching({begin, static_cast<std::uint64_t>(end - begin)}, &call->recv);
-    if (status.is_ok()) send.open_within(recv, &call->send);
-    return status;
-  }
-  if (send.is_staged()) {
-    if (Status status = send.open(&call->send); !status.is_ok()) return status;
-  }
-  return recv.is_staged() ? recv.open(&call->recv) : Status();
-}
-
-Status Sides::copy_down(Down down) const {
-  Status status = send.copy_down(down);
-  return status.is_ok() ? recv.copy_down(down) : status;
-}
-
-Status Sides::copy_down_uncompared(Pattern pattern) const {
-  Status status = copy_down(Down::kRead);
-  if (!status.is_ok() || is_reduction(pattern)) return status;
-  if (const Status rest = copy_down(Down::kWritten); !rest.is_ok()) log::warn_once("coll_fill", "ops", rest.message());
-  return status;
-}
-
-Status Sides::copy_up() const {
-  return recv.copy_up();  // nothing is written into the other
-}
-
-void Sides::record(Operation operation, std::chrono::nanoseconds time) const noexcept {
-  send.record(operation, time);
-  recv.record(operation, time);
-}
-
-bool needs_no_sides() noexcept {
-  static_cast<void>(device::loaded_backends());  // looks
-  return needed_no_sides();
-}
-
-bool needed_no_sides() noexcept {
-  return device::known_backends().empty() && !statistics::is_enabled();
-}
-
-bool needs_member() noexcept {
-  return wire::Channel::process().is_open() || !needs_no_sides();
-}
 
 // Where the ranks agree on how they go, a rank with a refused side says that it fails, and all return an error. Where
 // each stages for itself it takes part in the host MPI's call, so that nobody waits for it, and copies nothing.

@@ -2,6 +2,7 @@
 // MPI_Neighbor_allgather(v) and MPI_Neighbor_alltoall(v, w) in all their forms: blocks for and from the neighbours in a
 // topology. Blocks that belong to no neighbour, at the border of a grid, stay as they are.
 #include "ops/coll/carry_out.hpp"
+#include "ops/env/errors.hpp"
 
 namespace sluice::ops::coll {
 namespace {

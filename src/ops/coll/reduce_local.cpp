@@ -6,7 +6,8 @@
 #include "device/reduction.hpp"
 #include "generated/operations.hpp"
 #include "ops/coll/carry_out.hpp"
-#include "ops/coll/kernel_choice.hpp"
+#include "ops/coll/reduction/kernel_choice.hpp"
+#include "ops/env/errors.hpp"
 #include "ops/p2p/side.hpp"
 #include "wire/host.hpp"
 

@@ -2,8 +2,8 @@
 // MPI_INFO_ENV, which nobody may write to: who reads it is shown a copy that has the memory kinds too. All other infos
 // go to the host MPI as they are.
 #include "generated/operations.hpp"
-#include "ops/env/life.hpp"
 #include "ops/env/memory_kinds.hpp"
+#include "ops/env/world.hpp"
 #include "wire/host.hpp"
 
 namespace sluice::ops {

@@ -6,7 +6,7 @@
 #include "base/switch.hpp"
 #include "device/words.hpp"
 #include "ops/env/errors.hpp"
-#include "ops/env/life.hpp"
+#include "ops/env/world.hpp"
 #include "wire/host.hpp"
 
 namespace sluice::ops {

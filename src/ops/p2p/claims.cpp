@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "ops/p2p/comm_state.hpp"
+#include "ops/comm/comm_state.hpp"
 #include "ops/p2p/descriptor.hpp"
 #include "progress/engine.hpp"
 #include "wire/channel.hpp"

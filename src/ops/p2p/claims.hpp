@@ -15,6 +15,7 @@
 #include <optional>
 
 #include "base/status.hpp"
+#include "ops/comm/comm_state.hpp"
 #include "wire/mpi.hpp"
 
 namespace sluice::ops {
@@ -36,6 +37,8 @@ struct Claim {
 // The claimed messages of one communicator.
 class Claims {
  public:
+  static constexpr CommPart kPart = CommPart::kMessages;
+
   Claims() = default;
   Claims(const Claims &) = delete;
   Claims &operator=(const Claims &) = delete;

@@ -164,7 +164,7 @@ void note_probe() noexcept {
 bool has_claims(MPI_Comm comm) {
   if (!is_any_probed.load(std::memory_order_acquire)) return false;
   const CommStatePtr state = state_of(comm);
-  return state != nullptr && state->claims.was_probed();
+  return state != nullptr && state->part<Claims>().was_probed();
 }
 
 bool may_block(MPI_Comm comm) {
@@ -175,9 +175,9 @@ Posting look_at_claims(MPI_Comm comm, int source, int tag) {
   if (!is_any_probed.load(std::memory_order_acquire)) return {};
   Posting posting;
   posting.state = state_of(comm);
-  if (posting.state == nullptr || !posting.state->claims.was_probed()) return {};
-  posting.lock = posting.state->claims.lock();
-  posting.claim = posting.state->claims.take(source, tag);
+  if (posting.state == nullptr || !posting.state->part<Claims>().was_probed()) return {};
+  posting.lock = posting.state->part<Claims>().lock();
+  posting.claim = posting.state->part<Claims>().take(source, tag);
   return posting;
 }
 

@@ -8,8 +8,8 @@
 #include <mutex>
 #include <optional>
 
+#include "ops/comm/comm_state.hpp"
 #include "ops/p2p/claims.hpp"
-#include "ops/p2p/comm_state.hpp"
 #include "ops/p2p/side.hpp"
 #include "progress/engine.hpp"
 #include "progress/tracked_requests.hpp"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // MPI_Probe, MPI_Iprobe, MPI_Mprobe, MPI_Improbe: tell the true size of a message that travels as a descriptor.
 #include "generated/operations.hpp"
+#include "ops/comm/comm_state.hpp"
 #include "ops/env/errors.hpp"
-#include "ops/p2p/comm_state.hpp"
 #include "ops/p2p/incoming.hpp"
 #include "wire/channel.hpp"
 #include "wire/host.hpp"
@@ -13,7 +13,7 @@ namespace {
 
 // Looks once. `message`: null for a probe that leaves the message where it is.
 int look(CommState *state, int source, int tag, MPI_Comm comm, int *flag, MPI_Message *message, MPI_Status *status) {
-  Claims &claims = state->claims;
+  Claims &claims = state->part<Claims>();
   const auto lock = claims.lock();
   note_probe();
   const Claim *found = claims.find(source, tag);

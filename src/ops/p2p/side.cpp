@@ -5,9 +5,9 @@
 
 #include <algorithm>
 
+#include "ops/comm/comm_state.hpp"
 #include "ops/datatype/layout_of.hpp"
 #include "ops/datatype/pack_choice.hpp"
-#include "ops/p2p/comm_state.hpp"
 #include "ops/p2p/permissions.hpp"
 #include "ops/p2p/pull_hints.hpp"
 #include "ops/p2p/receive_hints.hpp"

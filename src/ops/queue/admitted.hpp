@@ -3,7 +3,7 @@
 // needs no call of it: with a progress thread at work each call may have to wait for the host MPI's lock.
 #pragma once
 
-#include "ops/p2p/comm_memo.hpp"
+#include "ops/comm/comm_memo.hpp"
 #include "ops/queue/carrier.hpp"
 
 namespace sluice::ops::queue {
@@ -15,7 +15,7 @@ class Admitted {
   // count that is none too few. Hot.
   [[nodiscard]] bool has(const Arguments &given) noexcept;
   // The host MPI took them. Only types and communicators are kept of which it is known when their handles are given to
-  // others: predefined types, and communicators with a state (ops/p2p/comm_state.hpp).
+  // others: predefined types, and communicators with a state (ops/comm/comm_state.hpp).
   void add(const Arguments &given);
 
  private:

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "ops/queue/channel_pairs.hpp"
 
-#include "ops/p2p/comm_state.hpp"
+#include "ops/comm/comm_state.hpp"
 #include "ops/queue/comm_number.hpp"
 #include "wire/channel.hpp"
 #include "wire/host.hpp"

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "base/status.hpp"
-#include "ops/p2p/comm_memo.hpp"
+#include "ops/comm/comm_memo.hpp"
 #include "ops/queue/carrier.hpp"
 #include "ops/queue/channel_end.hpp"
 

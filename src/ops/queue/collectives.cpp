@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "generated/operations.hpp"
-#include "ops/coll/carry_out.hpp"
+#include "ops/coll/call/host_trust.hpp"
 #include "ops/datatype/layout_of.hpp"
 #include "ops/queue/held_type.hpp"
 #include "wire/host.hpp"

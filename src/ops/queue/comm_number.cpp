@@ -9,7 +9,7 @@
 #include <unordered_map>
 
 #include "base/log.hpp"
-#include "ops/p2p/comm_state.hpp"
+#include "ops/comm/comm_state.hpp"
 #include "ops/queue/channels.hpp"
 #include "wire/host.hpp"
 

@@ -12,8 +12,8 @@
 #include <exception>
 #include <utility>
 
+#include "ops/comm/comm_state.hpp"
 #include "ops/env/errors.hpp"
-#include "ops/p2p/comm_state.hpp"
 #include "ops/queue/comm_number.hpp"
 #include "ops/queue/engine.hpp"
 #include "ops/queue/flat_buffer.hpp"

@@ -9,7 +9,7 @@
 
 #include "base/knobs.hpp"
 #include "base/log.hpp"
-#include "ops/p2p/comm_state.hpp"
+#include "ops/comm/comm_state.hpp"
 #include "ops/queue/channels.hpp"
 #include "plan/queue_engine.hpp"
 #include "progress/engine.hpp"

@@ -16,7 +16,7 @@
 #include "device/place.hpp"
 #include "ops/datatype/layout_of.hpp"
 #include "ops/env/errors.hpp"
-#include "ops/env/life.hpp"
+#include "ops/env/world.hpp"
 #include "ops/queue/admitted.hpp"
 #include "ops/queue/ahead.hpp"
 #include "ops/queue/engine.hpp"

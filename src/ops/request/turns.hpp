@@ -31,4 +31,11 @@ inline int wait_in_turns(MPI_Request *request, MPI_Status *status) {
   return result;
 }
 
+// A program that freed an active receive may learn from a collective call that its message has come; what Sluice owes
+// on such requests is done here.
+inline int reap(int result) {
+  progress::TrackedRequests::process().reap();
+  return result;
+}
+
 }  // namespace sluice::ops

@@ -14,7 +14,7 @@ namespace sluice::tests {
 namespace {
 
 constexpr std::size_t kLongBytes = std::size_t{256} << 10;
-constexpr std::size_t kShorterBytes = std::size_t{16} << 10;  // of another class of lengths (ops/coll/attempts.hpp)
+constexpr std::size_t kShorterBytes = std::size_t{16} << 10;  // of another class of lengths (ops/comm/attempts.hpp)
 
 enum class Known : std::uint8_t { allreduce, bcast };
 

@@ -337,7 +337,7 @@ TEST_F(ShortCalls, LetTheNextLongOneGoOverIpc_WhenTheyAreEmpty) {
 }
 
 // With host memory on one rank calls are looked at less and less often: of these the 1st, 2nd, 5th, 12th, 25th, 56th
-// and 123rd (ops/coll/attempts.hpp). Short ones of device memory are among those that are left out.
+// and 123rd (ops/comm/attempts.hpp). Short ones of device memory are among those that are left out.
 TEST_F(ShortCalls, AreLookedAtLessOften_WhereARankHasHostMemory) {
   constexpr int kWithHostMemory = 100;
   constexpr int kNextLook = 123;

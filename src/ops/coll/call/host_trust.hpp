@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Which of its own functions the host MPI is trusted with: some host MPIs have faults in a form of a function that
+// Sluice would rather use.
+#pragma once
+
+#include "ops/coll/call/call.hpp"
+
+namespace sluice::ops::coll {
+
+// Whether `op` is one that the program has made; MPI_OP_NULL is none. Any thread.
+[[nodiscard]] bool is_by_own_operation(MPI_Op op);
+
+// The host MPIs' non-blocking forms are not to be relied on, so that the ranks come together and the blocking one
+// follows. The same on all ranks. Any thread.
+[[nodiscard]] bool is_after_barrier(const Call &call);
+
+// The host MPIs' blocking form is to be relied on, for what this rank gives. Any thread.
+[[nodiscard]] bool trusts_blocking(const Call &call);
+
+}  // namespace sluice::ops::coll

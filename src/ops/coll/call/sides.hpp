@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Sides: the two buffers of a collective call at this rank.
+#pragma once
+
+#include <chrono>
+
+#include "ops/coll/call/call.hpp"
+#include "ops/coll/call/collective_side.hpp"
+
+namespace sluice::ops::coll {
+
+// The buffers of one call at this rank. One stays as constructed where it means nothing.
+struct Sides {
+  CollectiveSide send;
+  CollectiveSide recv;
+  // The program's two buffers overlap, which MPI forbids. They do in staging memory, too, so that the host MPI says
+  // what it says alone; and nothing else carries such a call out.
+  bool overlap = false;
+
+  // Finds out whether they do, of sides that are classified. Buffers with gaps may lie between each other. `comm`: the
+  // steps that Sluice's own levels take on theirs may write over what they read.
+  void look_for_overlap(MPI_Comm comm);
+  [[nodiscard]] bool is_staged() const noexcept { return send.is_staged() || recv.is_staged(); }
+  // The first side's that has one.
+  [[nodiscard]] const Status &refusal() const noexcept {
+    return send.refusal().is_ok() ? recv.refusal() : send.refusal();
+  }
+  // Takes the staging memory and puts it into the call's arguments.
+  [[nodiscard]] Status open(Call *call);
+  [[nodiscard]] Status copy_down(Down down) const;
+  // What is read; and, where nobody compares the lengths of the call (docs/adr/0062), what its messages may leave
+  // alone: one that moves data may be shorter than the block that it is for. Errors: of what is read. Without the rest
+  // the call goes on, and a warning says why.
+  [[nodiscard]] Status copy_down_uncompared(Pattern pattern) const;
+  [[nodiscard]] Status copy_up() const;
+  void record(Operation operation, std::chrono::nanoseconds time) const noexcept;
+};
+
+// Nobody asks what the buffers are: no backend is loaded, and nothing is counted.
+[[nodiscard]] bool needs_no_sides() noexcept;
+// The same, as it was when the call began.
+[[nodiscard]] bool needed_no_sides() noexcept;
+// What this process is in the communicator matters: for its buffers, or for other ranks that have device memory.
+[[nodiscard]] bool needs_member() noexcept;
+
+}  // namespace sluice::ops::coll

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "ops/coll/host/host_call.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include "ops/coll/call/host_trust.hpp"
+#include "ops/coll/fold/rank_order.hpp"
+#include "ops/coll/host/folded_call.hpp"
+#include "ops/coll/node/call_meeting.hpp"
+#include "ops/coll/node/in_turns.hpp"
+#include "ops/env/errors.hpp"
+#include "ops/request/turns.hpp"
+#include "wire/channel.hpp"
+#include "wire/host.hpp"
+
+namespace sluice::ops::coll {
+int HostCall::run(const std::function<void()> &refill) {
+  if (member_ != nullptr && is_folded_in_rank_order(call_, *member_)) return fold_in_rank_order(call_, *member_);
+  const auto block = [&] { return call_.block(call_); };
+  if (is_after_barrier(call_)) return after_barrier(call_.comm, block);
+  if (meeting_.has_met) return guarded(call_.comm, [&] { return reap(call_fitting(refill)); });
+  // Without a channel nobody meets, and nothing is asked.
+  const bool may_block = wire::Channel::process().is_open() && trusts_blocking(call_);
+  return in_turns(call_.comm, block, [&](MPI_Request *request) { return call_.start(call_, request); }, may_block);
+}
+
+// All ranks are in the call, and know whether their lengths fit.
+int HostCall::call_fitting(const std::function<void()> &refill) {
+  if (!meeting_.lengths_fit) {
+    refill();
+    is_refilled_ = true;
+  }
+  const bool meets_again = !meeting_.may_block && (meeting_.is_in_memory || !meeting_.lengths_fit);
+  if (meets_again) meeting_ = meet_for_call(call_, *member_, false);
+  if (meeting_.may_block) return call_.block(call_);
+  MPI_Request request = MPI_REQUEST_NULL;
+  const int code = call_.start(call_, &request);
+  return code == MPI_SUCCESS ? wait_in_turns(&request, MPI_STATUS_IGNORE) : code;
+}
+
+}  // namespace sluice::ops::coll

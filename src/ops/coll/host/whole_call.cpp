@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "ops/coll/host/whole_call.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "base/log.hpp"
+#include "generated/operations.hpp"
+#include "ops/coll/call/host_trust.hpp"
+#include "ops/request/turns.hpp"
+#include "progress/notices.hpp"
+#include "wire/channel.hpp"
+#include "wire/host.hpp"
+
+namespace sluice::ops::coll {
+namespace {
+
+using progress::Notice;
+using progress::Notices;
+
+struct HostCallsOfComm {
+  static constexpr CommPart kPart = CommPart::kHostCalls;
+  std::uint64_t n_whole_calls = 0;  // blocking ones
+};
+
+// The same on all ranks of a communicator. Two of the same ranks have the same; then the number of the call tells them
+// apart, unless that is the same, too.
+std::uint64_t group_of(const CommState &state) noexcept {
+  std::uint64_t hash = 0xcbf29ce484222325;  // FNV-1a, a rank at a time
+  for (const int rank : state.world_ranks) hash = (hash ^ static_cast<std::uint64_t>(rank)) * 0x100000001b3;
+  return hash;
+}
+
+}  // namespace
+
+WholeCall::WholeCall(const Call &call, const Member *member) : call_(call), member_(member) {
+  if (member == nullptr || member->is_inter) return;
+  state_ = state_of(call.comm);
+  if (state_ != nullptr) number_ = ++state_->part<HostCallsOfComm>().n_whole_calls;
+}
+
+// Who does not would end the call without this rank, and may be anywhere then.
+bool WholeCall::needs_mine(int rank) const noexcept {
+  if (rank == member_->rank) return false;
+  switch (call_.pattern) {
+    case Pattern::kGather:
+    case Pattern::kReduce:
+      return rank == call_.root;
+    case Pattern::kScan:
+    case Pattern::kExscan:
+      return rank > member_->rank;
+    case Pattern::kNeighborAllgather:
+    case Pattern::kNeighborAlltoall:
+      return call_.neighbors != nullptr &&
+             std::count(call_.neighbors->destinations.begin(), call_.neighbors->destinations.end(), rank) != 0;
+    case Pattern::kAlltoall:
+      return call_.send.is_in_place() || !call_.send.counts.is_named() || call_.send.counts.is_null() ||
+             call_.send.counts.at(static_cast<std::size_t>(rank)) != 0;
+    default:
+      return true;
+  }
+}
+
+bool WholeCall::tell_others() {
+  if (state_ == nullptr || !state_->is_within_world || is_by_own_operation(call_.op)) return false;
+  const Notice notice{group_of(*state_), number_};
+  std::vector<MPI_Request> requests;
+  bool are_told = true;
+  for (int rank = 0; rank < member_->size; ++rank) {
+    if (!needs_mine(rank)) continue;
+    MPI_Request request = MPI_REQUEST_NULL;
+    // Synchronous: who is told has taken it in before this rank takes part, so before it can come to a result.
+    are_told &=
+        wire::host().MPI_Issend(&notice, sizeof notice, MPI_BYTE, state_->world_ranks[static_cast<std::size_t>(rank)],
+                                Notices::kTag, wire::Channel::process().comm(), &request) == MPI_SUCCESS;
+    requests.push_back(request);
+  }
+  for (MPI_Request &request : requests) {
+    if (request != MPI_REQUEST_NULL) are_told &= wait_in_turns(&request, MPI_STATUS_IGNORE) == MPI_SUCCESS;
+  }
+  if (!are_told) log::error("ops", "other ranks could not be told that a collective operation failed here");
+  return are_told;
+}
+
+Status WholeCall::outcome() const {
+  int rank = 0;
+  if (state_ == nullptr || !Notices::process().are_there() ||
+      !Notices::process().take({group_of(*state_), number_}, &rank)) {
+    return {};
+  }
+  return Status::error(
+      ErrorKind::kBackend,
+      fmt::format("{}: rank {} of MPI_COMM_WORLD could not bring its data out of device memory, and the "
+                  "result would be made of others; its own error says why",
+                  name(call_.operation), rank));
+}
+
+}  // namespace sluice::ops::coll

@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "ops/coll/node/carry_out_on_node.hpp"
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "base/log.hpp"
+#include "ops/coll/call/call_bytes.hpp"
+#include "ops/coll/call/host_trust.hpp"
+#include "ops/coll/node/call_meeting.hpp"
+#include "ops/coll/node/in_turns.hpp"
+#include "ops/coll/node/node_of_comm.hpp"
+#include "ops/coll/node/node_offer.hpp"
+#include "ops/coll/node/node_queue.hpp"
+#include "ops/coll/node/node_request.hpp"
+#include "ops/coll/node/request_group.hpp"
+#include "ops/comm/agreement.hpp"
+#include "ops/comm/attempts.hpp"
+#include "ops/comm/comm_state.hpp"
+#include "ops/env/errors.hpp"
+#include "ops/request/turns.hpp"
+#include "plan/joint.hpp"
+#include "progress/host_turns.hpp"
+#include "wire/channel.hpp"
+
+namespace sluice::ops::coll {
+namespace {
+
+// Whether the ranks look at the call together, by arguments that mean the same on all of them, and by what they agreed
+// on before.
+enum class Look : std::uint8_t {
+  kAlone,
+  kTogether,
+  kIfLong,  // together, and no rank knows whether it is long enough
+  kRefused
+};
+
+// Whether a blocking call has found that all can, which is the same on all ranks at the same call.
+bool have_met(const Call &call) {
+  const CommStatePtr state = state_of(call.comm);
+  if (state == nullptr) return false;
+  const NodeGroupPtr &group = state->part<NodeOfComm>().group;
+  return group != nullptr && group->have_met(call.pattern);
+}
+
+// *length: the class of a call that the ranks look at together (ops/comm/attempts.hpp), where all know it.
+Look look_at(const Call &call, const Member &member, std::size_t *length) {
+  const wire::CollectiveTerms &terms = wire::Channel::process().terms();
+  const bool reduces = is_reduction(call.pattern);
+  const std::uint64_t threshold_bytes = reduces ? terms.reduce_threshold_bytes : terms.threshold_bytes;
+  const std::uint64_t unmet_bytes = reduces ? terms.unmet_reduce_threshold_bytes : terms.unmet_threshold_bytes;
+  // Between groups there are as many counts as the other one has ranks, and all is staged.
+  if (call.pattern == Pattern::kNone || member.is_inter) return Look::kAlone;
+  if (reduces && is_by_own_operation(call.op)) return Look::kAlone;
+  const std::optional<std::uint64_t> bytes = common_bytes(call, member);
+  if (!bytes) return Look::kRefused;
+  if (*bytes == kAnyLength) return Look::kIfLong;
+  if (*bytes < threshold_bytes) return Look::kAlone;
+  *length = length_class(*bytes);
+  const bool is_asked = call.form == Form::kNonBlocking && *bytes < unmet_bytes;
+  return is_asked && !have_met(call) ? Look::kAlone : Look::kTogether;
+}
+
+bool leaves_out() noexcept {
+  return wire::Channel::process().terms().may_leave_out;
+}
+
+bool has_device(const Sides &sides) noexcept {
+  using Content = CollectiveSide::Content;
+  return sides.send.content() == Content::kDevice || sides.recv.content() == Content::kDevice;
+}
+
+// A call's time in the queue.
+class Stay {
+ public:
+  Stay(NodeQueue *queue, NodeCall *call) : queue_(*queue), call_(*call) { queue_.join(call); }
+  ~Stay() { queue_.leave(call_); }
+  Stay(const Stay &) = delete;
+  Stay &operator=(const Stay &) = delete;
+  Stay(Stay &&) = delete;
+  Stay &operator=(Stay &&) = delete;
+
+ private:
+  NodeQueue &queue_;
+  NodeCall &call_;
+};
+
+// Short for all, or out of reach for one: each says so in a word before anything is described. All hear the same.
+bool is_voted_down(Call *call, const Member &member, transfer::Vote outcome, NodeGroup *group) {
+  call->is_short_for_all = outcome == transfer::Vote::kShort;
+  if (outcome == transfer::Vote::kCannot) group->note_alone(call->pattern, 0);
+  if (outcome != transfer::Vote::kShort && outcome != transfer::Vote::kCannot) return false;
+  if (log::level() >= log::Level::kDebug) {
+    const auto reason = call->is_short_for_all ? plan::JointReason::kShort : plan::JointReason::kRankCannot;
+    log::debug("plan", std::string(name(call->operation)) + ": " +
+                           plan::explain(static_cast<std::size_t>(member.size), {plan::Joint::kStaged, reason}));
+  }
+  return true;
+}
+
+bool block(Call *call, const Member &member, const Sides &sides, const Status &classified, std::size_t length,
+           NodeGroup *group, int *result) {
+  NodeCall together(*call, member, sides, group);
+  together.describe(classified);
+  NodeQueue &queue = group->queue();
+  NodeCall::Outcome outcome = NodeCall::Outcome::kNone;
+  {
+    const Stay stay(&queue, &together);
+    progress::turn_beside_host_until([&] {
+      outcome = queue.advance(together);
+      return outcome != NodeCall::Outcome::kNone;
+    });
+  }
+  if (outcome == NodeCall::Outcome::kStaged) {
+    call->is_short_for_all = together.is_short();
+    if (!together.is_short()) group->note_alone(call->pattern, length);
+    return false;
+  }
+  if (outcome == NodeCall::Outcome::kDone) {
+    group->note_together(call->pattern);
+    group->note_met(call->pattern);
+  }
+  *result = outcome == NodeCall::Outcome::kDone ? reap(MPI_SUCCESS) : raise(call->comm, together.failure());
+  return true;
+}
+
+// All ranks are here, so they agree once for all starts.
+Status may_start_together(const Call &call, const Member &member, const Sides &sides, const Status &classified,
+                          NodeGroupPtr *group) {
+  if (Status status = NodeGroup::for_persistent(call.comm, member, group); !status.is_ok() || *group == nullptr) {
+    return status;
+  }
+  if (is_of_neighbors(call.pattern)) {
+    if (Status status = (*group)->learn_edges(call, member); !status.is_ok()) return status;
+  }
+  NodeOffer offer;
+  Status described = offer.fill(call, member, sides, classified, (*group)->edges().pairing_of(call));
+  bool can_all = false;
+  Status status = agree_on_all(
+      call.comm, described.is_ok() && offer.published.state == transfer::Published::State::kTakesPart, &can_all);
+  if (!can_all) group->reset();
+  return described.is_ok() || !sides.refusal().is_ok() ? status : described;  // a refused side can stage
+}
+
+// Where a non-blocking call meets those of the other ranks; nowhere, and the same on all ranks, when it is for the host
+// MPI alone.
+Status find_meeting(const Call &call, const Member &member, bool has_device, NodeRequest::Meeting *meeting) {
+  if (member.size < 2 || member.size > transfer::Board::kMostRanks) return {};
+  const CommStatePtr state = state_of(call.comm);
+  if (state == nullptr || !state->is_on_one_node) return {};
+  NodeOfComm &node = state->part<NodeOfComm>();
+  if (node.has_sought_group && node.group == nullptr) return {};
+  if (!RequestGroup::can_begin(node)) {
+    // What blocking calls have made, and as they came out. They have not asked for all edges of a topology.
+    const NodeGroupPtr &group = node.group;
+    if (group == nullptr || group->staging_comm() == MPI_COMM_NULL || is_of_neighbors(call.pattern)) return {};
+    if (!leaves_out() || group->is_good(call.pattern)) meeting->group = group;
+    return {};
+  }
+  meeting->has_device = has_device || !leaves_out();
+  if (node.requests == nullptr) {
+    node.requests = std::make_shared<RequestGroup>(call.comm, member, *state);
+  }
+  meeting->requests = node.requests;
+  meeting->group = meeting->requests->ready_group(call.pattern, leaves_out());
+  return {};
+}
+
+bool start(const Call &call, const Member &member, Sides *sides, const Status &classified, int *result) {
+  NodeRequest::Meeting meeting;
+  const Status status = call.form == Form::kPersistent
+                            ? may_start_together(call, member, *sides, classified, &meeting.group)
+                            : find_meeting(call, member, has_device(*sides), &meeting);
+  if (!status.is_ok()) {
+    *result = raise(call.comm, status);
+    return true;
+  }
+  if (meeting.group == nullptr && meeting.requests == nullptr) return false;
+  *result = NodeRequest::make(call, member, std::move(*sides), classified, std::move(meeting));
+  return true;
+}
+
+// The group of a communicator that has made one, on all ranks.
+Status find_made(MPI_Comm comm, const Member &member, NodeGroupPtr *group) {
+  const CommStatePtr state = state_of(comm);
+  return state == nullptr || state->part<NodeOfComm>().group == nullptr ? Status() : NodeGroup::of(comm, member, group);
+}
+
+}  // namespace
+
+bool carry_out_on_node(Call *call, const Member &member, Sides *sides, const Status &classified, Meeting *meeting,
+                       int *result) {
+  const wire::Channel &channel = wire::Channel::process();
+  std::size_t length = 0;
+  const bool is_on = channel.is_open() && channel.terms().threshold_bytes != wire::CollectiveTerms::kNever;
+  const Look look = is_on ? look_at(*call, member, &length) : Look::kAlone;
+  const bool is_alone = look == Look::kRefused || look == Look::kAlone;
+  if (call->form != Form::kBlocking) {
+    return !is_alone && !member.is_inter && start(*call, member, sides, classified, result);
+  }
+  NodeGroupPtr group;
+  Status status = find_made(call->comm, member, &group);
+  const bool is_left_out =
+      group != nullptr && look == Look::kTogether && leaves_out() && !group->is_due(call->pattern, length);
+  if (group != nullptr && look == Look::kTogether && !is_left_out && pass_for_call(*call, member, group.get())) {
+    // Who has it shorter waits for the others' votes, and comes then.
+    if (block(call, member, *sides, classified, length, group.get(), result)) return true;
+    *meeting = hear_of_meeting(group.get());
+    return false;
+  }
+  *meeting = meet_for_call(*call, member, sides->is_staged());
+  if (meeting->some_go && group != nullptr) return block(call, member, *sides, classified, length, group.get(), result);
+  if (is_alone || is_left_out || (meeting->has_met && !meeting->lengths_fit)) return false;
+  if (status.is_ok()) status = NodeGroup::of(call->comm, member, &group);
+  if (!status.is_ok()) {
+    *result = raise(call->comm, status);
+    return true;
+  }
+  if (group == nullptr) return false;
+  if (leaves_out() && look != Look::kTogether && !group->is_due(call->pattern, length)) return false;
+  if (look == Look::kIfLong && group->is_voted_on()) {
+    transfer::Voted outcome;
+    status = group->vote(vote_on(*call, member, *sides, classified), 0, &outcome);
+    if (status.is_ok() && is_voted_down(call, member, outcome.vote, group.get())) return false;
+  }
+  if (status.is_ok() && is_of_neighbors(call->pattern)) status = group->learn_edges(*call, member);
+  if (!status.is_ok()) {
+    *result = raise(call->comm, status);
+    return true;
+  }
+  const bool is_carried_out = block(call, member, *sides, classified, length, group.get(), result);
+  if (look == Look::kIfLong) group->set_voted_on(!is_carried_out);
+  return is_carried_out;
+}
+
+}  // namespace sluice::ops::coll

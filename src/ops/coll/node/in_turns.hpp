@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Blocking collective calls in turns: a process that waits for the others must go on serving its peers, or a blocking
+// send of device memory to it, made before its sender comes to the same call, would never end (docs/protocol.md,
+// "Progress").
+//
+// MPI does not let a blocking collective match a non-blocking one. So the choice between them hangs on nothing but what
+// all members know: that they have the channel open, and whether they meet before (docs/adr/0045).
+#pragma once
+
+#include "ops/coll/node/meeting.hpp"
+#include "ops/comm/comm_state.hpp"
+#include "ops/env/errors.hpp"
+#include "ops/request/turns.hpp"
+#include "wire/host.hpp"
+
+namespace sluice::ops {
+
+// `blocking` calls the host MPI's function, `start` its non-blocking form with a request. `may_block`: this rank would
+// have the blocking one called, if all would. Returns an error code, raised already, as all here do.
+template <typename Blocking, typename Start>
+int in_turns(MPI_Comm comm, Blocking blocking, Start start, bool may_block = true) {
+  return guarded(comm, [&]() -> int {
+    if (!is_within_channel(comm) || coll::meet(comm, may_block).may_block) return reap(blocking());
+    MPI_Request request = MPI_REQUEST_NULL;
+    const int result = start(&request);
+    return result == MPI_SUCCESS ? reap(wait_in_turns(&request, MPI_STATUS_IGNORE)) : result;
+  });
+}
+
+// The members of `comm`, which are within the channel, come together: once all are in the call it depends on nobody
+// outside. Returns the host MPI's error code.
+inline int come_together(MPI_Comm comm) {
+  if (coll::meet(comm, true).may_block) return MPI_SUCCESS;
+  MPI_Request request = MPI_REQUEST_NULL;
+  const int result = wire::host().MPI_Ibarrier(comm, &request);
+  return result == MPI_SUCCESS ? wait_in_turns(&request, MPI_STATUS_IGNORE) : result;
+}
+
+// The same for a call without a non-blocking form.
+template <typename Blocking>
+int after_barrier(MPI_Comm comm, Blocking blocking) {
+  return guarded(comm, [&]() -> int {
+    if (is_within_channel(comm)) {
+      const int result = come_together(comm);
+      if (result != MPI_SUCCESS) return result;
+    }
+    return reap(blocking());
+  });
+}
+
+}  // namespace sluice::ops

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "ops/coll/node/node_request.hpp"
+
+#include <utility>
+
+#include "ops/coll/node/node_queue.hpp"
+#include "ops/coll/requests/general_request.hpp"
+
+namespace sluice::ops::coll {
+NodeRequest::NodeRequest(const Call &call, const Member &member, Sides sides, Meeting meeting)
+    : EngineRequest(call, member, std::move(sides)), meeting_(std::move(meeting)) {}
+
+int NodeRequest::make(const Call &call, const Member &member, Sides sides, const Status &classified, Meeting meeting) {
+  return EngineRequest::make(std::make_shared<NodeRequest>(call, member, std::move(sides), std::move(meeting)),
+                             classified);
+}
+
+void NodeRequest::begin(const std::shared_ptr<EngineRequest> &self) {
+  is_staged_ = false;
+  if (meeting_.group == nullptr) {
+    number_ = meeting_.requests->join(call_.pattern, meeting_.has_device);
+    // What is staged begins here where it may.
+    if (go_on_meeting()) return;
+  } else {
+    join_group();
+  }
+  progress::Engine::process().watch(self);
+}
+
+void NodeRequest::join_group() {
+  together_ = std::make_unique<NodeCall>(call_, member_, sides_, meeting_.group.get());
+  together_->describe(classified_);
+  NodeQueue &queue = meeting_.group->queue();
+  queue.join(together_.get());
+  // So that the others see it, though the program may compute from here on.
+  static_cast<void>(queue.advance(*together_));
+}
+
+// Other calls wait until this one has said settle(), so that they come after it.
+bool NodeRequest::go_on_meeting() {
+  RequestGroup &requests = *meeting_.requests;
+  const RequestGroup::Way way = requests.advance(call_.pattern, number_);
+  if (way == RequestGroup::Way::kWait) return false;
+  struct Settling {
+    RequestGroup &requests;
+    ~Settling() { requests.settle(); }
+  } const settling{requests};
+  number_ = 0;
+  Status status;
+  if (way == RequestGroup::Way::kTogether) {
+    meeting_.group = requests.group();
+    join_group();
+  } else {
+    status = way == RequestGroup::Way::kFailed ? host_error(call_, requests.failure()) : stage(requests.comm());
+    is_staged_ = status.is_ok();
+  }
+  return status.is_ok() ? false : complete(std::move(status));
+}
+
+bool NodeRequest::go_on() {
+  if (number_ != 0) return go_on_meeting();
+  return is_staged_ ? go_on_staged() : go_on_together();
+}
+
+void NodeRequest::leave() noexcept {
+  if (together_ != nullptr) meeting_.group->queue().leave(*together_);
+}
+
+bool NodeRequest::go_on_together() {
+  NodeQueue &queue = meeting_.group->queue();
+  const NodeCall::Outcome outcome = queue.advance(*together_);
+  if (outcome == NodeCall::Outcome::kNone) return false;
+  Status result = outcome == NodeCall::Outcome::kFailed ? together_->failure() : Status();
+  if (outcome == NodeCall::Outcome::kStaged) {
+    // In the order of the calls, on all ranks: what began before is settled by then.
+    if (!queue.is_first(*together_)) return false;
+    result = stage(meeting_.group->staging_comm());
+    is_staged_ = result.is_ok();
+  }
+  leave();
+  return is_staged_ ? false : complete(std::move(result));
+}
+
+}  // namespace sluice::ops::coll

@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "ops/comm/comm_state.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <numeric>
+
+#include "ops/comm/comm_memo.hpp"
+#include "wire/channel.hpp"
+#include "wire/host.hpp"
+
+namespace sluice::ops {
+namespace {
+
+std::mutex mutex;
+int keyval = MPI_KEYVAL_INVALID;
+std::atomic<std::uint64_t> n_gone{0};
+
+int delete_state(MPI_Comm /*comm*/, int /*keyval*/, void *value, void * /*extra*/) {
+  n_gone.fetch_add(1, std::memory_order_release);
+  delete static_cast<CommStatePtr *>(value);
+  return MPI_SUCCESS;
+}
+
+// A duplicate of a communicator starts with nothing claimed. (The host MPI's own function for this is a symbol of a
+// library that may not be there yet.)
+int copy_no_state(MPI_Comm /*comm*/, int /*keyval*/, void * /*extra*/, void * /*value*/, void * /*copy*/, int *flag) {
+  *flag = 0;
+  return MPI_SUCCESS;
+}
+
+bool make_keyval() {
+  if (keyval != MPI_KEYVAL_INVALID) return true;
+  return wire::host().MPI_Comm_create_keyval(&copy_no_state, &delete_state, &keyval, nullptr) == MPI_SUCCESS;
+}
+
+using GroupFunction = int (*wire::Host::*)(MPI_Comm, MPI_Group *);
+
+// The ranks of the processes in one of `comm`'s groups, seen from MPI_COMM_WORLD; -1 for one outside it.
+bool find_world_ranks(MPI_Comm comm, GroupFunction group_of, std::vector<int> *world_ranks) {
+  const wire::Host &host = wire::host();
+  MPI_Group group = MPI_GROUP_NULL;
+  MPI_Group world = MPI_GROUP_NULL;
+  int size = 0;
+  bool is_found = (host.*group_of)(comm, &group) == MPI_SUCCESS &&
+                  host.MPI_Comm_group(wire::Channel::process().comm(), &world) == MPI_SUCCESS &&
+                  host.MPI_Group_size(group, &size) == MPI_SUCCESS;
+  if (is_found) {
+    std::vector<int> ranks(static_cast<std::size_t>(size));
+    std::iota(ranks.begin(), ranks.end(), 0);
+    world_ranks->resize(ranks.size());
+    is_found = host.MPI_Group_translate_ranks(group, size, ranks.data(), world, world_ranks->data()) == MPI_SUCCESS;
+  }
+  for (int &rank : *world_ranks) {
+    if (rank == MPI_UNDEFINED) rank = -1;
+  }
+  if (group != MPI_GROUP_NULL && host.MPI_Group_free(&group) != MPI_SUCCESS) return false;
+  return (world == MPI_GROUP_NULL || host.MPI_Group_free(&world) == MPI_SUCCESS) && is_found;
+}
+
+bool are_all_known(const std::vector<int> &world_ranks) {
+  return std::none_of(world_ranks.begin(), world_ranks.end(), [](int rank) { return rank < 0; });
+}
+
+// Fills a new state: to whom messages on `comm` go, and whether all its processes are in MPI_COMM_WORLD.
+bool describe(MPI_Comm comm, CommState *state) {
+  int is_inter = 0;
+  if (wire::host().MPI_Comm_test_inter(comm, &is_inter) != MPI_SUCCESS ||
+      !find_world_ranks(comm, is_inter != 0 ? &wire::Host::MPI_Comm_remote_group : &wire::Host::MPI_Comm_group,
+                        &state->world_ranks)) {
+    return false;
+  }
+  state->is_within_world = are_all_known(state->world_ranks);
+  const wire::Channel &channel = wire::Channel::process();
+  state->is_on_one_node = state->is_within_world && std::all_of(state->world_ranks.begin(), state->world_ranks.end(),
+                                                                [&](int rank) { return channel.is_local(rank); });
+  if (is_inter == 0) return true;
+  std::vector<int> own_group;
+  if (!find_world_ranks(comm, &wire::Host::MPI_Comm_group, &own_group)) return false;
+  state->is_within_world &= are_all_known(own_group);
+  return true;
+}
+
+// What hangs on `comm`; null when nothing does yet.
+CommStatePtr find_state(MPI_Comm comm) {
+  void *value = nullptr;
+  int is_set = 0;
+  if (wire::host().MPI_Comm_get_attr(comm, keyval, static_cast<void *>(&value), &is_set) != MPI_SUCCESS ||
+      is_set == 0) {
+    return nullptr;
+  }
+  return *static_cast<CommStatePtr *>(value);
+}
+
+}  // namespace
+
+CommState::~CommState() {
+  for (auto slot = slots_.rbegin(); slot != slots_.rend(); ++slot) slot->part.reset();
+}
+
+CommStatePtr state_of(MPI_Comm comm) {
+  if (!wire::Channel::process().is_open() || comm == MPI_COMM_NULL) return nullptr;
+  const std::scoped_lock lock(mutex);
+  if (!make_keyval()) return nullptr;
+  if (CommStatePtr found = find_state(comm); found != nullptr) return found;
+  auto made = std::make_unique<CommStatePtr>(std::make_shared<CommState>());
+  if (!describe(comm, made->get())) return nullptr;
+  if (wire::host().MPI_Comm_set_attr(comm, keyval, made.get()) != MPI_SUCCESS) return nullptr;
+  return *made.release();  // the communicator owns it now
+}
+
+CommStatePtr recent_state_of(MPI_Comm comm) {
+  struct Entry {
+    MPI_Comm comm{};
+    std::weak_ptr<CommState> state;
+  };
+  constexpr std::size_t kMost = 8;
+  static thread_local CommMemo<Entry, kMost> recent;
+  if (const Entry *known = recent.find([&](const Entry &entry) { return entry.comm == comm; }); known != nullptr) {
+    if (CommStatePtr state = known->state.lock(); state != nullptr) return state;
+  }
+  CommStatePtr state = state_of(comm);
+  if (state != nullptr) recent.keep({comm, state});
+  return state;
+}
+
+std::uint64_t n_comms_gone() noexcept {
+  return n_gone.load(std::memory_order_acquire);
+}
+
+plan::Peer peer_of(MPI_Comm comm, int rank, int *world_rank) {
+  const wire::Channel &channel = wire::Channel::process();
+  *world_rank = -1;
+  if (!channel.is_open() || rank < 0) return plan::Peer::kUnknown;
+  if (comm == MPI_COMM_WORLD) {
+    if (rank < channel.size()) *world_rank = rank;
+  } else {
+    const CommStatePtr state = state_of(comm);
+    if (state != nullptr && static_cast<std::size_t>(rank) < state->world_ranks.size()) {
+      *world_rank = state->world_ranks[static_cast<std::size_t>(rank)];
+    }
+  }
+  if (*world_rank < 0) return plan::Peer::kUnknown;
+  if (*world_rank == channel.rank()) return plan::Peer::kSelf;
+  return channel.is_local(*world_rank) ? plan::Peer::kLocal : plan::Peer::kRemote;
+}
+
+bool is_within_channel(MPI_Comm comm) {
+  if (!wire::Channel::process().is_open()) return false;
+  if (comm == MPI_COMM_WORLD) return true;
+  const CommStatePtr state = state_of(comm);
+  return state != nullptr && state->is_within_world;
+}
+
+void release_comm_states() noexcept {
+  CommStatePtr of_world;  // goes behind the lock
+  const std::scoped_lock lock(mutex);
+  if (keyval == MPI_KEYVAL_INVALID) return;
+  of_world = find_state(MPI_COMM_WORLD);
+  // The host MPI is about to end and reports what it minds itself.
+  if (of_world != nullptr) [[maybe_unused]]
+    const int deleted = wire::host().MPI_Comm_delete_attr(MPI_COMM_WORLD, keyval);
+  [[maybe_unused]] const int freed = wire::host().MPI_Comm_free_keyval(&keyval);
+  keyval = MPI_KEYVAL_INVALID;
+}
+
+}  // namespace sluice::ops

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// CommState: what Sluice knows of one of the program's communicators; hangs on it as an attribute. Rooms above keep
+// parts of their own in it.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "plan/plan.hpp"
+#include "wire/mpi.hpp"
+
+namespace sluice::ops {
+
+// Who keeps something on a communicator, the lower rooms first: a type, which names its entry here as Part::kPart.
+enum class CommPart : std::uint8_t { kMessages, kNeighbors, kFolds, kNode, kHostCalls, kSegments, kLevels };
+
+class CommState {
+ public:
+  CommState() = default;
+  // The parts of higher rooms first: they may hold on to what those of lower rooms have.
+  ~CommState();
+  CommState(const CommState &) = delete;
+  CommState &operator=(const CommState &) = delete;
+  CommState(CommState &&) = delete;
+  CommState &operator=(CommState &&) = delete;
+
+  // The rank in MPI_COMM_WORLD of each rank of the (remote) group; -1 for a process outside of it.
+  std::vector<int> world_ranks;
+  // All of its processes, in both groups, are in MPI_COMM_WORLD: they agreed on the channel.
+  bool is_within_world = false;
+  // And all are on this node.
+  bool is_on_one_node = false;
+  // Sluice's own, for the levels of another communicator (ops/coll/levels/node_levels.hpp).
+  bool is_of_levels = false;
+
+  // What `Part` keeps here, default constructed by the first call. A part of collective operations belongs to whoever
+  // is in a collective call on the communicator, of which MPI allows one at a time. Any thread. May throw
+  // std::bad_alloc. Hot.
+  template <typename Part>
+  [[nodiscard]] Part &part() const {
+    Slot &slot = slots_[static_cast<std::size_t>(Part::kPart)];
+    std::call_once(slot.is_made, [&slot] { slot.part = std::make_shared<Part>(); });
+    return *static_cast<Part *>(slot.part.get());
+  }
+
+ private:
+  struct Slot {
+    std::once_flag is_made;
+    std::shared_ptr<void> part;
+  };
+  static constexpr std::size_t kParts = static_cast<std::size_t>(CommPart::kLevels) + 1;
+
+  mutable std::array<Slot, kParts> slots_;
+};
+
+using CommStatePtr = std::shared_ptr<CommState>;
+
+// The state of `comm`, made by the first call; null when there is none to be had (an invalid communicator, the channel
+// is closed, no memory): messages are plain then. Held by the caller, so that MPI_Comm_free takes nothing away from an
+// operation under way. Any thread. Warm: one attribute look-up.
+[[nodiscard]] CommStatePtr state_of(MPI_Comm comm);
+
+// The same, quicker: of those that this thread has asked for lately. Hot.
+[[nodiscard]] CommStatePtr recent_state_of(MPI_Comm comm);
+
+// How many communicators with a state are gone. What is remembered of a communicator by its handle, which may be given
+// to another one, holds while this stays the same; MPI_COMM_WORLD stays. Any thread. Hot.
+[[nodiscard]] std::uint64_t n_comms_gone() noexcept;
+
+// What `rank` of `comm` can do, and its rank in MPI_COMM_WORLD (-1: unknown).
+[[nodiscard]] plan::Peer peer_of(MPI_Comm comm, int rank, int *world_rank);
+
+// The members of `comm` have the channel open between them, so that each knows what the others do. Hot for
+// MPI_COMM_WORLD.
+[[nodiscard]] bool is_within_channel(MPI_Comm comm);
+
+// Takes away what hangs on MPI_COMM_WORLD, which has communicators that go while the channel is open, and gives the
+// attribute key back. Collective. Call before the channel closes.
+void release_comm_states() noexcept;
+
+}  // namespace sluice::ops

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "ops/comm/staging_comm.hpp"
+
+#include <atomic>
+
+#include "base/log.hpp"
+#include "ops/comm/agreement.hpp"
+#include "ops/env/quiet_errors.hpp"
+#include "wire/channel.hpp"
+#include "wire/host.hpp"
+
+namespace sluice::ops {
+namespace {
+
+// Of a process, at a time.
+constexpr int kMostComms = 256;
+
+std::atomic<int> &n_comms() noexcept {
+  static std::atomic<int> one{0};
+  return one;
+}
+
+int copy_of(MPI_Comm comm, MPI_Comm *made) {
+  const wire::Host &host = wire::host();
+  int topology = MPI_UNDEFINED;
+  int code = host.MPI_Topo_test(comm, &topology);
+  // Nothing else is sure to have the same edges in the same order.
+  if (code == MPI_SUCCESS && topology != MPI_UNDEFINED) return host.MPI_Comm_dup(comm, made);
+  // Not a duplicate: that would copy the program's attributes.
+  MPI_Group members = MPI_GROUP_NULL;
+  if (code == MPI_SUCCESS) code = host.MPI_Comm_group(comm, &members);
+  if (code == MPI_SUCCESS) code = host.MPI_Comm_create(comm, members, made);
+  if (members != MPI_GROUP_NULL && host.MPI_Group_free(&members) != MPI_SUCCESS) {
+    log::debug("ops", "a group could not be freed");
+  }
+  return code;
+}
+
+}  // namespace
+
+Status StagingComm::make(MPI_Comm comm, bool *is_made) {
+  Status status = agree_on_all(comm, n_comms().load() < kMostComms, is_made);
+  if (!status.is_ok() || !*is_made) return status;
+  bool is_good = false;
+  {
+    const QuietErrors quiet(comm);
+    int code = come_together_by_host(comm);
+    if (code == MPI_SUCCESS) code = copy_of(comm, &comm_);
+    is_good = QuietErrors::is_success(code);
+  }
+  if (!is_good) comm_ = MPI_COMM_NULL;
+  is_good = is_good && wire::host().MPI_Comm_set_errhandler(comm_, MPI_ERRORS_RETURN) == MPI_SUCCESS;
+  is_counted_ = true;
+  n_comms().fetch_add(1);
+  return agree_on_all(comm, is_good, is_made);
+}
+
+Status StagingComm::start_duplicate(MPI_Comm comm, MPI_Request *request) {
+  return preparation_status(wire::host().MPI_Comm_idup(comm, &comm_, request), "MPI_Comm_idup failed");
+}
+
+StagingComm::~StagingComm() {
+  if (is_counted_) n_comms().fetch_sub(1);
+  // In MPI_Finalize the host MPI deletes what still hangs on communicators, and takes no more calls.
+  if (comm_ == MPI_COMM_NULL || !wire::Channel::process().is_open()) return;
+  if (wire::host().MPI_Comm_free(&comm_) != MPI_SUCCESS) log::debug("ops", "a communicator could not be freed");
+}
+
+}  // namespace sluice::ops

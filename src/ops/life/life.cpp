@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "ops/life/life.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <cstdio>
+#include <exception>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/knobs.hpp"
+#include "base/log.hpp"
+#include "base/output_file.hpp"
+#include "base/rank_in_path.hpp"
+#include "base/statistics.hpp"
+#include "base/trace.hpp"
+#include "device/copy.hpp"
+#include "device/device_memory.hpp"
+#include "device/ipc_exports.hpp"
+#include "device/ipc_imports.hpp"
+#include "device/queue.hpp"
+#include "device/registry.hpp"
+#include "device/staging_pool.hpp"
+#include "ops/coll/levels/node_levels.hpp"
+#include "ops/coll/node/request_group.hpp"
+#include "ops/comm/comm_state.hpp"
+#include "ops/datatype/layout_of.hpp"
+#include "ops/p2p/permissions.hpp"
+#include "ops/queue/engine_exchange.hpp"
+#include "ops/queue/queues.hpp"
+#include "ops/request/turns.hpp"
+#include "plan/policy.hpp"
+#include "plan/tuning.hpp"
+#include "progress/engine.hpp"
+#include "progress/thread.hpp"
+#include "progress/tracked_requests.hpp"
+#include "wire/channel.hpp"
+#include "wire/host.hpp"
+
+namespace sluice::ops {
+namespace {
+
+std::atomic<int> world_rank{0};
+
+void print_statistics() {
+  const int rank = world_rank.load(std::memory_order_relaxed);
+  const std::string &mode = Knobs::process().text("SLUICE_STATS");
+  if (mode == "all" || ((mode == "rank0" || mode == "1") && rank == 0)) {
+    std::fputs(statistics::to_text(rank).c_str(), stderr);
+  }
+  std::string path = Knobs::process().text("SLUICE_STATS_FILE");
+  if (path.empty()) return;
+  if (!put_rank(&path, rank) && rank != 0) return;  // one file, and rank 0's it is
+  const Status status = write_file(path, statistics::to_json(rank), "the statistics", "SLUICE_STATS_FILE");
+  if (!status.is_ok()) log::error("ops", status.message());
+}
+
+void write_trace() {
+  if (!trace::is_enabled()) return;
+  const int rank = world_rank.load(std::memory_order_relaxed);
+  const Status status = trace::write(trace::file_of(Knobs::process().text("SLUICE_TRACE"), rank), rank);
+  if (!status.is_ok()) log::error("ops", status.message());
+}
+
+// From which length on this rank would carry collective operations out together: the shortest that its backends ask
+// for, of those that are in the process by now, else the knob's.
+std::uint64_t length_of_loaded(std::uint64_t plan::Policy::*length, const char *knob) {
+  std::optional<std::uint64_t> least;
+  for (const device::Backend *backend : device::Registry::process().backends()) {
+    const std::uint64_t bytes = plan::policy_of(backend, 0).*length;
+    least = std::min(least.value_or(bytes), bytes);
+  }
+  return least.value_or(Knobs::process().bytes(knob));
+}
+
+// What it brings to the agreement: the same; where there are no backends yet, what tables say of any device of those
+// that may be there later. (Many programs come to their devices after MPI_Init.)
+std::uint64_t collective_length(std::uint64_t plan::Policy::*length, const char *knob) {
+  std::optional<std::uint64_t> least;
+  if (device::Registry::process().backends().empty()) {
+    // Looked for once: that takes milliseconds.
+    static const std::vector<std::string> expected = device::Registry::process().expected();
+    for (const std::string &name : expected) {
+      const std::optional<std::uint64_t> bytes = plan::tuned_bytes_of_any(name, knob);
+      if (bytes) least = std::min(least.value_or(*bytes), *bytes);
+    }
+  }
+  return least ? *least : length_of_loaded(length, knob);
+}
+
+// Collective. Ranks on which no device memory can turn up need no channel; one on which it can is enough for all.
+void open_channel() {
+  const Knobs &knobs = Knobs::process();
+  const bool has_use = knobs.text("SLUICE_P2P_IPC") != "off" || knobs.text("SLUICE_P2P_PIPELINE") != "none";
+  wire::CollectiveTerms terms;
+  if (knobs.text("SLUICE_COLL_IPC") != "off") {
+    terms.threshold_bytes = collective_length(&plan::Policy::coll_ipc_threshold_bytes, "SLUICE_COLL_IPC_THRESHOLD");
+    terms.reduce_threshold_bytes =
+        collective_length(&plan::Policy::coll_reduce_threshold_bytes, "SLUICE_COLL_REDUCE_THRESHOLD");
+    // Whether there will be devices at all is not known where none is loaded.
+    terms.unmet_threshold_bytes =
+        length_of_loaded(&plan::Policy::coll_ipc_threshold_bytes, "SLUICE_COLL_IPC_THRESHOLD");
+    terms.unmet_reduce_threshold_bytes =
+        length_of_loaded(&plan::Policy::coll_reduce_threshold_bytes, "SLUICE_COLL_REDUCE_THRESHOLD");
+  }
+  if (knobs.text("SLUICE_COLL_LEVELS") != "off") {
+    terms.levels_threshold_bytes =
+        collective_length(&plan::Policy::coll_levels_threshold_bytes, "SLUICE_COLL_LEVELS_THRESHOLD");
+  }
+  terms.may_leave_out = knobs.text("SLUICE_COLL_IPC") != "always";
+  if (knobs.text("SLUICE_COLL_SEGMENTS") != "off") {
+    terms.segments_threshold_bytes =
+        collective_length(&plan::Policy::coll_segment_threshold_bytes, "SLUICE_COLL_SEGMENT_THRESHOLD");
+  }
+  terms.segment_bytes =
+      std::max<std::uint64_t>(collective_length(&plan::Policy::coll_segment_bytes, "SLUICE_COLL_SEGMENT"), 1);
+  terms.may_stay_whole = knobs.text("SLUICE_COLL_SEGMENTS") != "always";
+  terms.keeps_rank_order = knobs.text("SLUICE_REDUCE_ORDER") == "rank";
+  // What they share for it is worth some tens of calls (docs/adr/0045).
+  constexpr std::uint64_t kCallsBeforeMeeting = 32;
+  if (knobs.text("SLUICE_COLL_MEET") != "off")
+    terms.first_meeting = knobs.text("SLUICE_COLL_MEET") == "always" ? 0 : kCallsBeforeMeeting;
+  const Status status = wire::Channel::process().open(has_use, device::Registry::process().may_have_devices(), terms);
+  if (!status.is_ok()) log::error("ops", status.message());
+  coll::NodeLevels::make_for_world();
+  coll::RequestGroup::make_ahead(MPI_COMM_WORLD);
+}
+
+// Sees off what is under way, here and at the others: a peer may still wait for an acknowledgement.
+void close_channel() {
+  wire::Channel &channel = wire::Channel::process();
+  if (!channel.is_open()) return;
+  MPI_Request request = MPI_REQUEST_NULL;
+  progress::turn_until([] { return !progress::Engine::process().is_busy(); });
+  if (wire::host().MPI_Ibarrier(channel.comm(), &request) == MPI_SUCCESS) {
+    if (wait_in_turns(&request, MPI_STATUS_IGNORE) != MPI_SUCCESS) log::warn("ops", "the last barrier failed");
+  }
+  if (!Permissions::process().drain()) log::warn("ops", "the last permissions were not received");
+  release_comm_states();
+  channel.close();
+}
+
+// After the channel: without one there is never anything to do.
+void start_progress_thread() {
+  if (!wants_progress_thread() || !wire::Channel::process().is_open()) return;
+  int provided = MPI_THREAD_SINGLE;
+  if (wire::host().MPI_Query_thread(&provided) != MPI_SUCCESS || provided != MPI_THREAD_MULTIPLE) {
+    log::warn("ops",
+              "no progress thread: this host MPI does not give MPI_THREAD_MULTIPLE; unset SLUICE_PROGRESS_THREAD");
+    return;
+  }
+  const Status status = progress::ProgressThread::process().start();
+  if (!status.is_ok()) log::error("ops", status.message());
+}
+
+}  // namespace
+
+bool wants_progress_thread() noexcept {
+  try {
+    return Knobs::process().is_on("SLUICE_PROGRESS_THREAD");
+  } catch (const std::exception &) {
+    return false;  // no memory for the knobs: begin() says so
+  }
+}
+
+void prepare() noexcept {
+  device::Registry::process().refresh();
+}
+
+void begin(bool has_world) noexcept {
+  try {
+    const Knobs &knobs = Knobs::process();
+    int rank = 0;
+    if (has_world && wire::host().MPI_Comm_rank(MPI_COMM_WORLD, &rank) == MPI_SUCCESS) {
+      world_rank.store(rank, std::memory_order_relaxed);
+      log::set_rank(rank);
+    }
+    const std::string &mode = knobs.text("SLUICE_STATS");
+    if ((mode != "off" && mode != "0") || !knobs.text("SLUICE_STATS_FILE").empty()) statistics::enable();
+    if (!knobs.text("SLUICE_TRACE").empty()) trace::enable();
+    // First of all: ranks take unlike times for what comes then.
+    if (has_world) {
+      const Status status = wire::Channel::process().gather();
+      if (!status.is_ok()) log::error("ops", status.message());
+    }
+    device::Registry::process().refresh();
+    if (has_world) {
+      open_channel();
+      queue::open_engines();
+      start_progress_thread();
+    }
+  } catch (const std::exception &error) {
+    log::error("ops", std::string("start: ") + error.what());
+  }
+}
+
+void end() noexcept {
+  try {
+    progress::ProgressThread::process().stop();
+    progress::TrackedRequests::process().wait_for_adopted();
+    close_channel();
+    queue::release_queues();
+    print_statistics();
+    write_trace();
+    release_datatypes();
+    device::IpcImports::process().clear();
+    device::IpcExports::process().clear();
+    device::release_device_memory();
+    device::release_queues();
+    device::StagingPool::process().trim();
+  } catch (const std::exception &error) {
+    log::error("ops", std::string("end: ") + error.what());
+  }
+}
+
+}  // namespace sluice::ops

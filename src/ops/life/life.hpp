@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What happens once in the life of a process: after the first initialisation of MPI and before its last end.
+#pragma once
+
+namespace sluice::ops {
+
+// Loads what can be loaded while the host MPI has not taken its file descriptors. Before MPI_Init or MPI_Session_init.
+void prepare() noexcept;
+
+// Reads the knobs, starts the statistics, loads what can be loaded. After MPI_Init or MPI_Session_init; later calls do
+// nothing. `has_world`: MPI_COMM_WORLD may be asked for the rank.
+void begin(bool has_world) noexcept;
+
+// Completes what the program left behind, prints the statistics, gives back what is pooled. Before the host MPI ends.
+void end() noexcept;
+
+// SLUICE_PROGRESS_THREAD: the host MPI is to be initialised with MPI_THREAD_MULTIPLE.
+[[nodiscard]] bool wants_progress_thread() noexcept;
+
+}  // namespace sluice::ops
