@@ -31,9 +31,9 @@ SLUICE = {
               "kernel": [*IPC, "SLUICE_COLL_KERNEL_COPY=512K"]},
     "segments": {"whole": WHOLE, "256K": [*CUT, "SLUICE_COLL_SEGMENT=256K"], "512K": [*CUT, "SLUICE_COLL_SEGMENT=512K"],
                  "1M": [*CUT, "SLUICE_COLL_SEGMENT=1M"], "2M": [*CUT, "SLUICE_COLL_SEGMENT=2M"]},
-    "levels": {"flat": [*TWO, "SLUICE_COLL_LEVELS=off"], "leaders": [*TWO, "SLUICE_COLL_LEVELS=leaders"],
-               "lanes": [*TWO, "SLUICE_COLL_LEVELS=auto"],
-               "lanes, cut": [*TWO[:-1], "SLUICE_COLL_LEVELS=auto", "SLUICE_COLL_SEGMENTS=always"]},
+    "levels": {"flat": [*TWO, "SLUICE_COLL_LEVELS=off"],
+               "two levels": [*TWO, "SLUICE_COLL_LEVELS=auto"],
+               "two levels, cut": [*TWO[:-1], "SLUICE_COLL_LEVELS=auto", "SLUICE_COLL_SEGMENTS=always"]},
     "engines": {"kernel": [*IPC, "SLUICE_COLL_REDUCE_ENGINES=0"],
                 **{block: [*IPC, "SLUICE_COLL_REDUCE_ENGINES=1", f"SLUICE_COLL_REDUCE_BLOCK={block}"]
                    for block in ("16M", "32M", "128M", "64M")}},

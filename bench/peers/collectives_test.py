@@ -81,10 +81,10 @@ class CollectivesTest(unittest.TestCase):
     def test_faked_nodes_are_told_apart_and_every_side_is_compared_with_the_first(self):
         arguments = self.script.parse_arguments(["--compare", "levels", "--nodes", "2", "--ranks", "4"])
         self.assertEqual(arguments.tests, ["bcast", "allgather", "allreduce", "reduce", "reduce_scatter_block"])
-        row = {"flat": [40.0], "leaders": [20.0], "lanes": [10.0], "lanes, cut": [5.0]}
+        row = {"flat": [40.0], "two levels": [10.0], "two levels, cut": [5.0]}
         text = self.script.table({"bcast": {4096: row}}, {}, 1, arguments)
         self.assertIn("4 ranks on 2 faked nodes", text)
-        self.assertRegex(text, r"leaders/flat, lanes/flat, lanes, cut/flat(.|\n)* 0\.50  0\.25  0\.12\n")
+        self.assertRegex(text, r"two levels/flat, two levels, cut/flat(.|\n)* 0\.25  0\.12\n")
 
         class Site:
             flavour = "x"

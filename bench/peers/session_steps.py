@@ -101,14 +101,6 @@ def meetings():
         yield pair(f"{test}_met", what + "what the ranks' meeting before a blocking call gains (ADR 0045)", 8, words, ("non-blocking", True, ("SLUICE_COLL_MEET=off",)), ("met", True, ()))
 
 
-def pulls():
-    """Short messages that came together, by engines and by one kernel."""
-    for test in ("halo_2d", "halo_3d", "latency", "multi_lat"):
-        yield pair(f"pulls_{test}", f"{test}: whether one kernel pulls short messages sooner than copy engines (ADR 0058)", 2,
-                   [test, "--sizes", "8,1024,16384,65536,262144", "-d", "cuda", "-i", "500", "-x", "100", "--oversubscribe", "--check", "none"],
-                   ("engines", True, ()), ("kernel", True, ("SLUICE_P2P_KERNEL_COPY=256K",)))
-
-
 def launches():
     """Kernels by themselves, and as graphs."""
     def compare(name, what, words, knobs, *more):
@@ -173,8 +165,6 @@ def on_four():
               limit_s=400, **four)
     yield app("stencil_four", "stencil exchange packed by hand and stream-triggered, four ranks, beside UCX", "stencil3d", "--rounds", "5", "--steps", "500", "--variants", "packed,st,st-graph",
               *BY_STREAMS, **four)
-    yield app("pulls_stencil_four", "stencil exchange packed by hand, four ranks: whether one kernel pulls its messages sooner (ADR 0058)", "stencil3d", "--rounds", "5", "--steps", "500",
-              "--variants", "packed", "--env", "SLUICE_P2P_KERNEL_COPY=256K", "--limit-s", "60", **four)
     yield app("halo_four", "halo of all eight neighbours by subarray and hindexed types against packing by hand, four ranks", "stencil2d", "--rounds", "5",
               "--steps", "100", "--variants", "packed,subarray,hindexed,st,st-graph", *BY_STREAMS, limit_s=300, **four)
     yield app("scaling_four", "weak and strong scaling of a grid, one to four ranks", "scaling", "--rounds", "5", "--steps", "500", "--rank-counts", "1,2,4",
@@ -212,7 +202,6 @@ STEPS = (
         *BY_STREAMS),
     app("fft", "Fourier transform of 512 points a side; with two GPUs, NCCL's send and receive too", "fft3d", "--rounds", "5", "--grid", "512x512x512", "--limit-s", "140",
         limit_s=540),
-    *pulls(),
     *launches(),
     *meetings(),
     cases("queues", "the tests of queues and channels on a device", "queues,channels", 400),

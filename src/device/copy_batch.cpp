@@ -3,9 +3,6 @@
 
 #include <algorithm>
 
-#include "base/log.hpp"
-#include "device/kernel_copies.hpp"
-
 namespace sluice::device {
 namespace {
 
@@ -51,23 +48,10 @@ std::uint64_t CopyBatch::size_bytes() const noexcept {
   return sum;
 }
 
-// What the kernel refuses is left to the engines.
-Status CopyBatch::enqueue_as_kernel() {
-  bool is_refused = false;
-  Status status = enqueue_kernel_copies(&queue_, pieces_, &is_refused);
-  if (!is_refused) return status;
-  log::warn_once("pull_kernel", "device", status.message() + "; the copy engines make such copies instead");
-  is_by_kernel_ = false;
-  return {};
-}
-
 Status CopyBatch::begin() {
   is_closed_ = true;
   if (Status status = queue_.acquire(place_); !status.is_ok()) return status;
-  if (is_by_kernel_) {
-    if (Status status = enqueue_as_kernel(); !status.is_ok()) return status;
-  }
-  Status status = is_by_kernel_ ? copy_.begin(&queue_) : copy_.begin(&queue_, pieces_);
+  Status status = copy_.begin(&queue_, pieces_);
   has_begun_ = status.is_ok();
   return status;
 }

@@ -37,21 +37,15 @@ class CopyBatch {
 
   [[nodiscard]] std::size_t size() const noexcept { return pieces_.size(); }
   [[nodiscard]] std::uint64_t size_bytes() const noexcept;
-  // One kernel is to make all copies, if it takes them, instead of the copy engines. Before they begin.
-  void prefer_kernel() noexcept { is_by_kernel_ = true; }
-  // Once they have begun: it does.
-  [[nodiscard]] bool is_by_kernel() const noexcept { return is_by_kernel_; }
   // False after an error that came before anything was copied.
   [[nodiscard]] bool has_begun() const noexcept { return has_begun_; }
 
  private:
   [[nodiscard]] Status begin();
-  [[nodiscard]] Status enqueue_as_kernel();
 
   const Place place_;
   std::vector<sluice_copy_t> pieces_;
   bool is_closed_ = false;  // takes no more
-  bool is_by_kernel_ = false;
   bool has_begun_ = false;
   bool is_done_ = false;
   std::uint64_t asked_in_ = 0;  // the turn

@@ -10,7 +10,6 @@
 #include <unordered_map>
 #include <utility>
 
-#include "base/knobs.hpp"
 #include "base/log.hpp"
 
 namespace sluice::device {
@@ -39,10 +38,8 @@ Pool &pool() {
 
 std::atomic<std::uint64_t> current_generation{1};
 
-std::uint64_t limit_bytes() {
-  static const std::uint64_t bytes = Knobs::process().bytes("SLUICE_DEVICE_SCRATCH_BYTES");
-  return bytes;
-}
+// Of blocks that were given back, which are kept. Above it a payload is packed into memory that is allocated for it.
+constexpr std::uint64_t kMostKeptBytes = std::uint64_t{256} << 20;
 
 void free_memory(std::byte *memory, const Entry &entry) noexcept {
   const Status status =
@@ -108,7 +105,7 @@ void DeviceMemory::reset() noexcept {
     const std::scoped_lock lock(pool().mutex);
     const auto found = pool().all.find(memory);
     if (found == pool().all.end()) return;
-    if (pool().held_bytes <= limit_bytes()) {
+    if (pool().held_bytes <= kMostKeptBytes) {
       found->second.is_idle = true;
       return;
     }

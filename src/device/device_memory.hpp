@@ -21,7 +21,7 @@ class DeviceMemory {
   ~DeviceMemory() { reset(); }
 
   // Takes at least `size_bytes` (> 0) on the device of `place`, whose backend has the group `pack`; aligned to 256.
-  // Blocks that were given back are kept, SLUICE_DEVICE_SCRATCH_BYTES in all, and one that fits is taken first: hot
+  // Blocks that were given back are kept, 256 MiB in all, and one that fits is taken first: hot
   // then, else the runtime's allocation, which may wait for its device. Errors: no memory. Any thread.
   [[nodiscard]] Status acquire(const Place &place, std::size_t size_bytes);
 

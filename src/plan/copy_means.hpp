@@ -17,7 +17,7 @@ struct CopyListQuery {
 };
 
 struct CopyListLimits {
-  std::uint64_t kernel_bytes = 0;  // SLUICE_COLL_KERNEL_COPY, or SLUICE_P2P_KERNEL_COPY
+  std::uint64_t kernel_bytes = 0;  // SLUICE_COLL_KERNEL_COPY
   std::size_t most_copies = 0;     // of one kernel; 0: the device has none
 };
 

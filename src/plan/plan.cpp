@@ -17,7 +17,7 @@ const char *sentence(Reason reason) {
     case Reason::kDeviceMemory:
       return "the CPU may not touch device memory";
     case Reason::kSharedIsStaged:
-      return "SLUICE_DEVICE_SHARED is staged, so that no host MPI registers or pins migrating pages";
+      return "shared memory is staged like device memory, so that no host MPI registers or pins migrating pages";
     case Reason::kBuffered:
       return "a blocking send this short returns before its receive is posted";
     case Reason::kPeerPulls:

@@ -12,7 +12,6 @@ namespace sluice::plan {
 
 // What the choice depends on besides the message; read from the knobs, the tuning tables and the backend.
 struct Policy {
-  bool stages_shared = true;                              // SLUICE_DEVICE_SHARED
   StagingMemory staging_memory = StagingMemory::kMalloc;  // SLUICE_DEVICE_STAGING_MEMORY, `auto` resolved
   bool allows_ipc = false;                                // SLUICE_P2P_IPC, and the backend has the group
   std::uint64_t ipc_threshold_bytes = 1;                  // SLUICE_P2P_IPC_THRESHOLD
@@ -20,7 +19,6 @@ struct Policy {
   std::uint32_t pipeline_blocks = 2;                      // SLUICE_P2P_PIPELINE_BLOCKS
   std::uint64_t pipeline_threshold_bytes = 65536;         // SLUICE_P2P_PIPELINE_THRESHOLD
   std::uint64_t buffered_bytes = 0;                       // SLUICE_P2P_BUFFERED_BYTES
-  std::uint64_t p2p_kernel_copy_bytes = 0;                // SLUICE_P2P_KERNEL_COPY
   std::uint64_t coll_ipc_threshold_bytes = 65536;         // SLUICE_COLL_IPC_THRESHOLD
   std::uint64_t coll_reduce_threshold_bytes = 4096;       // SLUICE_COLL_REDUCE_THRESHOLD
   std::uint64_t coll_levels_threshold_bytes = 1048576;    // SLUICE_COLL_LEVELS_THRESHOLD
@@ -131,7 +129,6 @@ struct Plan {
     case MemoryKind::kPinned:
       return {Route::kHost, Reason::kCpuMayTouch};
     case MemoryKind::kShared: {
-      if (!policy.stages_shared) return {Route::kHost, Reason::kCpuMayTouch};
       Plan plan = choose_for_device(query, policy);
       if (plan.route == Route::kStaged) plan.reason = Reason::kSharedIsStaged;
       return plan;

@@ -31,7 +31,6 @@ std::optional<Enum> choice_of(std::string_view text, const std::array<std::strin
 Policy read_general() {
   const Knobs &knobs = Knobs::process();
   Policy read;
-  read.stages_shared = knobs.text("SLUICE_DEVICE_SHARED") == "staged";
   read.allows_ipc = knobs.text("SLUICE_P2P_IPC") != "off";
   read.pipeline = choice_of<Pipeline>(knobs.text("SLUICE_P2P_PIPELINE"), kPipelineNames).value_or(Pipeline::kNone);
   read.buffered_bytes = knobs.bytes("SLUICE_P2P_BUFFERED_BYTES");
@@ -68,7 +67,6 @@ Settled read_settled(const sluice_backend_t *backend, std::int32_t device) {
   policy.ipc_threshold_bytes = tuned_bytes(tables, "SLUICE_P2P_IPC_THRESHOLD");
   policy.pipeline_blocks = static_cast<std::uint32_t>(tuned_bytes(tables, "SLUICE_P2P_PIPELINE_BLOCKS"));
   policy.pipeline_threshold_bytes = tuned_bytes(tables, "SLUICE_P2P_PIPELINE_THRESHOLD");
-  policy.p2p_kernel_copy_bytes = tuned_bytes(tables, "SLUICE_P2P_KERNEL_COPY");
   policy.coll_ipc_threshold_bytes = tuned_bytes(tables, "SLUICE_COLL_IPC_THRESHOLD");
   policy.coll_reduce_threshold_bytes = tuned_bytes(tables, "SLUICE_COLL_REDUCE_THRESHOLD");
   policy.coll_levels_threshold_bytes = tuned_bytes(tables, "SLUICE_COLL_LEVELS_THRESHOLD");

@@ -158,7 +158,6 @@ TEST_F(Classify, PolicyTakesTheBackendsPreference_WhenTheKnobIsAuto) {
     fake.set_preferred_staging(memory);
     const plan::Policy policy = plan::policy_of(backend, 0);
     EXPECT_EQ(static_cast<int>(policy.staging_memory), static_cast<int>(memory));
-    EXPECT_TRUE(policy.stages_shared);
   }
   EXPECT_EQ(plan::policy_of(nullptr, -1).staging_memory, StagingMemory::kMalloc);
 }

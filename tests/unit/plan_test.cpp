@@ -10,9 +10,8 @@
 namespace sluice::plan {
 namespace {
 
-Policy policy(bool stages_shared, StagingMemory memory) {
+Policy policy(StagingMemory memory) {
   Policy made;
-  made.stages_shared = stages_shared;
   made.staging_memory = memory;
   return made;
 }
@@ -26,13 +25,12 @@ constexpr std::array kMemories = {StagingMemory::kMalloc, StagingMemory::kAligne
                                   StagingMemory::kRuntimeAligned};
 
 // What must come out, written down a second time as a table: staged unless the CPU may touch the memory.
-bool is_staged(MemoryKind kind, bool stages_shared) {
+bool is_staged(MemoryKind kind) {
   switch (kind) {
     case MemoryKind::kHost:
     case MemoryKind::kPinned:
       return false;
     case MemoryKind::kShared:
-      return stages_shared;
     case MemoryKind::kDevice:
     case MemoryKind::kFreed:
       return true;
@@ -42,17 +40,15 @@ bool is_staged(MemoryKind kind, bool stages_shared) {
 
 TEST(Plan_Choose, TakesTheRoute_ForEveryKindAndPolicy) {
   for (const MemoryKind kind : kKinds) {
-    for (const bool stages_shared : {false, true}) {
-      for (const StagingMemory memory : kMemories) {
-        for (const bool is_contiguous : {false, true}) {
-          for (const std::uint64_t size : {1ULL, 4096ULL, 1ULL << 40}) {
-            const Plan plan = choose({kind, size, is_contiguous}, policy(stages_shared, memory));
-            const bool staged = is_staged(kind, stages_shared);
-            EXPECT_EQ(plan.route, staged ? Route::kStaged : Route::kHost) << name(kind);
-            if (!staged) continue;
-            EXPECT_EQ(plan.staging_memory, memory) << name(kind);
-            EXPECT_EQ(plan.form, is_contiguous ? Form::kPlain : Form::kPacked) << name(kind);
-          }
+    for (const StagingMemory memory : kMemories) {
+      for (const bool is_contiguous : {false, true}) {
+        for (const std::uint64_t size : {1ULL, 4096ULL, 1ULL << 40}) {
+          const Plan plan = choose({kind, size, is_contiguous}, policy(memory));
+          const bool staged = is_staged(kind);
+          EXPECT_EQ(plan.route, staged ? Route::kStaged : Route::kHost) << name(kind);
+          if (!staged) continue;
+          EXPECT_EQ(plan.staging_memory, memory) << name(kind);
+          EXPECT_EQ(plan.form, is_contiguous ? Form::kPlain : Form::kPacked) << name(kind);
         }
       }
     }
@@ -186,17 +182,15 @@ TEST(Plan_Choose, SaysWhy) {
   EXPECT_EQ(choose({MemoryKind::kHost, 8, true}, {}).reason, Reason::kHostMemory);
   EXPECT_EQ(choose({MemoryKind::kPinned, 8, true}, {}).reason, Reason::kCpuMayTouch);
   EXPECT_EQ(choose({MemoryKind::kDevice, 8, true}, {}).reason, Reason::kDeviceMemory);
-  EXPECT_EQ(choose({MemoryKind::kShared, 8, true}, policy(true, StagingMemory::kMalloc)).reason,
-            Reason::kSharedIsStaged);
-  EXPECT_EQ(choose({MemoryKind::kShared, 8, true}, policy(false, StagingMemory::kMalloc)).reason, Reason::kCpuMayTouch);
+  EXPECT_EQ(choose({MemoryKind::kShared, 8, true}, policy(StagingMemory::kMalloc)).reason, Reason::kSharedIsStaged);
 }
 
 TEST(Plan_Explain, NamesKindBytesRouteAndReason) {
   const Query query{MemoryKind::kDevice, 4096, true};
-  EXPECT_EQ(explain(query, choose(query, policy(true, StagingMemory::kRuntime))),
+  EXPECT_EQ(explain(query, choose(query, policy(StagingMemory::kRuntime))),
             "device 4096 bytes -> staged through runtime memory: the CPU may not touch device memory");
   const Query packed{MemoryKind::kDevice, 12, false};
-  EXPECT_EQ(explain(packed, choose(packed, policy(true, StagingMemory::kRuntimeAligned))),
+  EXPECT_EQ(explain(packed, choose(packed, policy(StagingMemory::kRuntimeAligned))),
             "device 12 bytes -> staged through runtime_aligned memory, packed: the CPU may not touch device memory");
   const Query host{MemoryKind::kHost, 7, true};
   EXPECT_EQ(explain(host, choose(host, {})), "host 7 bytes -> host: plain host memory goes to the host MPI as it is");
@@ -204,31 +198,26 @@ TEST(Plan_Explain, NamesKindBytesRouteAndReason) {
 
 TEST(Plan_Explain, HasWordsForEveryChoice) {
   for (const MemoryKind kind : kKinds) {
-    for (const bool stages_shared : {false, true}) {
-      for (const StagingMemory memory : kMemories) {
-        for (const std::uint64_t size : {0ULL, 65ULL}) {
-          const Query query{kind, size, true};
-          const Plan plan = choose(query, policy(stages_shared, memory));
-          const std::string text = explain(query, plan);
-          EXPECT_TRUE(text.starts_with(std::string(name(kind)) + " " + std::to_string(size) + " bytes -> " +
-                                       std::string(name(plan.route))))
-              << text;
-          EXPECT_THAT(text, Not(::testing::EndsWith(": "))) << "no reason";
-          EXPECT_EQ(text.find('\n'), std::string::npos);
-          EXPECT_EQ(text.find(" " + std::string(name(memory)) + " memory") != std::string::npos,
-                    plan.route == Route::kStaged);
-        }
+    for (const StagingMemory memory : kMemories) {
+      for (const std::uint64_t size : {0ULL, 65ULL}) {
+        const Query query{kind, size, true};
+        const Plan plan = choose(query, policy(memory));
+        const std::string text = explain(query, plan);
+        EXPECT_TRUE(text.starts_with(std::string(name(kind)) + " " + std::to_string(size) + " bytes -> " +
+                                     std::string(name(plan.route))))
+            << text;
+        EXPECT_THAT(text, Not(::testing::EndsWith(": "))) << "no reason";
+        EXPECT_EQ(text.find('\n'), std::string::npos);
+        EXPECT_EQ(text.find(" " + std::string(name(memory)) + " memory") != std::string::npos,
+                  plan.route == Route::kStaged);
       }
     }
   }
 }
 
-TEST(Plan_Explain, NamesTheKnob_WhenSharedMemoryIsStaged) {
+TEST(Plan_Explain, SaysWhy_WhenSharedMemoryIsStaged) {
   const Query query{MemoryKind::kShared, 65, true};
-  EXPECT_THAT(explain(query, choose(query, policy(true, StagingMemory::kMalloc))),
-              HasSubstr("SLUICE_DEVICE_SHARED is staged"));
-  EXPECT_THAT(explain(query, choose(query, policy(false, StagingMemory::kMalloc))),
-              Not(HasSubstr("SLUICE_DEVICE_SHARED")));
+  EXPECT_THAT(explain(query, choose(query, policy(StagingMemory::kMalloc))), HasSubstr("migrating pages"));
 }
 
 TEST(Plan_Collective, IsAnImage_WhereHalfOfItIsPayloadOrItIsReduced) {

@@ -62,7 +62,6 @@ TEST(Process_Policy, ComesFromTheKnobs) {
   ASSERT_NE(backend, nullptr);
   const plan::Policy policy = plan::policy_of(backend.get(), 0);
   EXPECT_EQ(policy.staging_memory, StagingMemory::kAligned) << "the knob beats the backend's preference";
-  EXPECT_FALSE(policy.stages_shared);
 }
 
 TEST(Process_Policy, ComesFromTheTuningTable_WhereTheEnvironmentIsSilent) {
@@ -128,7 +127,6 @@ bool set_environment() {
                                                                        {"SLUICE_LOG", "info"},
                                                                        {"SLUICE_STATS", "sometimes"},
                                                                        {"SLUICE_DEVICE_STAGING_MEMORY", "aligned"},
-                                                                       {"SLUICE_DEVICE_SHARED", "direct"},
                                                                        {"SLUICE_DEVICE_POOL_BYTES", "8K"},
                                                                        {"SLUICE_BACKENDS", "early,nonesuch"},
                                                                        {"SLUICE_TUNING", tables.c_str()},

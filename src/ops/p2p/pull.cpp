@@ -74,27 +74,16 @@ void Pull::begin() {
   if (Status status = begin_stream(); !status.is_ok()) acknowledge(std::move(status));
 }
 
-// What makes the copies of all messages that came in one turn; the first of them that asks decides.
-void Pull::choose_means() {
-  const device::Place &place = landing_.region.place;
-  const std::uint64_t kernel_bytes = plan::policy_of(place.backend, place.device).p2p_kernel_copy_bytes;
-  if (kernel_bytes == 0 || place.kind != MemoryKind::kDevice) return;
-  const plan::CopyListQuery query{batch_->size(), batch_->size_bytes()};
-  const plan::CopyMeans means = plan::choose_copy_means_on(place, query, kernel_bytes, name(message_.operation));
-  if (means == plan::CopyMeans::kKernel) batch_->prefer_kernel();
-}
-
 void Pull::poll_copy() {
   if (unpacking_.is_running()) return poll_unpacking();
   bool is_done = false;
-  if (!batch_->has_begun()) choose_means();
   if (!span_.is_begun()) span_.begin();  // asking begins what has not begun
   Status status = batch_->poll(progress::Engine::process().turn_number(), &is_done);
   if (!is_done) return;
   if (status.is_ok()) {
     const bool is_pinned = landing_.region.place.kind == MemoryKind::kPinned;
     const trace::Lane lane = is_pinned ? trace::Lane::kD2h : trace::Lane::kD2d;
-    span_.end(batch_->is_by_kernel() ? trace::Lane::kKernel : lane, message_, {wanted_bytes_});
+    span_.end(lane, message_, {wanted_bytes_});
     return acknowledge({});
   }
   if (batch_->size() > 1) {  // whose error it is shows when each is copied alone

@@ -49,7 +49,6 @@ class Pull final : public progress::Task {
   [[nodiscard]] Status begin_copy(bool *is_begun);
   [[nodiscard]] bool begin_kernel(const std::byte *source);
   [[nodiscard]] Status enqueue_kernel(std::byte *lowest, bool *is_refused);
-  void choose_means();
   void poll_copy();
   void poll_unpacking();
   void fall_back(const Status &why);

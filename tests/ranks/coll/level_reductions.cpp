@@ -144,8 +144,6 @@ void compare(const Delivering &delivering, const TypeCase &of, const NamedOp &op
 TEST_F(LevelReductions, ToOneRankOrInBlocks_GoInLanesToo) {
   std::size_t n_pairs = 0;
   const bool is_in_order = placement_.is_uniform && placement_.is_node_major;
-  const char *mode = std::getenv("SLUICE_COLL_LEVELS");
-  const bool is_by_leaders = mode != nullptr && std::string_view(mode) == "leaders";
   for (const TypeCase &of : reduction_types()) {
     const NamedOp &op = of.ops[n_pairs++ % of.ops.size()];
     if (may_be_left_to_the_host(of, op)) continue;
@@ -161,7 +159,7 @@ TEST_F(LevelReductions, ToOneRankOrInBlocks_GoInLanesToo) {
         const long long before = node_steps();
         compare(delivering, of, op, count, is_in_place, root);
         if (is_whole) compare(delivering, of, op, count, !is_in_place, (root + 1) % session_.size());
-        const bool is_expected = !delivering.is_scattered || (is_in_order && !is_by_leaders);
+        const bool is_expected = !delivering.is_scattered || is_in_order;
         if (is_expected && !is_alone_ && !keeps_order_ && session_.has_sluice()) {
           EXPECT_GT(node_steps(), before) << "not in two levels";
         }

@@ -6,7 +6,6 @@
 #include <utility>
 #include <vector>
 
-#include "base/knobs.hpp"
 #include "base/log.hpp"
 #include "generated/operations.hpp"
 #include "ops/coll/call/call_bytes.hpp"
@@ -64,9 +63,8 @@ LevelAbility ability_of(const Call &call, const Member &member, const NodeMap &m
   if (is_reduction(call.pattern)) return reduction_level_ability(call, member, map, sides, classified, scratch);
   const CollectiveSide &side = sides.recv;
   if (!classified.is_ok() || side.content() != CollectiveSide::Content::kDevice) return LevelAbility::kNone;
-  static const bool is_by_leaders = Knobs::process().text("SLUICE_COLL_LEVELS") == "leaders";
   if (has_lengths(call) && !are_ints(call.recv, member.size)) return LevelAbility::kNone;
-  if (!is_broadcast(call) || is_by_leaders) return LevelAbility::kWhole;
+  if (!is_broadcast(call)) return LevelAbility::kWhole;
   return side.block(0).layout->is_contiguous ? LevelAbility::kInSlices : LevelAbility::kWhole;
 }
 

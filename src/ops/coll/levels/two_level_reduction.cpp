@@ -3,7 +3,6 @@
 
 #include <algorithm>
 
-#include "base/knobs.hpp"
 #include "base/log.hpp"
 #include "device/reduction.hpp"
 #include "generated/operations.hpp"
@@ -159,8 +158,7 @@ LevelAbility reduction_level_ability(const Call &call, const Member &member, con
   if (!take_scratch(input.place(), scratch_bytes_of(call, member, map, element_bytes), scratch)) {
     return LevelAbility::kNone;
   }
-  static const bool is_by_leaders = Knobs::process().text("SLUICE_COLL_LEVELS") == "leaders";
-  return is_by_leaders ? LevelAbility::kWhole : LevelAbility::kInSlices;
+  return LevelAbility::kInSlices;
 }
 
 int reduce_in_levels(const Call &call, const Member &member, const NodeLevels &levels, Levels form,
