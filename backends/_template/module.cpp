@@ -10,12 +10,6 @@
 namespace sluice::backends::template_backend {
 namespace {
 
-// Plain characters: an error may be asked for while the process exits, after the thread's objects are gone.
-constexpr size_t kMaxText = 1000;
-thread_local char t_last_error[kMaxText + 1] = "";
-
-const sluice_host_services_t *g_services = nullptr;
-
 constexpr sluice_backend_knob_t kKnobs[] = {
 #define TEMPLATE_KNOB(name, default_value, range, doc) {"SLUICE_TEMPLATE_" #name, default_value, doc},
 #include "knobs.def"
@@ -43,9 +37,35 @@ void fini() {
   g_services = nullptr;
 }
 
-const char *last_error() {
-  return t_last_error;
-}
+// What is not written yet. A group is complete when all of its members are (../members.def): take its two lines away
+// then.
+//   ipc            once the runtime exports memory to other processes
+//   words          once programs have a name for this memory
+//   traits         if something is particular about a device
+//   stream, program_stream   once streams can write and await words
+//   reduce, kernel_copies, pack   once the device's compiler takes kernels/
+//   channel        once `stream`, `ipc` and `pack` are there: streams that send and receive by themselves
+//   wait           if a queue can wait for another
+#undef SLUICE_GROUP_ipc
+#define SLUICE_GROUP_ipc(name) nullptr
+#undef SLUICE_GROUP_words
+#define SLUICE_GROUP_words(name) nullptr
+#undef SLUICE_GROUP_traits
+#define SLUICE_GROUP_traits(name) nullptr
+#undef SLUICE_GROUP_reduce
+#define SLUICE_GROUP_reduce(name) nullptr
+#undef SLUICE_GROUP_stream
+#define SLUICE_GROUP_stream(name) nullptr
+#undef SLUICE_GROUP_program_stream
+#define SLUICE_GROUP_program_stream(name) nullptr
+#undef SLUICE_GROUP_kernel_copies
+#define SLUICE_GROUP_kernel_copies(name) nullptr
+#undef SLUICE_GROUP_pack
+#define SLUICE_GROUP_pack(name) nullptr
+#undef SLUICE_GROUP_channel
+#define SLUICE_GROUP_channel(name) nullptr
+#undef SLUICE_GROUP_wait
+#define SLUICE_GROUP_wait(name) nullptr
 
 constexpr sluice_backend_t kTable = {
     .api_version = SLUICE_BACKEND_API_VERSION,
@@ -55,73 +75,13 @@ constexpr sluice_backend_t kTable = {
     .n_knobs = std::size(kKnobs),
     .init = init,
     .fini = fini,
-    .last_error = last_error,
-    .device_count = device_count,
-    .device_info = device_info,
-    .query_pointer = query_pointer,
-    .register_context = register_context,
-    .host_alloc = host_alloc,
-    .host_free = host_free,
-    .preferred_staging = preferred_staging,
-    .queue_create = queue_create,
-    .queue_destroy = queue_destroy,
-    .enqueue_copies = enqueue_copies,
-    .enqueue_ticket = enqueue_ticket,
-    .test_ticket = test_ticket,
-    .wait_ticket = wait_ticket,
-    .copy = copy,
-    .program_set_device = program_set_device,
-    .program_alloc = program_alloc,
-    .program_free = program_free,
-    .program_copy = program_copy,
-    .program_synchronize = program_synchronize,
-    // All three of ipc.cpp, once the runtime can do it: .ipc_export = ipc_export, and so on.
-    .ipc_export = nullptr,
-    .ipc_open = nullptr,
-    .ipc_close = nullptr,
-    // Both of words.cpp, once programs have a name for this memory: .support_words = support_words, and so on.
-    .support_words = nullptr,
-    .memory_kind_words = nullptr,
-    .device_traits = nullptr,  // nothing particular
-    // Both of reduce.cpp, once the device's compiler takes kernels/: .can_reduce = can_reduce, and so on.
-    .can_reduce = nullptr,
-    .enqueue_reduction = nullptr,
-    // All nine of stream.cpp, once streams can write and await words: .stream_query = stream_query, and so on.
-    .stream_query = nullptr,
-    .stream_open = nullptr,
-    .stream_close = nullptr,
-    .stream_write = nullptr,
-    .stream_wait = nullptr,
-    .program_stream_create = nullptr,
-    .program_stream_destroy = nullptr,
-    .program_stream_copy = nullptr,
-    .program_stream_synchronize = nullptr,
-    // Of kernel_copies.cpp, once the device's compiler takes kernels/: .enqueue_kernel_copies = enqueue_kernel_copies.
-    .enqueue_kernel_copies = nullptr,
-    // All four of pack.cpp, once the device's compiler takes kernels/: .can_pack = can_pack, and so on.
-    .can_pack = nullptr,
-    .enqueue_pack = nullptr,
-    .device_alloc = nullptr,
-    .device_free = nullptr,
-    // Streams that send and receive by themselves: all four, once `stream`, `ipc` and `pack` are there.
-    .host_register = nullptr,
-    .host_unregister = nullptr,
-    .stream_copy = nullptr,
-    .stream_take = nullptr,
-    // Of copies.cpp, if the runtime can: .enqueue_wait_for_queue = enqueue_wait_for_queue.
-    .enqueue_wait_for_queue = nullptr,
+    .last_error = error_text,
+#define SLUICE_MEMBER(group, name) .name = SLUICE_GROUP_##group(name),
+#include "../members.def"
+#undef SLUICE_MEMBER
 };
 
 }  // namespace
-
-sluice_result_t fail(sluice_result_t result, std::string_view text) {
-  t_last_error[text.copy(t_last_error, kMaxText)] = '\0';
-  return result;
-}
-
-const sluice_host_services_t *services() {
-  return g_services;
-}
 
 }  // namespace sluice::backends::template_backend
 

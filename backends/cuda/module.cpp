@@ -30,12 +30,6 @@ std::string g_nccl;
 
 namespace {
 
-// Plain characters: an error may be asked for while the process exits, after the thread's objects are gone.
-constexpr size_t kMaxText = 1000;
-thread_local char t_last_error[kMaxText + 1] = "";
-
-const sluice_host_services_t *g_services = nullptr;
-
 constexpr sluice_backend_knob_t kKnobs[] = {
 #define CUDA_KNOB(name, default_value, range, doc) {"SLUICE_CUDA_" #name, default_value, doc},
 #include "knobs.def"
@@ -134,9 +128,18 @@ void fini() {
   g_services = nullptr;
 }
 
-const char *last_error() {
-  return t_last_error;
-}
+#ifndef SLUICE_CUDA_HAS_KERNELS
+#undef SLUICE_GROUP_reduce
+#define SLUICE_GROUP_reduce(name) nullptr
+#undef SLUICE_GROUP_kernel_copies
+#define SLUICE_GROUP_kernel_copies(name) nullptr
+#undef SLUICE_GROUP_pack
+#define SLUICE_GROUP_pack(name) nullptr
+#undef SLUICE_GROUP_channel
+#define SLUICE_GROUP_channel(name) nullptr
+#undef SLUICE_GROUP_wait
+#define SLUICE_GROUP_wait(name) nullptr
+#endif
 
 constexpr sluice_backend_t kTable = {
     .api_version = SLUICE_BACKEND_API_VERSION,
@@ -146,78 +149,13 @@ constexpr sluice_backend_t kTable = {
     .n_knobs = std::size(kKnobs),
     .init = init,
     .fini = fini,
-    .last_error = last_error,
-    .device_count = device_count,
-    .device_info = device_info,
-    .query_pointer = query_pointer,
-    .register_context = register_context,
-    .host_alloc = host_alloc,
-    .host_free = host_free,
-    .preferred_staging = preferred_staging,
-    .queue_create = queue_create,
-    .queue_destroy = queue_destroy,
-    .enqueue_copies = enqueue_copies,
-    .enqueue_ticket = enqueue_ticket,
-    .test_ticket = test_ticket,
-    .wait_ticket = wait_ticket,
-    .copy = copy,
-    .program_set_device = program_set_device,
-    .program_alloc = program_alloc,
-    .program_free = program_free,
-    .program_copy = program_copy,
-    .program_synchronize = program_synchronize,
-    .ipc_export = ipc_export,
-    .ipc_open = ipc_open,
-    .ipc_close = ipc_close,
-    .support_words = support_words,
-    .memory_kind_words = memory_kind_words,
-    .device_traits = device_traits,
-#ifdef SLUICE_CUDA_HAS_KERNELS
-    .can_reduce = can_reduce,
-    .enqueue_reduction = enqueue_reduction,
-#else
-    .can_reduce = nullptr,
-    .enqueue_reduction = nullptr,
-#endif
-    .stream_query = stream_query,
-    .stream_open = stream_open,
-    .stream_close = stream_close,
-    .stream_write = stream_write,
-    .stream_wait = stream_wait,
-    .program_stream_create = program_stream_create,
-    .program_stream_destroy = program_stream_destroy,
-    .program_stream_copy = program_stream_copy,
-    .program_stream_synchronize = program_stream_synchronize,
-#ifdef SLUICE_CUDA_HAS_KERNELS
-    .enqueue_kernel_copies = enqueue_kernel_copies,
-    .can_pack = can_pack,
-    .enqueue_pack = enqueue_pack,
-    .device_alloc = device_alloc,
-    .device_free = device_free,
-    .host_register = host_register,
-    .host_unregister = host_unregister,
-    .stream_copy = stream_copy,
-    .stream_take = stream_take,
-    .enqueue_wait_for_queue = enqueue_wait_for_queue,
-#else
-    .enqueue_kernel_copies = nullptr,
-    .can_pack = nullptr,
-    .enqueue_pack = nullptr,
-    .device_alloc = nullptr,
-    .device_free = nullptr,
-    .host_register = nullptr,
-    .host_unregister = nullptr,
-    .stream_copy = nullptr,
-    .stream_take = nullptr,
-#endif
+    .last_error = error_text,
+#define SLUICE_MEMBER(group, name) .name = SLUICE_GROUP_##group(name),
+#include "../members.def"
+#undef SLUICE_MEMBER
 };
 
 }  // namespace
-
-sluice_result_t fail(sluice_result_t result, std::string_view text) {
-  t_last_error[text.copy(t_last_error, kMaxText)] = '\0';
-  return result;
-}
 
 sluice_result_t translate(const char *call, CUresult native) {
   switch (native) {
@@ -235,14 +173,6 @@ sluice_result_t translate(const char *call, CUresult native) {
     default:
       return fail(SLUICE_ERROR_NATIVE, native_text(g_driver, call, native));
   }
-}
-
-const char *error_text() {
-  return t_last_error;
-}
-
-void log_line(int level, const char *text) {
-  if (g_services != nullptr && g_services->log != nullptr) g_services->log(level, text);
 }
 
 }  // namespace sluice::backends::cuda

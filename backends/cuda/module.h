@@ -8,6 +8,8 @@
 #include <string>
 #include <string_view>
 
+#include "../members.h"
+#include "../module_state.h"
 #include "driver.h"
 #include "sluice/backend.h"
 #include "sluice/probe.h"
@@ -59,14 +61,8 @@ extern std::string g_nccl;
 
 // ---- module.cpp: errors ----
 
-// Keeps a text for last_error() of this thread and returns `result`.
-sluice_result_t fail(sluice_result_t result, std::string_view text);
 // What a driver's answer means to Sluice; keeps "call: native text" for last_error() when it is an error.
 sluice_result_t translate(const char *call, CUresult native);
-// What last_error() says now.
-const char *error_text();
-// Says one line (0 error, 1 warning, 2 info, 3 debug) through the host's log.
-void log_line(int level, const char *text);
 
 // ---- contexts.cpp ----
 
@@ -159,40 +155,8 @@ sluice_result_t special_alloc(size_t size_bytes, void **memory);
 // True when `memory` was given out by special_alloc() and is now freed, or *result says why not.
 bool special_free(void *memory, sluice_result_t *result);
 
-// ---- members of the table ----
-
-int32_t device_count();
-sluice_result_t device_info(int32_t device, sluice_device_info_t *info);
-uint32_t device_traits(int32_t device);
-
-sluice_result_t query_pointer(const void *address, sluice_pointer_info_t *info);
-sluice_result_t register_context(void *context);
-
-sluice_result_t host_alloc(int32_t device, size_t size_bytes, size_t alignment, void **memory);
-sluice_result_t host_free(int32_t device, void *memory);
-sluice_staging_memory_t preferred_staging(int32_t device);
-
-sluice_result_t queue_create(int32_t device, sluice_queue_t **queue);
-sluice_result_t queue_destroy(sluice_queue_t *queue);
-sluice_result_t enqueue_copies(sluice_queue_t *queue, const sluice_copy_t *copies, size_t n_copies);
-sluice_result_t enqueue_ticket(sluice_queue_t *queue, uint64_t *ticket);
-sluice_result_t enqueue_wait_for_queue(sluice_queue_t *queue, sluice_queue_t *other);
-sluice_result_t test_ticket(sluice_queue_t *queue, uint64_t ticket);
-sluice_result_t wait_ticket(sluice_queue_t *queue, uint64_t ticket);
-sluice_result_t copy(sluice_queue_t *queue, void *dst, const void *src, size_t size_bytes);
-
-sluice_result_t program_set_device(int32_t device);
 // Sees to it that the thread has a current context, as the vendor's runtime does, and says of which device it is.
 sluice_result_t program_device(int32_t *device);
-sluice_result_t program_alloc(sluice_memory_kind_t kind, size_t size_bytes, void **memory);
-sluice_result_t program_free(void *memory);
-sluice_result_t program_copy(void *dst, const void *src, size_t size_bytes);
-sluice_result_t program_synchronize();
-
-sluice_result_t ipc_export(const void *address, sluice_ipc_handle_t *handle, uint64_t *base_offset,
-                           uint64_t *size_bytes);
-sluice_result_t ipc_open(int32_t device, const sluice_ipc_handle_t *handle, void **base, uint64_t *size_bytes);
-sluice_result_t ipc_close(int32_t device, void *base);
 
 // Whether ipc_open gave memory of the range that begins there (CU_POINTER_ATTRIBUTE_RANGE_START_ADDR) for queues of
 // `device`, and nobody has closed it. Any thread.
@@ -201,35 +165,6 @@ bool is_opened(int32_t device, CUdeviceptr range_begin);
 // ask the driver. Any thread.
 bool is_within_opened(int32_t device, unsigned long long context_number, const void *address);
 
-int32_t can_reduce(int32_t device, sluice_element_t element, sluice_operation_t operation);
-sluice_result_t enqueue_reduction(sluice_queue_t *queue, const sluice_reduction_t *reduction);
-
-// kernel_copies.cpp
-sluice_result_t enqueue_kernel_copies(sluice_queue_t *queue, const sluice_copy_t *copies, size_t n_copies);
-
-// pack.cpp
-int32_t can_pack(int32_t device);
-sluice_result_t enqueue_pack(sluice_queue_t *queue, const sluice_pack_t *pack);
-sluice_result_t device_alloc(int32_t device, size_t size_bytes, void **memory);
-sluice_result_t device_free(int32_t device, void *memory);
-
-// stream.cpp
-int32_t stream_query(const void *native);
-sluice_result_t stream_open(void *native, sluice_stream_t **stream, int32_t *device);
-sluice_result_t stream_close(sluice_stream_t *stream);
-sluice_result_t stream_write(sluice_stream_t *stream, uint64_t *word, uint64_t value);
-sluice_result_t stream_wait(sluice_stream_t *stream, const uint64_t *word, uint64_t least);
-// stream_channel.cpp, where kernels are compiled
-sluice_result_t host_register(int32_t device, void *memory, size_t size_bytes);
-sluice_result_t host_unregister(int32_t device, void *memory);
-sluice_result_t stream_copy(sluice_stream_t *stream, void *dst, const void *src, size_t size_bytes);
-sluice_result_t stream_take(sluice_stream_t *stream, void *dst, const sluice_units_t *from, size_t most_bytes,
-                            const uint64_t *word);
-sluice_result_t program_stream_create(void **native);
-sluice_result_t program_stream_destroy(void *native);
-sluice_result_t program_stream_copy(void *native, void *dst, const void *src, size_t size_bytes);
-sluice_result_t program_stream_synchronize(void *native);
-
 // probe_kernels.cpp, where kernels are compiled: members of sluice_probe_t
 sluice_result_t check_memory(const sluice_memory_check_t *check, sluice_check_finding_t *finding);
 sluice_result_t work_create(sluice_work_t **work);
@@ -237,8 +172,9 @@ sluice_result_t work_enqueue(sluice_work_t *work, uint64_t n_steps);
 sluice_result_t work_wait(sluice_work_t *work, uint64_t *result);
 sluice_result_t work_destroy(sluice_work_t *work);
 
-// words.cpp
-const char *const *support_words();
-const char *const *memory_kind_words();
+// Members of the table.
+#define SLUICE_MEMBER(group, name) Member<decltype(sluice_backend_t::name)> name;
+#include "../members.def"
+#undef SLUICE_MEMBER
 
 }  // namespace sluice::backends::cuda

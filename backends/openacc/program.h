@@ -4,12 +4,10 @@
 
 #include <string>
 
+#include "../module_state.h"
 #include "sluice/backend.h"
 
 namespace sluice::backends::openacc {
-
-// Keeps a text for last_error() of this thread and returns `result`.
-sluice_result_t fail(sluice_result_t result, const std::string &text);
 
 // SLUICE_ERROR_NO_DEVICE when the runtime has neither a device nor the host.
 sluice_result_t open_runtime();

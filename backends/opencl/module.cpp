@@ -7,18 +7,11 @@
 namespace sluice::backends::opencl {
 namespace {
 
-constexpr size_t kMaxText = 1000;
-thread_local char t_last_error[kMaxText + 1] = "";
-
 sluice_result_t init(const sluice_host_services_t * /*services*/) {
   return open_runtime();
 }
 
 void fini() {}
-
-const char *last_error() {
-  return t_last_error;
-}
 
 sluice_backend_t make_table() {
   sluice_backend_t table{};  // what a program needs, and no more
@@ -27,7 +20,7 @@ sluice_backend_t make_table() {
   table.name = "opencl";
   table.init = init;
   table.fini = fini;
-  table.last_error = last_error;
+  table.last_error = error_text;
   table.device_count = device_count;
   table.device_info = device_info;
   table.device_traits = device_traits;
@@ -48,11 +41,6 @@ sluice_backend_t make_table() {
 }
 
 }  // namespace
-
-sluice_result_t fail(sluice_result_t result, const std::string &text) {
-  t_last_error[text.copy(t_last_error, kMaxText)] = '\0';
-  return result;
-}
 
 sluice_result_t translate(const char *call, cl_int native) {
   if (native == CL_SUCCESS) return SLUICE_SUCCESS;

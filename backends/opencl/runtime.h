@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "../module_state.h"
 #include "sluice/backend.h"
 
 namespace sluice::backends::opencl {
@@ -49,8 +50,6 @@ struct Device {
 extern Functions g_functions;
 std::vector<Device> &devices();
 
-// Keeps a text for last_error() of this thread and returns `result`.
-sluice_result_t fail(sluice_result_t result, const std::string &text);
 // SLUICE_SUCCESS for CL_SUCCESS, else what the number means to Sluice, with call and number as the text.
 sluice_result_t translate(const char *call, cl_int native);
 
