@@ -38,23 +38,16 @@ SLUICE = {
                 **{block: [*IPC, "SLUICE_COLL_REDUCE_ENGINES=1", f"SLUICE_COLL_REDUCE_BLOCK={block}"]
                    for block in ("16M", "32M", "128M", "64M")}},
     "shipped": {"Sluice": []},
-    "rows": {"one row": ["SLUICE_COLL_CHAIN_ROWS=1"], "two, 4M": ["SLUICE_COLL_CHAIN_ROWS=2", "SLUICE_COLL_CHAIN_BLOCK=4M"],
-             "two rows": ["SLUICE_COLL_CHAIN_ROWS=2"]},
-    "spread": {"in turns": ["SLUICE_COLL_PULL_QUEUES=1"], "at once": ["SLUICE_COLL_PULL_QUEUES=3"]},
     "order": {"any": [*TWO, "SLUICE_REDUCE_ORDER=any"], "rank": [*TWO, "SLUICE_REDUCE_ORDER=rank"]},
 }
 TESTS_OF = {"segments": ["bcast", "allgather", "alltoall", "gather", "scatter", "alltoallv", "gatherv", "scatterv", "allgatherv",
                          *REDUCTIONS],
-            "rows": ["bcast"], "spread": ["allgather", "alltoall", "alltoallv", "allreduce", "reduce_scatter_block"],
             "levels": ["bcast", "allgather", *REDUCTIONS], "order": REDUCTIONS, "engines": ["allreduce"],
             "kernel": ["bcast", "allgather", "alltoall", "alltoallv", "gather", "scatter"]}
-SIZES_OF = {"engines": ENGINES_SIZES, "kernel": KERNEL_SIZES, "peers": PEERS_SIZES, "shipped": KERNEL_SIZES, "spread": "16777216,67108864,268435456",
-            "rows": "8388608,16777216,67108864,268435456,1073741824"}
+SIZES_OF = {"engines": ENGINES_SIZES, "kernel": KERNEL_SIZES, "peers": PEERS_SIZES, "shipped": KERNEL_SIZES}
 RATIOS = {"ipc": [("staged", "ipc"), ("ipc", "NCCL")], "kernel": [("kernel", "engines"), ("kernel", "NCCL"), ("engines", "NCCL")],
           "engines": [("64M", "kernel"), ("kernel", "NCCL"), ("64M", "NCCL")],
           "shipped": [("Sluice", "NCCL")],
-          "rows": [("two rows", "one row"), ("one row", "NCCL"), ("two rows", "NCCL")],
-          "spread": [("at once", "in turns"), ("in turns", "NCCL"), ("at once", "NCCL")],
           "peers": [("ipc", "NCCL"), ("kernel", "NCCL"), ("ipc", "Open MPI+UCX"), (HAND, "ipc"), ("staged", "ipc")]}
 
 

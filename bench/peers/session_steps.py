@@ -152,9 +152,6 @@ def on_four():
     yield compare("shipped", "collectives with no knob set, beside NCCL", "shipped", "--rounds", "5", "--iterations", "300", "--warmup", "60", limit_s=300)
     yield compare("long", "collectives of 4 MiB to 1 GiB with no knob set, beside NCCL", "shipped", "--sizes", "4194304,16777216,67108864,268435456,1073741824",
                   "--rounds", "5", "--iterations", "40", limit_s=540)
-    yield compare("rows", "broadcasts along one row of ranks and along two, beside NCCL: which is quicker", "rows", "--rounds", "5", "--iterations", "40", limit_s=200)
-    yield compare("spread", "long copies from several ranks in turns and at once, beside NCCL: which is quicker", "spread", "--rounds", "5", "--iterations", "40",
-                  limit_s=400)
     four = {"n_devices": 4, "n_ranks": 4}
     for name, grid in (("row", "4x1x1"), ("square", "2x2x1")):
         yield app(f"faces_{name}_four", f"faces with the paper's loops, {grid} ranks: whether messages of streams gain", "faces", "--rounds", "5", "--loops", "10x100x100", "--grids", grid,

@@ -52,13 +52,11 @@ bool gains_by_chain(std::uint64_t length_bytes, std::size_t n_ranks, std::uint64
 
 }  // namespace
 
-std::uint64_t chain_block(std::uint64_t length_bytes, int n_ranks, std::uint64_t wanted_bytes,
-                          std::uint64_t n_rows) noexcept {
+std::uint64_t chain_block(std::uint64_t length_bytes, int n_ranks, std::uint64_t wanted_bytes) noexcept {
   if (n_ranks <= 2) return 0;
   std::uint64_t block_bytes = wanted_bytes;
   if (block_bytes == 0) {
-    const double between = (n_ranks - 2) * static_cast<double>(n_rows * n_rows);
-    const double best = std::sqrt(static_cast<double>(length_bytes) * static_cast<double>(kGapBytes) / between);
+    const double best = std::sqrt(static_cast<double>(length_bytes) * static_cast<double>(kGapBytes) / (n_ranks - 2));
     const std::uint64_t n_units = static_cast<std::uint64_t>(best) / kLeastChainBlock;
     block_bytes = std::max<std::uint64_t>(n_units, 1) * kLeastChainBlock;
   }

@@ -58,10 +58,8 @@ inline constexpr std::uint64_t kMostChunks = std::uint64_t{1} << 16;
 // with 0 what the length and the ranks ask for, a multiple of kLeastChainBlock. 0: so few chunks that a chain gains
 // nothing. A chain takes as long as a link carries all of it, and kGapBytes more for each chunk, and the last rank is
 // as many chunks behind as there are ranks between it and the root: both together are least at the root of length *
-// kGapBytes / ranks between. In two rows (SLUICE_COLL_CHAIN_ROWS) a chunk takes twice as long, and one row moves while
-// the other is between two: half of that. Hot.
-[[nodiscard]] std::uint64_t chain_block(std::uint64_t length_bytes, int n_ranks, std::uint64_t wanted_bytes,
-                                        std::uint64_t n_rows = 1) noexcept;
+// kGapBytes / ranks between. Hot.
+[[nodiscard]] std::uint64_t chain_block(std::uint64_t length_bytes, int n_ranks, std::uint64_t wanted_bytes) noexcept;
 
 // What a link of 390 GB/s would carry from the end of a chunk to the beginning of the next (docs/adr/0014).
 inline constexpr std::uint64_t kGapBytes = std::uint64_t{1} << 20;

@@ -25,8 +25,6 @@ struct Policy {
   std::uint64_t coll_segment_threshold_bytes = 4194304;   // SLUICE_COLL_SEGMENT_THRESHOLD
   std::uint64_t coll_segment_bytes = 2097152;             // SLUICE_COLL_SEGMENT
   std::uint64_t coll_chain_block_bytes = 0;               // SLUICE_COLL_CHAIN_BLOCK; 0: chain_block()
-  std::uint64_t coll_chain_rows = 1;                      // SLUICE_COLL_CHAIN_ROWS
-  std::uint64_t coll_pull_queues = 1;                     // SLUICE_COLL_PULL_QUEUES
   std::uint64_t coll_kernel_copy_bytes = 0;               // SLUICE_COLL_KERNEL_COPY
   PackLimits pack;                                        // SLUICE_TRANSFER_PACK and what it goes by
 };

@@ -73,15 +73,12 @@ Settled read_settled(const sluice_backend_t *backend, std::int32_t device) {
   policy.coll_segment_threshold_bytes = tuned_bytes(tables, "SLUICE_COLL_SEGMENT_THRESHOLD");
   policy.coll_segment_bytes = tuned_bytes(tables, "SLUICE_COLL_SEGMENT");
   policy.coll_chain_block_bytes = tuned_bytes(tables, "SLUICE_COLL_CHAIN_BLOCK");
-  policy.coll_chain_rows = tuned_bytes(tables, "SLUICE_COLL_CHAIN_ROWS");
-  policy.coll_pull_queues = tuned_bytes(tables, "SLUICE_COLL_PULL_QUEUES");
   policy.coll_kernel_copy_bytes = tuned_bytes(tables, "SLUICE_COLL_KERNEL_COPY");
   policy.pack.from_runs = tuned_bytes(tables, "SLUICE_TRANSFER_PACK_FROM");
   policy.pack.copy_ns = tuned_bytes(tables, "SLUICE_TRANSFER_COPY_NS");
   return {policy,
           staging.has_value(),
-          {tuned_bytes(tables, "SLUICE_COLL_REDUCE_ENGINES"), tuned_bytes(tables, "SLUICE_COLL_REDUCE_BLOCK"),
-           policy.coll_pull_queues}};
+          {tuned_bytes(tables, "SLUICE_COLL_REDUCE_ENGINES"), tuned_bytes(tables, "SLUICE_COLL_REDUCE_BLOCK")}};
 }
 
 // The values for a device, which are looked up by name once for each thread. Hot.

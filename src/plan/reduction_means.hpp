@@ -24,7 +24,6 @@ struct ReductionMeansQuery {
 struct ReductionMeansLimits {
   std::uint64_t engines_from_bytes = 0;  // SLUICE_COLL_REDUCE_ENGINES, of two inputs
   std::uint64_t brought_bytes = 0;       // SLUICE_COLL_REDUCE_BLOCK; at least 1 where engines are chosen
-  std::uint64_t n_pull_queues = 1;       // SLUICE_COLL_PULL_QUEUES
 };
 
 enum class ReductionMeans : std::uint8_t { kKernel, kEngines };
@@ -63,8 +62,7 @@ inline constexpr std::uint64_t kMostBlocksInStep = 2;
   if (query.has_gaps) return {ReductionMeans::kKernel, "its elements have gaps, which copies would write over"};
   if (query.n_inputs < 2) return {ReductionMeans::kKernel, "there is nothing to bring"};
   const std::uint64_t brought_bytes = query.input_bytes - query.input_bytes / query.n_inputs;
-  if (query.delivery == Delivery::kBlocks && limits.n_pull_queues < 2 &&
-      brought_bytes > kMostBlocksInStep * limits.brought_bytes) {
+  if (query.delivery == Delivery::kBlocks && brought_bytes > kMostBlocksInStep * limits.brought_bytes) {
     return {ReductionMeans::kKernel, "so long that the ranks' copies would get out of step"};
   }
   if (query.n_elsewhere == 0) return {ReductionMeans::kKernel, "all inputs lie on one device"};

@@ -22,13 +22,12 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr int kFormat = 1;
-constexpr std::array<std::string_view, 17> kTunable = {
+constexpr std::array<std::string_view, 15> kTunable = {
     "SLUICE_DEVICE_STAGING_MEMORY",  "SLUICE_P2P_IPC_THRESHOLD",      "SLUICE_P2P_PIPELINE_BLOCKS",
     "SLUICE_P2P_PIPELINE_THRESHOLD", "SLUICE_COLL_IPC_THRESHOLD",     "SLUICE_COLL_REDUCE_THRESHOLD",
     "SLUICE_COLL_LEVELS_THRESHOLD",  "SLUICE_COLL_SEGMENT_THRESHOLD", "SLUICE_COLL_SEGMENT",
-    "SLUICE_COLL_CHAIN_BLOCK",       "SLUICE_COLL_KERNEL_COPY",       "SLUICE_COLL_PULL_QUEUES",
-    "SLUICE_COLL_CHAIN_ROWS",        "SLUICE_COLL_REDUCE_ENGINES",    "SLUICE_COLL_REDUCE_BLOCK",
-    "SLUICE_TRANSFER_PACK_FROM",     "SLUICE_TRANSFER_COPY_NS"};
+    "SLUICE_COLL_CHAIN_BLOCK",       "SLUICE_COLL_KERNEL_COPY",       "SLUICE_COLL_REDUCE_ENGINES",
+    "SLUICE_COLL_REDUCE_BLOCK",      "SLUICE_TRANSFER_PACK_FROM",     "SLUICE_TRANSFER_COPY_NS"};
 
 Status unusable(const std::string &path, std::string_view why) {
   return Status::error(ErrorKind::kInvalidArgument,

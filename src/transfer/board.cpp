@@ -48,9 +48,8 @@ std::string_view Published::backend_name() const noexcept {
 }
 
 bool Published::makes_sense(std::size_t most_blocks) const noexcept {
-  constexpr std::uint8_t kMostRows = 2;
-  return state <= State::kFailed && is_bool(feeds) && is_bool(is_in_place) && n_rows >= 1 && n_rows <= kMostRows &&
-         backend[kNameBytes - 1] == '\0' && n_blocks <= most_blocks && is_memory(base_address, allocation_bytes) &&
+  return state <= State::kFailed && is_bool(feeds) && is_bool(is_in_place) && backend[kNameBytes - 1] == '\0' &&
+         n_blocks <= most_blocks && is_memory(base_address, allocation_bytes) &&
          is_memory(target.base_address, target.allocation_bytes);
 }
 

@@ -36,13 +36,12 @@ struct Published {
     kTakesPart,  // others may pull from it, and it can pull from them
     kFailed      // this rank has an error already
   };
-  static constexpr std::size_t kNameBytes = 20;  // with what is before it a multiple of 8: no bytes between the members
+  static constexpr std::size_t kNameBytes = 21;  // with what is before it a multiple of 8: no bytes between the members
 
   State state = State::kCannot;
   bool feeds = false;        // what it receives lies in the described allocation, in one run: others may pull it from
                              // here as it comes
   bool is_in_place = false;  // of a reduction: its result goes where its input is
-  std::uint8_t n_rows = 1;   // of a broadcast's root: of a chain, where there is one
   char backend[kNameBytes] = {};       // whose memory its buffers are; empty: it has none
   std::uint32_t n_blocks = 0;          // one for each rank or destination, or one for all, or none
   std::uint32_t pair = 0;              // of a reduction: what it computes

@@ -5,10 +5,9 @@
 
 namespace sluice::transfer {
 
-Status ChunkedCopy::open(const device::Place &place, std::size_t n_queues) {
-  n_queues_ = std::clamp<std::size_t>(n_queues, 1, queues_.size());
-  for (std::size_t i = 0; i < n_queues_; ++i) {
-    if (Status status = queues_[i].acquire(place); !status.is_ok()) return status;
+Status ChunkedCopy::open(const device::Place &place) {
+  for (device::Queue &queue : queues_) {
+    if (Status status = queue.acquire(place); !status.is_ok()) return status;
   }
   return {};
 }
@@ -20,7 +19,7 @@ Status ChunkedCopy::advance(std::uint64_t n_there) {
     const sluice_copy_t piece = {static_cast<std::byte *>(copy_.dst) + offset,
                                  static_cast<const std::byte *>(copy_.src) + offset,
                                  std::min<std::uint64_t>(chunk_bytes_, copy_.size_bytes - offset)};
-    device::Queue &queue = queues_[n_begun_ % n_queues_];
+    device::Queue &queue = queues_[n_begun_ % queues_.size()];
     if (Status status = under_way_[n_begun_ % kUnderWay].begin(&queue, {&piece, 1}); !status.is_ok()) return status;
     ++n_begun_;
   }

@@ -25,8 +25,8 @@ class ChunkedCopy {
   ChunkedCopy(const sluice_copy_t &copy, std::uint64_t chunk_bytes) noexcept
       : copy_(copy), chunk_bytes_(chunk_bytes), n_chunks_(count_chunks(copy.size_bytes, chunk_bytes)) {}
 
-  // Takes `n_queues` (1 or 2) of the device of `place`. Errors: the runtime gives none.
-  [[nodiscard]] Status open(const device::Place &place, std::size_t n_queues = 1);
+  // Takes queues of the device of `place`. Errors: the runtime gives none.
+  [[nodiscard]] Status open(const device::Place &place);
 
   // Goes as far as the first `n_there` chunks allow; never blocks. An error ends it. Hot.
   [[nodiscard]] Status advance(std::uint64_t n_there);
@@ -44,7 +44,6 @@ class ChunkedCopy {
   std::uint64_t n_begun_ = 0;
   std::uint64_t n_copied_ = 0;
   std::array<device::Queue, 2> queues_;  // outlive the copies
-  std::size_t n_queues_ = 1;
   std::array<device::PendingCopy, kUnderWay> under_way_;
 };
 

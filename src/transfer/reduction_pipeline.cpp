@@ -40,16 +40,15 @@ Status ReductionPipeline::open(PipelinedReduction work, std::uint64_t brought_by
   if (n_blocks_ == 0) return {};
   const std::uint64_t n_rooms = std::min(kRooms, n_blocks_);
   if (Status status = memory_.acquire(work_.place, n_rooms * n_brought * room_bytes_); !status.is_ok()) return status;
-  const std::size_t n_queues = std::clamp<std::size_t>(work_.n_pull_queues, 1, n_brought);
-  if (Status status = pulls_.acquire(work_.place, n_queues); !status.is_ok()) return status;
-  Status status = kernels_.acquire(work_.place);
+  Status status = pulls_.acquire(work_.place);
+  if (status.is_ok()) status = kernels_.acquire(work_.place);
   if (status.is_ok() && !work_.sent_results.empty()) status = sends_.acquire(work_.place);
   return status;
 }
 
 // Of what is under way not all has an end to look at. A queue that is given up waits for what it holds.
 ReductionPipeline::~ReductionPipeline() {
-  const bool is_over = n_done_ == n_blocks_ && !pulls_.is_running() && !sent_.is_running();
+  const bool is_over = n_done_ == n_blocks_ && !pulled_.is_running() && !sent_.is_running();
   if (is_over || n_pulled_ == 0) return;
   sends_.discard();
   kernels_.discard();
@@ -81,7 +80,7 @@ Status ReductionPipeline::advance(bool *is_done) {
 Status ReductionPipeline::enqueue_next() {
   const bool has_brought = n_pulled_ > n_reduced_;
   Status status;
-  if (has_brought) status = pulls_.hold_back(&kernels_);
+  if (has_brought) status = kernels_.enqueue_wait_for(pulls_);
   if (status.is_ok() && n_pulled_ < n_blocks_) {
     if (n_pulled_ >= kRooms) status = pulls_.enqueue_wait_for(kernels_);
     if (status.is_ok()) status = pull(n_pulled_++);
@@ -103,7 +102,7 @@ Status ReductionPipeline::pull(std::uint64_t block) {
     copies_.push_back({room(block, index), work_.sources[index] + offset, size_bytes});
   }
   const Status status = pulls_.enqueue(copies_);
-  return status.is_ok() && block + 1 == n_blocks_ ? pulls_.begin() : status;
+  return status.is_ok() && block + 1 == n_blocks_ ? pulled_.begin(&pulls_) : status;
 }
 
 Status ReductionPipeline::reduce(std::uint64_t block) {
@@ -159,9 +158,10 @@ Status ReductionPipeline::look(bool *is_done) {
     if (Status status = end_of(n_looked_at - 1).poll(&has_ended); !status.is_ok() || !has_ended) return status;
     n_done_ = n_looked_at;
   }
-  Status status = pulls_.poll(is_done);
+  bool has_pulled = true;
+  Status status = pulled_.poll(&has_pulled);
   if (status.is_ok()) status = sent_.poll(&has_ended);
-  *is_done = *is_done && has_ended;
+  *is_done = has_pulled && has_ended;
   return status;
 }
 

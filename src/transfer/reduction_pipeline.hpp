@@ -15,7 +15,6 @@
 #include "device/device_memory.hpp"
 #include "device/place.hpp"
 #include "device/queue.hpp"
-#include "device/queue_set.hpp"
 #include "sluice/backend.h"
 
 namespace sluice::transfer {
@@ -34,8 +33,7 @@ struct PipelinedReduction {
   std::byte *own_result = nullptr;         // in memory of that device, too
   // Of others, in memory that the device's copies reach, in the order in which they are sent. May be none.
   std::vector<std::byte *> sent_results;
-  bool sends_last = false;        // when all blocks are reduced, not block by block
-  std::size_t n_pull_queues = 1;  // over which the copies from the other sources are spread
+  bool sends_last = false;  // when all blocks are reduced, not block by block
 };
 
 // All of it is enqueued at once, in three queues that wait for each other on the device: between two blocks nobody
@@ -96,11 +94,12 @@ class ReductionPipeline {
   std::uint64_t n_done_ = 0;
   device::DeviceMemory memory_;
   // They outlive what is under way.
-  device::QueueSet pulls_;
+  device::Queue pulls_;
   device::Queue kernels_;
   device::Queue sends_;
   std::vector<sluice_copy_t> copies_;  // kept, so that nothing is allocated on the way
   std::vector<const void *> sources_;
+  device::PendingCopy pulled_;               // of the last block
   device::PendingCopy sent_;                 // of what is sent last
   std::array<device::PendingCopy, 2> ends_;  // of all up to the blocks that are looked at, in turns
 };

@@ -123,8 +123,8 @@ TEST_F(BoardWords, AreWithinWhatTheyName_WhateverTheyAre) {
 }
 
 TEST_F(BoardWords, AreNoBools_WhenTheyAreOtherBytes) {
-  for (const std::size_t member : {offsetof(Published, feeds), offsetof(Published, is_in_place),
-                                   offsetof(Published, state), offsetof(Published, n_rows)}) {
+  for (const std::size_t member :
+       {offsetof(Published, feeds), offsetof(Published, is_in_place), offsetof(Published, state)}) {
     Published said = word();
     EXPECT_TRUE(said.makes_sense(kRanks));
     reinterpret_cast<unsigned char *>(&said)[member] = 77;

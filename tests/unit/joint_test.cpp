@@ -86,7 +86,6 @@ TEST(ChainBlock, GrowsWithTheLength_AndShrinksWithTheRanksBetween) {
   EXPECT_EQ(chain_block(1024 * kMebibyte, 3, 0), 32 * kMebibyte);
   EXPECT_EQ(chain_block(1024 * kMebibyte, 4, 0), 22 * kMebibyte);
   EXPECT_EQ(chain_block(1024 * kMebibyte, 8, 0), 12 * kMebibyte);
-  EXPECT_EQ(chain_block(1024 * kMebibyte, 4, 0, 2), 10 * kMebibyte) << "in two rows";
   EXPECT_EQ(chain_block(1024 * kMebibyte, 2, 0), 0U);
   EXPECT_EQ(chain_block(0, 4, 0), 0U);
 }

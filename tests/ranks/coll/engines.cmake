@@ -12,16 +12,3 @@ sluice_add_rank_test(coll NAME full_coll_reducing_by_engines RANKS 2 4 5 8 18 BA
 sluice_add_rank_test(coll NAME coll_reducing_by_engines_copy5 RANKS 3 MPIS ${first_mpi} BACKENDS faulty LABELS coll fault
                      ARGS --gtest_filter=TogetherReductionFault.* FAULT queue_copy:5 FAULT_RANK 1 NO_SANITIZER
                      ENV ${together} ${by_engines} TEST_REDUCTION_FAULT=error)
-# Copies from several ranks at the same time, over queues of their own: more queues than others, and fewer.
-foreach(n_queues 2 16)
-  set(spread ENV ${together} SLUICE_COLL_PULL_QUEUES=${n_queues} SLUICE_STATS_FILE=/dev/null)
-  sluice_add_rank_test(coll NAME coll_pull_queues_${n_queues} RANKS 4 MPIS ${first_mpi} BACKENDS faulty LABELS coll TIMEOUT 300
-                       ARGS --gtest_filter=${filter_movement}:${filter_vectors} ${spread})
-  sluice_add_rank_test(coll NAME coll_pull_queues_reducing_${n_queues} RANKS 4 MPIS ${first_mpi} BACKENDS faulty LABELS coll
-                       TIMEOUT 300 ${engines} SLUICE_COLL_PULL_QUEUES=${n_queues})
-endforeach()
-sluice_add_rank_test(coll NAME coll_pull_queues_copy5 RANKS 3 MPIS ${first_mpi} BACKENDS faulty LABELS coll fault NO_SANITIZER
-                     ARGS --gtest_filter=TogetherReductionFault.* FAULT queue_copy:5 FAULT_RANK 1
-                     ENV ${together} ${by_engines} SLUICE_COLL_PULL_QUEUES=2 TEST_REDUCTION_FAULT=error)
-sluice_add_rank_test(coll NAME coll_pull_queues RANKS 3 MPIS ${first_mpi} BACKENDS real LABELS coll TIMEOUT 300
-                     ${engines} SLUICE_COLL_PULL_QUEUES=2)

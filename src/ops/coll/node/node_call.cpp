@@ -22,7 +22,7 @@ namespace {
 std::uint32_t chain_number(const Published &root) noexcept {
   constexpr unsigned kFirstBit = 8;
   constexpr std::uint64_t kHashed = 0x9E3779B97F4A7C15;
-  const std::uint64_t hash = (root.chunk_bytes + root.n_rows) * kHashed;
+  const std::uint64_t hash = root.chunk_bytes * kHashed;
   return static_cast<std::uint32_t>(hash >> 48U) << kFirstBit;
 }
 

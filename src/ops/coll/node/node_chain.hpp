@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // NodeChain: a rank's part of a broadcast that passes from rank to rank (docs/adr/0014). The ranks stand in a row, the
-// root first, and each pulls, chunk by chunk, from the one before it what has come there; or in two rows, one the other
-// way round, of which each carries half of the bytes: then each rank pulls from two others at the same time.
+// root first, and each pulls, chunk by chunk, from the one before it what has come there.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <memory>
 
@@ -39,22 +37,7 @@ class NodeChain {
   [[nodiscard]] Step advance();
 
  private:
-  // Bytes [first, first + size) of the payload, which come from the rank `before`.
-  struct Row {
-    int before = 0;
-    std::uint64_t first_byte = 0;
-    std::uint64_t size_bytes = 0;
-    std::unique_ptr<transfer::ChunkedCopy> copy;  // null: nothing to pull
-  };
-
-  void cut(const transfer::Published &root);
-  [[nodiscard]] Step open(Row *row, std::uint64_t chunk_bytes);
-  // How many chunks of each row have come here.
-  template <typename CountOf>
-  void say(CountOf count_of) noexcept;
-  [[nodiscard]] int rank_beside(int distance) const noexcept {
-    return (member_.rank + distance + member_.size) % member_.size;
-  }
+  [[nodiscard]] int rank_before() const noexcept { return (member_.rank + member_.size - 1) % member_.size; }
 
   const Call &call_;
   const Member &member_;
@@ -64,8 +47,7 @@ class NodeChain {
   const std::uint64_t number_;
   const transfer::Heard &heard_;
   NodeReach &reach_;
-  std::array<Row, 2> rows_;
-  std::size_t n_rows_ = 1;
+  std::unique_ptr<transfer::ChunkedCopy> copy_;  // null at the root, and where there is nothing to pull
   std::uint64_t bytes_ = 0;
   trace::Span span_;
 };

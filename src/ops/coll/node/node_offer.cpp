@@ -185,13 +185,9 @@ bool NodeOffer::describe_offered(const Call &call, const Member &member, const S
   if (first == offered.end()) return true;
   if (!is_broadcast(call)) return export_offered(first->place, offered);
   const plan::Policy policy = plan::policy_of(any.place().backend, any.place().device);
-  const std::uint64_t chunk_bytes =
-      plan::chain_block(size_of(*first), member.size, policy.coll_chain_block_bytes, policy.coll_chain_rows);
+  const std::uint64_t chunk_bytes = plan::chain_block(size_of(*first), member.size, policy.coll_chain_block_bytes);
   const bool is_root = call.root == member.rank;
-  if (is_root) {
-    published.chunk_bytes = chunk_bytes;
-    published.n_rows = static_cast<std::uint8_t>(policy.coll_chain_rows);
-  }
+  if (is_root) published.chunk_bytes = chunk_bytes;
   const bool may_feed = chunk_bytes != 0 && first->place.kind == MemoryKind::kDevice;
   if (!is_root && (!may_feed || !first->layout->is_contiguous)) return true;  // nobody needs to reach it
   const bool is_exported = export_offered(first->place, offered);

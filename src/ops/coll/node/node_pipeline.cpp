@@ -35,7 +35,6 @@ std::unique_ptr<transfer::ReductionPipeline> open_pipeline(const Call &call, con
   work.count = step.count;
   work.own = static_cast<std::size_t>(member.rank);
   work.sends_last = plan.sends_last;
-  work.n_pull_queues = limits.n_pull_queues;
   for (const void *source : step.sources) work.sources.push_back(static_cast<const std::byte *>(source));
   // A result of its own alone, or one for each rank, which is sent to the next one first: no two ranks write to the
   // same one at a time.

@@ -62,7 +62,6 @@ void NodePull::choose_means() {
   own.is_blocking = call_.form == Form::kBlocking;
   choose_own_means(own);
   const plan::Policy policy = plan::policy_of(place().backend, place().device);
-  n_queues_ = policy.coll_pull_queues;
   means_ = plan::choose_copy_means_on(place(), query, policy.coll_kernel_copy_bytes, name(call_.operation));
 }
 
@@ -173,18 +172,9 @@ Step NodePull::begin(const transfer::Heard &heard) {
   if (status.is_ok() && queue_.is_empty()) status = queue_.acquire(place());
   if (status.is_ok()) status = enqueue_by_means(&copies);
   is_under_way_ = true;
-  if (status.is_ok()) status = begin_copies(copies);
+  if (status.is_ok()) status = copy_.begin(&queue_, copies);
   if (!status.is_ok()) return failed(status);
   return {};
-}
-
-Status NodePull::begin_copies(std::span<const sluice_copy_t> copies) {
-  const std::size_t n_queues = std::min(n_queues_, copies.size());
-  if (n_queues < 2) return copy_.begin(&queue_, copies);
-  Status status = others_.acquire(place(), n_queues);
-  if (status.is_ok()) status = others_.enqueue(copies);
-  if (status.is_ok()) status = others_.begin();
-  return status.is_ok() ? copy_.begin(&queue_) : status;
 }
 
 // By one kernel then and there, or among the copies that are made later.
@@ -276,9 +266,7 @@ Step NodePull::advance() {
     if (Status status = copy->poll(&is_done); !status.is_ok()) return failed(status);
     are_done &= is_done;
   }
-  bool have_ended = true;
-  if (Status status = others_.poll(&have_ended); !status.is_ok()) return failed(status);
-  if (!are_done || !have_ended) return {};
+  if (!are_done) return {};
   is_under_way_ = false;
   span_.end(has_copies_ ? trace::Lane::kD2d : trace::Lane::kKernel, {call_.operation}, {bytes_});
   return Moved();
@@ -291,7 +279,6 @@ void NodePull::finish() noexcept {
   own_copy_ = device::PendingCopy();
   if (!std::exchange(is_under_way_, false)) return;
   has_own_ = false;
-  others_.discard();
   for (device::Queue *queue : {&queue_, &own_queue_}) {
     if (queue->is_empty()) continue;  // not used, or given up, which waited
     device::PendingCopy rest;         // waits as it goes

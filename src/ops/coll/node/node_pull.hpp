@@ -10,7 +10,6 @@
 
 #include "base/trace.hpp"
 #include "device/queue.hpp"
-#include "device/queue_set.hpp"
 #include "ops/coll/call/member.hpp"
 #include "ops/coll/call/sides.hpp"
 #include "ops/coll/node/node_offer.hpp"
@@ -69,7 +68,6 @@ class NodePull {
   [[nodiscard]] Status enqueue_block(const Source &source, const NodeBlocks::Wanted &wanted, device::Queue *queue,
                                      bool *is_refused);
   void choose_own_means(const plan::OwnBlockQuery &query);
-  [[nodiscard]] Status begin_copies(std::span<const sluice_copy_t> copies);
   [[nodiscard]] Status enqueue_by_means(std::vector<sluice_copy_t> *copies);
   [[nodiscard]] Status enqueue_as_kernel(device::Queue *queue, std::vector<sluice_copy_t> *copies, bool *is_made);
 
@@ -79,11 +77,9 @@ class NodePull {
   const NodeOffer &offer_;
   NodeReach &reach_;
   plan::CopyMeans means_ = plan::CopyMeans::kEngines;
-  plan::CopyPlan own_plan_;   // of own blocks that begin early
-  std::size_t n_queues_ = 1;  // over which copies are spread, at most
-  device::Queue queue_;       // outlives the copy
+  plan::CopyPlan own_plan_;  // of own blocks that begin early
+  device::Queue queue_;      // outlives the copy
   device::PendingCopy copy_;
-  device::QueueSet others_;  // of copies that are spread, in the place of the first
   device::Queue own_queue_;  // of long own blocks, beside the other
   device::PendingCopy own_copy_;
   bool has_small_pages_ = false;  // some of what others send lies in them
