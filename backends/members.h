@@ -18,6 +18,10 @@ using Member = std::remove_pointer_t<Pointer>;
 
 }  // namespace sluice::backends
 
+// As SLUICE_MEMBER in a module's namespace: declares the function.
+// NOLINTNEXTLINE(bugprone-macro-parentheses): what is declared stands without
+#define SLUICE_DECLARED(group, name) Member<decltype(sluice_backend_t::name)> name;
+
 // NOLINTBEGIN(readability-identifier-naming): the groups' names are in lower case
 #define SLUICE_GROUP_core(name) name
 #define SLUICE_GROUP_program(name) name

@@ -12,7 +12,7 @@ namespace sluice::backends::template_backend {
 // include/sluice/backend.h, and docs/adding-a-backend.md says in which order to write them. They are defined in
 // devices.cpp, pointers.cpp, memory.cpp, copies.cpp, ipc.cpp, reduce.cpp, kernel_copies.cpp, pack.cpp, stream.cpp,
 // words.cpp and program.cpp.
-#define SLUICE_MEMBER(group, name) Member<decltype(sluice_backend_t::name)> name;
+#define SLUICE_MEMBER SLUICE_DECLARED
 #include "../members.def"
 #undef SLUICE_MEMBER
 

@@ -173,7 +173,7 @@ sluice_result_t work_wait(sluice_work_t *work, uint64_t *result);
 sluice_result_t work_destroy(sluice_work_t *work);
 
 // Members of the table.
-#define SLUICE_MEMBER(group, name) Member<decltype(sluice_backend_t::name)> name;
+#define SLUICE_MEMBER SLUICE_DECLARED
 #include "../members.def"
 #undef SLUICE_MEMBER
 

@@ -38,7 +38,7 @@ class DeviceScope {
 void read_stream_operations();
 
 // Members of the table.
-#define SLUICE_MEMBER(group, name) Member<decltype(sluice_backend_t::name)> name;
+#define SLUICE_MEMBER SLUICE_DECLARED
 #include "../members.def"
 #undef SLUICE_MEMBER
 

@@ -50,7 +50,7 @@ void stop_exports();
 
 // Members of the table. register_context takes a ::sycl::queue *: its context's memory is known from then on, and the
 // queue is a stream under this address; both are kept alive. Streams are those that were given to it.
-#define SLUICE_MEMBER(group, name) Member<decltype(sluice_backend_t::name)> name;
+#define SLUICE_MEMBER SLUICE_DECLARED
 #include "../members.def"
 #undef SLUICE_MEMBER
 

@@ -6,6 +6,7 @@
 #include <memory>
 #include <mutex>
 #include <numeric>
+#include <ranges>
 
 #include "ops/comm/comm_memo.hpp"
 #include "wire/channel.hpp"
@@ -97,7 +98,7 @@ CommStatePtr find_state(MPI_Comm comm) {
 }  // namespace
 
 CommState::~CommState() {
-  for (auto slot = slots_.rbegin(); slot != slots_.rend(); ++slot) slot->part.reset();
+  for (Slot &slot : std::ranges::reverse_view(slots_)) slot.part.reset();
 }
 
 CommStatePtr state_of(MPI_Comm comm) {
