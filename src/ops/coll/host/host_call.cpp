@@ -31,7 +31,8 @@ int HostCall::call_fitting(const std::function<void()> &refill) {
     refill();
     is_refilled_ = true;
   }
-  const bool meets_again = !meeting_.may_block && (meeting_.is_in_memory || !meeting_.lengths_fit);
+  const bool is_known = member_ != nullptr;  // as whoever has met is
+  const bool meets_again = is_known && !meeting_.may_block && (meeting_.is_in_memory || !meeting_.lengths_fit);
   if (meets_again) meeting_ = meet_for_call(call_, *member_, false);
   if (meeting_.may_block) return call_.block(call_);
   MPI_Request request = MPI_REQUEST_NULL;
