@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "ops/coll/carry_out.hpp"
 
-#include <algorithm>
 #include <memory>
 #include <utility>
 
@@ -12,10 +11,8 @@
 #include "ops/coll/node/carry_out_on_node.hpp"
 #include "ops/coll/requests/fold_request.hpp"
 #include "ops/coll/segments/in_segments.hpp"
-#include "ops/comm/comm_state.hpp"
 #include "progress/host_turns.hpp"
 #include "progress/tracked_requests.hpp"
-#include "wire/channel.hpp"
 
 namespace sluice::ops::coll {
 namespace {

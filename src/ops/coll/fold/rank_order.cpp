@@ -11,6 +11,7 @@
 #include "wire/channel.hpp"
 
 namespace sluice::ops::coll {
+
 bool keeps_rank_order(const Call &call) {
   return is_reduction(call.pattern) && wire::Channel::process().terms().keeps_rank_order &&
          !has_exact_results(call.send.is_in_place() ? call.recv.type : call.send.type);

@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "ops/coll/host/host_call.hpp"
 
-#include <algorithm>
-#include <array>
-
 #include "ops/coll/call/host_trust.hpp"
 #include "ops/coll/fold/rank_order.hpp"
 #include "ops/coll/host/folded_call.hpp"
@@ -15,6 +12,7 @@
 #include "wire/host.hpp"
 
 namespace sluice::ops::coll {
+
 int HostCall::run(const std::function<void()> &refill) {
   if (member_ != nullptr && is_folded_in_rank_order(call_, *member_)) return fold_in_rank_order(call_, *member_);
   const auto block = [&] { return call_.block(call_); };

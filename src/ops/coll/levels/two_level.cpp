@@ -17,7 +17,6 @@
 #include "ops/coll/levels/level_slices.hpp"
 #include "ops/coll/levels/node_levels.hpp"
 #include "ops/coll/levels/two_level_reduction.hpp"
-#include "ops/coll/node/node_blocks.hpp"
 #include "ops/coll/node/node_group.hpp"
 #include "ops/comm/agreement.hpp"
 #include "ops/env/errors.hpp"

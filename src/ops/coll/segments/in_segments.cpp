@@ -12,7 +12,6 @@
 #include "ops/coll/call/call_bytes.hpp"
 #include "ops/coll/call/length_terms.hpp"
 #include "ops/coll/fold/rank_order.hpp"
-#include "ops/coll/node/node_blocks.hpp"
 #include "ops/coll/node/node_group.hpp"
 #include "ops/coll/reduction/reduction_pair.hpp"
 #include "ops/coll/segments/cut_call.hpp"
