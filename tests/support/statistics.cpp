@@ -16,8 +16,13 @@ nlohmann::json read_statistics() {
   using ToJson = std::size_t (*)(char *, std::size_t);
   const auto to_json = reinterpret_cast<ToJson>(dlsym(RTLD_DEFAULT, "sluice_statistics_json"));
   if (to_json == nullptr) return nullptr;
-  std::string text(to_json(nullptr, 0) + 4096, '\0');
-  text.resize(to_json(text.data(), text.size()));
+  std::string text(std::size_t{64} << 10U, '\0');
+  std::size_t length = to_json(text.data(), text.size());
+  while (length >= text.size()) {  // other threads may have counted since
+    text.resize(length + 4096);
+    length = to_json(text.data(), text.size());
+  }
+  text.resize(length);
   return nlohmann::json::parse(text);
 }
 
