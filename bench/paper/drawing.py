@@ -127,7 +127,7 @@ def write(path, markdown, drawings):
     """Writes the page; what is missing for it is said in one line, for the page is an extra beside text and JSON."""
     try:
         path.write_text(render(markdown, drawings), encoding="utf-8")
-        print(f"drawn: {path}")
+        print(f"drawn: {path}", flush=True)
     except ImportError as missing:
         if OWN_PYTHON.exists() and pathlib.Path(sys.prefix).resolve() != OWN_PYTHON.parents[1].resolve():
             write_elsewhere(path, markdown, drawings)

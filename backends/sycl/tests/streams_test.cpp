@@ -232,7 +232,8 @@ TEST(ProgramQueues, MemoryThatIsGivenBackWhileOneWaits_IsFreedLater) {
   void *pinned = nullptr;
   void *scratch = nullptr;
   ASSERT_EQ(table().host_alloc(opened.device(), 64, 0, &pinned), SLUICE_SUCCESS) << table().last_error();
-  ASSERT_EQ(table().device_alloc(opened.device(), 64, &scratch), SLUICE_SUCCESS) << table().last_error();
+  // So long that no later allocation comes to begin where this one began.
+  ASSERT_EQ(table().device_alloc(opened.device(), 8 << 20, &scratch), SLUICE_SUCCESS) << table().last_error();
   ASSERT_EQ(opened.wait(1), SLUICE_SUCCESS) << table().last_error();
   EXPECT_EQ(table().host_free(opened.device(), pinned), SLUICE_SUCCESS) << table().last_error();
   EXPECT_EQ(table().device_free(opened.device(), scratch), SLUICE_SUCCESS) << table().last_error();
