@@ -16,6 +16,7 @@
 #include <string>
 #include <thread>
 #include <utility>
+#include <vector>
 
 #include "base/knobs.hpp"
 #include "base/log.hpp"
@@ -33,6 +34,27 @@ Status check(int code, const char *what) {
   if (host().MPI_Error_string(code, text, &length) != MPI_SUCCESS) text[0] = '\0';
   return Status::error(ErrorKind::kBackend,
                        std::string("Sluice's own communicator: ") + what + ": " + text + "; messages are staged");
+}
+
+// Receives what came and nobody wanted: answers to a receive that has failed, a confused peer's messages. MPICH 4.2 ends
+// the job when a communicator is freed that has such messages, whatever its error handler.
+void take_leftovers(MPI_Comm comm) noexcept {
+  try {
+    std::vector<std::byte> bytes;
+    for (;;) {
+      int is_there = 0;
+      MPI_Message message = MPI_MESSAGE_NULL;
+      MPI_Status status;
+      if (host().MPI_Improbe(MPI_ANY_SOURCE, MPI_ANY_TAG, comm, &is_there, &message, &status) != MPI_SUCCESS) return;
+      if (is_there == 0) return;
+      int n_bytes = 0;
+      if (host().MPI_Get_count(&status, MPI_BYTE, &n_bytes) != MPI_SUCCESS || n_bytes < 0) n_bytes = 0;
+      bytes.resize(std::max(bytes.size(), static_cast<std::size_t>(n_bytes)));
+      if (host().MPI_Mrecv(bytes.data(), n_bytes, MPI_BYTE, &message, MPI_STATUS_IGNORE) != MPI_SUCCESS) return;
+    }
+  } catch (const std::exception &) {
+    return;  // no memory for it: the host MPI keeps it
+  }
 }
 
 // The same number for all processes of one running kernel, and for no others; as far as SLUICE_NODE does not divide
@@ -213,6 +235,7 @@ Status Channel::agree() {
 void Channel::close() noexcept {
   if (!is_open_) return;
   is_open_ = false;
+  take_leftovers(comm_);
   // The host MPI is about to end and reports what it minds itself.
   [[maybe_unused]] int freed = host().MPI_Comm_free(&comm_);
   if (rank_order_comm_ != MPI_COMM_NULL) freed = host().MPI_Comm_free(&rank_order_comm_);
