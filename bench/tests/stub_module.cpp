@@ -6,7 +6,7 @@
 // nothing; idle: nothing at all; none: there is none), SLUICE_STUB_WORK (the same of its kernel that computes: right,
 // idle, none), SLUICE_STUB_PACK (its kernel that packs: right; flip: a bit of the last byte comes out wrong; none:
 // there is none).
-#include <sluice/probe.h>
+#include <sluice/testing/probe.h>
 
 #include <atomic>
 #include <cstdio>

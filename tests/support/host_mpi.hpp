@@ -17,11 +17,11 @@ Function *host_function(const char *name, Function *visible) {
   return found != nullptr ? reinterpret_cast<Function *>(found) : visible;
 }
 
-// Open MPI 4: a persistent buffered send that is started again sends old or zero bytes above the eager size.
+// Open MPI: a persistent buffered send that is started again sends old or zero bytes above the eager size.
 bool loses_data_in_restarted_bsend();
 
 // A call of `operation`, in lower case, of which one rank gives another length than the others, a longer one where
-// `is_longer`: MPI_Allgatherv waits for ever for what does not come. In Open MPI 4 also reductions and what all ranks
+// `is_longer`: MPI_Allgatherv waits for ever for what does not come. In Open MPI also reductions and what all ranks
 // send to all, for which ranks choose different algorithms by their lengths.
 bool never_ends_with_unlike_lengths(std::string_view operation, bool is_longer);
 
@@ -41,8 +41,8 @@ bool aborts_on_external_unpack_of_nothing();
 // src/mpi/datatype/get_elements_x.c").
 bool mishandles_types_of_uneven_lengths();
 
-// Hosts under which random programs, of messages and of collective calls, have no random nested types. Intel MPI:
-// MPI_Unpack of some writes beside its memory ("double free or corruption"; by which constructor was not found out).
+// Hosts under which random programs, of messages and of collective calls, have no random nested types. Intel MPI and
+// Open MPI 5: MPI_Unpack of some writes beside its memory ("double free or corruption"; by which constructor was not found out).
 bool lacks_nested_types_in_programs();
 
 // MPICH and Intel MPI: MPI_Testall over partitioned requests of which not all are complete fails. (They also crash in
@@ -55,8 +55,8 @@ bool refuses_parrived_of_inactive();
 // Open MPI 4 with MPI_THREAD_MULTIPLE: MPI_Waitall over a truncated receive and a send in rendezvous never returns.
 bool hangs_in_truncated_waitall();
 
-// MPICH 4.0, Intel MPI: a persistent collective copies within a rank when it is made, not when it is started, and gives
-// back its memory at the end of its first start.
+// MPICH 4, Intel MPI: a persistent collective copies within a rank when it is made, not when it is started, and gives
+// back its memory at the end of its first start (4.0), or never moves the root's own block (MPI_Gather_init of 4.2).
 bool breaks_persistent_collectives();
 
 // MPICH, Intel MPI: MPI_Reduce_scatter_block, and MPI_Reduce_scatter of blocks of one length, by an operation that does
@@ -64,7 +64,7 @@ bool breaks_persistent_collectives();
 // gap the result is wrong, and MPICH writes behind its own memory. So do its persistent forms on one rank (MPICH 5).
 bool overruns_in_reduce_scatter_block();
 
-// Open MPI 4: after MPI_Ialltoallv in place with no elements at some ranks alone, non-blocking collectives never end.
+// Open MPI: after MPI_Ialltoallv in place with no elements at some ranks alone, non-blocking collectives never end.
 bool hangs_after_empty_ialltoallv();
 
 // MPICH, Intel MPI: MPI_Ibcast and MPI_Bcast_init on an intercommunicator are complete before the data is there.
@@ -77,37 +77,37 @@ bool mixes_types_in_place();
 // of which one has one rank it never ends.
 bool misplaces_allgatherv_of_one_rank();
 
-// MPICH 4.0, Open MPI 4: on a graph whose ranks have different numbers of sources and destinations
+// MPICH 4.0, Open MPI: on a graph whose ranks have different numbers of sources and destinations
 // MPI_Neighbor_alltoallw is complete before the data is there (MPICH), or neighbours' messages are taken for each
 // other, or never come (Open MPI).
 bool fails_on_uneven_graphs();
 
-// Open MPI 4: MPI_Alltoallw on a communicator of one rank takes its displacements for others.
+// Open MPI: MPI_Alltoallw on a communicator of one rank takes its displacements for others.
 bool misplaces_alltoallw_of_one_rank();
 
-// Open MPI 4: MPI_Scatterv between groups takes the root's counts for counts of the receivers' types.
+// Open MPI: MPI_Scatterv between groups takes the root's counts for counts of the receivers' types.
 bool mixes_types_between_groups();
 
 // MPICH 5: MPI_Testall calls a persistent collective operation no valid request.
 bool fails_in_testall_of_collectives();
 
 // By an operation of the program's own that commutes, on a type whose lower bound is not zero, these give a wrong
-// result and write beside their buffers: MPI_Reduce of MPICH 5; MPI_Reduce and MPI_Allreduce of Intel MPI; MPI_Ireduce
-// of Open MPI 4, and on 3 ranks its blocking forms too.
+// result and write beside their buffers: MPI_Reduce of MPICH 5; MPI_Reduce and MPI_Allreduce of Intel MPI and of Open
+// MPI 5; MPI_Ireduce of Open MPI, and on 3 ranks the blocking forms of Open MPI 4 too.
 bool overruns_in_reduce_with_lower_bound();
 bool overruns_in_ireduce_with_lower_bound();
 
 // Open MPI 4: MPI_Ialltoallw on a communicator with a topology looks for as many types as there are neighbours.
 bool miscounts_types_in_ialltoallw();
 
-// Open MPI 4: collective calls with a datatype that is not committed end in a segmentation fault.
+// Open MPI: collective calls with a datatype that is not committed end in a segmentation fault.
 bool crashes_on_uncommitted_types();
 
 // One MPI_Win_test behind a barrier may not see an epoch that was over before it (MPICH 5), or the window is refused
 // (Open MPI 4).
 bool needs_several_win_tests();
 
-// Open MPI 4: MPI_Alltoallw of long messages between groups of different sizes never ends.
+// Open MPI: MPI_Alltoallw of long messages between groups of different sizes never ends.
 bool hangs_in_alltoallw_between_groups();
 
 }  // namespace sluice::tests

@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Checks that the Fortran bindings which a program is linked to end in C functions that Sluice can take the place of:
 for each operation of data/operations.txt that has a Fortran binding, a library with bindings refers to MPI_X or PMPI_X
-as an undefined symbol, which the dynamic linker resolves to Sluice's.
+as an undefined symbol, which the dynamic linker resolves to Sluice's. The operations of STRINGS may be missing.
 
-Usage: check_bindings.py PROGRAM [--also LIBRARY]
+Usage: check_bindings.py PROGRAM [--also LIBRARY]      LIBRARY is judged by itself, not with those of the program
 """
 import argparse
 import pathlib
@@ -13,6 +13,9 @@ import subprocess
 import sys
 
 OPERATIONS = pathlib.Path(__file__).resolve().parents[3] / "data/operations.txt"
+# Open MPI 5 converts the strings of these inside its library. They take no buffer. Fortran programs then do not see
+# what Sluice adds to MPI_INFO_ENV (docs/adr/0009-fortran.md).
+STRINGS = {"MPI_Info_get", "MPI_Info_get_nthkey", "MPI_Info_get_string"}
 
 
 def output(*command):
@@ -28,12 +31,8 @@ def symbols(library):
     return defined, undefined
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("program")
-    parser.add_argument("--also", metavar="LIBRARY")
-    arguments = parser.parse_args()
-    libraries = re.findall(r"=> (\S+)", output("ldd", arguments.program)) + [arguments.also] * bool(arguments.also)
+def bindings_of(libraries):
+    """The operations that have a Fortran binding in these libraries, and those of them that no binding calls by name."""
     bound, called = set(), set()
     for library in libraries:
         defined, undefined = symbols(library)
@@ -43,11 +42,21 @@ def main():
             called |= undefined
     lines = (line.split("#")[0].strip() for line in OPERATIONS.read_text().splitlines())
     operations = [name for name in lines if f"{name.lower()}_" in bound]
-    bypassing = [name for name in operations if name not in called and "P" + name not in called]
+    return operations, [name for name in operations if name not in called and "P" + name not in called]
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("program")
+    parser.add_argument("--also", metavar="LIBRARY")
+    arguments = parser.parse_args()
+    operations, bypassing = bindings_of(re.findall(r"=> (\S+)", output("ldd", arguments.program)))
+    if arguments.also:
+        bypassing += bindings_of([arguments.also])[1]
     print(f"{len(operations)} operations have a Fortran binding")
     if bypassing:
         print(f"not called by name from Fortran: {', '.join(bypassing)}")
-    return 1 if bypassing or not operations else 0
+    return 1 if set(bypassing) - STRINGS or not operations else 0
 
 
 if __name__ == "__main__":
