@@ -7,7 +7,7 @@
 #include <memory>
 #include <string>
 
-#include "sluice/program_fft.h"
+#include "sluice/testing/program_fft.h"
 
 namespace sluice::backends {
 

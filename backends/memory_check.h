@@ -9,7 +9,7 @@
 
 #include "check.hpp"
 #include "outcome.h"
-#include "sluice/probe.h"
+#include "sluice/testing/probe.h"
 
 namespace sluice::backends {
 

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The body of a kernel that compares memory with what it is to hold (sluice/check.h): what one of n work-items does.
-// Written once; each backend compiles it with its device's compiler, as reduce.hpp. No floating point is computed, so
-// that devices without double check doubles too. Words are those of a little-endian machine.
+// The body of a kernel that compares memory with what it is to hold (sluice/testing/check.h): what one of n work-items
+// does. Written once; each backend compiles it with its device's compiler, as reduce.hpp. No floating point is
+// computed, so that devices without double check doubles too. Words are those of a little-endian machine.
 #pragma once
 
 #include <cstdint>
 
-#include "sluice/check.h"
+#include "sluice/testing/check.h"
 
 #ifndef SLUICE_KERNELS_FUNCTION
 #define SLUICE_KERNELS_FUNCTION inline

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The body of a kernel that keeps a device busy for a number of steps (sluice/probe.h, group `work`): what one
+// The body of a kernel that keeps a device busy for a number of steps (sluice/testing/probe.h, group `work`): what one
 // work-item does. Written once; each backend compiles it with its device's compiler, as check.hpp.
 #pragma once
 

@@ -3,7 +3,7 @@
 // runtime, behind one interface, so that the application reads the same on all. The messages go through MPI.
 #pragma once
 
-#include <sluice/program_kernels.h>
+#include <sluice/testing/program_kernels.h>
 
 #include <array>
 #include <cstddef>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Fourier transforms along one dimension by the library of the device's vendor (sluice/program_fft.h).
+// Fourier transforms along one dimension by the library of the device's vendor (sluice/testing/program_fft.h).
 #pragma once
 
-#include <sluice/program_fft.h>
+#include <sluice/testing/program_fft.h>
 
 #include <cstdio>
 #include <string>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Kernels of an application: each is written once, in apps/<name>/kernels.hpp, as a function of its task and an item's
-// number, and compiled for every device (include/sluice/program_kernels.h). That file includes nothing but <cstdint>
-// and, for the host, this one:
+// number, and compiled for every device (include/sluice/testing/program_kernels.h). That file includes nothing but
+// <cstdint> and, for the host, this one:
 //
 //   struct AddTask {
 //     double *sum;                              // addresses first: those that are written, then those that are read
@@ -16,7 +16,7 @@
 // sluice_add_app() of apps/CMakeLists.txt makes of it the constant add_kernel, of type Kernel<AddTask>.
 #pragma once
 
-#include <sluice/program_kernels.h>
+#include <sluice/testing/program_kernels.h>
 
 #include <cstdint>
 #include <cstring>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Messages between devices by the library of the device's vendor (sluice/program_exchange.h), in place of MPI's: MPI
-// carries only what makes a group.
+// Messages between devices by the library of the device's vendor (sluice/testing/program_exchange.h), in place of
+// MPI's: MPI carries only what makes a group.
 #pragma once
 
-#include <sluice/program_exchange.h>
+#include <sluice/testing/program_exchange.h>
 
 #include <cstdio>
 #include <exception>

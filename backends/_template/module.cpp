@@ -37,6 +37,10 @@ void fini() {
   g_services = nullptr;
 }
 
+}  // namespace
+
+}  // namespace sluice::backends::template_backend
+
 // What is not written yet. A group is complete when all of its members are (../members.def): take its two lines away
 // then.
 //   ipc            once the runtime exports memory to other processes
@@ -67,24 +71,6 @@ void fini() {
 #undef SLUICE_GROUP_wait
 #define SLUICE_GROUP_wait(name) nullptr
 
-constexpr sluice_backend_t kTable = {
-    .api_version = SLUICE_BACKEND_API_VERSION,
-    .struct_size = sizeof(sluice_backend_t),
-    .name = "template",
-    .knobs = kKnobs,
-    .n_knobs = std::size(kKnobs),
-    .init = init,
-    .fini = fini,
-    .last_error = error_text,
-#define SLUICE_MEMBER(group, name) .name = SLUICE_GROUP_##group(name),
-#include "../members.def"
-#undef SLUICE_MEMBER
-};
-
-}  // namespace
-
-}  // namespace sluice::backends::template_backend
-
-extern "C" __attribute__((visibility("default"))) const sluice_backend_t *sluice_backend_table() {
-  return &sluice::backends::template_backend::kTable;
-}
+#define SLUICE_MODULE_NAMESPACE template_backend
+#define SLUICE_MODULE_NAME "template"
+#include "../exported_table.inc"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Optional: what a benchmark asks besides the contract (sluice/probe.h). libsluice never calls it. Without this file
-// the benchmark checks data on the host, and says so.
-#include "sluice/probe.h"
+// Optional: what a benchmark asks besides the contract (sluice/testing/probe.h). libsluice never calls it. Without this
+// file the benchmark checks data on the host, and says so.
+#include "sluice/testing/probe.h"
 
 #include "module.h"
 

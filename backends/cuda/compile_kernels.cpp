@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Compiles the reductions of one element type, or one of the other kernels, or those that benchmarks ask for
-// (sluice/probe.h), into the text that the driver takes, with the vendor's compiler library:
+// (sluice/testing/probe.h), into the text that the driver takes, with the vendor's compiler library:
 //   compile_kernels <library> <folder kernels> <element or kernel> <file to write>
 // A kernel is COPIES, PACK, PACK_STRIDES, PACK_LIST, REARRANGE, REARRANGE_WORDS, MESSAGE, FEW_MESSAGES, MESSAGES,
 // TRIGGER, AWAIT or PROBE. Runs while the module is built, without a device or a driver. The library is found by name
@@ -159,9 +159,9 @@ extern "C" __global__ void __launch_bounds__(1024) sluice_captured(
 }
 )";
 // Of the folder kernels; the last one is the public header's, beside it.
-constexpr const char *kHeaders[] = {"list.hpp",   "numbers.hpp",   "rules.hpp",    "reduce.hpp",    "copy.hpp",
-                                    "pack.hpp",   "rearrange.hpp", "check.hpp",    "work.hpp",      "message.hpp",
-                                    "signal.hpp", "end.hpp",       "captured.hpp", "sluice/check.h"};
+constexpr const char *kHeaders[] = {
+    "list.hpp",  "numbers.hpp", "rules.hpp",   "reduce.hpp", "copy.hpp", "pack.hpp",     "rearrange.hpp",
+    "check.hpp", "work.hpp",    "message.hpp", "signal.hpp", "end.hpp",  "captured.hpp", "sluice/testing/check.h"};
 
 void replace(std::string *text, const std::string &word, const std::string &by) {
   for (size_t at = text->find(word); at != std::string::npos; at = text->find(word, at + by.size())) {

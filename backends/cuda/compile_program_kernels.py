@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Compiles kernels of a program (sluice/program_kernels.h) into the text that the driver takes.
+"""Compiles kernels of a program (sluice/testing/program_kernels.h) into the text that the driver takes.
 
     compile_program_kernels.py <compiler library> <header> <file to write> '<name>:<function>|<task type>' ...
 

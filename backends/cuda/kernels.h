@@ -16,8 +16,8 @@ struct KernelText {
 // not.
 const KernelText *find_reduction_text(sluice_element_t element, sluice_operation_t operation);
 
-// What benchmarks ask for (sluice/probe.h): the kernel that looks at memory (kernels/check.hpp), and the one that keeps
-// a device busy (kernels/work.hpp).
+// What benchmarks ask for (sluice/testing/probe.h): the kernel that looks at memory (kernels/check.hpp), and the one
+// that keeps a device busy (kernels/work.hpp).
 const KernelText &check_text();
 const KernelText &work_text();
 

@@ -128,33 +128,6 @@ void fini() {
   g_services = nullptr;
 }
 
-#ifndef SLUICE_CUDA_HAS_KERNELS
-#undef SLUICE_GROUP_reduce
-#define SLUICE_GROUP_reduce(name) nullptr
-#undef SLUICE_GROUP_kernel_copies
-#define SLUICE_GROUP_kernel_copies(name) nullptr
-#undef SLUICE_GROUP_pack
-#define SLUICE_GROUP_pack(name) nullptr
-#undef SLUICE_GROUP_channel
-#define SLUICE_GROUP_channel(name) nullptr
-#undef SLUICE_GROUP_wait
-#define SLUICE_GROUP_wait(name) nullptr
-#endif
-
-constexpr sluice_backend_t kTable = {
-    .api_version = SLUICE_BACKEND_API_VERSION,
-    .struct_size = sizeof(sluice_backend_t),
-    .name = "cuda",
-    .knobs = kKnobs,
-    .n_knobs = std::size(kKnobs),
-    .init = init,
-    .fini = fini,
-    .last_error = error_text,
-#define SLUICE_MEMBER(group, name) .name = SLUICE_GROUP_##group(name),
-#include "../members.def"
-#undef SLUICE_MEMBER
-};
-
 }  // namespace
 
 sluice_result_t translate(const char *call, CUresult native) {
@@ -177,6 +150,19 @@ sluice_result_t translate(const char *call, CUresult native) {
 
 }  // namespace sluice::backends::cuda
 
-extern "C" __attribute__((visibility("default"))) const sluice_backend_t *sluice_backend_table() {
-  return &sluice::backends::cuda::kTable;
-}
+#ifndef SLUICE_CUDA_HAS_KERNELS
+#undef SLUICE_GROUP_reduce
+#define SLUICE_GROUP_reduce(name) nullptr
+#undef SLUICE_GROUP_kernel_copies
+#define SLUICE_GROUP_kernel_copies(name) nullptr
+#undef SLUICE_GROUP_pack
+#define SLUICE_GROUP_pack(name) nullptr
+#undef SLUICE_GROUP_channel
+#define SLUICE_GROUP_channel(name) nullptr
+#undef SLUICE_GROUP_wait
+#define SLUICE_GROUP_wait(name) nullptr
+#endif
+
+#define SLUICE_MODULE_NAMESPACE cuda
+#define SLUICE_MODULE_NAME "cuda"
+#include "../exported_table.inc"

@@ -12,7 +12,7 @@
 #include "../module_state.h"
 #include "driver.h"
 #include "sluice/backend.h"
-#include "sluice/probe.h"
+#include "sluice/testing/probe.h"
 
 namespace sluice::backends::cuda {
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Messages between devices for programs, by the vendor's library, looked for when it is first asked for.
-#include "sluice/program_exchange.h"
+#include "sluice/testing/program_exchange.h"
 
 #include <dlfcn.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Fourier transforms for programs: the vendor's library, looked for when it is first asked for.
-#include "sluice/program_fft.h"
+#include "sluice/testing/program_fft.h"
 
 #include <dlfcn.h>
 

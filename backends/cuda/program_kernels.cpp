@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Kernels of a program's own: texts that this folder's compile_program_kernels.py made of them when the program was
 // built, loaded by the driver.
-#include "sluice/program_kernels.h"
+#include "sluice/testing/program_kernels.h"
 
 #include <cstring>
 #include <map>

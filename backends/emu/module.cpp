@@ -41,24 +41,6 @@ void fini() {
   g_services.store(nullptr);
 }
 
-// Nothing is particular about a device.
-#undef SLUICE_GROUP_traits
-#define SLUICE_GROUP_traits(name) nullptr
-
-constexpr sluice_backend_t kTable = {
-    .api_version = SLUICE_BACKEND_API_VERSION,
-    .struct_size = sizeof(sluice_backend_t),
-    .name = "emu",
-    .knobs = kKnobs,
-    .n_knobs = std::size(kKnobs),
-    .init = init,
-    .fini = fini,
-    .last_error = error_text,
-#define SLUICE_MEMBER(group, name) .name = SLUICE_GROUP_##group(name),
-#include "../members.def"
-#undef SLUICE_MEMBER
-};
-
 }  // namespace
 
 std::string_view knob_text(const char *name) {
@@ -103,6 +85,10 @@ DeviceScope::~DeviceScope() {
 
 }  // namespace sluice::backends::emu
 
-extern "C" __attribute__((visibility("default"))) const sluice_backend_t *sluice_backend_table() {
-  return &sluice::backends::emu::kTable;
-}
+// Nothing is particular about a device.
+#undef SLUICE_GROUP_traits
+#define SLUICE_GROUP_traits(name) nullptr
+
+#define SLUICE_MODULE_NAMESPACE emu
+#define SLUICE_MODULE_NAME "emu"
+#include "../exported_table.inc"

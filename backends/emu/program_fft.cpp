@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Fourier transforms for programs: the host's library, run by the device's queues.
-#include "sluice/program_fft.h"
+#include "sluice/testing/program_fft.h"
 
 #include <string>
 

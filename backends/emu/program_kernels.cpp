@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Kernels of a program's own: C++ functions that the device's queues run.
-#include "sluice/program_kernels.h"
+#include "sluice/testing/program_kernels.h"
 
 #include <cstring>
 

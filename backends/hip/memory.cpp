@@ -1,48 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Owns staging memory: shared pages of this process that the runtime pins and maps. A private page that is written
-// after a fork moves away from the device; and the runtime's own host memory is mapped from the device's file, so that
-// a host MPI could not read it with process_vm_readv.
-#include <sys/mman.h>
-
-#include <bit>
-#include <cerrno>
-#include <cstring>
-#include <mutex>
-#include <string>
-#include <unordered_map>
-
+// Owns staging memory: pages of this process (../staging_pages.h) that the runtime pins.
 #include "pages.h"
 #include "waits.h"
 
 namespace sluice::backends::hip {
 
 namespace {
-
-constexpr size_t kPageBytes = 4096;
-
-std::mutex g_mutex;
-
-std::unordered_map<void *, Pages> &pages_by_address() {
-  // Never destroyed: memory may be given back while the process exits.
-  static auto *pages = new std::unordered_map<void *, Pages>();
-  return *pages;
-}
-
-sluice_result_t map_pages(size_t size_bytes, Pages *pages) {
-  void *base = mmap(nullptr, size_bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
-  if (base == MAP_FAILED) {
-    const int code = errno;
-    return fail(SLUICE_ERROR_OUT_OF_MEMORY, "mmap of " + std::to_string(size_bytes) + " bytes: " + strerror(code));
-  }
-  *pages = {base, size_bytes};
-  return SLUICE_SUCCESS;
-}
-
-sluice_result_t unmap_pages(const Pages &pages) {
-  if (munmap(pages.base, pages.size_bytes) == 0) return SLUICE_SUCCESS;
-  const int code = errno;
-  return fail(SLUICE_ERROR_NATIVE, std::string("munmap: ") + strerror(code));
-}
 
 sluice_result_t unpin(int32_t device, const Pages &pages) {
   const DeviceScope scope(device);
@@ -69,50 +32,20 @@ sluice_result_t give_back_pages(int32_t device, const Pages &pages) {
 
 sluice_result_t host_alloc(int32_t device, size_t size_bytes, size_t alignment, void **memory) {
   *memory = nullptr;
-  if (alignment != 0 && !std::has_single_bit(alignment)) {
-    return fail(SLUICE_ERROR_INVALID_ARGUMENT, "alignment " + std::to_string(alignment) + " is no power of two");
-  }
-  const size_t extra = alignment > kPageBytes ? alignment : 0;
-  if (size_bytes > SIZE_MAX / 2 - extra) {
-    return fail(SLUICE_ERROR_OUT_OF_MEMORY, std::to_string(size_bytes) + " bytes are more than an address space has");
-  }
-  sluice_result_t result = check_device(device);
+  const sluice_result_t result = check_device(device);
   if (result != SLUICE_SUCCESS) return result;
   run_releases();
-  const size_t whole = (size_bytes + extra + kPageBytes - 1) / kPageBytes * kPageBytes;
-  Pages pages = {};
-  result = map_pages(whole == 0 ? kPageBytes : whole, &pages);
-  if (result != SLUICE_SUCCESS) return result;
-  {
+  const auto pin = [device](const Pages &pages) {
     const DeviceScope scope(device);
-    result = scope.result();
-    if (result == SLUICE_SUCCESS) result = pin_pages(pages);
-  }
-  if (result != SLUICE_SUCCESS) {
-    // The first error is the one to tell; pages just mapped can be unmapped.
-    munmap(pages.base, pages.size_bytes);
-    return result;
-  }
-  auto address = reinterpret_cast<uintptr_t>(pages.base);
-  if (extra != 0) address = (address + alignment - 1) & ~(alignment - 1);
-  *memory = reinterpret_cast<void *>(address);
-  const std::scoped_lock lock(g_mutex);
-  pages_by_address()[*memory] = pages;
-  return SLUICE_SUCCESS;
+    return scope.result() == SLUICE_SUCCESS ? pin_pages(pages) : scope.result();
+  };
+  return acquire_pages(size_bytes, alignment, pin, memory);
 }
 
 sluice_result_t host_free(int32_t device, void *memory) {
   Pages pages = {};
-  {
-    const std::scoped_lock lock(g_mutex);
-    const auto found = pages_by_address().find(memory);
-    if (found == pages_by_address().end()) {
-      return fail(SLUICE_ERROR_INVALID_ARGUMENT, "this address was not given out by host_alloc, or is freed already");
-    }
-    pages = found->second;
-    pages_by_address().erase(found);
-  }
-  return give_back_pages(device, pages);
+  const sluice_result_t result = release_pages(memory, &pages);
+  return result == SLUICE_SUCCESS ? give_back_pages(device, pages) : result;
 }
 
 // Not measured: no GPU of this vendor was at hand. The other driver's kind, on which its copies were fastest.

@@ -62,24 +62,6 @@ void fini() {
   g_services = nullptr;
 }
 
-// Nothing is particular about a device.
-#undef SLUICE_GROUP_traits
-#define SLUICE_GROUP_traits(name) nullptr
-
-constexpr sluice_backend_t kTable = {
-    .api_version = SLUICE_BACKEND_API_VERSION,
-    .struct_size = sizeof(sluice_backend_t),
-    .name = "hip",
-    .knobs = kKnobs,
-    .n_knobs = std::size(kKnobs),
-    .init = init,
-    .fini = fini,
-    .last_error = error_text,
-#define SLUICE_MEMBER(group, name) .name = SLUICE_GROUP_##group(name),
-#include "../members.def"
-#undef SLUICE_MEMBER
-};
-
 }  // namespace
 
 sluice_result_t translate(const char *call, hipError_t native) {
@@ -102,6 +84,10 @@ sluice_result_t translate(const char *call, hipError_t native) {
 
 }  // namespace sluice::backends::hip
 
-extern "C" __attribute__((visibility("default"))) const sluice_backend_t *sluice_backend_table() {
-  return &sluice::backends::hip::kTable;
-}
+// Nothing is particular about a device.
+#undef SLUICE_GROUP_traits
+#define SLUICE_GROUP_traits(name) nullptr
+
+#define SLUICE_MODULE_NAMESPACE hip
+#define SLUICE_MODULE_NAME "hip"
+#include "../exported_table.inc"

@@ -11,7 +11,7 @@
 #include "../module_state.h"
 #include "runtime.h"
 #include "sluice/backend.h"
-#include "sluice/probe.h"
+#include "sluice/testing/probe.h"
 
 namespace sluice::backends::hip {
 

@@ -2,16 +2,10 @@
 // Pages that this module has mapped, for the runtime to pin.
 #pragma once
 
-#include <cstddef>
-
+#include "../staging_pages.h"
 #include "module.h"
 
 namespace sluice::backends::hip {
-
-struct Pages {
-  void *base;
-  size_t size_bytes;
-};
 
 // Lets all devices reach them; a device may have an address of its own for them. The device is current.
 sluice_result_t pin_pages(const Pages &pages);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What a benchmark asks besides the contract: memory in use, and the kernels of probe_kernels.cpp.
-#include "sluice/probe.h"
+#include "sluice/testing/probe.h"
 
 #include "module.h"
 

@@ -2,7 +2,7 @@
 // Memory looked at in place: the body of kernels/check.hpp in a parallel loop.
 #define SLUICE_KERNELS_FUNCTION _Pragma("acc routine seq") inline
 
-#include "sluice/probe.h"
+#include "sluice/testing/probe.h"
 
 #include <vector>
 

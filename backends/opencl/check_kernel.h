@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The kernel that compares memory in place (sluice/probe.h), compiled by the runtime at first use and kept.
+// The kernel that compares memory in place (sluice/testing/probe.h), compiled by the runtime at first use and kept.
 #pragma once
 
 #include "module.h"

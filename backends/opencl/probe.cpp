@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Memory looked at in place, by the body of kernels/check.hpp.
-#include "sluice/probe.h"
+#include "sluice/testing/probe.h"
 
 #include <algorithm>
 #include <mutex>

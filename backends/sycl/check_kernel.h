@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The kernels that benchmarks ask for (sluice/probe.h), compiled by the runtime at first use and kept: the one that
-// compares memory in place, and the one that keeps a device busy.
+// The kernels that benchmarks ask for (sluice/testing/probe.h), compiled by the runtime at first use and kept: the one
+// that compares memory in place, and the one that keeps a device busy.
 #pragma once
 
 #include <optional>

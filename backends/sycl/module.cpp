@@ -84,20 +84,6 @@ void fini() {
   }
 }
 
-constexpr sluice_backend_t kTable = {
-    .api_version = SLUICE_BACKEND_API_VERSION,
-    .struct_size = sizeof(sluice_backend_t),
-    .name = "sycl",
-    .knobs = kKnobs,
-    .n_knobs = std::size(kKnobs),
-    .init = init,
-    .fini = fini,
-    .last_error = error_text,
-#define SLUICE_MEMBER(group, name) .name = SLUICE_GROUP_##group(name),
-#include "../members.def"
-#undef SLUICE_MEMBER
-};
-
 }  // namespace
 
 bool is_exiting() {
@@ -119,6 +105,6 @@ sluice_result_t translate(const char *call, const ::sycl::exception &error) {
 
 }  // namespace sluice::backends::sycl
 
-extern "C" __attribute__((visibility("default"))) const sluice_backend_t *sluice_backend_table() {
-  return &sluice::backends::sycl::kTable;
-}
+#define SLUICE_MODULE_NAMESPACE sycl
+#define SLUICE_MODULE_NAME "sycl"
+#include "../exported_table.inc"

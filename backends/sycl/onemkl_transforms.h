@@ -8,7 +8,7 @@
 #include <string>
 #include <sycl/sycl.hpp>
 
-#include "sluice/program_fft.h"
+#include "sluice/testing/program_fft.h"
 
 namespace sluice::backends::sycl {
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What a benchmark asks besides the contract: memory in use, memory looked at in place, and work.
-#include "sluice/probe.h"
+#include "sluice/testing/probe.h"
 
 #include <algorithm>
 #include <functional>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Fourier transforms for programs: by oneMKL on every device, where its library is there; else, on devices that are the
 // host's cores, by the host's library, run by the queue. SLUICE_SYCL_FFT says which.
-#include "sluice/program_fft.h"
+#include "sluice/testing/program_fft.h"
 
 #include <dlfcn.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Kernels of a program's own: compiled from their source by the runtime when they are first launched.
-#include "sluice/program_kernels.h"
+#include "sluice/testing/program_kernels.h"
 
 #include <algorithm>
 #include <cstring>

@@ -2,7 +2,7 @@
 // Memory that a kernel of its own device looks at, where it lies.
 #pragma once
 
-#include <sluice/probe.h>
+#include <sluice/testing/probe.h>
 
 #include <cstddef>
 #include <cstdint>

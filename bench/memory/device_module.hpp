@@ -5,7 +5,7 @@
 #pragma once
 
 #include <sluice/backend.h>
-#include <sluice/probe.h>
+#include <sluice/testing/probe.h>
 
 #include <cstddef>
 #include <cstdint>

@@ -2,7 +2,7 @@
 // A device that computes for a given time.
 #pragma once
 
-#include <sluice/probe.h>
+#include <sluice/testing/probe.h>
 
 #include <cstdint>
 #include <memory>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What memory is to hold, in a form that a device can compute too (sluice/check.h).
+// What memory is to hold, in a form that a device can compute too (sluice/testing/check.h).
 #pragma once
 
-#include <sluice/check.h>
+#include <sluice/testing/check.h>
 
 #include <cstdint>
 #include <vector>

@@ -6,7 +6,7 @@
 // with m at most 1021 (a prime), and so small that the sum over all ranks is exact in the type.
 #pragma once
 
-#include <sluice/check.h>
+#include <sluice/testing/check.h>
 
 #include <cstddef>
 #include <cstdint>

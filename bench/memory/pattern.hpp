@@ -7,7 +7,7 @@
 // that is shifted or taken from another message differs in 255 of 256 bytes.
 #pragma once
 
-#include <sluice/check.h>
+#include <sluice/testing/check.h>
 
 #include <cstddef>
 #include <cstdint>

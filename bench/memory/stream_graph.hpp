@@ -3,7 +3,7 @@
 // and of benchmarks.
 #pragma once
 
-#include <sluice/program_kernels.h>
+#include <sluice/testing/program_kernels.h>
 
 #include <cstdio>
 
@@ -11,7 +11,7 @@
 
 namespace sluice::bench {
 
-// The module's kernels of programs (sluice/program_kernels.h), or null where it has none that fit.
+// The module's kernels of programs (sluice/testing/program_kernels.h), or null where it has none that fit.
 inline const sluice_program_kernels_t *find_program_kernels(const DeviceModule &module) {
   const auto *table = static_cast<const sluice_program_kernels_t *>(module.find_table(SLUICE_PROGRAM_KERNELS_SYMBOL));
   return table != nullptr && table->api_version == SLUICE_PROGRAM_KERNELS_API_VERSION ? table : nullptr;

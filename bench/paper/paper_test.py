@@ -162,7 +162,7 @@ class ScriptTest(unittest.TestCase):
         path = pathlib.Path(folder.name)
         (path / "launch.py").write_text(f"FAILING = {failing!r}\n{FAKE_LAUNCH}", encoding="utf-8")
         command = [sys.executable, str(BENCH / "paper_ccgrid23"), "--build", str(path), "--out", str(path), "--rounds", "2",
-                   "--launch", f"{sys.executable} {path}/launch.py", *words]
+                   "--launch", f"{sys.executable} -I -S {path}/launch.py", *words]
         return path, subprocess.run(command, capture_output=True, text=True, check=False)
 
     def test_writes_page_and_json(self):
@@ -204,7 +204,7 @@ class FiguresTest(unittest.TestCase):
             fake = folder / "launch.py"
             fake.write_text(f"FAILING = {failing!r}\n" + FAKE_PRACE, encoding="utf-8")
             done = subprocess.run([sys.executable, str(BENCH / "paper_figures"), *words, "--out", name, "--rounds", "2",
-                                   "--launch", f"{sys.executable} {fake}"], capture_output=True, text=True, check=False)
+                                   "--launch", f"{sys.executable} -I -S {fake}"], capture_output=True, text=True, check=False)
             file = folder / "paper_prace.json"
             return done, json.loads(file.read_text(encoding="utf-8")) if file.exists() else None
 

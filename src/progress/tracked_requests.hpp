@@ -60,7 +60,7 @@ class Tracked {
 
   // Complete although the host MPI's request is inactive: completion calls that pass over inactive requests must not
   // pass over this one. Any thread.
-  [[nodiscard]] virtual bool is_apart() const noexcept { return false; }
+  [[nodiscard]] virtual bool completes_without_host() const noexcept { return false; }
 
   // MPI_Cancel has no effect, as MPI allows for any request.
   [[nodiscard]] virtual bool ignores_cancel() const noexcept { return false; }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a module has for benchmarks (sluice/probe.h): a kernel that looks at memory sees each wrong byte, and only
-// those; work computes what it says. What memory is to hold is written here anew, from the words of sluice/check.h.
+// What a module has for benchmarks (sluice/testing/probe.h): a kernel that looks at memory sees each wrong byte, and
+// only those; work computes what it says. What memory is to hold is written here anew, from the words of
+// sluice/testing/check.h.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -112,7 +113,7 @@ class Probe : public ::testing::Test {
  protected:
   void SetUp() override {
     SKIP_WITHOUT_PROGRAM_GROUP();
-    if (probe() == nullptr) GTEST_SKIP() << "missing: a table for benchmarks (sluice/probe.h)";
+    if (probe() == nullptr) GTEST_SKIP() << "missing: a table for benchmarks (sluice/testing/probe.h)";
   }
 };
 
@@ -200,7 +201,7 @@ uint64_t after_steps(uint64_t n_steps) {
 }
 
 TEST_F(Probe, Work_ComputesEveryStep) {
-  if (probe()->work_create == nullptr) GTEST_SKIP() << "missing: work (sluice/probe.h)";
+  if (probe()->work_create == nullptr) GTEST_SKIP() << "missing: work (sluice/testing/probe.h)";
   MAKE_MEMORY_OR_SKIP(memory, SLUICE_MEMORY_DEVICE, 0, 64);  // the program has a device
   sluice_work_t *work = nullptr;
   const sluice_result_t result = probe()->work_create(&work);

@@ -2,7 +2,7 @@
 // What the module under test has for benchmarks.
 #pragma once
 
-#include "sluice/probe.h"
+#include "sluice/testing/probe.h"
 
 namespace conformance {
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Messages by the vendor's library (sluice/program_exchange.h) on the loop-back driver, with a library in NCCL's place:
-// two ranks, which are threads with a device each.
+// Messages by the vendor's library (sluice/testing/program_exchange.h) on the loop-back driver, with a library in
+// NCCL's place: two ranks, which are threads with a device each.
 #include <cuda.h>
 #include <dlfcn.h>
 #include <gtest/gtest.h>
@@ -16,7 +16,7 @@
 #include "loaded_module.h"
 #include "loopback.h"
 #include "sluice/backend.h"
-#include "sluice/program_exchange.h"
+#include "sluice/testing/program_exchange.h"
 
 namespace {
 

@@ -22,7 +22,7 @@
 #include "pack.hpp"
 #include "rearrange.hpp"
 #include "signal.hpp"
-#include "sluice/program_kernels.h"
+#include "sluice/testing/program_kernels.h"
 #include "work.hpp"
 
 namespace kernels = sluice::kernels;

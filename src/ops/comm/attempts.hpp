@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Attempts: how often the ranks of a communicator ask each other whether they can do better than each for itself.
-// Wishes: when they make what non-blocking calls need for that, which cannot wait for it.
+// DeferredAgreement: when they make what non-blocking calls need for that, which cannot wait for it.
 #pragma once
 
 #include <algorithm>
@@ -57,7 +57,7 @@ class Attempts {
 
 // Counts non-blocking calls that are the same on all ranks, so that all come to the same; in the next blocking call
 // they agree whether any rank has a use for it.
-class Wishes {
+class DeferredAgreement {
  public:
   // `is_own`: this rank has a use for it.
   void note(bool is_own) noexcept {

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "base/log.hpp"
-#include "device/words.hpp"
+#include "device/memory_names.hpp"
 #include "generated/operations.hpp"
 #include "wire/host.hpp"
 

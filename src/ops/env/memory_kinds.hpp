@@ -6,8 +6,9 @@
 
 namespace sluice::ops {
 
-// Appends the kinds of the backends (device/words.hpp) to the key's value in `info`, which is the program's own copy.
-// Without any the info stays as the host MPI made it; so it does, with one warning, when the host refuses the change.
+// Appends the kinds of the backends (device/memory_names.hpp) to the key's value in `info`, which is the program's own
+// copy. Without any the info stays as the host MPI made it; so it does, with one warning, when the host refuses the
+// change.
 void add_memory_kinds(MPI_Info info) noexcept;
 
 }  // namespace sluice::ops

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "base/switch.hpp"
-#include "device/words.hpp"
+#include "device/memory_names.hpp"
 #include "ops/env/errors.hpp"
 #include "ops/env/world.hpp"
 #include "wire/host.hpp"

@@ -2,9 +2,9 @@
 // The queries of mpi-ext.h and of MPICH: whether MPI takes a vendor's memory. Which ones there are is in
 // data/support_queries.txt; their shells are generated.
 //
-// Yes when a backend answers for the word, or will once the program uses a device (device/words.hpp). Otherwise, and
-// when Sluice is switched off, what the host MPI says: the memory goes to it untouched, so its own yes is as good. No
-// when it does not know the query, or cannot be asked then. Any thread, also before MPI_Init and after MPI_Finalize.
+// Yes when a backend answers for the word, or will once the program uses a device (device/memory_names.hpp). Otherwise,
+// and when Sluice is switched off, what the host MPI says: the memory goes to it untouched, so its own yes is as good.
+// No when it does not know the query, or cannot be asked then. Any thread, also before MPI_Init and after MPI_Finalize.
 #pragma once
 
 namespace sluice::ops {

@@ -120,7 +120,8 @@ int Incoming::start_again(const std::shared_ptr<Tracked> &self, MPI_Request *req
 Status Incoming::finish(MPI_Status *status) {
   const statistics::Stopwatch watch;
   if (is_persistent() && request_ != MPI_REQUEST_NULL) {
-    // It may not have been the host MPI that was asked to complete this (is_apart): now it is inactive there too.
+    // It may not have been the host MPI that was asked to complete this (completes_without_host): now it is inactive
+    // there too.
     MPI_Request request = request_;
     if (wire::host().MPI_Wait(&request, MPI_STATUS_IGNORE) != MPI_SUCCESS) {
       return Status::error(ErrorKind::kBackend, "the host MPI could not complete a persistent receive");

@@ -39,7 +39,7 @@ class Incoming final : public progress::Tracked, public progress::Task {
   [[nodiscard]] bool is_hidden() const noexcept override { return is_hidden_.load(std::memory_order_acquire); }
 
   int start_again(const std::shared_ptr<Tracked> &self, MPI_Request *request) override;
-  [[nodiscard]] bool is_apart() const noexcept override {
+  [[nodiscard]] bool completes_without_host() const noexcept override {
     return is_persistent() && request_ != MPI_REQUEST_NULL && !is_hidden();
   }
 

@@ -81,7 +81,7 @@ void Outgoing::bring_together(Side *side, bool is_persistent) {
 
 // A payload that the receiver gathers is left as it is: the descriptor says where its runs lie. False: it has no gaps,
 // or is to be packed here, for whatever reason.
-bool Outgoing::lay_open(const Side &side) {
+bool Outgoing::export_memory(const Side &side) {
   const transfer::Region &region = side.region();
   if (side.route() != Route::kIpc || region.layout->is_contiguous) return false;
   sluice_pack_t pack{};
@@ -112,11 +112,11 @@ bool Outgoing::lay_open(const Side &side) {
 
 Status Outgoing::fill(Side *side, bool *is_possible) {
   peer_ = side->world_peer();
-  is_laid_open_ = lay_open(*side);
-  if (!is_laid_open_) bring_together(side, is_persistent());
+  is_exported_ = export_memory(*side);
+  if (!is_exported_) bring_together(side, is_persistent());
   *is_possible = side->is_described();
   if (!*is_possible) return {};
-  if (!is_laid_open_) locate(side);
+  if (!is_exported_) locate(side);
   *is_possible = side->route() != Route::kStaged;
   if (!*is_possible) return {};
   const transfer::Region &region = side->payload();
@@ -157,7 +157,7 @@ Status Outgoing::prepare() {
     progress::turn_until([&] { return !is_served_.load(std::memory_order_acquire); });
   }
   bool may_describe = peer_ == wire::Channel::process().rank() || Permissions::process().has(peer_);
-  if (may_describe && !is_laid_open_) {
+  if (may_describe && !is_exported_) {
     const Status packed = side_.pack_payload();
     may_describe = packed.is_ok();
     if (!may_describe) note_apart(packed);
@@ -231,7 +231,7 @@ bool Outgoing::go(const Control &control, int from) {
   const BlockRoute route{
       peer_, descriptor_.number, {operation_, dest_, tag_, descriptor_.sender, descriptor_.operation}};
   const std::byte *data = side_.payload().origin;
-  const Status status = is_laid_open_ ? bring_together_late(&data) : Status();
+  const Status status = is_exported_ ? bring_together_late(&data) : Status();
   if (status.is_ok()) {
     blocks_.begin(side_.payload().place, data, side_.staging_memory(), descriptor_.blocks,
                   static_cast<std::uint32_t>(control.n_blocks), route);

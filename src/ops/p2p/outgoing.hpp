@@ -45,7 +45,7 @@ class Outgoing final : public progress::Tracked, public progress::Task, public s
   [[nodiscard]] bool is_hidden() const noexcept override {
     return is_plain() ? plain_->is_under_way() : is_streaming_.load(std::memory_order_acquire);
   }
-  [[nodiscard]] bool is_apart() const noexcept override { return is_plain(); }
+  [[nodiscard]] bool completes_without_host() const noexcept override { return is_plain(); }
   [[nodiscard]] bool ignores_cancel() const noexcept override { return true; }
 
   // progress::Task: the descriptor's send, and the blocks that the receiver asks for.
@@ -58,7 +58,7 @@ class Outgoing final : public progress::Tracked, public progress::Task, public s
  private:
   [[nodiscard]] Status open(Side *side, int dest, int tag, bool *is_possible);
   static void bring_together(Side *side, bool is_persistent);
-  [[nodiscard]] bool lay_open(const Side &side);
+  [[nodiscard]] bool export_memory(const Side &side);
   void locate(Side *side);
   [[nodiscard]] Status bring_together_late(const std::byte **data);
   [[nodiscard]] Status fill(Side *side, bool *is_possible);
@@ -72,7 +72,7 @@ class Outgoing final : public progress::Tracked, public progress::Task, public s
   int peer_ = -1;  // in MPI_COMM_WORLD
   Descriptor descriptor_;
   // The payload has gaps and nobody has packed it: the descriptor says where its runs lie.
-  bool is_laid_open_ = false;
+  bool is_exported_ = false;
   transfer::Staged spilled_;  // the packed payload of such a one, where the device has no room for it
   DescriptorMessage message_;
   MPI_Request message_request_ = MPI_REQUEST_NULL;

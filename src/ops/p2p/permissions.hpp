@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Permissions: to whom this process may send descriptors. A receiver gives it to a sender when it has seen that it
 // receives that sender's messages into memory of a device runtime, and has made its receives safe for descriptors
-// (heads.hpp). Until then messages are plain: programs whose messages all lie in host memory never pay for that safety,
-// and a receiver into host memory is not asked to fetch what it cannot reach. Persistent sends ask at each start
-// (plain_start.hpp). A persistent receive cannot be made safe once the host MPI has its buffer, so that it is from the
-// beginning.
+// (descriptor_landings.hpp). Until then messages are plain: programs whose messages all lie in host memory never pay
+// for that safety, and a receiver into host memory is not asked to fetch what it cannot reach. Persistent sends ask at
+// each start (plain_start.hpp). A persistent receive cannot be made safe once the host MPI has its buffer, so that it
+// is from the beginning.
 #pragma once
 
 #include <atomic>

@@ -240,7 +240,7 @@ bool Side::takes_descriptor() const noexcept {
 
 // More than an int counts cannot be received in any call's form as bytes: such a receive takes its chance.
 void Side::claim_head() {
-  if (takes_descriptor()) head_ = Heads::process().claim(region_);
+  if (takes_descriptor()) head_ = DescriptorLandings::process().claim(region_);
   if (!head_.is_empty() || region_.size_bytes() > std::uint64_t{std::numeric_limits<int>::max()}) return;
   room_ = std::make_unique_for_overwrite<std::byte[]>(region_.size_bytes());
 }
@@ -254,12 +254,12 @@ void Side::stay(bool is_safe) {
 
 bool Side::is_safe() {
   if (!may_meet_descriptor_ || is_staged() || lands_apart() || stays_ || !head_.is_empty()) return true;
-  head_ = Heads::process().claim(region_);
+  head_ = DescriptorLandings::process().claim(region_);
   return !head_.is_empty();
 }
 
 void Side::leave_room(std::uint64_t came_bytes) const noexcept {
-  if (room_ != nullptr) Heads::process().scatter_around(region_, room_.get(), came_bytes);
+  if (room_ != nullptr) DescriptorLandings::process().scatter_around(region_, room_.get(), came_bytes);
 }
 
 Landing Side::landing() const {

@@ -12,7 +12,7 @@
 #include "device/device_memory.hpp"
 #include "device/place.hpp"
 #include "ops/p2p/descriptor.hpp"
-#include "ops/p2p/heads.hpp"
+#include "ops/p2p/descriptor_landings.hpp"
 #include "ops/p2p/pull.hpp"
 #include "plan/plan.hpp"
 #include "transfer/staged.hpp"
@@ -219,7 +219,7 @@ class Side {
   // Of a side that a descriptor may come to. A short one of host memory: the host MPI writes here. A longer one of host
   // memory: what was in its place before.
   mutable DescriptorMessage landing_;
-  HeadClaim head_;                     // of a side of host memory into which the host MPI writes
+  LandingClaim head_;                  // of a side of host memory into which the host MPI writes
   std::unique_ptr<std::byte[]> room_;  // of one whose beginning is another's
   bool stays_ = false;
   trace::Message message_;

@@ -17,8 +17,8 @@
 #include "ops/datatype/layout_of.hpp"
 #include "ops/env/errors.hpp"
 #include "ops/env/world.hpp"
-#include "ops/queue/admitted.hpp"
-#include "ops/queue/ahead.hpp"
+#include "ops/queue/batch_reserve.hpp"
+#include "ops/queue/checked_arguments.hpp"
 #include "ops/queue/engine.hpp"
 #include "ops/queue/engine_exchange.hpp"
 #include "ops/queue/persistent.hpp"
@@ -33,8 +33,8 @@ struct Queue {
   const device::Backend *backend = nullptr;
   std::int32_t device = 0;
   std::shared_ptr<Engine> engine;  // with mutex
-  Ahead ahead;                     // with mutex
-  Admitted admitted;               // with mutex
+  BatchReserve reserve;            // with mutex
+  CheckedArguments admitted;       // with mutex
   bool is_freed = false;           // with mutex
 };
 using QueuePtr = std::shared_ptr<Queue>;
@@ -206,7 +206,7 @@ Status enqueue_on(Queue *queue, MPIX_Queue handle, const Arguments &given, const
     const std::scoped_lock lock(queue->mutex);
     status = queue->is_freed ? unknown_queue(handle) : queue->engine->carry(given, place, &carrier, &route);
     const bool is_staged = status.is_ok() && place.kind == MemoryKind::kDevice && !carrier->is_captured();
-    if (is_staged) queue->ahead.add(place, bytes_of(given));
+    if (is_staged) queue->reserve.add(place, bytes_of(given));
   }
   if (!status.is_ok()) return status;
   const Operation operation = given.is_send ? Operation::kEnqueueSend : Operation::kEnqueueRecv;
@@ -360,7 +360,7 @@ int enqueue_persistent(MPI_Request persistent, MPIX_Queue handle, MPI_Request *r
 int enqueue_start(MPIX_Queue queue) {
   return on_queue(queue, [](Queue *started) {
     Status status = started->engine->start();
-    if (status.is_ok()) started->ahead.begin_batch();
+    if (status.is_ok()) started->reserve.begin_batch();
     return status;
   });
 }

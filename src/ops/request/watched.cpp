@@ -26,7 +26,8 @@ bool Watched::may_block() const noexcept {
 
 int Watched::find_apart() const noexcept {
   const auto found = std::find_if(entries_.begin(), entries_.end(), [](const Entry &entry) {
-    return entry.tracked != nullptr && entry.tracked->is_active() && !entry.is_hidden && entry.tracked->is_apart();
+    return entry.tracked != nullptr && entry.tracked->is_active() && !entry.is_hidden &&
+           entry.tracked->completes_without_host();
   });
   return found == entries_.end() ? -1 : static_cast<int>(found - entries_.begin());
 }

@@ -3,7 +3,7 @@
 #pragma once
 
 #include <dlfcn.h>
-#include <sluice/program_kernels.h>
+#include <sluice/testing/program_kernels.h>
 
 #include <string>
 

@@ -18,7 +18,7 @@ int return_errors(const StagingComm &comm) {
   return wire::host().MPI_Comm_set_errhandler(comm.get(), MPI_ERRORS_RETURN);
 }
 
-constexpr std::size_t index_of(LevelStep step) noexcept {
+constexpr std::size_t index_of(LevelPhase step) noexcept {
   return static_cast<std::size_t>(step);
 }
 
@@ -42,13 +42,13 @@ Status LevelGroup::begin() {
   return flat_.start_duplicate(levels_->whole(), &request_);
 }
 
-MPI_Comm LevelGroup::comm_of(LevelStep step) const noexcept {
+MPI_Comm LevelGroup::comm_of(LevelPhase step) const noexcept {
   switch (step) {
-    case LevelStep::kNode:
+    case LevelPhase::kNode:
       return levels_->requests().node;
-    case LevelStep::kLane:
+    case LevelPhase::kLane:
       return levels_->requests().lane;
-    case LevelStep::kShare:
+    case LevelPhase::kShare:
       return share_.get();
   }
   return MPI_COMM_NULL;
@@ -85,7 +85,7 @@ LevelGroup::Answer LevelGroup::hear(const void *call) {
   return answer;
 }
 
-bool LevelGroup::may_take(const void *call, LevelStep step) const {
+bool LevelGroup::may_take(const void *call, LevelPhase step) const {
   const std::scoped_lock lock(mutex_);
   for (const Entry &entry : calls_) {
     if (entry.call == call) return true;
@@ -94,7 +94,7 @@ bool LevelGroup::may_take(const void *call, LevelStep step) const {
   return true;
 }
 
-void LevelGroup::note_taken(const void *call, LevelStep step) noexcept {
+void LevelGroup::note_taken(const void *call, LevelPhase step) noexcept {
   const std::scoped_lock lock(mutex_);
   if (Entry *const entry = find(call); entry != nullptr) entry->n_taken = index_of(step) + 1;
 }
@@ -104,7 +104,7 @@ void LevelGroup::leave(const void *call) noexcept {
   if (Entry *const entry = find(call); entry != nullptr && !entry->is_decided) {
     // The others ask about it, in its turn.
     entry->call = nullptr;
-    entry->n_taken = kLevelSteps;
+    entry->n_taken = kLevelPhases;
     return;
   }
   std::erase_if(calls_, [call](const Entry &entry) { return entry.call == call; });
@@ -145,12 +145,12 @@ void LevelGroup::go_on() {
 int LevelGroup::go_on_duplicating() {
   const auto code_of = [](const Status &status) { return status.is_ok() ? MPI_SUCCESS : MPI_ERR_INTERN; };
   const bool is_cut = wire::Channel::process().terms().segments_threshold_bytes != wire::CollectiveTerms::kNever;
-  const MPI_Comm lane = comm_of(LevelStep::kLane);
+  const MPI_Comm lane = comm_of(LevelPhase::kLane);
   int code = MPI_SUCCESS;
   switch (phase_) {
     case Phase::kFlat:
       code = return_errors(flat_);
-      if (code == MPI_SUCCESS) code = code_of(share_.start_duplicate(comm_of(LevelStep::kNode), &request_));
+      if (code == MPI_SUCCESS) code = code_of(share_.start_duplicate(comm_of(LevelPhase::kNode), &request_));
       phase_ = Phase::kShare;
       break;
     case Phase::kShare:

@@ -27,8 +27,8 @@
 namespace sluice::ops::coll {
 
 // In the order in which a call takes them. One that stays flat takes none, and is started in the turn of the first.
-enum class LevelStep : std::uint8_t { kNode, kLane, kShare };
-inline constexpr std::size_t kLevelSteps = 3;
+enum class LevelPhase : std::uint8_t { kNode, kLane, kShare };
+inline constexpr std::size_t kLevelPhases = 3;
 
 class LevelGroup {
  public:
@@ -66,15 +66,15 @@ class LevelGroup {
   // Takes what steps there are, without blocking. Any thread, as all that follows.
   [[nodiscard]] Answer hear(const void *call);
   // Whether all calls before `call` have taken `step`.
-  [[nodiscard]] bool may_take(const void *call, LevelStep step) const;
-  void note_taken(const void *call, LevelStep step) noexcept;
+  [[nodiscard]] bool may_take(const void *call, LevelPhase step) const;
+  void note_taken(const void *call, LevelPhase step) noexcept;
   // It starts nothing more.
   void leave(const void *call) noexcept;
 
   // The host MPI's error code, or MPI_SUCCESS: then there is nothing to be had here.
   [[nodiscard]] int failure() const;
   // When is_ready(). Errors in them come back as codes.
-  [[nodiscard]] MPI_Comm comm_of(LevelStep step) const noexcept;
+  [[nodiscard]] MPI_Comm comm_of(LevelPhase step) const noexcept;
   [[nodiscard]] MPI_Comm flat() const noexcept { return flat_.get(); }
 
  private:

@@ -94,13 +94,13 @@ void LevelRequest::divide(Levels form) {
   const int n_lanes = form == Levels::kLeaders ? 1 : group_->map().least_local;
   slices_ =
       std::make_unique<LevelSlices>(static_cast<std::uint64_t>(call_.recv.count), element_bytes_, n_lanes, n_local_);
-  step_ = LevelStep::kNode;
+  step_ = LevelPhase::kNode;
   is_begun_ = false;
 }
 
 // As the call would have been staged without the others. A rank that fails here leaves them waiting, as it would then.
 bool LevelRequest::begin_flat() {
-  if (!group_->may_take(this, LevelStep::kNode)) return false;
+  if (!group_->may_take(this, LevelPhase::kNode)) return false;
   if (Status status = stage(group_->flat()); !status.is_ok()) return complete(std::move(status));
   group_->leave(this);
   phase_ = Phase::kInHost;
@@ -125,20 +125,20 @@ bool LevelRequest::go_on_in_levels() {
       step_request_ = MPI_REQUEST_NULL;
     }
     is_begun_ = false;
-    if (step_ == LevelStep::kShare) {
+    if (step_ == LevelPhase::kShare) {
       return complete(first_error_);
     }
-    step_ = step_ == LevelStep::kNode ? LevelStep::kLane : LevelStep::kShare;
+    step_ = step_ == LevelPhase::kNode ? LevelPhase::kLane : LevelPhase::kShare;
   }
 }
 
 void LevelRequest::begin_step() {
   int code = MPI_SUCCESS;
   step_request_ = MPI_REQUEST_NULL;
-  if (step_ == LevelStep::kLane) {
+  if (step_ == LevelPhase::kLane) {
     if (slices_->counts[own()] > 0) code = reduce_in_lane();
   } else if (n_local_ > 1) {
-    code = step_ == LevelStep::kNode ? reduce_on_node() : share_on_node();
+    code = step_ == LevelPhase::kNode ? reduce_on_node() : share_on_node();
   }
   note(code);
   if (code != MPI_SUCCESS) step_request_ = MPI_REQUEST_NULL;
@@ -149,14 +149,14 @@ void LevelRequest::begin_step() {
 int LevelRequest::reduce_on_node() {
   const void *const in = call_.send.is_in_place() ? call_.recv.buffer : call_.send.buffer;
   return ops::ireduce_scatter(in, own_slice(), slices_->counts.data(), call_.recv.type, call_.op,
-                              group_->comm_of(LevelStep::kNode), &step_request_);
+                              group_->comm_of(LevelPhase::kNode), &step_request_);
 }
 
 int LevelRequest::reduce_in_lane() {
   Call part = call_;
   part.form = Form::kNonBlocking;
   if (is_persistent()) part.start = call_.start_once;
-  part.comm = group_->comm_of(LevelStep::kLane);
+  part.comm = group_->comm_of(LevelPhase::kLane);
   part.request = &step_request_;
   part.recv.buffer = own_slice();
   part.recv.count = slices_->counts[own()];
@@ -173,7 +173,7 @@ int LevelRequest::reduce_in_lane() {
 
 int LevelRequest::share_on_node() {
   return ops::iallgatherv(MPI_IN_PLACE, 0, call_.recv.type, call_.recv.buffer, slices_->counts.data(),
-                          slices_->places.data(), call_.recv.type, group_->comm_of(LevelStep::kShare), &step_request_);
+                          slices_->places.data(), call_.recv.type, group_->comm_of(LevelPhase::kShare), &step_request_);
 }
 
 void LevelRequest::note(int code) {

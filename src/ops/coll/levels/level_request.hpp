@@ -53,7 +53,7 @@ class LevelRequest final : public EngineRequest {
   int n_local_ = 1;
   std::uint64_t element_bytes_ = 1;
   std::unique_ptr<LevelSlices> slices_;  // of the last start in two levels
-  LevelStep step_ = LevelStep::kNode;
+  LevelPhase step_ = LevelPhase::kNode;
   bool is_begun_ = false;  // the step
   MPI_Request step_request_ = MPI_REQUEST_NULL;
   Status first_error_;  // of a step

@@ -44,7 +44,7 @@ bool has_lengths(const Call &call) noexcept {
   return call.operation == Operation::kAllgatherv;
 }
 
-// Whether the steps, which take ints, can be told each length and each place.
+// Whether the first_error, which take ints, can be told each length and each place.
 bool are_ints(const Argument &blocks, int n_ranks) noexcept {
   if (blocks.counts.is_null() || blocks.displacements.is_null()) return false;
   for (std::size_t i = 0; i < static_cast<std::size_t>(n_ranks); ++i) {
@@ -102,8 +102,9 @@ class TwoLevelCall {
   const int local_;
 };
 
-// A step that fails here does not end the call: the others wait in the next one.
-class Steps {
+// The first error of the steps of a call. A step that fails here does not end the call: the others wait in the next
+// one.
+class FirstError {
  public:
   void add(int code) noexcept {
     if (code_ == MPI_SUCCESS) code_ = code;
@@ -124,11 +125,11 @@ int TwoLevelCall::bcast_whole(int root, MPI_Comm comm) const {
 int TwoLevelCall::bcast_by_leaders() const {
   const auto root = static_cast<std::size_t>(call_.root);
   const int root_node = map_.node[root];
-  Steps steps;
-  if (node_ == root_node) steps.add(bcast_whole(map_.local[root], levels_.node()));
-  if (local_ == 0) steps.add(bcast_whole(map_.rank_in_lane(0, root_node), levels_.lane()));
-  if (node_ != root_node) steps.add(bcast_whole(0, levels_.node()));
-  return steps.code();
+  FirstError first_error;
+  if (node_ == root_node) first_error.add(bcast_whole(map_.local[root], levels_.node()));
+  if (local_ == 0) first_error.add(bcast_whole(map_.rank_in_lane(0, root_node), levels_.lane()));
+  if (node_ != root_node) first_error.add(bcast_whole(0, levels_.node()));
+  return first_error.code();
 }
 
 // On the root's node each rank gets a slice, brings it to its peers on the other nodes, and all ranks of a node put
@@ -153,15 +154,16 @@ int TwoLevelCall::bcast_in_lanes() const {
   }
   const auto own = static_cast<std::size_t>(local_);
   std::byte *const own_slice = transfer::at(base, places[own]);
-  Steps steps;
+  FirstError first_error;
   if (node_ == root_node) {
     void *const into = member_.rank == call_.root ? MPI_IN_PLACE : own_slice;
-    steps.add(ops::scatterv(base, counts.data(), places.data(), MPI_BYTE, into, counts[own], MPI_BYTE, map_.local[root],
-                            levels_.node()));
+    first_error.add(ops::scatterv(base, counts.data(), places.data(), MPI_BYTE, into, counts[own], MPI_BYTE,
+                                  map_.local[root], levels_.node()));
   }
-  steps.add(ops::bcast(own_slice, counts[own], MPI_BYTE, map_.rank_in_lane(local_, root_node), levels_.lane()));
-  steps.add(ops::allgatherv(MPI_IN_PLACE, 0, MPI_BYTE, base, counts.data(), places.data(), MPI_BYTE, levels_.node()));
-  return steps.code();
+  first_error.add(ops::bcast(own_slice, counts[own], MPI_BYTE, map_.rank_in_lane(local_, root_node), levels_.lane()));
+  first_error.add(
+      ops::allgatherv(MPI_IN_PLACE, 0, MPI_BYTE, base, counts.data(), places.data(), MPI_BYTE, levels_.node()));
+  return first_error.code();
 }
 
 // Each rank gets the blocks of its lane from the other nodes, to where they belong; then the ranks of a node, each of
@@ -173,9 +175,9 @@ int TwoLevelCall::allgather_in_lanes() const {
   places.reserve(static_cast<std::size_t>(map_.n_nodes));
   for (int node = 0; node < map_.n_nodes; ++node) places.push_back((node * map_.most_local + local_) * count);
   const std::vector<int> counts(places.size(), count);
-  Steps steps;
-  steps.add(ops::allgatherv(call_.send.buffer, call_.send.count_as<int>(), call_.send.type, recv.buffer, counts.data(),
-                            places.data(), recv.type, levels_.lane()));
+  FirstError first_error;
+  first_error.add(ops::allgatherv(call_.send.buffer, call_.send.count_as<int>(), call_.send.type, recv.buffer,
+                                  counts.data(), places.data(), recv.type, levels_.lane()));
   // One block of every node, as far from each other as a node's blocks are long; the next rank's begin one block later.
   const wire::Host &host = wire::host();
   MPI_Aint lower = 0;
@@ -188,13 +190,13 @@ int TwoLevelCall::allgather_in_lanes() const {
   }
   if (code == MPI_SUCCESS) code = host.MPI_Type_create_resized(column, lower, extent * count, &blocks);
   if (code == MPI_SUCCESS) code = host.MPI_Type_commit(&blocks);
-  steps.add(code);
+  first_error.add(code);
   // Without the type this rank cannot take part, and the host MPI has no memory left.
-  if (code == MPI_SUCCESS) steps.add(share_on_node(blocks));
+  if (code == MPI_SUCCESS) first_error.add(share_on_node(blocks));
   for (MPI_Datatype *type : {&blocks, &column}) {
-    if (*type != MPI_DATATYPE_NULL) steps.add(host.MPI_Type_free(type));
+    if (*type != MPI_DATATYPE_NULL) first_error.add(host.MPI_Type_free(type));
   }
-  return steps.code();
+  return first_error.code();
 }
 
 int TwoLevelCall::share_on_node(MPI_Datatype blocks) const {
@@ -217,17 +219,17 @@ int TwoLevelCall::allgatherv_in_lanes() const {
     }
     return blocks;
   };
-  Steps steps;
+  FirstError first_error;
   const Blocks in_lane = blocks_of_ranks(local_, map_.most_local, map_.n_nodes);
-  steps.add(ops::allgatherv(call_.send.buffer, call_.send.count_as<int>(), call_.send.type, recv.buffer,
-                            in_lane.counts.data(), in_lane.places.data(), recv.type, levels_.lane()));
+  first_error.add(ops::allgatherv(call_.send.buffer, call_.send.count_as<int>(), call_.send.type, recv.buffer,
+                                  in_lane.counts.data(), in_lane.places.data(), recv.type, levels_.lane()));
   for (int node = 0; node < map_.n_nodes; ++node) {
     const Blocks on_node = blocks_of_ranks(node * map_.most_local, 1, map_.most_local);
     if (std::all_of(on_node.counts.begin(), on_node.counts.end(), [](int count) { return count == 0; })) continue;
-    steps.add(ops::allgatherv(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, recv.buffer, on_node.counts.data(),
-                              on_node.places.data(), recv.type, levels_.node()));
+    first_error.add(ops::allgatherv(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, recv.buffer, on_node.counts.data(),
+                                    on_node.places.data(), recv.type, levels_.node()));
   }
-  return steps.code();
+  return first_error.code();
 }
 
 bool has_levels(const Call &call) noexcept {

@@ -30,7 +30,7 @@ namespace {
 
 // Whether the ranks look at the call together, by arguments that mean the same on all of them, and by what they agreed
 // on before.
-enum class Look : std::uint8_t {
+enum class MeetingChoice : std::uint8_t {
   kAlone,
   kTogether,
   kIfLong,  // together, and no rank knows whether it is long enough
@@ -46,24 +46,24 @@ bool have_met(const Call &call) {
 }
 
 // *length: the class of a call that the ranks look at together (ops/comm/attempts.hpp), where all know it.
-Look look_at(const Call &call, const Member &member, std::size_t *length) {
+MeetingChoice meeting_choice(const Call &call, const Member &member, std::size_t *length) {
   const wire::CollectiveTerms &terms = wire::Channel::process().terms();
   const bool reduces = is_reduction(call.pattern);
   const std::uint64_t threshold_bytes = reduces ? terms.reduce_threshold_bytes : terms.threshold_bytes;
   const std::uint64_t unmet_bytes = reduces ? terms.unmet_reduce_threshold_bytes : terms.unmet_threshold_bytes;
   // Between groups there are as many counts as the other one has ranks, and all is staged.
-  if (call.pattern == Pattern::kNone || member.is_inter) return Look::kAlone;
-  if (reduces && is_by_own_operation(call.op)) return Look::kAlone;
+  if (call.pattern == Pattern::kNone || member.is_inter) return MeetingChoice::kAlone;
+  if (reduces && is_by_own_operation(call.op)) return MeetingChoice::kAlone;
   const std::optional<std::uint64_t> bytes = common_bytes(call, member);
-  if (!bytes) return Look::kRefused;
-  if (*bytes == kAnyLength) return Look::kIfLong;
-  if (*bytes < threshold_bytes) return Look::kAlone;
+  if (!bytes) return MeetingChoice::kRefused;
+  if (*bytes == kAnyLength) return MeetingChoice::kIfLong;
+  if (*bytes < threshold_bytes) return MeetingChoice::kAlone;
   *length = length_class(*bytes);
   const bool is_asked = call.form == Form::kNonBlocking && *bytes < unmet_bytes;
-  return is_asked && !have_met(call) ? Look::kAlone : Look::kTogether;
+  return is_asked && !have_met(call) ? MeetingChoice::kAlone : MeetingChoice::kTogether;
 }
 
-bool leaves_out() noexcept {
+bool may_skip_attempts() noexcept {
   return wire::Channel::process().terms().may_leave_out;
 }
 
@@ -73,14 +73,14 @@ bool has_device(const Sides &sides) noexcept {
 }
 
 // A call's time in the queue.
-class Stay {
+class QueuedCall {
  public:
-  Stay(NodeQueue *queue, NodeCall *call) : queue_(*queue), call_(*call) { queue_.join(call); }
-  ~Stay() { queue_.leave(call_); }
-  Stay(const Stay &) = delete;
-  Stay &operator=(const Stay &) = delete;
-  Stay(Stay &&) = delete;
-  Stay &operator=(Stay &&) = delete;
+  QueuedCall(NodeQueue *queue, NodeCall *call) : queue_(*queue), call_(*call) { queue_.join(call); }
+  ~QueuedCall() { queue_.leave(call_); }
+  QueuedCall(const QueuedCall &) = delete;
+  QueuedCall &operator=(const QueuedCall &) = delete;
+  QueuedCall(QueuedCall &&) = delete;
+  QueuedCall &operator=(QueuedCall &&) = delete;
 
  private:
   NodeQueue &queue_;
@@ -107,7 +107,7 @@ bool block(Call *call, const Member &member, const Sides &sides, const Status &c
   NodeQueue &queue = group->queue();
   NodeCall::Outcome outcome = NodeCall::Outcome::kNone;
   {
-    const Stay stay(&queue, &together);
+    const QueuedCall stay(&queue, &together);
     progress::turn_beside_host_until([&] {
       outcome = queue.advance(together);
       return outcome != NodeCall::Outcome::kNone;
@@ -156,15 +156,15 @@ Status find_meeting(const Call &call, const Member &member, bool has_device, Nod
     // What blocking calls have made, and as they came out. They have not asked for all edges of a topology.
     const NodeGroupPtr &group = node.group;
     if (group == nullptr || group->staging_comm() == MPI_COMM_NULL || is_of_neighbors(call.pattern)) return {};
-    if (!leaves_out() || group->is_good(call.pattern)) meeting->group = group;
+    if (!may_skip_attempts() || group->is_good(call.pattern)) meeting->group = group;
     return {};
   }
-  meeting->has_device = has_device || !leaves_out();
+  meeting->has_device = has_device || !may_skip_attempts();
   if (node.requests == nullptr) {
     node.requests = std::make_shared<RequestGroup>(call.comm, member, *state);
   }
   meeting->requests = node.requests;
-  meeting->group = meeting->requests->ready_group(call.pattern, leaves_out());
+  meeting->group = meeting->requests->ready_group(call.pattern, may_skip_attempts());
   return {};
 }
 
@@ -195,16 +195,17 @@ bool carry_out_on_node(Call *call, const Member &member, Sides *sides, const Sta
   const wire::Channel &channel = wire::Channel::process();
   std::size_t length = 0;
   const bool is_on = channel.is_open() && channel.terms().threshold_bytes != wire::CollectiveTerms::kNever;
-  const Look look = is_on ? look_at(*call, member, &length) : Look::kAlone;
-  const bool is_alone = look == Look::kRefused || look == Look::kAlone;
+  const MeetingChoice look = is_on ? meeting_choice(*call, member, &length) : MeetingChoice::kAlone;
+  const bool is_alone = look == MeetingChoice::kRefused || look == MeetingChoice::kAlone;
   if (call->form != Form::kBlocking) {
     return !is_alone && !member.is_inter && start(*call, member, sides, classified, result);
   }
   NodeGroupPtr group;
   Status status = find_made(call->comm, member, &group);
-  const bool is_left_out =
-      group != nullptr && look == Look::kTogether && leaves_out() && !group->is_due(call->pattern, length);
-  if (group != nullptr && look == Look::kTogether && !is_left_out && pass_for_call(*call, member, group.get())) {
+  const bool is_left_out = group != nullptr && look == MeetingChoice::kTogether && may_skip_attempts() &&
+                           !group->is_due(call->pattern, length);
+  if (group != nullptr && look == MeetingChoice::kTogether && !is_left_out &&
+      pass_for_call(*call, member, group.get())) {
     // Who has it shorter waits for the others' votes, and comes then.
     if (block(call, member, *sides, classified, length, group.get(), result)) return true;
     *meeting = hear_of_meeting(group.get());
@@ -219,8 +220,8 @@ bool carry_out_on_node(Call *call, const Member &member, Sides *sides, const Sta
     return true;
   }
   if (group == nullptr) return false;
-  if (leaves_out() && look != Look::kTogether && !group->is_due(call->pattern, length)) return false;
-  if (look == Look::kIfLong && group->is_voted_on()) {
+  if (may_skip_attempts() && look != MeetingChoice::kTogether && !group->is_due(call->pattern, length)) return false;
+  if (look == MeetingChoice::kIfLong && group->is_voted_on()) {
     transfer::Voted outcome;
     status = group->vote(vote_on(*call, member, *sides, classified), 0, &outcome);
     if (status.is_ok() && is_voted_down(call, member, outcome.vote, group.get())) return false;
@@ -231,7 +232,7 @@ bool carry_out_on_node(Call *call, const Member &member, Sides *sides, const Sta
     return true;
   }
   const bool is_carried_out = block(call, member, *sides, classified, length, group.get(), result);
-  if (look == Look::kIfLong) group->set_voted_on(!is_carried_out);
+  if (look == MeetingChoice::kIfLong) group->set_voted_on(!is_carried_out);
   return is_carried_out;
 }
 

@@ -29,7 +29,7 @@ std::uint32_t chain_number(const Published &root) noexcept {
 }  // namespace
 
 template <typename Body>
-Moved NodeCall::contained(Body body) {
+PartEnd NodeCall::contained(Body body) {
   try {
     return body();
   } catch (const std::exception &error) {
@@ -39,13 +39,13 @@ Moved NodeCall::contained(Body body) {
 }
 
 void NodeCall::describe(const Status &classified) {
-  own_ = contained([&]() -> Moved {
+  own_ = contained([&]() -> PartEnd {
     Status status = offer_.fill(call_, member_, sides_, classified, group_.edges().pairing_of(call_));
     if (!status.is_ok()) return failed(status);
     if (offer_.published.state != Published::State::kTakesPart) return {};
     status = offer_.begin_packing();
     if (status.is_ok()) pull_.choose_means();
-    return status.is_ok() ? Moved() : failed(status);
+    return status.is_ok() ? PartEnd() : failed(status);
   });
   if (own_.ending != Ending::kGood) offer_.published.state = Published::State::kFailed;
 }
@@ -64,17 +64,17 @@ void NodeCall::publish() noexcept {
   board_.publish(number_, offer_.published, offer_.described);
   phase_ = Phase::kPublished;
   if (!pull_.begins_early()) return;
-  Moved begun = contained([&] { return pull_.begin_own(); });
+  PartEnd begun = contained([&] { return pull_.begin_own(); });
   if (begun.ending != Ending::kGood) own_ = std::move(begun);  // for decide(): the others count on this rank by now
 }
 
 void NodeCall::advance() {
-  Step step;
+  MaybePartEnd step;
   if (phase_ == Phase::kPublished && board_.have_all_published(number_)) decide();
   if (phase_ == Phase::kPulling || phase_ == Phase::kInChain || phase_ == Phase::kReducing) {
-    const Moved moved = contained([&]() -> Moved {
+    const PartEnd moved = contained([&]() -> PartEnd {
       step = go_on();
-      return step.value_or(Moved());
+      return step.value_or(PartEnd());
     });
     if (step || moved.ending != Ending::kGood) end(moved);
   }
@@ -84,23 +84,23 @@ void NodeCall::advance() {
 
 void NodeCall::decide() {
   plan::Joint joint{};
-  Moved moved = contained([&] { return agree(&joint); });
+  PartEnd moved = contained([&] { return agree(&joint); });
   if (moved.ending == Ending::kGood && (joint == plan::Joint::kStaged || joint == plan::Joint::kFail)) {
     moved = leave_off(joint);
   } else if (moved.ending == Ending::kGood) {
     moved = std::move(own_);
   }
   if (moved.ending != Ending::kGood) return end(std::move(moved));
-  Step step;
-  const Moved begun = contained([&]() -> Moved {
+  MaybePartEnd step;
+  const PartEnd begun = contained([&]() -> PartEnd {
     step = begin_as(joint);
-    return step.value_or(Moved());
+    return step.value_or(PartEnd());
   });
   if (step || begun.ending != Ending::kGood) end(begun);
 }
 
 // Nothing is moved together. An error that this rank has itself stays the one that it tells.
-Moved NodeCall::leave_off(plan::Joint joint) const {
+PartEnd NodeCall::leave_off(plan::Joint joint) const {
   if (joint == plan::Joint::kStaged) return {is_short_ ? Ending::kShort : Ending::kStages, {}};
   if (own_.ending == Ending::kFailed) return own_;
   int rank = 0;
@@ -108,7 +108,7 @@ Moved NodeCall::leave_off(plan::Joint joint) const {
   return failed(failure_of({Ending::kFailed, rank}));
 }
 
-Step NodeCall::begin_as(plan::Joint joint) {
+MaybePartEnd NodeCall::begin_as(plan::Joint joint) {
   if (reduction_ != nullptr) {
     phase_ = Phase::kReducing;
     span_.begin();
@@ -121,12 +121,12 @@ Step NodeCall::begin_as(plan::Joint joint) {
   return chain_->begin();
 }
 
-Step NodeCall::go_on() {
+MaybePartEnd NodeCall::go_on() {
   if (phase_ == Phase::kPulling) return pull_.advance();
   return phase_ == Phase::kReducing ? go_on_reducing() : chain_->advance();
 }
 
-Moved NodeCall::agree(plan::Joint *joint) {
+PartEnd NodeCall::agree(plan::Joint *joint) {
   if (const auto rank = board_.find_impossible(number_)) {
     return failed(transfer::nonsense_of(*rank, "it has made calls that it cannot have made"));
   }
@@ -173,8 +173,8 @@ plan::JointPlan NodeCall::agree_on_movement() {
   return plan;
 }
 
-Step NodeCall::go_on_reducing() {
-  Step step = reduction_->advance();
+MaybePartEnd NodeCall::go_on_reducing() {
+  MaybePartEnd step = reduction_->advance();
   if (step && step->ending == Ending::kGood) {
     span_.end(trace::Lane::kKernel, {call_.operation}, {reduction_->bytes()});
   }
@@ -189,7 +189,7 @@ void NodeCall::finish_copies() noexcept {
   pull_.finish();
 }
 
-void NodeCall::end(Moved moved) {
+void NodeCall::end(PartEnd moved) {
   own_ = std::move(moved);
   finish_copies();
   if (own_.ending != Ending::kGood) board_.set_chunks(number_, Board::kNoMore);

@@ -20,7 +20,7 @@
 #include "ops/coll/node/node_pull.hpp"
 #include "ops/coll/node/node_reach.hpp"
 #include "ops/coll/node/node_reduction.hpp"
-#include "ops/coll/node/node_step.hpp"
+#include "ops/coll/node/part_end.hpp"
 #include "plan/joint.hpp"
 
 namespace sluice::ops::coll {
@@ -75,19 +75,19 @@ class NodeCall {
 
   // Memory ran out on this rank: no reason to leave the others waiting.
   template <typename Body>
-  [[nodiscard]] static Moved contained(Body body);
+  [[nodiscard]] static PartEnd contained(Body body);
 
   // Plan.
   void decide();
-  [[nodiscard]] Moved agree(plan::Joint *joint);
+  [[nodiscard]] PartEnd agree(plan::Joint *joint);
   [[nodiscard]] plan::JointPlan agree_on_movement();
-  [[nodiscard]] Moved leave_off(plan::Joint joint) const;
+  [[nodiscard]] PartEnd leave_off(plan::Joint joint) const;
   // Execute.
-  [[nodiscard]] Step begin_as(plan::Joint joint);
-  [[nodiscard]] Step go_on();
-  [[nodiscard]] Step go_on_reducing();
+  [[nodiscard]] MaybePartEnd begin_as(plan::Joint joint);
+  [[nodiscard]] MaybePartEnd go_on();
+  [[nodiscard]] MaybePartEnd go_on_reducing();
   void finish_copies() noexcept;
-  void end(Moved moved);
+  void end(PartEnd moved);
   // Complete.
   void settle(const transfer::Board::Outcome &outcome);
   void settle_as(Outcome outcome) noexcept;
@@ -106,7 +106,7 @@ class NodeCall {
   std::uint32_t plan_ = 0;  // what this rank does, in one number
   const statistics::Stopwatch watch_;
   NodeOffer offer_;
-  Moved own_;              // what this rank has come to
+  PartEnd own_;            // what this rank has come to
   transfer::Heard heard_;  // what all have said, but of a reduction that is as the last one was
   NodeReach reach_;        // until the copies are done
   NodePull pull_;

@@ -13,12 +13,12 @@ using transfer::StridedBlock;
 static_assert(plan::kMostChunks <= Board::kNoMore);
 
 // Where the data is, is what another rank says of its own memory: checked before it is believed.
-Step NodeChain::begin() {
+MaybePartEnd NodeChain::begin() {
   const Published &root = heard_.of(call_.root);
   bytes_ = offer_.blocks.offered.front().size_bytes();
   if (call_.root == member_.rank) {
     board_.set_chunks(number_, static_cast<std::uint32_t>(transfer::count_chunks(bytes_, root.chunk_bytes)));
-    return Moved();
+    return PartEnd();
   }
   span_.begin();
   if (bytes_ == 0) return {};
@@ -34,10 +34,10 @@ Step NodeChain::begin() {
   const sluice_copy_t copy = {offer_.blocks.offered.front().origin, base + block.offset_bytes, bytes_};
   copy_ = std::make_unique<transfer::ChunkedCopy>(copy, root.chunk_bytes);
   status = copy_->open(place_);
-  return status.is_ok() ? Step() : failed(status);
+  return status.is_ok() ? MaybePartEnd() : failed(status);
 }
 
-Step NodeChain::advance() {
+MaybePartEnd NodeChain::advance() {
   if (copy_ != nullptr) {
     const int before = rank_before();
     const auto ended = board_.ending_of(number_, before);  // before what it said until then is read
@@ -49,7 +49,7 @@ Step NodeChain::advance() {
     if (!copy_->is_done()) return {};
   }
   span_.end(trace::Lane::kD2d, {call_.operation, rank_before()}, {bytes_});
-  return Moved();
+  return PartEnd();
 }
 
 }  // namespace sluice::ops::coll

@@ -11,7 +11,7 @@
 #include "ops/coll/call/member.hpp"
 #include "ops/coll/node/node_offer.hpp"
 #include "ops/coll/node/node_reach.hpp"
-#include "ops/coll/node/node_step.hpp"
+#include "ops/coll/node/part_end.hpp"
 #include "transfer/board.hpp"
 #include "transfer/chunked_copy.hpp"
 
@@ -33,8 +33,8 @@ class NodeChain {
         heard_(heard),
         reach_(*reach) {}
 
-  [[nodiscard]] Step begin();
-  [[nodiscard]] Step advance();
+  [[nodiscard]] MaybePartEnd begin();
+  [[nodiscard]] MaybePartEnd advance();
 
  private:
   [[nodiscard]] int rank_before() const noexcept { return (member_.rank + member_.size - 1) % member_.size; }

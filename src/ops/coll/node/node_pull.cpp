@@ -38,7 +38,7 @@ plan::OwnBlockLimits own_block_limits(const device::Place &place) {
 }
 
 // A mistake of the program's, which is for the host MPI to say.
-Moved of_other_length() {
+PartEnd of_other_length() {
   return refused(Status::error(ErrorKind::kInvalidArgument,
                                "what a rank sends in a collective operation is not as long as what another expects"));
 }
@@ -87,19 +87,19 @@ bool NodePull::begins_early() const {
 
 // The rank's own blocks, from its one buffer into the other, while it waits for the others' parts. Nobody else looks at
 // either place, and should the call be staged after all, the same bytes come there again.
-Moved NodePull::begin_own() {
+PartEnd NodePull::begin_own() {
   std::uint64_t size_bytes = 0;
-  const auto for_each_own = [&](auto visit) -> Moved {
+  const auto for_each_own = [&](auto visit) -> PartEnd {
     for (const NodeBlocks::Wanted &wanted : offer_.blocks.wanted) {
       if (wanted.source != member_.rank || size_of(wanted.region) == 0) continue;
       const Source source = find_own(wanted);
       // Lengths that do not fit are for begin() to refuse.
       if (source.size_bytes != size_of(wanted.region)) continue;
-      if (Moved moved = visit(source, wanted); moved.ending != Ending::kGood) return moved;
+      if (PartEnd moved = visit(source, wanted); moved.ending != Ending::kGood) return moved;
     }
     return {};
   };
-  static_cast<void>(for_each_own([&](const Source &source, const NodeBlocks::Wanted &) -> Moved {
+  static_cast<void>(for_each_own([&](const Source &source, const NodeBlocks::Wanted &) -> PartEnd {
     size_bytes += source.size_bytes;
     return {};
   }));
@@ -108,7 +108,7 @@ Moved NodePull::begin_own() {
   device::Queue *queue = size_bytes < plan::kLongOwnBytes && !is_by_kernel ? &queue_ : &own_queue_;
   if (Status status = queue->acquire(place()); !status.is_ok()) return failed(status);
   std::vector<sluice_copy_t> copies;
-  Moved moved = for_each_own(
+  PartEnd moved = for_each_own(
       [&](const Source &source, const NodeBlocks::Wanted &wanted) { return add(source, wanted, queue, &copies); });
   if (moved.ending != Ending::kGood) return moved;
   is_under_way_ = true;
@@ -132,14 +132,14 @@ NodePull::Source NodePull::find_own(const NodeBlocks::Wanted &wanted) const {
   return source;
 }
 
-Moved NodePull::find(const transfer::Heard &heard, const NodeBlocks::Wanted &wanted, Source *source) {
+PartEnd NodePull::find(const transfer::Heard &heard, const NodeBlocks::Wanted &wanted, Source *source) {
   if (wanted.source != member_.rank) return find_elsewhere(heard, wanted, source);
   *source = find_own(wanted);
-  return source->size_bytes == size_of(wanted.region) ? Moved() : of_other_length();
+  return source->size_bytes == size_of(wanted.region) ? PartEnd() : of_other_length();
 }
 
 // Where the block lies is what another rank says of its own memory: checked before it is believed.
-Moved NodePull::find_elsewhere(const transfer::Heard &heard, const NodeBlocks::Wanted &wanted, Source *source) {
+PartEnd NodePull::find_elsewhere(const transfer::Heard &heard, const NodeBlocks::Wanted &wanted, Source *source) {
   const Published &said = heard.of(wanted.source);
   source->block = heard.block(wanted.source, static_cast<std::size_t>(wanted.block));
   if (!source->block.is_within(said.allocation_bytes)) {
@@ -152,21 +152,21 @@ Moved NodePull::find_elsewhere(const transfer::Heard &heard, const NodeBlocks::W
   std::byte *first = nullptr;
   Status status = reach_.open(wanted.source, said.handle, said.base_address, said.allocation_bytes, place(), &first);
   source->base = first;
-  return status.is_ok() ? Moved() : not_reached(status);
+  return status.is_ok() ? PartEnd() : not_reached(status);
 }
 
-Step NodePull::begin(const transfer::Heard &heard) {
+MaybePartEnd NodePull::begin(const transfer::Heard &heard) {
   std::vector<sluice_copy_t> copies;
   span_.begin();
   for (const NodeBlocks::Wanted &wanted : offer_.blocks.wanted) {
     Source source;
-    if (Moved moved = find(heard, wanted, &source); moved.ending != Ending::kGood) return moved;
+    if (PartEnd moved = find(heard, wanted, &source); moved.ending != Ending::kGood) return moved;
     if (source.size_bytes == 0) continue;
     bytes_ += source.size_bytes;
     if (has_own_ && wanted.source == member_.rank) continue;
-    if (Moved moved = add(source, wanted, &queue_, &copies); moved.ending != Ending::kGood) return moved;
+    if (PartEnd moved = add(source, wanted, &queue_, &copies); moved.ending != Ending::kGood) return moved;
   }
-  if (copies.empty() && !is_under_way_) return Moved();
+  if (copies.empty() && !is_under_way_) return PartEnd();
   Status status;
   if (!own_queue_.is_empty()) status = own_copy_.begin(&own_queue_, {});
   if (status.is_ok() && queue_.is_empty()) status = queue_.acquire(place());
@@ -178,8 +178,8 @@ Step NodePull::begin(const transfer::Heard &heard) {
 }
 
 // By one kernel then and there, or among the copies that are made later.
-Moved NodePull::add(const Source &source, const NodeBlocks::Wanted &wanted, device::Queue *queue,
-                    std::vector<sluice_copy_t> *copies) {
+PartEnd NodePull::add(const Source &source, const NodeBlocks::Wanted &wanted, device::Queue *queue,
+                      std::vector<sluice_copy_t> *copies) {
   const plan::BlockQuery query{source.size_bytes, std::max(wanted.n_runs, source.block.n_runs), source.is_regular};
   const plan::BlockPlan plan =
       choose_taken_form(query, {plan::policy_of(place().backend, place().device).pack, transfer::kMostRuns});
@@ -259,7 +259,7 @@ Status NodePull::enqueue_as_kernel(device::Queue *queue, std::vector<sluice_copy
   return {};
 }
 
-Step NodePull::advance() {
+MaybePartEnd NodePull::advance() {
   bool are_done = true;
   for (device::PendingCopy *copy : {&own_copy_, &copy_}) {
     bool is_done = false;
@@ -269,7 +269,7 @@ Step NodePull::advance() {
   if (!are_done) return {};
   is_under_way_ = false;
   span_.end(has_copies_ ? trace::Lane::kD2d : trace::Lane::kKernel, {call_.operation}, {bytes_});
-  return Moved();
+  return PartEnd();
 }
 
 // Copies that are under way when it gives up end before the others hear of it, and before the same memory is written

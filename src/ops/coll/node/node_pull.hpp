@@ -14,7 +14,7 @@
 #include "ops/coll/call/sides.hpp"
 #include "ops/coll/node/node_offer.hpp"
 #include "ops/coll/node/node_reach.hpp"
-#include "ops/coll/node/node_step.hpp"
+#include "ops/coll/node/part_end.hpp"
 #include "plan/copy_means.hpp"
 #include "transfer/board.hpp"
 
@@ -41,10 +41,10 @@ class NodePull {
   // Whether the rank's own blocks begin before the others' are known, as far as this rank can tell whether all will
   // pull; and beginning them.
   [[nodiscard]] bool begins_early() const;
-  [[nodiscard]] Moved begin_own();
+  [[nodiscard]] PartEnd begin_own();
   // Begins all that is wanted, of what the others said.
-  [[nodiscard]] Step begin(const transfer::Heard &heard);
-  [[nodiscard]] Step advance();
+  [[nodiscard]] MaybePartEnd begin(const transfer::Heard &heard);
+  [[nodiscard]] MaybePartEnd advance();
   // Waits for what is under way, done or given up.
   void finish() noexcept;
 
@@ -61,10 +61,10 @@ class NodePull {
   // Where all that is wanted goes.
   [[nodiscard]] const device::Place &place() const noexcept { return sides_.recv.place(); }
   [[nodiscard]] Source find_own(const NodeBlocks::Wanted &wanted) const;
-  [[nodiscard]] Moved find(const transfer::Heard &heard, const NodeBlocks::Wanted &wanted, Source *source);
-  [[nodiscard]] Moved find_elsewhere(const transfer::Heard &heard, const NodeBlocks::Wanted &wanted, Source *source);
-  [[nodiscard]] Moved add(const Source &source, const NodeBlocks::Wanted &wanted, device::Queue *queue,
-                          std::vector<sluice_copy_t> *copies);
+  [[nodiscard]] PartEnd find(const transfer::Heard &heard, const NodeBlocks::Wanted &wanted, Source *source);
+  [[nodiscard]] PartEnd find_elsewhere(const transfer::Heard &heard, const NodeBlocks::Wanted &wanted, Source *source);
+  [[nodiscard]] PartEnd add(const Source &source, const NodeBlocks::Wanted &wanted, device::Queue *queue,
+                            std::vector<sluice_copy_t> *copies);
   [[nodiscard]] Status enqueue_block(const Source &source, const NodeBlocks::Wanted &wanted, device::Queue *queue,
                                      bool *is_refused);
   void choose_own_means(const plan::OwnBlockQuery &query);

@@ -184,7 +184,7 @@ Status NodeReduction::find_work(const transfer::Heard &heard) {
   return {};
 }
 
-Step NodeReduction::begin(const transfer::Heard &heard) {
+MaybePartEnd NodeReduction::begin(const transfer::Heard &heard) {
   if (Status status = find_work(heard); !status.is_ok()) return not_reached(status);
   const ReductionWork &work = planned_->work;
   if (work.steps.size() == 1 && may_have_pipeline(work.count * work.element_bytes)) {
@@ -197,7 +197,7 @@ Step NodeReduction::begin(const transfer::Heard &heard) {
   return {};
 }
 
-Step NodeReduction::enqueue() {
+MaybePartEnd NodeReduction::enqueue() {
   stage_ = Stage::kComputes;
   const ReductionWork &work = planned_->work;
   if (work.steps.empty()) return finish();
@@ -212,27 +212,27 @@ Step NodeReduction::enqueue() {
   return {};
 }
 
-Step NodeReduction::go_on_in_pipeline() {
+MaybePartEnd NodeReduction::go_on_in_pipeline() {
   bool is_done = false;
   const Status status = pipeline_->advance(&is_done);
-  if (status.is_ok()) return is_done ? finish() : Step();
+  if (status.is_ok()) return is_done ? finish() : MaybePartEnd();
   const bool is_unharmed = !pipeline_->has_written() && !plan_.needs_consent;
   return is_unharmed ? refused(status) : failed(status);
 }
 
 // Its part is computed. Of MPI_Reduce_scatter in place it is not where it belongs yet, and the others' may still read
 // there.
-Step NodeReduction::finish() {
-  if (call_.pattern != Pattern::kReduceScatter || !call_.send.is_in_place()) return Moved();
+MaybePartEnd NodeReduction::finish() {
+  if (call_.pattern != Pattern::kReduceScatter || !call_.send.is_in_place()) return PartEnd();
   board_.set_chunks(number_, kHasRead);
   stage_ = Stage::kAwaitsOthers;
   return {};
 }
 
-Step NodeReduction::begin_move() {
+MaybePartEnd NodeReduction::begin_move() {
   const std::uint64_t block_bytes = planned_->work.block_bytes;
   const std::byte *block = planned_->work.block;
-  if (block_bytes == 0) return Moved();
+  if (block_bytes == 0) return PartEnd();
   auto *const front = static_cast<std::byte *>(call_.recv.buffer);
   const auto distance = static_cast<std::uint64_t>(block - front);
   std::vector<sluice_copy_t> copies;
@@ -250,7 +250,7 @@ Step NodeReduction::begin_move() {
   return {};
 }
 
-bool NodeReduction::have_all_come_to(std::uint32_t step, Step *end) const {
+bool NodeReduction::have_all_come_to(std::uint32_t step, MaybePartEnd *end) const {
   for (int rank = 0; rank < member_.size; ++rank) {
     const auto ended = board_.ending_of(number_, rank);  // before what it said until then is read
     const std::uint32_t said = board_.chunks_of(number_, rank);
@@ -262,8 +262,8 @@ bool NodeReduction::have_all_come_to(std::uint32_t step, Step *end) const {
   return true;
 }
 
-Step NodeReduction::advance() {
-  Step end;
+MaybePartEnd NodeReduction::advance() {
+  MaybePartEnd end;
   if (stage_ == Stage::kAwaitsConsent) return have_all_come_to(kConsents, &end) ? enqueue() : end;
   if (stage_ == Stage::kAwaitsOthers) {
     if (have_all_come_to(kHasRead, &end)) return begin_move();
@@ -275,7 +275,7 @@ Step NodeReduction::advance() {
   Status status = under_way_.poll(&is_done);
   if (!is_done) return {};
   if (!status.is_ok()) return failed(status);
-  return stage_ == Stage::kMoves ? Step(Moved()) : finish();
+  return stage_ == Stage::kMoves ? MaybePartEnd(PartEnd()) : finish();
 }
 
 }  // namespace sluice::ops::coll

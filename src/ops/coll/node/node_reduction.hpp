@@ -13,7 +13,7 @@
 #include "ops/coll/call/sides.hpp"
 #include "ops/coll/node/node_offer.hpp"
 #include "ops/coll/node/node_reach.hpp"
-#include "ops/coll/node/node_step.hpp"
+#include "ops/coll/node/part_end.hpp"
 #include "ops/coll/node/reduction_work.hpp"
 #include "plan/joint_reduction.hpp"
 #include "transfer/reduction_pipeline.hpp"
@@ -37,20 +37,20 @@ class NodeReduction {
   // Errors: what a rank said makes no sense. May throw std::bad_alloc.
   [[nodiscard]] Status plan(transfer::Heard *heard, plan::JointReductionPlan *plan);
   // Where that is not to stage. May throw std::bad_alloc.
-  [[nodiscard]] Step begin(const transfer::Heard &heard);
-  [[nodiscard]] Step advance();
+  [[nodiscard]] MaybePartEnd begin(const transfer::Heard &heard);
+  [[nodiscard]] MaybePartEnd advance();
   // Bytes of input that this rank reads, once it has begun.
   [[nodiscard]] std::uint64_t bytes() const noexcept { return planned_->work.bytes; }
 
  private:
   [[nodiscard]] Status find_work(const transfer::Heard &heard);
-  [[nodiscard]] Step enqueue();
-  [[nodiscard]] Step go_on_in_pipeline();
-  [[nodiscard]] Step finish();
-  [[nodiscard]] Step begin_move();
+  [[nodiscard]] MaybePartEnd enqueue();
+  [[nodiscard]] MaybePartEnd go_on_in_pipeline();
+  [[nodiscard]] MaybePartEnd finish();
+  [[nodiscard]] MaybePartEnd begin_move();
   // Whether all ranks have come to `step` of a call in which they wait for each other; if one never will, *end is how
   // it ends here.
-  [[nodiscard]] bool have_all_come_to(std::uint32_t step, Step *end) const;
+  [[nodiscard]] bool have_all_come_to(std::uint32_t step, MaybePartEnd *end) const;
 
   const Call &call_;
   const Member &member_;

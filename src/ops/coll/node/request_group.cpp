@@ -79,7 +79,7 @@ void RequestGroup::settle() noexcept {
 
 bool RequestGroup::is_settled() const noexcept {
   const std::scoped_lock lock(mutex_);
-  return n_settled_ == n_joined_ && step_ == Step::kNone;
+  return n_settled_ == n_joined_ && step_ == Phase::kNone;
 }
 
 NodeGroupPtr RequestGroup::group() const noexcept {
@@ -97,7 +97,7 @@ NodeGroupPtr RequestGroup::ready_group(Pattern pattern, bool after_staged) noexc
     calls = {};
     return nullptr;
   }
-  return n_settled_ == n_joined_ && step_ == Step::kNone ? group_ : nullptr;
+  return n_settled_ == n_joined_ && step_ == Phase::kNone ? group_ : nullptr;
 }
 
 void RequestGroup::take_group(NodeGroupPtr group) noexcept {
@@ -114,7 +114,7 @@ int RequestGroup::failure() const noexcept {
 void RequestGroup::go_on() {
   int code = MPI_SUCCESS;
   while (code == MPI_SUCCESS) {
-    if (step_ == Step::kNone) {
+    if (step_ == Phase::kNone) {
       // What is staged before goes over the same communicator, and on all ranks before the question.
       if (questions_.empty() || questions_.front().number != n_settled_ + 1) return;
       code = ask();
@@ -124,18 +124,18 @@ void RequestGroup::go_on() {
     code = wire::host().MPI_Test(&request_, &is_done, MPI_STATUS_IGNORE);
     if (code != MPI_SUCCESS) break;
     if (is_done == 0) return;
-    switch (std::exchange(step_, Step::kNone)) {
-      case Step::kAsk:
+    switch (std::exchange(step_, Phase::kNone)) {
+      case Phase::kAsk:
         if (least_ == 0) {
           end(false);
         } else {
           code = group_ == nullptr ? tell_name() : ask_for_edges();
         }
         break;
-      case Step::kName:
+      case Phase::kName:
         code = open_and_agree();
         break;
-      case Step::kAgree:
+      case Phase::kAgree:
         if (least_ != 0) group_ = std::make_shared<NodeGroup>(std::move(segment_), member_, world_ranks_);
         forget_board_name(member_, name_);
         name_ = {};
@@ -145,32 +145,32 @@ void RequestGroup::go_on() {
           code = ask_for_edges();
         }
         break;
-      case Step::kEdges:
+      case Phase::kEdges:
         code = take_edges() ? ask_for_edges() : MPI_ERR_INTERN;
         break;
-      case Step::kNone:
+      case Phase::kNone:
         break;
     }
   }
-  step_ = Step::kNone;
+  step_ = Phase::kNone;
   failure_ = code;
 }
 
 int RequestGroup::ask() {
   own_ = questions_.front().has_device ? 1 : 0;
-  step_ = Step::kAsk;
+  step_ = Phase::kAsk;
   return wire::host().MPI_Iallreduce(&own_, &least_, 1, MPI_INT, MPI_MIN, comm_->get(), &request_);
 }
 
 int RequestGroup::tell_name() {
   make_board(member_, &segment_, &name_);
-  step_ = Step::kName;
+  step_ = Phase::kName;
   return wire::host().MPI_Ibcast(name_.data(), static_cast<int>(name_.size()), MPI_CHAR, 0, comm_->get(), &request_);
 }
 
 int RequestGroup::open_and_agree() {
   own_ = open_board(member_, name_, &segment_) ? 1 : 0;
-  step_ = Step::kAgree;
+  step_ = Phase::kAgree;
   return wire::host().MPI_Iallreduce(&own_, &least_, 1, MPI_INT, MPI_MIN, comm_->get(), &request_);
 }
 
@@ -180,7 +180,7 @@ int RequestGroup::ask_for_edges() {
     inquiry_.emplace(*neighbors_, member_, kEdgeFunctions, false, &group_->edges());
   }
   if (inquiry_ && !inquiry_->is_done()) {
-    step_ = Step::kEdges;
+    step_ = Phase::kEdges;
     return inquiry_->start(comm_->get(), &request_);
   }
   inquiry_.reset();

@@ -71,7 +71,7 @@ class RequestGroup {
 
  private:
   // Each waits for one request of the host MPI.
-  enum class Step : std::uint8_t { kNone, kAsk, kName, kAgree, kEdges };
+  enum class Phase : std::uint8_t { kNone, kAsk, kName, kAgree, kEdges };
   // Of movements, and of reductions.
   struct Calls {
     std::uint64_t n_joined = 0;                 // since they began to ask
@@ -99,7 +99,7 @@ class RequestGroup {
   NodeGroupPtr group_;
   StagingCommPtr comm_;
   const NeighborhoodPtr neighbors_;  // of a communicator with a topology
-  Step step_ = Step::kNone;
+  Phase step_ = Phase::kNone;
   MPI_Request request_ = MPI_REQUEST_NULL;
   int own_ = 0;
   int least_ = 0;

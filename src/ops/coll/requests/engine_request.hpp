@@ -24,7 +24,7 @@ class EngineRequest : public progress::Tracked, public progress::Task {
   [[nodiscard]] Status recall(MPI_Status * /*status*/) final { return result_; }
   [[nodiscard]] bool is_hidden() const noexcept final { return is_hidden_.load(std::memory_order_acquire); }
   int start_again(const std::shared_ptr<Tracked> &self, MPI_Request *request) final;
-  [[nodiscard]] bool is_apart() const noexcept final { return is_persistent() && !is_hidden(); }
+  [[nodiscard]] bool completes_without_host() const noexcept final { return is_persistent() && !is_hidden(); }
 
   // progress::Task
   [[nodiscard]] bool advance() final;

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "base/log.hpp"
-#include "ops/coll/segments/cut_shapes.hpp"
+#include "ops/coll/segments/segmented_blocks.hpp"
 #include "plan/policy.hpp"
 #include "wire/channel.hpp"
 #include "wire/host.hpp"
@@ -21,7 +21,7 @@ SegmentAbility CutCall::open(const Sides &sides, plan::SegmentQuery *query) {
   block_bytes_ = query->block_bytes;
   unit_bytes_ = query->unit_bytes;
   is_unequal_ = query->lengths != plan::SegmentLengths::kEqual;
-  CutShapes shapes;
+  SegmentedBlocks shapes;
   if (!shapes.find(call_, member_, sides, query)) return SegmentAbility::kNone;
   const std::array pairs{std::pair{&send_, &shapes.send}, std::pair{&recv_, &shapes.recv}};
   for (const auto &[blocks, shape] : pairs) {

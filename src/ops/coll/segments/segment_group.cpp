@@ -17,7 +17,7 @@ std::atomic<bool> &has_wishes() noexcept {
 }
 
 // Whether any rank has a use for it. Collective.
-Status settle(MPI_Comm comm, Wishes *wishes, bool *is_wanted) {
+Status settle(MPI_Comm comm, DeferredAgreement *wishes, bool *is_wanted) {
   int least = 0;  // 0 where one has
   if (Status status = find_least(comm, wishes->is_own() ? 0 : 1, &least); !status.is_ok()) return status;
   wishes->note_settled();

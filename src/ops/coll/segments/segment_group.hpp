@@ -70,8 +70,8 @@ struct SegmentsOfComm {
   Attempts attempts;
   Attempts unequal_attempts;
   // Calls with requests that could have gone so, and did not for want of a group.
-  Wishes wishes;
-  Wishes unequal_wishes;
+  DeferredAgreement wishes;
+  DeferredAgreement unequal_wishes;
 };
 
 }  // namespace sluice::ops::coll

@@ -9,7 +9,7 @@
 #define SLUICE_PROBE_H
 
 #include <sluice/backend.h>
-#include <sluice/check.h>
+#include <sluice/testing/check.h>
 
 #ifdef __cplusplus
 extern "C" {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// CutShapes: which blocks of a rank's buffers go in segments, in a collective call that may: equal blocks one after the
-// other, or the blocks of a v or w form, wherever they lie.
+// SegmentedBlocks: which blocks of a rank's buffers go in segments, in a collective call that may: equal blocks one
+// after the other, or the blocks of a v or w form, wherever they lie.
 #pragma once
 
 #include "ops/coll/call/member.hpp"
@@ -11,7 +11,7 @@
 namespace sluice::ops::coll {
 
 // Without blocks: the rank has no such buffer.
-struct CutShapes {
+struct SegmentedBlocks {
   transfer::CutShape send;
   transfer::CutShape recv;
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Fourier transforms by the library of a device's vendor, for the applications in apps/: an optional table beside
- * sluice/program_kernels.h, which a module hands out through the symbol sluice_backend_program_fft(). libsluice itself
- * never calls it, and no such library is needed to build a module: each looks for it when it is first asked.
+ * sluice/testing/program_kernels.h, which a module hands out through the symbol sluice_backend_program_fft(). libsluice
+ * itself never calls it, and no such library is needed to build a module: each looks for it when it is first asked.
  *
  * The transforms are of complex numbers (a real part, then an imaginary one), along one dimension, many at once, in
  * place and not scaled: forward and then inverse multiplies by the number of points. The forward one is the sum of
@@ -42,8 +42,8 @@ typedef struct sluice_program_fft {
   /* Name and version of the library that transforms on the current device, kept until the process ends; or null, and
    * last_error() says what is missing and what to do. */
   const char *(*library)(void);
-  /* Prepares a batch for a stream of sluice/program_kernels.h, which outlives the plan. Setup cost: may allocate
-   * memory of the device and compile. SLUICE_ERROR_UNSUPPORTED: not on this device. */
+  /* Prepares a batch for a stream of sluice/testing/program_kernels.h, which outlives the plan. Setup cost: may
+   * allocate memory of the device and compile. SLUICE_ERROR_UNSUPPORTED: not on this device. */
   sluice_result_t (*plan_create)(void *native_stream, const sluice_program_fft_batch_t *batch,
                                  sluice_program_fft_plan_t **plan);
   /* What was enqueued with the plan has run before. */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "ops/queue/ahead.hpp"
+#include "ops/queue/batch_reserve.hpp"
 
 #include <algorithm>
 #include <bit>
@@ -32,7 +32,7 @@ void take_and_give_back(std::size_t n, Acquire acquire) {
 
 }  // namespace
 
-void Ahead::add(const device::Place &place, std::uint64_t size_bytes) {
+void BatchReserve::add(const device::Place &place, std::uint64_t size_bytes) {
   if (place.backend == nullptr || size_bytes == 0 || n_messages_ >= kMostMessages) return;
   if (++n_messages_ > n_queues_made_) {
     n_queues_made_ = n_messages_;
@@ -56,7 +56,7 @@ void Ahead::add(const device::Place &place, std::uint64_t size_bytes) {
   });
 }
 
-void Ahead::begin_batch() noexcept {
+void BatchReserve::begin_batch() noexcept {
   n_messages_ = 0;
   for (auto &[size, blocks] : blocks_) blocks.n_wanted = 0;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "ops/coll/segments/cut_shapes.hpp"
+#include "ops/coll/segments/segmented_blocks.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -109,7 +109,7 @@ CutShape own_block_of(CutShape *all, int rank) {
   return own;
 }
 
-bool find_moved(const Call &call, const Member &member, const Sides &sides, Finder *finder, CutShapes *shapes) {
+bool find_moved(const Call &call, const Member &member, const Sides &sides, Finder *finder, SegmentedBlocks *shapes) {
   const bool is_root = call.root == member.rank;
   const int n = member.size;
   const auto send = [&](int n_blocks) { return finder->find(call.send, sides.send, n_blocks, &shapes->send); };
@@ -149,7 +149,7 @@ CutShape room_like(const CutShape &other) {
   return room;
 }
 
-bool find_reduced(const Call &call, const Member &member, const Sides &sides, Finder *finder, CutShapes *shapes) {
+bool find_reduced(const Call &call, const Member &member, const Sides &sides, Finder *finder, SegmentedBlocks *shapes) {
   const bool is_root = call.root == member.rank;
   if (call.pattern == Pattern::kReduceScatter) {
     Argument sent = call.send;
@@ -169,7 +169,7 @@ bool find_reduced(const Call &call, const Member &member, const Sides &sides, Fi
 
 }  // namespace
 
-bool CutShapes::find(const Call &call, const Member &member, const Sides &sides, plan::SegmentQuery *query) {
+bool SegmentedBlocks::find(const Call &call, const Member &member, const Sides &sides, plan::SegmentQuery *query) {
   Finder finder(*query);
   const bool is_found = is_reduction(call.pattern) ? find_reduced(call, member, sides, &finder, this)
                                                    : find_moved(call, member, sides, &finder, this);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Ahead: what the messages of a queue may need of the runtime, made while the stream does not wait yet. A runtime may
-// hold up whoever asks for it later, until the stream has what it waits for (docs/adr/0032).
+// BatchReserve: what the messages of a queue may need of the runtime, made while the stream does not wait yet. A
+// runtime may hold up whoever asks for it later, until the stream has what it waits for (docs/adr/0032).
 #pragma once
 
 #include <cstddef>
@@ -12,7 +12,7 @@
 namespace sluice::ops::queue {
 
 // Of one queue. One thread at a time.
-class Ahead {
+class BatchReserve {
  public:
   // One more message of `size_bytes` of device memory in the batch that is open. Makes queues of Sluice's and staging
   // memory for all of the batch, up to kMostBytes and kMostMessages, unless they were made before. Setup cost the first

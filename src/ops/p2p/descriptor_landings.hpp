@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Heads: the beginnings of host buffers into which a descriptor may come to lie. Programs that measure post a window of
-// receives into one and the same buffer; a descriptor that came into one of them would be overwritten by what comes
-// into the next, before anybody has read it. Where that could be, all receives but one get room of their own,
-// and leave the beginning of the buffer alone while that one waits.
+// DescriptorLandings: the beginnings of host buffers into which a descriptor may come to lie. Programs that measure
+// post a window of receives into one and the same buffer; a descriptor that came into one of them would be overwritten
+// by what comes into the next, before anybody has read it. Where that could be, all receives but one get room of their
+// own, and leave the beginning of the buffer alone while that one waits.
 #pragma once
 
 #include <cstddef>
@@ -16,45 +16,45 @@
 namespace sluice::ops {
 
 // One beginning, claimed until destroyed, and open while its receive waits for what comes. Movable.
-class HeadClaim {
+class LandingClaim {
  public:
-  HeadClaim() noexcept = default;
-  HeadClaim(HeadClaim &&other) noexcept : address_(std::exchange(other.address_, 0)) {}
-  HeadClaim &operator=(HeadClaim &&other) noexcept {
+  LandingClaim() noexcept = default;
+  LandingClaim(LandingClaim &&other) noexcept : address_(std::exchange(other.address_, 0)) {}
+  LandingClaim &operator=(LandingClaim &&other) noexcept {
     if (this != &other) {
       release();
       address_ = std::exchange(other.address_, 0);
     }
     return *this;
   }
-  HeadClaim(const HeadClaim &) = delete;
-  HeadClaim &operator=(const HeadClaim &) = delete;
-  ~HeadClaim() { release(); }
+  LandingClaim(const LandingClaim &) = delete;
+  LandingClaim &operator=(const LandingClaim &) = delete;
+  ~LandingClaim() { release(); }
 
   [[nodiscard]] bool is_empty() const noexcept { return address_ == 0; }
   void set_open(bool is_open) noexcept;
   void release() noexcept;
 
  private:
-  friend class Heads;
+  friend class DescriptorLandings;
   std::uintptr_t address_ = 0;
 };
 
-class Heads {
+class DescriptorLandings {
  public:
   // The process's. Never destroyed.
-  static Heads &process();
+  static DescriptorLandings &process();
 
   // Claims where a descriptor comes to lie in `region`, which is as long as one or longer. An empty claim when
   // another's beginning is less than a descriptor's length away. Any thread.
-  [[nodiscard]] HeadClaim claim(const transfer::Region &region);
+  [[nodiscard]] LandingClaim claim(const transfer::Region &region);
   // transfer::scatter() into a region that could not be claimed: not to bytes in which the receive that holds the claim
   // may find a descriptor, as long as it waits. What comes into that one lies there in the end, since the program has
   // given both the same place. Any thread.
   void scatter_around(const transfer::Region &region, const std::byte *packed, std::uint64_t size_bytes) noexcept;
 
  private:
-  friend class HeadClaim;
+  friend class LandingClaim;
   struct Held {
     transfer::Region region;
     bool is_open = true;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Messages between devices by the library that a device's vendor has for them, for the applications in apps/ to be
- * compared with: an optional table beside sluice/program_kernels.h, which a module hands out through the symbol
+ * compared with: an optional table beside sluice/testing/program_kernels.h, which a module hands out through the symbol
  * sluice_backend_program_exchange(). libsluice itself never calls it, and no such library is needed to build a module:
  * each looks for it when it is first asked.
  *
@@ -54,11 +54,11 @@ typedef struct sluice_program_exchange {
   const char *(*library)(void);
   /* On one rank, which becomes rank 0 of one group: its name. Returns at once. */
   sluice_result_t (*id_create)(sluice_program_exchange_id_t *id);
-  /* Makes a group of n_ranks ranks with a stream of sluice/program_kernels.h each, a stream of the current device that
-   * outlives the group. `rank` is 0 to n_ranks - 1, another one on each. Blocks until all ranks have called it with the
-   * same id and n_ranks; of several groups all ranks make them in one order. Setup cost: allocates memory of the
-   * device, opens connections and may start threads. The caller owns *group, which is null on an error. Some libraries
-   * refuse two ranks of one device. */
+  /* Makes a group of n_ranks ranks with a stream of sluice/testing/program_kernels.h each, a stream of the current
+   * device that outlives the group. `rank` is 0 to n_ranks - 1, another one on each. Blocks until all ranks have called
+   * it with the same id and n_ranks; of several groups all ranks make them in one order. Setup cost: allocates memory
+   * of the device, opens connections and may start threads. The caller owns *group, which is null on an error. Some
+   * libraries refuse two ranks of one device. */
   sluice_result_t (*group_create)(void *native_stream, const sluice_program_exchange_id_t *id, uint32_t n_ranks,
                                   uint32_t rank, sluice_program_exchange_group_t **group);
   /* What was enqueued has run before. May block until the other ranks have called it. The group is gone in any case. */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "device/words.hpp"
+#include "device/memory_names.hpp"
 
 #include <algorithm>
 #include <cctype>

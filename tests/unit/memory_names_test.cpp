@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Under which names programs may ask for memory: the list of memory allocation kinds, put together.
-#include "device/words.hpp"
+#include "device/memory_names.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Admitted: which arguments the host MPI has been shown and has taken, so that the next message with the same ones
-// needs no call of it: with a progress thread at work each call may have to wait for the host MPI's lock.
+// CheckedArguments: which arguments the host MPI has been shown and has taken, so that the next message with the same
+// ones needs no call of it: with a progress thread at work each call may have to wait for the host MPI's lock.
 #pragma once
 
 #include "ops/comm/comm_memo.hpp"
@@ -9,7 +9,7 @@
 namespace sluice::ops::queue {
 
 // Of one queue. One thread at a time.
-class Admitted {
+class CheckedArguments {
  public:
   // Whether as much as these was taken before: the same direction, peer, tag, communicator and type, any buffer and a
   // count that is none too few. Hot.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "ops/p2p/heads.hpp"
+#include "ops/p2p/descriptor_landings.hpp"
 
 #include <algorithm>
 
@@ -23,20 +23,20 @@ bool overlap(std::uintptr_t one, std::uintptr_t other) noexcept {
 
 }  // namespace
 
-Heads &Heads::process() {
-  static auto *heads = new Heads();
-  return *heads;
+DescriptorLandings &DescriptorLandings::process() {
+  static auto *landings = new DescriptorLandings();
+  return *landings;
 }
 
-void HeadClaim::release() noexcept {
-  if (address_ != 0) Heads::process().release(std::exchange(address_, 0));
+void LandingClaim::release() noexcept {
+  if (address_ != 0) DescriptorLandings::process().release(std::exchange(address_, 0));
 }
 
-void HeadClaim::set_open(bool is_open) noexcept {
-  if (address_ != 0) Heads::process().set_open(address_, is_open);
+void LandingClaim::set_open(bool is_open) noexcept {
+  if (address_ != 0) DescriptorLandings::process().set_open(address_, is_open);
 }
 
-Heads::Held *Heads::find_locked(std::uintptr_t address) noexcept {
+DescriptorLandings::Held *DescriptorLandings::find_locked(std::uintptr_t address) noexcept {
   const std::uintptr_t stretch = stretch_of(address);
   for (const std::uintptr_t near : {stretch - 1, stretch, stretch + 1}) {
     const auto found = held_.find(near);
@@ -45,9 +45,9 @@ Heads::Held *Heads::find_locked(std::uintptr_t address) noexcept {
   return nullptr;
 }
 
-HeadClaim Heads::claim(const transfer::Region &region) {
+LandingClaim DescriptorLandings::claim(const transfer::Region &region) {
   const std::uintptr_t address = address_of(region);
-  HeadClaim claim;
+  LandingClaim claim;
   const std::scoped_lock lock(mutex_);
   if (find_locked(address) != nullptr || address == 0) return claim;
   held_.emplace(stretch_of(address), Held{region});
@@ -55,7 +55,8 @@ HeadClaim Heads::claim(const transfer::Region &region) {
   return claim;
 }
 
-void Heads::scatter_around(const transfer::Region &region, const std::byte *packed, std::uint64_t size_bytes) noexcept {
+void DescriptorLandings::scatter_around(const transfer::Region &region, const std::byte *packed,
+                                        std::uint64_t size_bytes) noexcept {
   const std::scoped_lock lock(mutex_);
   const Held *held = find_locked(address_of(region));
   const bool is_kept = held != nullptr && held->is_open;
@@ -65,13 +66,13 @@ void Heads::scatter_around(const transfer::Region &region, const std::byte *pack
   if (is_kept) transfer::scatter(held->region, head.bytes, sizeof head.bytes);
 }
 
-void Heads::set_open(std::uintptr_t address, bool is_open) noexcept {
+void DescriptorLandings::set_open(std::uintptr_t address, bool is_open) noexcept {
   const std::scoped_lock lock(mutex_);
   const auto found = held_.find(stretch_of(address));
   if (found != held_.end()) found->second.is_open = is_open;
 }
 
-void Heads::release(std::uintptr_t address) noexcept {
+void DescriptorLandings::release(std::uintptr_t address) noexcept {
   const std::scoped_lock lock(mutex_);
   held_.erase(stretch_of(address));
 }
