@@ -36,8 +36,8 @@ Status check(int code, const char *what) {
                        std::string("Sluice's own communicator: ") + what + ": " + text + "; messages are staged");
 }
 
-// Receives what came and nobody wanted: answers to a receive that has failed, a confused peer's messages. MPICH 4.2 ends
-// the job when a communicator is freed that has such messages, whatever its error handler.
+// Receives what came and nobody wanted: answers to a receive that has failed, a confused peer's messages. MPICH 4.2
+// ends the job when a communicator is freed that has such messages, whatever its error handler.
 void take_leftovers(MPI_Comm comm) noexcept {
   try {
     std::vector<std::byte> bytes;

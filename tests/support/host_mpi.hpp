@@ -42,7 +42,8 @@ bool aborts_on_external_unpack_of_nothing();
 bool mishandles_types_of_uneven_lengths();
 
 // Hosts under which random programs, of messages and of collective calls, have no random nested types. Intel MPI and
-// Open MPI 5: MPI_Unpack of some writes beside its memory ("double free or corruption"; by which constructor was not found out).
+// Open MPI 5: MPI_Unpack of some writes beside its memory ("double free or corruption"; by which constructor was not
+// found out).
 bool lacks_nested_types_in_programs();
 
 // MPICH and Intel MPI: MPI_Testall over partitioned requests of which not all are complete fails. (They also crash in
