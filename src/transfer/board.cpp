@@ -128,28 +128,63 @@ StridedBlock Board::block(std::uint64_t call, int rank, const Published &said, s
   return copy;
 }
 
-void Board::vote(std::uint64_t number, Vote vote, std::uint32_t term) noexcept {
-  const std::uint32_t said = term << kVoteBits | static_cast<std::uint32_t>(vote);
-  flags_[rank_].votes[number % 2].store(tagged(number, said), std::memory_order_release);
+bool Board::may_vote(std::uint64_t number) const noexcept {
+  const std::uint64_t place = number % kVotes;
+  // Who has come to the vote behind that one has heard it.
+  if (number <= kVotes || !is_awaited_[place] || n_heard_ + kVotes > number) return true;
+  const std::uint64_t next = number - kVotes + 1;
+  return std::all_of(flags_, flags_ + n_ranks_, [next, this](const Flags &flags) {
+    const std::uint64_t word = flags.votes[next % kVotes].load(std::memory_order_acquire);
+    return &flags == flags_ + rank_ || is_of(next, word) || is_later_vote(next, word);
+  });
 }
 
-std::optional<Voted> Board::outcome_of_vote(std::uint64_t number) const noexcept {
+void Board::vote(std::uint64_t number, Vote vote, std::uint32_t term) noexcept {
+  const std::uint32_t said = term << kVoteBits | static_cast<std::uint32_t>(vote);
+  is_awaited_[number % kVotes] = vote != Vote::kGone;
+  flags_[rank_].votes[number % kVotes].store(tagged(number, said), std::memory_order_release);
+}
+
+std::optional<Voted> Board::outcome_of_vote(std::uint64_t number) noexcept {
   Voted all;
   for (int i = 0; i < n_ranks_; ++i) {
-    const std::uint64_t word = flags_[i].votes[number % 2].load(std::memory_order_acquire);
+    const std::uint64_t word = flags_[i].votes[number % kVotes].load(std::memory_order_acquire);
     const bool has_voted = is_of(number, word);
-    if (!has_voted && is_earlier(number, 2, word)) return std::nullopt;
+    if (!has_voted && is_earlier_vote(number, word)) return std::nullopt;
     const auto said = static_cast<std::uint32_t>(word);
     const std::uint32_t vote = said & kVoteMask;
-    all.sum_of_terms += said >> kVoteBits;
-    const bool is_vote = has_voted && vote <= static_cast<std::uint32_t>(Vote::kFailed);
-    const Vote one = is_vote ? static_cast<Vote>(vote) : Vote::kNoVote;
+    Vote one = Vote::kNoVote;
+    if (has_voted) {
+      all.sum_of_terms += said >> kVoteBits;
+      if (vote < static_cast<std::uint32_t>(Vote::kNoVote)) one = static_cast<Vote>(vote);
+    } else {
+      // Only what nobody waits for is written over.
+      all.has_all_terms = false;
+      if (is_later_vote(number, word)) one = Vote::kGone;
+    }
     all.said |= std::uint32_t{1} << static_cast<unsigned>(one);
     if (one <= all.vote) continue;
     all.vote = one;
     all.rank = i;
   }
+  n_heard_ = number;
   return all;
+}
+
+void Board::say_without_data(std::uint64_t number) noexcept {
+  std::atomic<std::uint64_t> &place = flags_[rank_].votes[number % kVotes];
+  const std::uint64_t said = place.load(std::memory_order_relaxed) & ~std::uint64_t{kVoteMask};
+  is_awaited_[number % kVotes] = true;
+  place.store(said | static_cast<std::uint64_t>(Vote::kGoneWithoutData), std::memory_order_release);
+  std::atomic<std::uint64_t> &latest = flags_->without_data;
+  std::uint64_t before = latest.load(std::memory_order_relaxed);
+  while (before < number && !latest.compare_exchange_weak(before, number, std::memory_order_acq_rel)) {
+  }
+}
+
+bool Board::is_without_data(std::uint64_t number, int rank) const noexcept {
+  const std::uint64_t word = flags_[rank].votes[number % kVotes].load(std::memory_order_acquire);
+  return is_of(number, word) && (word & kVoteMask) == static_cast<std::uint64_t>(Vote::kGoneWithoutData);
 }
 
 void Board::set_chunks(std::uint64_t call, std::uint32_t n_chunks) noexcept {

@@ -79,11 +79,13 @@ enum class Ending : std::uint8_t {
 // What a rank says of its buffers before a call, where it may be that nobody has to say more. What is further down here
 // counts for all.
 enum class Vote : std::uint8_t {
-  kShort,   // it could take part, and has too little to do so for its own sake
-  kLong,    // it has enough
-  kCannot,  // it stages, so all do
-  kFailed,  // it has an error already
-  kNoVote   // no rank says it: a word that makes no sense
+  kShort,            // it could take part, and has too little to do so for its own sake
+  kLong,             // it has enough
+  kCannot,           // it stages, so all do
+  kFailed,           // it has an error already
+  kGone,             // it waits for nobody, and may be past the call
+  kGoneWithoutData,  // the same, and what it sends is not its data, for it could not bring them
+  kNoVote            // no rank says it: a word that makes no sense
 };
 
 // What all have voted.
@@ -92,6 +94,7 @@ struct Voted {
   int rank = 0;              // one that said it
   std::uint32_t said = 0;    // a bit for each Vote that a rank has said
   std::uint64_t sum_of_terms = 0;
+  bool has_all_terms = true;  // not where a rank was gone so far that its term is not there any more
 
   [[nodiscard]] bool has(Vote one) const noexcept { return (said >> static_cast<unsigned>(one) & 1U) != 0; }
 };
@@ -139,13 +142,24 @@ class Board {
   [[nodiscard]] int n_ranks() const noexcept { return n_ranks_; }
   [[nodiscard]] int rank() const noexcept { return rank_; }
 
-  // Votes have numbers of their own, the same on all ranks, from 1; a rank votes again once all have voted. Never
-  // block. `term`, below kTerms, is a number that all hear the sum of.
+  // Votes have numbers of their own, the same on all ranks, from 1. A rank whose vote is kGone goes on to the next one;
+  // any other votes again once all have voted. Never block. `term`, below kTerms, is a number that all hear the sum of.
   static constexpr unsigned kTermBits = 29;
   static constexpr std::uint32_t kTerms = std::uint32_t{1} << kTermBits;
+  // Votes of a rank that the others still find: so many calls a rank may be ahead before its terms are lost.
+  static constexpr std::uint64_t kVotes = 8;
+  // Whether the place of this vote is free: nobody waits for what this rank said there. Hot.
+  [[nodiscard]] bool may_vote(std::uint64_t number) const noexcept;
   void vote(std::uint64_t number, Vote vote, std::uint32_t term = 0) noexcept;
   // What counts for all, once all have voted, and until this rank votes again; until then none. Hot.
-  [[nodiscard]] std::optional<Voted> outcome_of_vote(std::uint64_t number) const noexcept;
+  [[nodiscard]] std::optional<Voted> outcome_of_vote(std::uint64_t number) noexcept;
+  // This rank has voted kGone, or what lets it go on as all do, and has not its data. Before it sends anything.
+  void say_without_data(std::uint64_t number) noexcept;
+  // Whether `rank` has said so of that vote; of what reached this rank, until it votes again. Hot where none has ever.
+  [[nodiscard]] bool has_any_without_data(std::uint64_t number) const noexcept {
+    return flags_->without_data.load(std::memory_order_acquire) >= number;
+  }
+  [[nodiscard]] bool is_without_data(std::uint64_t number, int rank) const noexcept;
 
   // How many chunks have come here: for those that pull them from here. kNoMore: no further ones will.
   static constexpr std::uint32_t kNoMore = ~std::uint32_t{0};
@@ -178,9 +192,11 @@ class Board {
     std::atomic<std::uint64_t> content[kSlots];  // of each call: the number of what this rank says of it
     std::atomic<std::uint64_t> chunks[kSlots];   // number of the call and, in the lower half, the count
     std::atomic<std::uint64_t> ended[kSlots];    // number of the call and, in the lower half, plan and Ending
-    // Number of the vote and, in the lower half, the term and the Vote. In turns: the next one may be there before all
-    // have read this one, the one after it not, because all vote in between.
-    std::atomic<std::uint64_t> votes[2];
+    // Number of the vote and, in the lower half, the term and the Vote; each in its place in turn. In a line of their
+    // own: a rank that votes kGone writes there and reads nothing.
+    alignas(128) std::atomic<std::uint64_t> votes[kVotes];
+    // Of rank 0's: the greatest number of a vote whose caller was without data.
+    std::atomic<std::uint64_t> without_data;
   };
   static_assert(std::atomic<std::uint64_t>::is_always_lock_free, "flags are shared between processes");
 
@@ -200,6 +216,19 @@ class Board {
     std::uint32_t plan = 0;
   };
   [[nodiscard]] std::optional<Ended> ended_of(std::uint64_t call, int rank) const noexcept;
+  // How many votes `word`, in the place of vote `number`, is ahead of that.
+  [[nodiscard]] static std::int32_t votes_ahead(std::uint64_t number, std::uint64_t word) noexcept {
+    return static_cast<std::int32_t>(static_cast<std::uint32_t>(word >> 32U) - static_cast<std::uint32_t>(number));
+  }
+  // A vote that came into that place later, or was there before. A rank that waits may be ahead of others by many.
+  [[nodiscard]] static bool is_later_vote(std::uint64_t number, std::uint64_t word) noexcept {
+    const std::int32_t ahead = votes_ahead(number, word);
+    return ahead > 0 && ahead % static_cast<std::int32_t>(kVotes) == 0;
+  }
+  [[nodiscard]] static bool is_earlier_vote(std::uint64_t number, std::uint64_t word) noexcept {
+    const std::int32_t ahead = votes_ahead(number, word);
+    return word == 0 || (ahead < 0 && ahead % static_cast<std::int32_t>(kVotes) == 0);
+  }
   // A word that was there before that of `number`, which comes into its place after that of `before`; 0: none yet.
   [[nodiscard]] static bool is_earlier(std::uint64_t number, std::uint64_t before, std::uint64_t tagged) noexcept {
     return number <= before ? tagged == 0 : is_of(number - before, tagged);
@@ -215,6 +244,8 @@ class Board {
   std::size_t n_last_blocks_ = 0;
   std::array<std::uint64_t, kSlots> own_contents_{};
   std::array<std::uint64_t, kSlots> settled_{};
+  std::uint64_t n_heard_ = 0;              // the last vote of which this rank has the outcome: all have come to it
+  std::array<bool, kVotes> is_awaited_{};  // what this rank said in that place: others may wait for it
 };
 
 // What all ranks said of one call, copied once, and looked at.

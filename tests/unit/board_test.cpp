@@ -13,30 +13,11 @@
 #include <vector>
 
 #include "fake_device.hpp"
+#include "shared_board.hpp"
 #include "transfer/chunked_copy.hpp"
 
 namespace sluice::transfer {
 namespace {
-
-class SharedMemory {
- public:
-  explicit SharedMemory(int n_ranks) : bytes_(Board::size_bytes(n_ranks) + kPage) {
-    void *begin = bytes_.data();
-    std::size_t room = bytes_.size();
-    data_ = std::align(kPage, Board::size_bytes(n_ranks), begin, room);
-    Board::prepare(data_, n_ranks);
-  }
-  [[nodiscard]] void *data() const { return data_; }
-
- private:
-  static constexpr std::size_t kPage = 4096;
-  std::vector<std::byte> bytes_;
-  void *data_ = nullptr;
-};
-
-void wait_until(const std::function<bool()> &is_so) {
-  while (!is_so()) std::this_thread::yield();
-}
 
 // What rank `rank` says in call `call`.
 Published word_of(int rank, int call) {
@@ -44,22 +25,6 @@ Published word_of(int rank, int call) {
   said.state = Published::State::kTakesPart;
   said.base_address = static_cast<std::uint64_t>(call) * 1000 + static_cast<std::uint64_t>(rank);
   return said;
-}
-
-// What each of `n_ranks` found wrong, each a thread with a board of its own over one memory.
-template <typename Body>
-std::vector<int> count_wrong(int n_ranks, Body body) {
-  const SharedMemory memory(n_ranks);
-  std::vector<std::thread> ranks;
-  std::vector<int> n_wrong(static_cast<std::size_t>(n_ranks), 0);
-  for (int rank = 0; rank < n_ranks; ++rank) {
-    ranks.emplace_back([&, rank] {
-      Board board(memory.data(), n_ranks, rank);
-      body(&board, rank, &n_wrong[static_cast<std::size_t>(rank)]);
-    });
-  }
-  for (std::thread &rank : ranks) rank.join();
-  return n_wrong;
 }
 
 // Calls follow each other as fast as they can, some of them without an end, as when all stage.
@@ -195,52 +160,6 @@ TEST(Board, HasASlotAgain_OnceAllRanksHaveEndedItsCall) {
   EXPECT_EQ(outcome->ending, Ending::kRefused);
   EXPECT_EQ(outcome->rank, 1);
   EXPECT_EQ(one.published(2, 1).base_address, word_of(1, 2).base_address);
-}
-
-// One vote after the other, with nothing in between that the ranks wait for each other in.
-TEST(Board, ShowsEachVote_WhenRanksRaceAhead) {
-  constexpr int kRanks = 3;
-  constexpr std::uint64_t kVotes = 200;
-  const auto vote_of = [](int rank, std::uint64_t number) {
-    return static_cast<Vote>(number * 7 / (static_cast<std::uint64_t>(rank) + 2) % 4);
-  };
-  const auto term_of = [](int rank, std::uint64_t number) {
-    return Board::kTerms - 1 - static_cast<std::uint32_t>(number * 5 + static_cast<std::uint64_t>(rank));
-  };
-  const auto body = [&](Board *own, int rank, int *n_wrong) {
-    Board &board = *own;
-    for (std::uint64_t number = 1; number <= kVotes; ++number) {
-      board.vote(number, vote_of(rank, number), term_of(rank, number));
-      std::optional<Voted> outcome;
-      wait_until([&] { return (outcome = board.outcome_of_vote(number)).has_value(); });
-      Vote most = Vote::kShort;
-      std::uint64_t sum = 0;
-      for (int other = 0; other < kRanks; ++other) {
-        most = std::max(most, vote_of(other, number));
-        sum += term_of(other, number);
-      }
-      *n_wrong += outcome->vote == most && outcome->sum_of_terms == sum ? 0 : 1;
-    }
-  };
-  EXPECT_EQ(count_wrong(kRanks, body), std::vector<int>(kRanks, 0));
-}
-
-TEST(Board, HasNoOutcome_UntilAllHaveVoted) {
-  const SharedMemory memory(2);
-  Board one(memory.data(), 2, 0);
-  Board other(memory.data(), 2, 1);
-  for (std::uint64_t number = 1; number <= 5; ++number) {
-    EXPECT_FALSE(one.outcome_of_vote(number));
-    one.vote(number, Vote::kShort, 3);
-    EXPECT_FALSE(one.outcome_of_vote(number)) << "vote " << number;
-    other.vote(number, number % 2 == 0 ? Vote::kShort : Vote::kLong, Board::kTerms - 1);
-    for (const Board *board : {&one, &other}) {
-      const std::optional<Voted> outcome = board->outcome_of_vote(number);
-      ASSERT_TRUE(outcome);
-      EXPECT_EQ(outcome->vote, number % 2 == 0 ? Vote::kShort : Vote::kLong);
-      EXPECT_EQ(outcome->sum_of_terms, std::uint64_t{Board::kTerms} + 2);
-    }
-  }
 }
 
 TEST(Board, BelievesNoBlockThatIsNotThere) {

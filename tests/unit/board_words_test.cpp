@@ -21,7 +21,7 @@ class BoardWords : public ::testing::Test {
  protected:
   static constexpr int kRanks = 2;
   static constexpr std::uint64_t kAllocationBytes = 1000;
-  static constexpr std::size_t kFlagWords = 16;
+  static constexpr std::size_t kFlagWords = 32;
 
   struct Free {
     void operator()(void *memory) const { std::free(memory); }  // NOLINT: as aligned_alloc() has it
@@ -58,7 +58,7 @@ class BoardWords : public ::testing::Test {
   }
   static constexpr std::size_t kChunks = 1 + Board::kSlots;
   static constexpr std::size_t kEnded = kChunks + Board::kSlots;
-  static constexpr std::size_t kVotes = kEnded + Board::kSlots;
+  static constexpr std::size_t kVotes = 16;  // a line of their own
 
   std::unique_ptr<void, Free> memory_{std::aligned_alloc(128, Board::size_bytes(kRanks))};
   Board good_{memory_.get(), kRanks, 0};
@@ -168,9 +168,9 @@ TEST_F(BoardWords, OfAVote_AreNone_WhereNoRankSaysThem) {
   for (std::uint64_t number = 1; number <= 4; ++number) {
     good_.vote(number, Vote::kShort);
     EXPECT_FALSE(good_.outcome_of_vote(number));
-    std::uint64_t &vote = flags_of(1)[kVotes + number % 2];
+    std::uint64_t &vote = flags_of(1)[kVotes + number % Board::kVotes];
     const std::uint64_t before = vote;
-    for (const std::uint64_t value : {number << 32U | 4, (number + 1) << 32U, (number + 2) << 32U}) {
+    for (const std::uint64_t value : {number << 32U | 7, (number + 1) << 32U, (number + 2) << 32U}) {
       vote = value;
       const std::optional<Voted> outcome = good_.outcome_of_vote(number);
       ASSERT_TRUE(outcome) << value;

@@ -11,6 +11,8 @@
 #include "ops/coll/node/carry_out_on_node.hpp"
 #include "ops/coll/requests/fold_request.hpp"
 #include "ops/coll/segments/in_segments.hpp"
+#include "ops/coll/segments/segment_group.hpp"
+#include "ops/request/turns.hpp"
 #include "progress/host_turns.hpp"
 #include "progress/tracked_requests.hpp"
 
@@ -55,7 +57,7 @@ void log_if_failed(const Status &status) {
 
 int execute_blocking(const Call &call, const Member *member, const Sides &sides, const Meeting &meeting) {
   const statistics::Stopwatch watch;
-  WholeCall whole(call, member);
+  WholeCall whole(call, member, meeting);
   HostCall host(call, member, meeting);
   const Status down = host.compares_lengths() ? sides.copy_down(Down::kRead) : sides.copy_down_uncompared(call.pattern);
   if (!down.is_ok() && !whole.tell_others()) return raise(call.comm, down);
@@ -73,6 +75,18 @@ int execute_blocking(const Call &call, const Member *member, const Sides &sides,
   if (status.is_ok()) status = sides.copy_up();
   sides.record(call.operation, watch.elapsed());
   return status.is_ok() ? MPI_SUCCESS : raise(call.comm, status);
+}
+
+// On memory that the host MPI may touch, where this rank waits for nobody. Hot.
+int execute_at_once(const Call &call, const Member &member, const Sides &sides, const Meeting &meeting) {
+  const statistics::Stopwatch watch;
+  const int result = reap(call.block(call));
+  if (result != MPI_SUCCESS) return result;
+  if (may_lack_data(meeting)) {
+    if (Status status = WholeCall(call, &member, meeting).outcome(); !status.is_ok()) return raise(call.comm, status);
+  }
+  sides.record(call.operation, watch.elapsed());
+  return MPI_SUCCESS;
 }
 
 int execute_with_request(const Call &call, Sides sides) {
@@ -104,11 +118,18 @@ int execute_with_request(const Call &call, Sides sides) {
 int plan_and_execute(Call *call, const Member *member, Sides *sides, const Status &classified) {
   const Status able = classified.is_ok() ? sides->refusal() : classified;
   const bool is_blocking = call->form == Form::kBlocking;
+  // Whatever the lengths of this call are, and whoever waits for whom in it.
+  if (is_blocking && member != nullptr) {
+    if (Status status = SegmentGroup::seek(call->comm, *member); !status.is_ok()) return raise(call->comm, status);
+  }
   Meeting meeting;
   if (int result = MPI_SUCCESS; member != nullptr && carry_out_on_node(call, *member, sides, able, &meeting, &result)) {
     return result;
   }
-  const bool may_go_together = member != nullptr && (!meeting.has_met || meeting.lengths_fit);
+  if (meeting.some_are_gone && !sides->is_staged() && able.is_ok()) {
+    return execute_at_once(*call, *member, *sides, meeting);
+  }
+  const bool may_go_together = member != nullptr && !meeting.some_are_gone && (!meeting.has_met || meeting.lengths_fit);
   if (int result = MPI_SUCCESS;
       may_go_together && (is_blocking ? carry_out_in_levels(*call, *member, *sides, able, &result)
                                       : start_in_levels(*call, *member, sides, able, &result))) {

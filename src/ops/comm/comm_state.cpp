@@ -67,12 +67,16 @@ bool are_all_known(const std::vector<int> &world_ranks) {
 
 // Fills a new state: to whom messages on `comm` go, and whether all its processes are in MPI_COMM_WORLD.
 bool describe(MPI_Comm comm, CommState *state) {
+  const wire::Host &host = wire::host();
   int is_inter = 0;
-  if (wire::host().MPI_Comm_test_inter(comm, &is_inter) != MPI_SUCCESS ||
+  if (host.MPI_Comm_test_inter(comm, &is_inter) != MPI_SUCCESS ||
+      host.MPI_Comm_rank(comm, &state->rank) != MPI_SUCCESS || host.MPI_Comm_size(comm, &state->size) != MPI_SUCCESS ||
       !find_world_ranks(comm, is_inter != 0 ? &wire::Host::MPI_Comm_remote_group : &wire::Host::MPI_Comm_group,
                         &state->world_ranks)) {
     return false;
   }
+  state->is_inter = is_inter != 0;
+  state->n_peers = static_cast<int>(state->world_ranks.size());
   state->is_within_world = are_all_known(state->world_ranks);
   const wire::Channel &channel = wire::Channel::process();
   state->is_on_one_node = state->is_within_world && std::all_of(state->world_ranks.begin(), state->world_ranks.end(),
@@ -127,6 +131,21 @@ CommStatePtr recent_state_of(MPI_Comm comm) {
   return state;
 }
 
+const CommState *state_for_call(MPI_Comm comm) {
+  struct Entry {
+    MPI_Comm comm{};
+    const CommState *state = nullptr;
+  };
+  constexpr std::size_t kMost = 8;
+  static thread_local CommMemo<Entry, kMost> recent;
+  if (const Entry *known = recent.find([&](const Entry &entry) { return entry.comm == comm; }); known != nullptr) {
+    return known->state;
+  }
+  const CommState *const state = state_of(comm).get();
+  if (state != nullptr) recent.keep({comm, state});
+  return state;
+}
+
 std::uint64_t n_comms_gone() noexcept {
   return n_gone.load(std::memory_order_acquire);
 }
@@ -151,7 +170,7 @@ plan::Peer peer_of(MPI_Comm comm, int rank, int *world_rank) {
 bool is_within_channel(MPI_Comm comm) {
   if (!wire::Channel::process().is_open()) return false;
   if (comm == MPI_COMM_WORLD) return true;
-  const CommStatePtr state = state_of(comm);
+  const CommState *const state = state_for_call(comm);
   return state != nullptr && state->is_within_world;
 }
 

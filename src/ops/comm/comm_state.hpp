@@ -28,6 +28,11 @@ class CommState {
   CommState(CommState &&) = delete;
   CommState &operator=(CommState &&) = delete;
 
+  // What this process is in it; n_peers: processes of the other group, if there is one, else of its own.
+  int rank = 0;
+  int size = 0;
+  int n_peers = 0;
+  bool is_inter = false;
   // The rank in MPI_COMM_WORLD of each rank of the (remote) group; -1 for a process outside of it.
   std::vector<int> world_ranks;
   // All of its processes, in both groups, are in MPI_COMM_WORLD: they agreed on the channel.
@@ -66,6 +71,10 @@ using CommStatePtr = std::shared_ptr<CommState>;
 
 // The same, quicker: of those that this thread has asked for lately. Hot.
 [[nodiscard]] CommStatePtr recent_state_of(MPI_Comm comm);
+
+// The same in a collective call on `comm`, or a call about it: the communicator keeps its state until that call ends.
+// Hot.
+[[nodiscard]] const CommState *state_for_call(MPI_Comm comm);
 
 // How many communicators with a state are gone. What is remembered of a communicator by its handle, which may be given
 // to another one, holds while this stays the same; MPI_COMM_WORLD stays. Any thread. Hot.

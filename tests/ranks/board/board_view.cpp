@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::size_t kLineBytes = 128;
 constexpr std::size_t kPageBytes = 4096;
-constexpr std::size_t kFlagBytes = 128;
+constexpr std::size_t kFlagBytes = 256;
 
 std::size_t slot_bytes(int n_ranks) {
   const std::size_t bytes =

@@ -3,9 +3,10 @@
 
 #include <algorithm>
 #include <array>
+#include <string_view>
 
+#include "ops/comm/comm_state.hpp"
 #include "ops/datatype/layout_of.hpp"
-#include "wire/channel.hpp"
 #include "wire/host.hpp"
 
 namespace sluice::ops::coll {
@@ -14,37 +15,52 @@ namespace {
 // Between two groups the host MPIs' non-blocking forms are not to be relied on: MPICH 4.0's MPI_Ibcast ends before the
 // data is there. All members know what their communicator is, so they do the same.
 bool is_between_groups(MPI_Comm comm) {
-  int is_inter = 0;
-  return wire::Channel::process().is_open() && comm != MPI_COMM_NULL &&
-         wire::host().MPI_Comm_test_inter(comm, &is_inter) == MPI_SUCCESS && is_inter != 0;
+  const CommState *const state = state_for_call(comm);
+  return state != nullptr && state->is_inter;
+}
+
+bool is_host(std::string_view version_begins) {
+  char text[MPI_MAX_LIBRARY_VERSION_STRING] = "";
+  int length = 0;
+  return wire::host().MPI_Get_library_version(text, &length) == MPI_SUCCESS &&
+         std::string_view(text).starts_with(version_begins);
 }
 
 }  // namespace
 
 bool is_by_own_operation(MPI_Op op) {
+  if (op == MPI_OP_NULL || op == MPI_SUM) return false;
   const std::array predefined = {MPI_OP_NULL, MPI_MAX,    MPI_MIN,    MPI_SUM,     MPI_PROD,
                                  MPI_LAND,    MPI_BAND,   MPI_LOR,    MPI_BOR,     MPI_LXOR,
                                  MPI_BXOR,    MPI_MAXLOC, MPI_MINLOC, MPI_REPLACE, MPI_NO_OP};
   return std::find(predefined.begin(), predefined.end(), op) == predefined.end();
 }
 
+// MPI_Reduce in place: MPICH 4.0's reads at MPI_IN_PLACE, from 2 KiB on, where the root is not 0. With a datatype that
+// is not predefined: Intel MPI's MPI_Allgather receives wrong bytes. What means nothing at a rank counts, too: it makes
+// the call slower, no more.
+bool all_trust_blocking(const Call &call) {
+  static const bool may_distrust_reduce = is_host("MPICH Version:\t4.0");
+  static const bool may_distrust_allgather = is_host("Intel(R) MPI");
+  if (call.pattern == Pattern::kReduce) return !may_distrust_reduce;
+  return call.pattern != Pattern::kAllgather || !may_distrust_allgather;
+}
+
 // Between two groups: is_between_groups(). With types that only a program's own operation takes: Open MPI 4's
 // MPI_Ireduce writes beside its memory when one has a lower bound. All members name the same operation.
 bool is_after_barrier(const Call &call) {
-  return call.comes_after_barrier || is_between_groups(call.comm) || is_by_own_operation(call.op);
+  return call.comes_after_barrier || is_by_own_operation(call.op) || is_between_groups(call.comm);
 }
 
-// With a datatype that is not predefined: Intel MPI's MPI_Allgather receives
-// wrong bytes. MPI_Reduce in place: MPICH 4.0's reads at MPI_IN_PLACE, from 2 KiB on, where the root is not 0. What
-// means nothing at this rank counts, too: it makes the call slower, no more.
 bool trusts_blocking(const Call &call) {
   const auto is_predefined = [](const Argument &argument) {
     transfer::LayoutPtr layout;
     return argument.is_in_place() ||
            (!argument.has_types && (argument.type == MPI_DATATYPE_NULL || named_layout(argument.type, &layout)));
   };
+  if (all_trust_blocking(call)) return true;
   if (call.pattern == Pattern::kReduce) return !call.send.is_in_place();
-  return call.pattern != Pattern::kAllgather || (is_predefined(call.send) && is_predefined(call.recv));
+  return is_predefined(call.send) && is_predefined(call.recv);
 }
 
 }  // namespace sluice::ops::coll

@@ -14,7 +14,9 @@ namespace sluice::ops::coll {
 // follows. The same on all ranks. Any thread.
 [[nodiscard]] bool is_after_barrier(const Call &call);
 
-// The host MPIs' blocking form is to be relied on, for what this rank gives. Any thread.
+// The host MPI's blocking form is to be relied on, for what this rank gives. Any thread.
 [[nodiscard]] bool trusts_blocking(const Call &call);
+// The same for whatever any rank gives; the same on all ranks. Any thread. Hot.
+[[nodiscard]] bool all_trust_blocking(const Call &call);
 
 }  // namespace sluice::ops::coll

@@ -81,6 +81,10 @@ bool find_neighbors(MPI_Comm comm, Neighborhood *neighborhood) {
 }  // namespace
 
 bool Member::of(MPI_Comm comm, Member *member) {
+  if (const CommState *const state = state_for_call(comm); state != nullptr) {
+    *member = {state->rank, state->size, state->n_peers, state->is_inter, state};
+    return true;
+  }
   const wire::Host &host = wire::host();
   int is_inter = 0;
   if (comm == MPI_COMM_NULL || host.MPI_Comm_test_inter(comm, &is_inter) != MPI_SUCCESS ||

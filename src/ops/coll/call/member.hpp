@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "ops/coll/call/call.hpp"
+#include "ops/comm/comm_state.hpp"
 #include "wire/mpi.hpp"
 
 namespace sluice::ops::coll {
@@ -21,6 +22,8 @@ struct Member {
   int size = 0;     // of the own group
   int n_peers = 0;  // blocks of a buffer that has one for each process: size, or the remote group's size
   bool is_inter = false;
+  // Of the communicator, where it has one: for the call that is being made, and no longer.
+  const CommState *state = nullptr;
 
   // False for a communicator that the host MPI does not know: the call is for it to refuse.
   [[nodiscard]] static bool of(MPI_Comm comm, Member *member);

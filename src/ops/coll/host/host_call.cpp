@@ -19,8 +19,9 @@ int HostCall::run(const std::function<void()> &refill) {
   if (is_after_barrier(call_)) return after_barrier(call_.comm, block);
   if (meeting_.has_met) return guarded(call_.comm, [&] { return reap(call_fitting(refill)); });
   // Without a channel nobody meets, and nothing is asked.
-  const bool may_block = wire::Channel::process().is_open() && trusts_blocking(call_);
-  return in_turns(call_.comm, block, [&](MPI_Request *request) { return call_.start(call_, request); }, may_block);
+  const Arrival own{.may_block = wire::Channel::process().is_open() && trusts_blocking(call_),
+                    .goes_on = all_trust_blocking(call_)};
+  return in_turns(call_.comm, block, [&](MPI_Request *request) { return call_.start(call_, request); }, own);
 }
 
 // All ranks are in the call, and know whether their lengths fit.
@@ -31,7 +32,7 @@ int HostCall::call_fitting(const std::function<void()> &refill) {
   }
   const bool is_known = member_ != nullptr;  // as whoever has met is
   const bool meets_again = is_known && !meeting_.may_block && (meeting_.is_in_memory || !meeting_.lengths_fit);
-  if (meets_again) meeting_ = meet_for_call(call_, *member_, false);
+  if (meets_again) meeting_ = meet_for_call(call_, *member_, {.stages = false, .is_for_host = false});
   if (meeting_.may_block) return call_.block(call_);
   MPI_Request request = MPI_REQUEST_NULL;
   const int code = call_.start(call_, &request);

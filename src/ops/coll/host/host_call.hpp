@@ -19,12 +19,12 @@ class HostCall {
       : call_(call), member_(member), meeting_(meeting) {}
 
   // The ranks have compared their lengths. Otherwise messages may be shorter than their blocks, and nobody is told.
-  [[nodiscard]] bool compares_lengths() const noexcept { return meeting_.has_met; }
+  [[nodiscard]] bool compares_lengths() const noexcept { return meeting_.has_met && meeting_.knows_lengths; }
 
-  // Calls the host MPI's blocking function where all ranks know that they are in the call, and trust it with what they
-  // gave; else its non-blocking one in turns. Where a rank staged they meet again for that, now that its copies are
-  // made: in shared memory, or where lengths do not fit. There `refill` is called before, which brings what the program
-  // has in its buffers to where the host MPI works. Blocks, in turns. Returns an error code, raised already.
+  // Calls the host MPI's blocking function where the meeting says so; else its non-blocking one in turns. Where a rank
+  // staged, and some may distrust the blocking one, they meet again for that, now that its copies are made: in shared
+  // memory, or where lengths do not fit. There `refill` is called before, which brings what the program has in its
+  // buffers to where the host MPI works. Blocks, in turns. Returns an error code, raised already.
   [[nodiscard]] int run(const std::function<void()> &refill);
   [[nodiscard]] bool is_refilled() const noexcept { return is_refilled_; }
 

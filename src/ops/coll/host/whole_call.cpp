@@ -35,41 +35,61 @@ std::uint64_t group_of(const CommState &state) noexcept {
 
 }  // namespace
 
-WholeCall::WholeCall(const Call &call, const Member *member) : call_(call), member_(member) {
+WholeCall::WholeCall(const Call &call, const Member *member, const Meeting &meeting)
+    : call_(call), member_(member), meeting_(meeting) {
   if (member == nullptr || member->is_inter) return;
-  state_ = state_of(call.comm);
-  if (state_ != nullptr) number_ = ++state_->part<HostCallsOfComm>().n_whole_calls;
+  state_ = state_for_call(call.comm);
+  if (state_ == nullptr) return;
+  // Not all ranks of a meeting in memory come here: a rank that goes on counts nothing.
+  constexpr std::uint64_t kOfMeetings = std::uint64_t{1} << 63;
+  number_ = meeting.is_in_memory ? kOfMeetings | meeting.number : ++state_->part<HostCallsOfComm>().n_whole_calls;
 }
 
-// Who does not would end the call without this rank, and may be anywhere then.
-bool WholeCall::needs_mine(int rank) const noexcept {
-  if (rank == member_->rank) return false;
+// Of those that send notices, who does not would end the call without this rank, and may be anywhere then.
+bool WholeCall::hangs_on(int from, int to) const noexcept {
+  if (from == to) return false;
+  // What this rank gives the other one, or gets from it.
+  const bool gives = from == member_->rank;
+  const int other = gives ? to : from;
+  const Argument &argument = gives && !call_.send.is_in_place() ? call_.send : call_.recv;
   switch (call_.pattern) {
     case Pattern::kGather:
     case Pattern::kReduce:
-      return rank == call_.root;
+      return to == call_.root;
     case Pattern::kScan:
     case Pattern::kExscan:
-      return rank > member_->rank;
+      return to > from;
     case Pattern::kNeighborAllgather:
     case Pattern::kNeighborAlltoall:
       return call_.neighbors != nullptr &&
-             std::count(call_.neighbors->destinations.begin(), call_.neighbors->destinations.end(), rank) != 0;
+             std::count(call_.neighbors->destinations.begin(), call_.neighbors->destinations.end(), to) != 0;
     case Pattern::kAlltoall:
-      return call_.send.is_in_place() || !call_.send.counts.is_named() || call_.send.counts.is_null() ||
-             call_.send.counts.at(static_cast<std::size_t>(rank)) != 0;
+      return !argument.counts.is_named() || argument.counts.is_null() ||
+             argument.counts.at(static_cast<std::size_t>(other)) != 0;
     default:
       return true;
   }
 }
 
+std::optional<int> WholeCall::find_without_data() const noexcept {
+  if (!may_lack_data(meeting_)) return std::nullopt;
+  for (int rank = 0; rank < member_->size; ++rank) {
+    if (hangs_on(rank, member_->rank) && is_without_data(meeting_, rank)) return rank;
+  }
+  return std::nullopt;
+}
+
 bool WholeCall::tell_others() {
   if (state_ == nullptr || !state_->is_within_world || is_by_own_operation(call_.op)) return false;
+  if (meeting_.is_in_memory && meeting_.may_block) {
+    say_without_data(meeting_);
+    return true;
+  }
   const Notice notice{group_of(*state_), number_};
   std::vector<MPI_Request> requests;
   bool are_told = true;
   for (int rank = 0; rank < member_->size; ++rank) {
-    if (!needs_mine(rank)) continue;
+    if (!hangs_on(member_->rank, rank)) continue;
     MPI_Request request = MPI_REQUEST_NULL;
     // Synchronous: who is told has taken it in before this rank takes part, so before it can come to a result.
     are_told &=
@@ -85,9 +105,11 @@ bool WholeCall::tell_others() {
 }
 
 Status WholeCall::outcome() const {
+  if (state_ == nullptr) return {};
   int rank = 0;
-  if (state_ == nullptr || !Notices::process().are_there() ||
-      !Notices::process().take({group_of(*state_), number_}, &rank)) {
+  if (const std::optional<int> found = find_without_data()) {
+    rank = state_->world_ranks[static_cast<std::size_t>(*found)];
+  } else if (!Notices::process().are_there() || !Notices::process().take({group_of(*state_), number_}, &rank)) {
     return {};
   }
   return Status::error(

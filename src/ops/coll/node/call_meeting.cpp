@@ -30,6 +30,7 @@ class LengthQuestion {
     Meeting meeting;
     meeting.has_met = true;
     meeting.may_block = heard_[1] == 0;
+    meeting.knows_lengths = true;
     meeting.lengths_fit = heard_[0] % kLengthPrime == 0;
     return meeting;
   }
@@ -39,33 +40,39 @@ class LengthQuestion {
   std::array<std::uint64_t, 2> heard_{};
 };
 
-// The same on all ranks that make the call.
-bool may_compare(const Call &call, const Member &member) {
-  return member.size > 1 && has_length_term(call, member) && wire::Channel::process().is_open() &&
-         !is_after_barrier(call) && !is_folded_in_rank_order(call, member);
-}
-
-// The same. Steps of levels have none: their lengths are Sluice's own.
+// The same on all ranks that make the call. Steps of levels have none: their lengths are Sluice's own.
 bool has_meeting(const Call &call, const Member &member) {
-  if (!may_compare(call, member) || !is_within_channel(call.comm)) return false;
-  if (wire::Channel::process().terms().first_meeting == wire::CollectiveTerms::kNever) return false;
-  const CommStatePtr state = state_of(call.comm);
-  return state != nullptr && !state->is_of_levels;
+  const CommState *const state = member.state;
+  if (state == nullptr || member.size < 2 || !state->is_within_world || state->is_of_levels) return false;
+  const wire::Channel &channel = wire::Channel::process();
+  if (!channel.is_open() || channel.terms().first_meeting == wire::CollectiveTerms::kNever) return false;
+  return has_length_term(call, member) && !is_after_barrier(call) && !is_folded_in_rank_order(call, member);
 }
 
 }  // namespace
 
-bool pass_for_call(const Call &call, const Member &member, NodeGroup *group) {
+bool begin_meeting_for_call(const Call &call, const Member &member, NodeGroup *group) {
   if (!has_meeting(call, member)) return false;
-  pass_meeting(group, length_term(call, member));
+  begin_meeting(group, length_term(call, member));
   return true;
 }
 
-Meeting meet_for_call(const Call &call, const Member &member, bool stages) {
+// Once all are in a call that all trust, each may block, whatever another still copies.
+Meeting hear_of_meeting_for_call(const Call &call, NodeGroup *group) {
+  Meeting meeting = hear_of_meeting(group);
+  meeting.may_block |= all_trust_blocking(call);
+  return meeting;
+}
+
+Meeting meet_for_call(const Call &call, const Member &member, const Prospect &own) {
   if (!has_meeting(call, member)) return {};
   const std::uint32_t term = length_term(call, member);
-  const bool may_block = !stages && trusts_blocking(call);
-  const Meeting meeting = meet(call.comm, may_block, term);
+  const bool all_trust = all_trust_blocking(call);
+  const bool may_block = !own.stages && trusts_blocking(call);
+  Meeting meeting =
+      meet(call.comm,
+           {.may_block = may_block, .goes_on = own.is_for_host && all_trust, .wants_terms = own.stages, .term = term});
+  meeting.may_block |= all_trust && meeting.has_met;
   if (meeting.has_met) return meeting;
   LengthQuestion question(term, may_block);
   MPI_Request request = MPI_REQUEST_NULL;

@@ -9,14 +9,21 @@
 
 namespace sluice::ops::coll {
 
+// What this rank knows of the call before it meets the others.
+struct Prospect {
+  bool stages = false;       // it has copies to make before it can block, which may fail
+  bool is_for_host = false;  // the ranks will not look for another way than the host MPI's function: the same on all
+                             // ranks whose lengths fit
+};
+
 // At the beginning of `call`, a blocking one: what its ranks come to. On one node they meet in shared memory; in a
 // communicator's first calls, and on several nodes, they ask each other instead. Whatever is chosen by the lengths
 // behind it, which may lie on either side of a threshold, is so for all ranks, or for none. Nothing (has_met is false)
-// between groups, of neighbours, and where ranks never meet (SLUICE_COLL_MEET). `stages`: this rank has copies to make
-// before it can block, which may fail. Blocks, in turns. Hot.
-[[nodiscard]] Meeting meet_for_call(const Call &call, const Member &member, bool stages);
-// This rank's part of the meeting, where all have `group`, and it goes on without waiting (pass_meeting). False: there
-// is none for this call, on any rank.
-[[nodiscard]] bool pass_for_call(const Call &call, const Member &member, NodeGroup *group);
+// between groups, of neighbours, and where ranks never meet (SLUICE_COLL_MEET). Blocks, in turns. Hot.
+[[nodiscard]] Meeting meet_for_call(const Call &call, const Member &member, const Prospect &own);
+// The same in two halves where all have `group`, for a rank that is in a call of the ranks together. False: there is no
+// meeting for this call, on any rank.
+[[nodiscard]] bool begin_meeting_for_call(const Call &call, const Member &member, NodeGroup *group);
+[[nodiscard]] Meeting hear_of_meeting_for_call(const Call &call, NodeGroup *group);
 
 }  // namespace sluice::ops::coll

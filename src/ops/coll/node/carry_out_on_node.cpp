@@ -33,29 +33,33 @@ namespace {
 enum class MeetingChoice : std::uint8_t {
   kAlone,
   kTogether,
-  kIfLong,  // together, and no rank knows whether it is long enough
-  kRefused
+  kIfLong  // together, and no rank knows whether it is long enough
 };
 
 // Whether a blocking call has found that all can, which is the same on all ranks at the same call.
 bool have_met(const Call &call) {
-  const CommStatePtr state = state_of(call.comm);
+  const CommState *const state = state_for_call(call.comm);
   if (state == nullptr) return false;
   const NodeGroupPtr &group = state->part<NodeOfComm>().group;
   return group != nullptr && group->have_met(call.pattern);
 }
 
-// *length: the class of a call that the ranks look at together (ops/comm/attempts.hpp), where all know it.
-MeetingChoice meeting_choice(const Call &call, const Member &member, std::size_t *length) {
+// Of a call that they could look at: common_bytes().
+std::optional<std::uint64_t> bytes_for_all(const Call &call, const Member &member) {
+  // Between groups there are as many counts as the other one has ranks, and all is staged.
+  if (call.pattern == Pattern::kNone || member.is_inter) return std::nullopt;
+  if (is_reduction(call.pattern) && is_by_own_operation(call.op)) return std::nullopt;
+  return common_bytes(call, member);
+}
+
+// `bytes`: bytes_for_all(). *length: the class of a call that the ranks look at together (ops/comm/attempts.hpp), where
+// all know it.
+MeetingChoice meeting_choice(const Call &call, const std::optional<std::uint64_t> &bytes, std::size_t *length) {
   const wire::CollectiveTerms &terms = wire::Channel::process().terms();
   const bool reduces = is_reduction(call.pattern);
   const std::uint64_t threshold_bytes = reduces ? terms.reduce_threshold_bytes : terms.threshold_bytes;
   const std::uint64_t unmet_bytes = reduces ? terms.unmet_reduce_threshold_bytes : terms.unmet_threshold_bytes;
-  // Between groups there are as many counts as the other one has ranks, and all is staged.
-  if (call.pattern == Pattern::kNone || member.is_inter) return MeetingChoice::kAlone;
-  if (reduces && is_by_own_operation(call.op)) return MeetingChoice::kAlone;
-  const std::optional<std::uint64_t> bytes = common_bytes(call, member);
-  if (!bytes) return MeetingChoice::kRefused;
+  if (!bytes) return MeetingChoice::kAlone;
   if (*bytes == kAnyLength) return MeetingChoice::kIfLong;
   if (*bytes < threshold_bytes) return MeetingChoice::kAlone;
   *length = length_class(*bytes);
@@ -100,10 +104,15 @@ bool is_voted_down(Call *call, const Member &member, transfer::Vote outcome, Nod
   return true;
 }
 
+// *begun: of a rank that has begun the meeting of the call: what it then hears.
 bool block(Call *call, const Member &member, const Sides &sides, const Status &classified, std::size_t length,
-           NodeGroup *group, int *result) {
+           NodeGroup *group, Meeting *begun, int *result) {
   NodeCall together(*call, member, sides, group);
   together.describe(classified);
+  if (begun != nullptr) {
+    *begun = hear_of_meeting_for_call(*call, group);
+    if (begun->some_are_gone) return false;  // their lengths are on the other side of a threshold
+  }
   NodeQueue &queue = group->queue();
   NodeCall::Outcome outcome = NodeCall::Outcome::kNone;
   {
@@ -148,7 +157,7 @@ Status may_start_together(const Call &call, const Member &member, const Sides &s
 // MPI alone.
 Status find_meeting(const Call &call, const Member &member, bool has_device, NodeRequest::Meeting *meeting) {
   if (member.size < 2 || member.size > transfer::Board::kMostRanks) return {};
-  const CommStatePtr state = state_of(call.comm);
+  const CommState *const state = state_for_call(call.comm);
   if (state == nullptr || !state->is_on_one_node) return {};
   NodeOfComm &node = state->part<NodeOfComm>();
   if (node.has_sought_group && node.group == nullptr) return {};
@@ -182,10 +191,15 @@ bool start(const Call &call, const Member &member, Sides *sides, const Status &c
   return true;
 }
 
-// The group of a communicator that has made one, on all ranks.
+// The group of a communicator that has made one, on all ranks. Hot.
 Status find_made(MPI_Comm comm, const Member &member, NodeGroupPtr *group) {
-  const CommStatePtr state = state_of(comm);
-  return state == nullptr || state->part<NodeOfComm>().group == nullptr ? Status() : NodeGroup::of(comm, member, group);
+  const CommState *const state = state_for_call(comm);
+  if (state == nullptr) return {};
+  const NodeOfComm &node = state->part<NodeOfComm>();
+  if (node.group == nullptr) return {};
+  if (node.requests != nullptr) return NodeGroup::of(comm, member, group);
+  *group = node.group;
+  return {};
 }
 
 }  // namespace
@@ -194,25 +208,29 @@ bool carry_out_on_node(Call *call, const Member &member, Sides *sides, const Sta
                        int *result) {
   const wire::Channel &channel = wire::Channel::process();
   std::size_t length = 0;
+  const std::optional<std::uint64_t> bytes = bytes_for_all(*call, member);
   const bool is_on = channel.is_open() && channel.terms().threshold_bytes != wire::CollectiveTerms::kNever;
-  const MeetingChoice look = is_on ? meeting_choice(*call, member, &length) : MeetingChoice::kAlone;
-  const bool is_alone = look == MeetingChoice::kRefused || look == MeetingChoice::kAlone;
+  const MeetingChoice look = is_on ? meeting_choice(*call, bytes, &length) : MeetingChoice::kAlone;
+  const bool is_alone = look == MeetingChoice::kAlone;
   if (call->form != Form::kBlocking) {
     return !is_alone && !member.is_inter && start(*call, member, sides, classified, result);
   }
+  const bool is_short = bytes && *bytes < channel.terms().segments_threshold_bytes && *bytes != kAnyLength;
   NodeGroupPtr group;
-  Status status = find_made(call->comm, member, &group);
-  const bool is_left_out = group != nullptr && look == MeetingChoice::kTogether && may_skip_attempts() &&
-                           !group->is_due(call->pattern, length);
-  if (group != nullptr && look == MeetingChoice::kTogether && !is_left_out &&
-      pass_for_call(*call, member, group.get())) {
-    // Who has it shorter waits for the others' votes, and comes then.
-    if (block(call, member, *sides, classified, length, group.get(), result)) return true;
-    *meeting = hear_of_meeting(group.get());
-    return false;
+  Status status = is_alone ? Status() : find_made(call->comm, member, &group);
+  const bool had_group = group != nullptr;
+  const bool is_left_out = had_group && !is_alone && may_skip_attempts() && !group->is_due(call->pattern, length);
+  if (had_group && look == MeetingChoice::kTogether && !is_left_out &&
+      begin_meeting_for_call(*call, member, group.get())) {
+    // Who has it shorter hears that in its meeting, and comes then.
+    return block(call, member, *sides, classified, length, group.get(), meeting, result);
   }
-  *meeting = meet_for_call(*call, member, sides->is_staged());
-  if (meeting->some_go && group != nullptr) return block(call, member, *sides, classified, length, group.get(), result);
+  *meeting = meet_for_call(*call, member,
+                           {.stages = sides->is_staged(), .is_for_host = (is_alone || is_left_out) && is_short});
+  if (meeting->some_are_gone) return false;
+  if (meeting->some_go && meeting->group != nullptr) {
+    return block(call, member, *sides, classified, length, meeting->group, nullptr, result);
+  }
   if (is_alone || is_left_out || (meeting->has_met && !meeting->lengths_fit)) return false;
   if (status.is_ok()) status = NodeGroup::of(call->comm, member, &group);
   if (!status.is_ok()) {
@@ -220,7 +238,8 @@ bool carry_out_on_node(Call *call, const Member &member, Sides *sides, const Sta
     return true;
   }
   if (group == nullptr) return false;
-  if (may_skip_attempts() && look != MeetingChoice::kTogether && !group->is_due(call->pattern, length)) return false;
+  if (!had_group && look == MeetingChoice::kIfLong && may_skip_attempts() && !group->is_due(call->pattern, length))
+    return false;
   if (look == MeetingChoice::kIfLong && group->is_voted_on()) {
     transfer::Voted outcome;
     status = group->vote(vote_on(*call, member, *sides, classified), 0, &outcome);
@@ -231,7 +250,7 @@ bool carry_out_on_node(Call *call, const Member &member, Sides *sides, const Sta
     *result = raise(call->comm, status);
     return true;
   }
-  const bool is_carried_out = block(call, member, *sides, classified, length, group.get(), result);
+  const bool is_carried_out = block(call, member, *sides, classified, length, group.get(), nullptr, result);
   if (look == MeetingChoice::kIfLong) group->set_voted_on(!is_carried_out);
   return is_carried_out;
 }

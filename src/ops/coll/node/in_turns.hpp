@@ -15,22 +15,23 @@
 
 namespace sluice::ops {
 
-// `blocking` calls the host MPI's function, `start` its non-blocking form with a request. `may_block`: this rank would
-// have the blocking one called, if all would. Returns an error code, raised already, as all here do.
+// `blocking` calls the host MPI's function, `start` its non-blocking form with a request. `own`: this rank's part of
+// the meeting, for a call in which some may have to distrust the blocking one. Returns an error code, raised already,
+// as all here do.
 template <typename Blocking, typename Start>
-int in_turns(MPI_Comm comm, Blocking blocking, Start start, bool may_block = true) {
+int in_turns(MPI_Comm comm, Blocking blocking, Start start, const coll::Arrival &own = {.goes_on = true}) {
   return guarded(comm, [&]() -> int {
-    if (!is_within_channel(comm) || coll::meet(comm, may_block).may_block) return reap(blocking());
+    if (!is_within_channel(comm) || coll::meet(comm, own).may_block) return reap(blocking());
     MPI_Request request = MPI_REQUEST_NULL;
     const int result = start(&request);
     return result == MPI_SUCCESS ? reap(wait_in_turns(&request, MPI_STATUS_IGNORE)) : result;
   });
 }
 
-// The members of `comm`, which are within the channel, come together: once all are in the call it depends on nobody
-// outside. Returns the host MPI's error code.
+// The members of `comm`, which are within the channel, come together as far as they need each other: this rank has
+// nothing under way, or all are in the call, which depends on nobody outside then. Returns the host MPI's error code.
 inline int come_together(MPI_Comm comm) {
-  if (coll::meet(comm, true).may_block) return MPI_SUCCESS;
+  if (coll::meet(comm, {.goes_on = true}).may_block) return MPI_SUCCESS;
   MPI_Request request = MPI_REQUEST_NULL;
   const int result = wire::host().MPI_Ibarrier(comm, &request);
   return result == MPI_SUCCESS ? wait_in_turns(&request, MPI_STATUS_IGNORE) : result;

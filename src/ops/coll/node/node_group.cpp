@@ -83,7 +83,7 @@ NodeGroup::~NodeGroup() = default;
 Status NodeGroup::of(MPI_Comm comm, const Member &member, NodeGroupPtr *group) {
   group->reset();
   if (member.is_inter || member.size < 2 || member.size > transfer::Board::kMostRanks) return {};
-  const CommStatePtr state = state_of(comm);
+  const CommState *const state = state_for_call(comm);
   if (state == nullptr || !state->is_on_one_node) return {};
   NodeOfComm &node = state->part<NodeOfComm>();
   if (RequestGroup *requests = node.requests.get(); requests != nullptr) {
@@ -110,6 +110,12 @@ Status NodeGroup::of(MPI_Comm comm, const Member &member, NodeGroupPtr *group) {
 Status NodeGroup::vote(transfer::Vote own, std::uint32_t term, transfer::Voted *outcome) {
   cast(own, term);
   return hear_cast(outcome);
+}
+
+void NodeGroup::cast(transfer::Vote own, std::uint32_t term) {
+  const std::uint64_t number = ++n_votes_;
+  if (!board_.may_vote(number)) progress::turn_beside_host_until([&] { return board_.may_vote(number); });
+  board_.vote(number, own, term);
 }
 
 Status NodeGroup::hear_cast(transfer::Voted *outcome) {

@@ -74,7 +74,8 @@ class NodeGroup {
   [[nodiscard]] Status vote(transfer::Vote own, std::uint32_t term, transfer::Voted *outcome);
   // The same in two halves: says it, and waits until all have. What goes on between them ends with the second on all
   // ranks, or does not end without all of them.
-  void cast(transfer::Vote own, std::uint32_t term) noexcept { board_.vote(++n_votes_, own, term); }
+  void cast(transfer::Vote own, std::uint32_t term);
+  [[nodiscard]] std::uint64_t n_votes() const noexcept { return n_votes_; }
   [[nodiscard]] Status hear_cast(transfer::Voted *outcome);
 
   // Whether the ranks look at the next blocking call together; `length`: its class (ops/comm/attempts.hpp), 0 where not

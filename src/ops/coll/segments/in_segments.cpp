@@ -170,10 +170,6 @@ Status find_group_of_persistent(const Call &call, const Member &member, const Si
 bool carry_out_in_segments(const Call &call, const Member &member, const Sides &sides, const Status &classified,
                            int *result) {
   if (!wire::Channel::process().is_open()) return false;
-  if (Status status = SegmentGroup::seek(call.comm, member); !status.is_ok()) {
-    *result = raise(call.comm, status);
-    return true;
-  }
   if (!can_have_segments(call, member)) return false;
   // classify
   std::optional<SegmentQuery> query = query_of(call, member);
