@@ -77,7 +77,7 @@ class FacesTest(unittest.TestCase):
 
     def test_the_variant_with_kernels_wants_its_knob(self):
         arguments = types.SimpleNamespace(backend="some", env=["A=b"])
-        self.assertEqual(figures.env_of(arguments, "st-kernels"), ["A=b", "SLUICE_SOME_STREAM_OPERATIONS=kernels"])
+        self.assertEqual(figures.env_of(arguments, "st-kernels"), ["A=b", "SLUICE_SOME_STREAMS=kernels"])
         self.assertEqual(figures.env_of(arguments, "st"), ["A=b"])
 
     def measured(self, variants, reason):

@@ -57,7 +57,7 @@ foreach(backend IN LISTS faulty_backends real_backends)
       sluice_add_rank_test(faces NAME app.faces_${name} MPIS ${first_mpi} RANKS 2 BACKENDS ${backend} ${app} ENV ${words}
                            ARGS -d ${backend} --oversubscribe --variant plain,st-kernels --grid 2x1x1 ${faces_short})
       sluice_add_rank_test(faces NAME app.faces_${name}_without_knob MPIS ${first_mpi} RANKS 2 BACKENDS ${backend} ${app}
-                           LAUNCH --expect-exit 1 --expect-output "_STREAM_OPERATIONS=kernels"
+                           LAUNCH --expect-exit 1 --expect-output "_STREAMS=kernels"
                            ARGS -d ${backend} --oversubscribe --variant st-kernels ${faces_short})
     endif()
   endforeach()

@@ -37,7 +37,7 @@ const std::map<std::string, Variant> variants_by_name = {{"plain", Variant::plai
 // What streams trigger by is a knob of the backend's, which is read once for the whole process.
 void check_triggers(Device &device, const std::vector<std::string> &variants) {
   if (std::ranges::find(variants, "st-kernels") == variants.end()) return;
-  std::string wanted = "SLUICE_" + device.module_name() + "_STREAM_OPERATIONS";
+  std::string wanted = "SLUICE_" + device.module_name() + "_STREAMS";
   std::ranges::transform(wanted, wanted.begin(), [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
   const sluice_backend_t &table = device.module().table();
   const std::span<const sluice_backend_knob_t> knobs(table.knobs, table.n_knobs);

@@ -63,7 +63,7 @@ bool enqueue_batch(sluice_queue *, const sluice_copy_t *, size_t, size_t *) {
 // Small copies of a queue that has nothing else to do, begun and finished in one call.
 bool copy_small(sluice_queue *queue, void *dst, const void *src, size_t size_bytes, sluice_result_t *result) {
   const bool is_idle = queue->last_ticket == queue->done_ticket && !queue->has_untracked;
-  if (g_copy_mode != CopyMode::kAuto || !is_idle || size_bytes == 0 || size_bytes > kSmallBytes) return false;
+  if (!is_idle || size_bytes == 0 || size_bytes > kSmallBytes) return false;
   const Reach from = reach_of(src, size_bytes, queue->device);
   if (from == Reach::kOther) return false;
   const Reach to = reach_of(dst, size_bytes, queue->device);
@@ -139,7 +139,7 @@ sluice_result_t open_queue(sluice_queue *queue) {
   run_releases();
   result = take_stream(queue);
   if (result == SLUICE_SUCCESS) result = tickets_open(queue);
-  if (result == SLUICE_SUCCESS && g_copy_mode == CopyMode::kAuto) small_copies_open(queue);
+  if (result == SLUICE_SUCCESS) small_copies_open(queue);
   return result;
 }
 
@@ -240,7 +240,7 @@ sluice_result_t enqueue_copies(sluice_queue_t *queue, const sluice_copy_t *copie
   if (const sluice_result_t marked = tickets_mark(queue); marked != SLUICE_SUCCESS) return marked;
   for (size_t at = 0; at < n_copies;) {
     size_t n_taken = 0;
-    if (n_copies - at >= g_batch_from && enqueue_batch(queue, copies + at, n_copies - at, &n_taken)) {
+    if (n_copies - at >= kBatchFrom && enqueue_batch(queue, copies + at, n_copies - at, &n_taken)) {
       at += n_taken;
       continue;
     }

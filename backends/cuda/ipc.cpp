@@ -353,9 +353,6 @@ sluice_result_t ipc_open(int32_t device, const sluice_ipc_handle_t *handle, void
     return fail(SLUICE_ERROR_INVALID_ARGUMENT, "ipc_open: null pointer");
   }
   run_releases();
-  if (g_caution == Caution::kCautious && is_waiting()) {
-    return fail(SLUICE_NOT_READY, "no memory is mapped while a stream of the program's waits for a message");
-  }
   HandleLayout layout = {};
   sluice_result_t result = read_handle(*handle, &layout);
   if (result == SLUICE_SUCCESS) result = check_calls(layout.mechanism);

@@ -17,14 +17,10 @@
 namespace sluice::backends::cuda {
 
 Driver g_driver;
-CopyMode g_copy_mode = CopyMode::kAuto;
-size_t g_batch_from = 3;
 IpcChoice g_ipc_choice;
 SyncMode g_sync_mode = SyncMode::kNone;
-bool g_takes_streams = true;
 Launches g_launches = Launches::kGraph;
 Signals g_signals = Signals::kAuto;
-Caution g_caution = Caution::kCareful;
 ProgramMemory g_program_memory = ProgramMemory::kPlain;
 std::string g_nccl;
 
@@ -70,34 +66,37 @@ void read_ipc_choice() {
 }
 
 void read_knobs() {
-  static constexpr std::pair<std::string_view, CopyMode> kModes[] = {
-      {"auto", CopyMode::kAuto}, {"flag", CopyMode::kFlag}, {"event", CopyMode::kEvent}, {"sync", CopyMode::kSync}};
   static constexpr std::pair<std::string_view, SyncMode> kSyncs[] = {
       {"none", SyncMode::kNone}, {"default", SyncMode::kDefault}, {"device", SyncMode::kDevice}};
-  static constexpr std::pair<std::string_view, bool> kSwitch[] = {{"off", false}, {"on", true}};
   static constexpr std::pair<std::string_view, Signals> kSignals[] = {
-      {"auto", Signals::kAuto}, {"memory", Signals::kMemory}, {"kernels", Signals::kKernels}};
+      {"auto", Signals::kAuto}, {"memory", Signals::kMemory}, {"kernels", Signals::kKernels}, {"off", Signals::kNone}};
   static constexpr std::pair<std::string_view, Launches> kLaunches[] = {{"kernel", Launches::kKernel},
                                                                         {"graph", Launches::kGraph}};
-  static constexpr std::pair<std::string_view, Caution> kCares[] = {
-      {"anything", Caution::kNone}, {"careful", Caution::kCareful}, {"cautious", Caution::kCautious}};
+  read_word("SLUICE_CUDA_SYNC", kSyncs, &g_sync_mode);
+  read_word("SLUICE_CUDA_LAUNCH", kLaunches, &g_launches);
+  read_word("SLUICE_CUDA_STREAMS", kSignals, &g_signals);
+  read_ipc_choice();
+}
+
+// What benchmarks and tests say, who are programs that use the module beside Sluice: no knobs of Sluice.
+void read_variables_of_programs() {
   static constexpr std::pair<std::string_view, ProgramMemory> kMemories[] = {
       {"plain", ProgramMemory::kPlain},
       {"pieces", ProgramMemory::kPieces},
       {"fabric_pieces", ProgramMemory::kFabricPieces},
       {"private_pieces", ProgramMemory::kPrivatePieces},
       {"pool", ProgramMemory::kPool}};
-  read_word("SLUICE_CUDA_COPY", kModes, &g_copy_mode);
-  read_word("SLUICE_CUDA_SYNC", kSyncs, &g_sync_mode);
-  read_word("SLUICE_CUDA_LAUNCH", kLaunches, &g_launches);
-  read_word("SLUICE_CUDA_STREAMS", kSwitch, &g_takes_streams);
-  read_word("SLUICE_CUDA_STREAM_OPERATIONS", kSignals, &g_signals);
-  read_word("SLUICE_CUDA_WHILE_WAITING", kCares, &g_caution);
-  read_word("SLUICE_CUDA_PROGRAM_MEMORY", kMemories, &g_program_memory);
-  // A number within its range.
-  g_batch_from = std::strtoul(std::string(knob_text("SLUICE_CUDA_BATCH_FROM")).c_str(), nullptr, 10);
-  read_ipc_choice();
-  g_nccl = knob_text("SLUICE_CUDA_NCCL");
+  const char *memory = std::getenv("SLUICE_BENCH_CUDA_MEMORY");  // NOLINT(concurrency-mt-unsafe): as the knobs
+  const auto *const known = std::ranges::find(kMemories, memory != nullptr ? memory : "plain",
+                                              &std::pair<std::string_view, ProgramMemory>::first);
+  if (known == std::end(kMemories)) {
+    log_line(1, (std::string("SLUICE_BENCH_CUDA_MEMORY is ") + memory +
+                 "; allowed is plain|pieces|fabric_pieces|private_pieces|pool; plain is used")
+                    .c_str());
+  }
+  g_program_memory = known != std::end(kMemories) ? known->second : ProgramMemory::kPlain;
+  const char *nccl = std::getenv("SLUICE_BENCH_NCCL");  // NOLINT(concurrency-mt-unsafe): as the knobs
+  g_nccl = nccl != nullptr ? nccl : "libnccl.so.2";
 }
 
 std::atomic<int> g_n_users{0};  // that called init() and not fini() yet
@@ -108,6 +107,7 @@ sluice_result_t init(const sluice_host_services_t *services) {
   g_services = services;
   report_wrong_knobs(services, kRanges);
   read_knobs();
+  read_variables_of_programs();
   std::string why = open_driver(&g_driver, false);
   const bool is_loaded_here = !why.empty();
   if (is_loaded_here) why = open_driver(&g_driver, true);

@@ -16,14 +16,13 @@
 
 namespace sluice::backends::cuda {
 
-// How the end of a copy is seen (the knob SLUICE_CUDA_COPY).
-enum class CopyMode { kAuto, kFlag, kEvent, kSync };
+// How the end of a copy is seen: by a word that the stream writes, or by an event where the driver writes none.
+enum class CopyMode { kFlag, kEvent };
 
 // The driver's functions; valid after init().
 extern Driver g_driver;
-extern CopyMode g_copy_mode;
-// From how many copies on they go in one command (the knob SLUICE_CUDA_BATCH_FROM).
-extern size_t g_batch_from;
+// From how many copies on they go in one command (docs/adr/0023).
+inline constexpr size_t kBatchFrom = 3;
 
 // The ways to other processes that the knob SLUICE_CUDA_IPC leaves.
 struct IpcChoice {
@@ -41,22 +40,16 @@ extern SyncMode g_sync_mode;
 enum class Launches { kKernel, kGraph };
 extern Launches g_launches;
 
-// Whether the program's streams are taken (the knob SLUICE_CUDA_STREAMS).
-extern bool g_takes_streams;
-// What triggers and waits (the knob SLUICE_CUDA_STREAM_OPERATIONS): the driver's operations, kernels, or (auto) the
-// driver's operations trigger, and kernels wait where this process has the device to itself.
-enum class Signals { kAuto, kMemory, kKernels };
+// What triggers and waits (the knob SLUICE_CUDA_STREAMS): the driver's operations, kernels, or (auto) the driver's
+// operations trigger, and kernels wait where this process has the device to itself. kNone: streams are not taken.
+enum class Signals { kAuto, kMemory, kKernels, kNone };
 extern Signals g_signals;
-// What the module does not do while a stream of the program's waits for a message (the knob SLUICE_CUDA_WHILE_WAITING;
-// waits.h): nothing for which the driver waits; and no mapping of other processes' memory either.
-enum class Caution { kNone, kCareful, kCautious };
-extern Caution g_caution;
 
-// What program_alloc makes device memory of (the knob SLUICE_CUDA_PROGRAM_MEMORY).
+// What program_alloc makes device memory of (SLUICE_BENCH_CUDA_MEMORY, a variable of tests and benchmarks).
 enum class ProgramMemory { kPlain, kPieces, kFabricPieces, kPrivatePieces, kPool };
 extern ProgramMemory g_program_memory;
 
-// The library that carries messages for programs (the knob SLUICE_CUDA_NCCL).
+// The library that carries messages for programs (SLUICE_BENCH_NCCL, a variable of benchmarks and applications).
 extern std::string g_nccl;
 
 // ---- module.cpp: errors ----

@@ -53,7 +53,7 @@ struct Library {
 };
 
 constexpr const char *kRemedy =
-    ": let SLUICE_CUDA_NCCL name a libnccl.so.2 of 2.18 or later (PyTorch's package nvidia-nccl has one), or add its "
+    ": let SLUICE_BENCH_NCCL name a libnccl.so.2 of 2.18 or later (PyTorch's package nvidia-nccl has one), or add its "
     "folder to LD_LIBRARY_PATH";
 
 // The first function that is missing is named.

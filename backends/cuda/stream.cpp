@@ -119,9 +119,9 @@ sluice_result_t stream_open(void *native, sluice_stream_t **stream, int32_t *dev
     return fail(SLUICE_ERROR_INVALID_ARGUMENT,
                 "stream_open: null pointer; the default stream has no handle of its own");
   }
-  if (!g_takes_streams) {
+  if (g_signals == Signals::kNone) {
     return fail(SLUICE_ERROR_UNSUPPORTED,
-                "SLUICE_CUDA_STREAMS=off has switched off queues on streams of this backend; set it to on");
+                "SLUICE_CUDA_STREAMS=off has switched off queues on streams of this backend; set it to auto");
   }
   if (!has_functions()) return fail(SLUICE_ERROR_UNSUPPORTED, "this driver has no stream memory operations");
   std::unique_ptr<sluice_stream> made(new (std::nothrow) sluice_stream());
@@ -146,8 +146,7 @@ sluice_result_t stream_open(void *native, sluice_stream_t **stream, int32_t *dev
   prepare_message(made.get());
 #else
   if (g_signals == Signals::kKernels) {
-    return fail(SLUICE_ERROR_UNSUPPORTED,
-                "this module was built without kernels; set SLUICE_CUDA_STREAM_OPERATIONS=auto");
+    return fail(SLUICE_ERROR_UNSUPPORTED, "this module was built without kernels; set SLUICE_CUDA_STREAMS=auto");
   }
 #endif
   *stream = made.release();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Triggers and waits by kernels of one work-item (SLUICE_CUDA_STREAM_OPERATIONS), as arXiv 2208.04817, section V.F has
+// Triggers and waits by kernels of one work-item (SLUICE_CUDA_STREAMS), as arXiv 2208.04817, section V.F has
 // them beside the driver's operations.
 #include "kernels.h"
 #include "presence.h"
@@ -33,7 +33,7 @@ sluice_result_t prepare_signals(sluice_stream *stream) {
   if (!can_run_kernels(stream->device)) {
     return fail(SLUICE_ERROR_UNSUPPORTED,
                 "this device or its driver does not run kernels of this module; set "
-                "SLUICE_CUDA_STREAM_OPERATIONS=auto");
+                "SLUICE_CUDA_STREAMS=auto");
   }
   sluice_result_t result = find_kernel(kTrigger, stream->device, &stream->trigger);
   if (result == SLUICE_SUCCESS) result = find_kernel(kAwait, stream->device, &stream->await);

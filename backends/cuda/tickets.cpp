@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Owns how the end of a queue's work is seen. Cheapest first: a host word that the stream writes and the CPU reads
-// (SLUICE_CUDA_COPY=flag), events, or the driver's own wait. Chosen automatically, the word is written only where
-// something follows, or where the end is waited for: otherwise an empty stream says as much, 3 % of a short pull
-// sooner (docs/measurements/2026-11-22-pull-anatomy). A kernel that is the last command tells of its end by itself, in
-// a word of its own (docs/adr/0054).
+// Owns how the end of a queue's work is seen: by a host word that the stream writes and the CPU reads, or by events
+// where the driver writes no words. The word is written only where something follows, or where the end is waited for:
+// otherwise an empty stream says as much, 3 % of a short pull sooner (docs/measurements/2026-11-22-pull-anatomy). A
+// kernel that is the last command tells of its end by itself, in a word of its own (docs/adr/0054).
 #include <sched.h>
 
 #include <algorithm>
@@ -109,12 +108,8 @@ sluice_result_t look_until(sluice_queue *queue, Test test) {
 sluice_result_t wait_natively(sluice_queue *queue, uint64_t ticket) {
   const ContextScope scope(queue->context);
   if (scope.result() != SLUICE_SUCCESS) return scope.result();
-  const bool by_event = queue->mode == CopyMode::kEvent;
-  const uint64_t done = by_event ? ticket : queue->last_ticket;
-  const CUresult native = by_event ? g_driver.cuEventSynchronize(queue->events[ticket % kEvents])
-                                   : g_driver.cuStreamSynchronize(queue->stream);
-  if (native == CUDA_SUCCESS) return finish(queue, done);
-  return fail_queue(queue, by_event ? "cuEventSynchronize" : "cuStreamSynchronize", native);
+  const CUresult native = g_driver.cuEventSynchronize(queue->events[ticket % kEvents]);
+  return native == CUDA_SUCCESS ? finish(queue, ticket) : fail_queue(queue, "cuEventSynchronize", native);
 }
 
 // Waits first for the ticket that the event marked before.
@@ -150,7 +145,7 @@ sluice_result_t open_word(sluice_queue *queue) {
   queue->word = static_cast<uint64_t *>(memory);
   std::fill_n(queue->word, kWords, 0);
   result = translate("cuMemHostGetDevicePointer", g_driver.cuMemHostGetDevicePointer(&queue->word_address, memory, 0));
-  if (result == SLUICE_SUCCESS && g_copy_mode == CopyMode::kAuto) open_end_words(queue);
+  if (result == SLUICE_SUCCESS) open_end_words(queue);
   return result;
 }
 
@@ -167,10 +162,8 @@ bool has_word_writes(const sluice_queue *queue) {
 }  // namespace
 
 sluice_result_t tickets_open(sluice_queue *queue) {
-  queue->mode = g_copy_mode == CopyMode::kAuto ? CopyMode::kFlag : g_copy_mode;
-  if (queue->mode == CopyMode::kFlag && !has_word_writes(queue)) queue->mode = CopyMode::kEvent;
+  queue->mode = has_word_writes(queue) ? CopyMode::kFlag : CopyMode::kEvent;
   if (queue->mode == CopyMode::kFlag) return open_word(queue);
-  if (queue->mode == CopyMode::kSync) return SLUICE_SUCCESS;
   for (CUevent &event : queue->events) {
     const sluice_result_t result = translate("cuEventCreate", g_driver.cuEventCreate(&event, CU_EVENT_DISABLE_TIMING));
     if (result != SLUICE_SUCCESS) return result;
@@ -212,7 +205,7 @@ sluice_result_t ticket_enqueue(sluice_queue *queue) {
 }
 
 sluice_result_t ticket_enqueue_unmarked(sluice_queue *queue) {
-  if (queue->mode != CopyMode::kFlag || g_copy_mode != CopyMode::kAuto) return ticket_enqueue(queue);
+  if (queue->mode != CopyMode::kFlag) return ticket_enqueue(queue);
   if (queue->failure != SLUICE_SUCCESS) return fail(queue->failure, queue->failure_text);
   ++queue->last_ticket;
   queue->has_untracked = false;
@@ -232,8 +225,7 @@ sluice_result_t ticket_test(sluice_queue *queue, uint64_t ticket) {
   if (ticket <= queue->done_ticket) return SLUICE_SUCCESS;
   if (queue->failure != SLUICE_SUCCESS) return fail(queue->failure, queue->failure_text);
   if (is_unmarked(queue, ticket)) return test_unmarked(queue);
-  if (queue->mode == CopyMode::kFlag) return test_word(queue, ticket);
-  return queue->mode == CopyMode::kEvent ? test_event(queue, ticket) : test_stream(queue);
+  return queue->mode == CopyMode::kFlag ? test_word(queue, ticket) : test_event(queue, ticket);
 }
 
 sluice_result_t ticket_wait(sluice_queue *queue, uint64_t ticket) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the knob leaves of the care, and memory that is given back later.
+// The waits that are noted, and memory that is given back later.
 #include "waits.h"
 
 #include <utility>
@@ -7,11 +7,11 @@
 namespace sluice::backends::cuda {
 
 void wait_enqueued(const uint64_t *word, uint64_t least) {
-  if (g_caution != Caution::kNone) note_wait(word, least);
+  note_wait(word, least);
 }
 
 void waits_enqueued(std::span<const sluice_stream_receive_t> receives) {
-  if (g_caution != Caution::kNone) note_waits(receives);
+  note_waits(receives);
 }
 
 namespace {

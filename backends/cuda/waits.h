@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What the module keeps to while a stream of the program's waits (../stream_waits.h): the driver holds up whoever frees
 // or unmaps memory or loads a kernel until the device is idle. So memory is given back later, and a kernel that is not
-// there yet is refused with a text, so that the caller takes another way. With SLUICE_CUDA_WHILE_WAITING=anything no
-// wait is noted.
+// there yet is refused with a text, so that the caller takes another way (docs/adr/0032).
 #pragma once
 
 #include <cstdint>

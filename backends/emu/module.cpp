@@ -32,7 +32,7 @@ sluice_result_t init(const sluice_host_services_t *services) {
   int32_t count = 0;
   const sluice_result_t result = translate(emu_device_count(&count));
   if (result != SLUICE_SUCCESS) return result;
-  if (count == 0) return fail(SLUICE_ERROR_NO_DEVICE, "no emulated device (SLUICE_EMU_DEVICES=0)");
+  if (count == 0) return fail(SLUICE_ERROR_NO_DEVICE, "no emulated device (SLUICE_EMU_MACHINE=devices=0)");
   return SLUICE_SUCCESS;
 }
 

@@ -28,7 +28,7 @@ sluice_result_t outside_of_capture(sluice_stream_t *stream, Enqueue enqueue) {
       "capture first, or set SLUICE_QUEUE_ENGINE=device on all ranks, whose messages can be captured");
 }
 
-// SLUICE_EMU_STREAM_OPERATIONS is kernels.
+// SLUICE_EMU_STREAMS is kernels.
 std::atomic<bool> g_is_by_kernels{false};
 
 // The argument is the value.
@@ -59,7 +59,7 @@ sluice_result_t launch_on_word(sluice_stream_t *stream, emu_kernel_t kernel, con
 }  // namespace
 
 void read_stream_operations() {
-  g_is_by_kernels.store(knob_text("SLUICE_EMU_STREAM_OPERATIONS") == "kernels", std::memory_order_relaxed);
+  g_is_by_kernels.store(knob_text("SLUICE_EMU_STREAMS") == "kernels", std::memory_order_relaxed);
 }
 
 int32_t stream_query(const void *native) {

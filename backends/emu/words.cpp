@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Under which names programs ask for this memory: its own, and, so that programs which ask for a vendor first can be
-// tried without one, those of the vendors that SLUICE_EMU_PLAYS names.
+// tried without one, those of the vendors that SLUICE_EMU_MACHINE names.
 #include <algorithm>
 #include <array>
 #include <string_view>
 #include <vector>
 
+#include "machine_words.h"
 #include "module.h"
 
 namespace sluice::backends::emu {
@@ -28,13 +29,12 @@ const std::array<Role, 3> &roles() {
 // What the knob says: a list of roles' names, or nothing.
 std::vector<const Role *> chosen() {
   std::vector<const Role *> result;
-  std::string_view rest = knob_text("SLUICE_EMU_PLAYS");
+  std::string_view rest = emurt::value_of(knob_text("SLUICE_EMU_MACHINE"), "plays");
   while (!rest.empty()) {
-    const std::string_view name = rest.substr(0, rest.find(','));
+    const std::string_view name = emurt::next_word(&rest, '+');
     for (const Role &role : roles()) {
       if (role.name == name) result.push_back(&role);
     }
-    rest.remove_prefix(std::min(name.size() + 1, rest.size()));
   }
   return result;
 }

@@ -31,7 +31,6 @@ std::vector<Mapping> &mappings() {
 }
 
 sluice_result_t check_calls() {
-  if (!g_choices.ipc) return fail(SLUICE_ERROR_UNSUPPORTED, "SLUICE_HIP_IPC is off");
   if (g_runtime.hipIpcGetMemHandle != nullptr && g_runtime.hipIpcOpenMemHandle != nullptr &&
       g_runtime.hipIpcCloseMemHandle != nullptr) {
     return SLUICE_SUCCESS;

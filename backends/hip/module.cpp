@@ -32,15 +32,9 @@ std::string_view knob_text(const char *name) {
   return find_in_force(g_services, kRanges, name);
 }
 
-bool is_on(const char *name) {
-  return knob_text(name) == "on";
-}
-
 void read_knobs() {
-  g_choices.ipc = is_on("SLUICE_HIP_IPC");
-  g_choices.streams = is_on("SLUICE_HIP_STREAMS");
-  g_choices.reduce = is_on("SLUICE_HIP_REDUCE");
-  const std::string_view operations = knob_text("SLUICE_HIP_STREAM_OPERATIONS");
+  const std::string_view operations = knob_text("SLUICE_HIP_STREAMS");
+  g_choices.streams = operations != "off";
   g_choices.stream_operations = operations == "memory"    ? StreamOperations::kMemory
                                 : operations == "kernels" ? StreamOperations::kKernels
                                                           : StreamOperations::kAuto;

@@ -22,12 +22,10 @@ extern Runtime g_runtime;
 // device has it.
 enum class StreamOperations { kAuto, kMemory, kKernels };
 
-// What the knobs SLUICE_HIP_IPC, _STREAMS, _STREAM_OPERATIONS and _REDUCE say.
+// What the knob SLUICE_HIP_STREAMS says.
 struct Choices {
-  bool ipc = true;
   bool streams = false;
   StreamOperations stream_operations = StreamOperations::kAuto;
-  bool reduce = true;
 };
 extern Choices g_choices;
 

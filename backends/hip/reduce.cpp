@@ -27,7 +27,7 @@ sluice_result_t translate_addresses(int32_t device, kernels::Task *task) {
 }  // namespace
 
 int32_t can_reduce(int32_t device, sluice_element_t element, sluice_operation_t operation) {
-  const bool can = g_choices.reduce && is_legal(element, operation) && can_run_kernels(device);
+  const bool can = is_legal(element, operation) && can_run_kernels(device);
   return can ? 1 : 0;
 }
 
@@ -39,9 +39,8 @@ sluice_result_t enqueue_reduction(sluice_queue_t *queue, const sluice_reduction_
   if (!made.is_success()) return fail(made.result, made.text);
   if (task.count == 0) return SLUICE_SUCCESS;
   if (can_reduce(queue->device, reduction->element, reduction->operation) == 0) {
-    return fail(SLUICE_ERROR_UNSUPPORTED,
-                "no kernel of " + pair_name(reduction->element, reduction->operation) +
-                    ": SLUICE_HIP_REDUCE is off, or the runtime's compiler (libhiprtc) is not there");
+    return fail(SLUICE_ERROR_UNSUPPORTED, "no kernel of " + pair_name(reduction->element, reduction->operation) +
+                                              ": the runtime's compiler (libhiprtc) is not there");
   }
   const DeviceScope scope(queue->device);
   result = scope.result();

@@ -20,14 +20,13 @@ bool has_functions() {
 sluice_result_t check_memory_operations(int32_t device) {
   if (g_runtime.hipStreamWriteValue64 == nullptr || g_runtime.hipStreamWaitValue64 == nullptr) {
     return fail(SLUICE_ERROR_UNSUPPORTED,
-                "this HIP runtime has no stream memory operations; set SLUICE_HIP_STREAM_OPERATIONS=kernels");
+                "this HIP runtime has no stream memory operations; set SLUICE_HIP_STREAMS=kernels");
   }
   int can = 0;
   const sluice_result_t result = translate(
       "hipDeviceGetAttribute", g_runtime.hipDeviceGetAttribute(&can, hipDeviceAttributeCanUseStreamWaitValue, device));
   if (result != SLUICE_SUCCESS || can != 0) return result;
-  return fail(SLUICE_ERROR_UNSUPPORTED,
-              "this device has no stream memory operations; set SLUICE_HIP_STREAM_OPERATIONS=kernels");
+  return fail(SLUICE_ERROR_UNSUPPORTED, "this device has no stream memory operations; set SLUICE_HIP_STREAMS=kernels");
 }
 
 // By what the stream triggers and waits, and the kernels for it. Without a device to measure on auto is what the
@@ -83,7 +82,7 @@ sluice_result_t stream_open(void *native, sluice_stream_t **stream, int32_t *dev
   if (!g_choices.streams) {
     return fail(SLUICE_ERROR_UNSUPPORTED,
                 "queues on streams of this backend are switched off, because no GPU of this vendor has run them "
-                "(docs/queue/guide.md); SLUICE_HIP_STREAMS=on tries all the same");
+                "(docs/queue/guide.md); SLUICE_HIP_STREAMS=auto tries all the same");
   }
   if (!has_functions()) {
     return fail(SLUICE_ERROR_UNSUPPORTED, "this HIP runtime does not say whose a stream is; queues need a newer one");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Kernels in streams of the program's: triggers and waits (SLUICE_HIP_STREAM_OPERATIONS), as arXiv 2208.04817, section
+// Kernels in streams of the program's: triggers and waits (SLUICE_HIP_STREAMS), as arXiv 2208.04817, section
 // V.F has them beside the runtime's operations, and copies of messages. A word lies in memory of the host's that the
 // runtime has registered, which is coherent while kernels run. A device's memory is up to date for others where a
 // kernel ends, and for its own where one begins; so no kernel waits for what it then reads.

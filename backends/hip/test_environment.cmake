@@ -10,8 +10,8 @@ if(NOT EXISTS /dev/kfd)
 endif()
 # Queues on its streams, which are off by default; and how they trigger and wait besides the usual way. The loop-back has
 # no other way then.
-list(APPEND SLUICE_TEST_ENVIRONMENT SLUICE_HIP_STREAMS=on)
-set(SLUICE_TEST_STREAM_FORMS by_kernels:SLUICE_HIP_STREAM_OPERATIONS=kernels)
+list(APPEND SLUICE_TEST_ENVIRONMENT SLUICE_HIP_STREAMS=auto)
+set(SLUICE_TEST_STREAM_FORMS by_kernels:SLUICE_HIP_STREAMS=kernels)
 if(NOT EXISTS /dev/kfd)
   string(APPEND SLUICE_TEST_STREAM_FORMS ":HIP_LOOPBACK_REFUSES=operations")
 endif()

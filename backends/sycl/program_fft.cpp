@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Fourier transforms for programs: by oneMKL on every device, where its library is there; else, on devices that are the
-// host's cores, by the host's library, run by the queue. SLUICE_SYCL_FFT says which.
+// host's cores, by the host's library, run by the queue.
+// SLUICE_BENCH_SYCL_FFT, a variable of applications and no knob, says which (onemkl or fftw).
 #include "sluice/testing/program_fft.h"
 
 #include <dlfcn.h>
 
+#include <cstdlib>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -23,6 +25,11 @@ struct sluice_program_fft_plan {
 
 namespace sluice::backends::sycl {
 namespace {
+
+bool is_wanted(std::string_view library) {
+  const char *wanted = std::getenv("SLUICE_BENCH_SYCL_FFT");  // NOLINT(concurrency-mt-unsafe): nobody sets it
+  return wanted != nullptr && wanted == library;
+}
 
 // Beside this module, or where the dynamic linker looks. Null, and *error says why.
 const OneMkl *open_onemkl(std::string *error) {
@@ -51,8 +58,8 @@ struct Opened {
 const Opened &onemkl() {
   static const Opened opened = [] {
     Opened made;
-    if (knob_text("SLUICE_SYCL_FFT") == "fftw") {
-      made.error = "SLUICE_SYCL_FFT is fftw";
+    if (is_wanted("fftw")) {
+      made.error = "SLUICE_BENCH_SYCL_FFT is fftw";
     } else {
       made.table = open_onemkl(&made.error);
     }
@@ -63,10 +70,10 @@ const Opened &onemkl() {
 
 // Whether the host's library is to be used on `device`; an error where none may be.
 sluice_result_t check_may_use_host(const ::sycl::device &device) {
-  if (device.is_cpu() && knob_text("SLUICE_SYCL_FFT") != "onemkl") return SLUICE_SUCCESS;
+  if (device.is_cpu() && !is_wanted("onemkl")) return SLUICE_SUCCESS;
   return fail(SLUICE_ERROR_UNSUPPORTED, "transforms here need oneMKL (" + onemkl().error +
                                             "); install onemkl-sycl-dft and build Sluice with it, or, on a CPU device, "
-                                            "set SLUICE_SYCL_FFT=fftw");
+                                            "set SLUICE_BENCH_SYCL_FFT=fftw");
 }
 
 const char *library() {

@@ -6,7 +6,7 @@ list(APPEND SLUICE_TEST_ENVIRONMENT "OCL_ICD_FILENAMES=${SLUICE_PYTHON_ENVS}/one
 list(APPEND SLUICE_TEST_ENVIRONMENT SYCL_CACHE_PERSISTENT=1 "SYCL_CACHE_DIR=${CMAKE_BINARY_DIR}/kernel_cache")
 # Libraries of transforms besides the usual one: name:what the program says:environment.
 if(TARGET sluice_onemkl)
-  list(APPEND SLUICE_TEST_TRANSFORMS "onemkl:oneAPI Math Kernel Library:SLUICE_SYCL_FFT=onemkl" "fftw:library fftw-3:SLUICE_SYCL_FFT=fftw")
+  list(APPEND SLUICE_TEST_TRANSFORMS "onemkl:oneAPI Math Kernel Library:SLUICE_BENCH_SYCL_FFT=onemkl" "fftw:library fftw-3:SLUICE_BENCH_SYCL_FFT=fftw")
 endif()
 # A copy that reaches out of an allocation is refused.
 set(SLUICE_TEST_REFUSES_REACHING_OUT TRUE)

@@ -61,7 +61,7 @@ foreach(backend IN LISTS always_there)
     string(REGEX REPLACE "^[0-9]:" "" text ${case})
     string(TOUPPER ${backend} name)
     sluice_add_rank_test(sluice-bench NAME bench.device_memcpy_of_${n} MPIS ${first_mpi} RANKS 1 BACKENDS ${backend} NO_BACKEND_ARGUMENT NO_SLUICE
-                         ENV SLUICE_${name}_DEVICES=${n} LABELS bench
+                         ENV SLUICE_${name}_MACHINE=devices=${n} LABELS bench
                          LAUNCH --expect-output "${text}" ARGS memcpy_kinds -d ${backend} ${two_sizes})
   endforeach()
 endforeach()

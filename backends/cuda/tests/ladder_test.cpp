@@ -35,7 +35,7 @@ const sluice_backend_t &table() {
   return sluice::backends::module_table();
 }
 
-// The module under its knobs, with device 0 current.
+// The module under its knobs, or with device memory of that sort for programs; device 0 is current.
 class Ladder : public testing::Test {
  protected:
   void SetUp() override { start({}); }
@@ -43,11 +43,12 @@ class Ladder : public testing::Test {
     loopback::state().refuses_fabric = false;
     table().fini();
   }
-  static void start(const std::map<std::string, std::string> &wanted) {
+  static void start(const std::map<std::string, std::string> &wanted, const char *memory = "plain") {
     static bool is_first = true;
     if (!is_first) table().fini();
     is_first = false;
     knobs() = wanted;
+    ASSERT_EQ(setenv("SLUICE_BENCH_CUDA_MEMORY", memory, 1), 0);  // NOLINT(concurrency-mt-unsafe): the only thread
     ASSERT_EQ(table().init(&kServices), SLUICE_SUCCESS) << table().last_error();
     ASSERT_EQ(table().program_set_device(0), SLUICE_SUCCESS) << table().last_error();
   }
@@ -247,7 +248,7 @@ TEST_F(Ladder, PrivatePieces_EndTheRange) {
 
 // T8.
 TEST_F(Ladder, MemoryOfAPool_IsRefusedWithItsReason) {
-  start({{"SLUICE_CUDA_PROGRAM_MEMORY", "pool"}});
+  start({}, "pool");
   void *memory = nullptr;
   ASSERT_EQ(table().program_alloc(SLUICE_MEMORY_DEVICE, 5000, &memory), SLUICE_SUCCESS);
   Export made;
@@ -308,7 +309,7 @@ TEST_F(Ladder, Knob_WithAnotherWord_LeavesTheDefaultInForce) {
 TEST_F(Ladder, MemoryWithoutTheAttribute_SetsTheContextsFlag) {
   constexpr unsigned kOther = 0x04;
   for (const bool is_pool : {false, true}) {
-    start({{"SLUICE_CUDA_PROGRAM_MEMORY", is_pool ? "pool" : "pieces"}});
+    start({}, is_pool ? "pool" : "pieces");
     loopback::state().context_flags[0] = kOther;
     void *memory = nullptr;
     ASSERT_EQ(table().program_alloc(SLUICE_MEMORY_DEVICE, 100, &memory), SLUICE_SUCCESS);

@@ -94,7 +94,7 @@ EMU_API const char *emu_last_error_text(void);
 /* ---- devices ------------------------------------------------------------------------------------------------------
  */
 
-/* Writes how many devices there are (SLUICE_EMU_DEVICES; 0 to 16). */
+/* Writes how many devices there are (SLUICE_EMU_MACHINE=devices=N; 0 to 16). */
 EMU_API emu_result_t emu_device_count(int32_t *count);
 EMU_API emu_result_t emu_device_query(int32_t device, emu_device_info_t *properties);
 /* The device that emu_malloc_* and emu_queue_create of the calling thread use; 0 at first. */
@@ -110,14 +110,14 @@ EMU_API emu_result_t emu_device_synchronize(void);
  */
 
 /* Memory of the current device, on a page boundary, zeroed. Device and shared memory count against the device's
- * memory (SLUICE_EMU_MEMORY_BYTES). size_bytes: at least 1. */
+ * memory (SLUICE_EMU_MACHINE). size_bytes: at least 1. */
 EMU_API emu_result_t emu_malloc_device(size_t size_bytes, void **memory);
 EMU_API emu_result_t emu_malloc_shared(size_t size_bytes, void **memory);
 /* Host memory. alignment: 0 or a power of two; never less than a page. */
 EMU_API emu_result_t emu_malloc_host(size_t size_bytes, size_t alignment, void **memory);
 /* memory: as allocated, of any kind; NULL does nothing. Waits for a copy that is moving its bytes at this moment; a
  * copy still queued will fail. The memory goes back to the system at once. The address range stays out of use for a
- * while (SLUICE_EMU_QUARANTINE_*), answered as EMU_MEMORY_FREED and faulting when touched. */
+ * while (quarantine_ranges of SLUICE_EMU_MACHINE), answered as EMU_MEMORY_FREED and faulting when touched. */
 EMU_API emu_result_t emu_free(void *memory);
 /* Makes host memory that the program has from elsewhere (a MAP_SHARED mapping, say) good for words of queues, and for
  * emu_queue_take, until emu_host_unregister is given its first address again; no command on it is pending then. It
@@ -257,7 +257,7 @@ EMU_API emu_result_t emu_queue_release(emu_queue_t *queue);
  * A text that does not read so is EMU_ERROR_CONFIGURATION and changes nothing. */
 EMU_API emu_result_t emu_set_fault(const char *specification);
 
-/* Replaces the machine profile (at first that of SLUICE_EMU_PROFILE): a name in the folder emu_profiles beside this
+/* Replaces the machine profile (at first that of SLUICE_EMU_MACHINE): a name in the folder emu_profiles beside this
  * library, or a path with a slash; NULL or "": no artificial time. Device names and memory sizes stay as they were. */
 EMU_API emu_result_t emu_set_profile(const char *name_or_path);
 

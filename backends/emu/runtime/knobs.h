@@ -10,6 +10,11 @@
 
 namespace emurt {
 
+// Freed address space that is kept out of use.
+inline constexpr size_t kQuarantineBytes = size_t{256} << 20;
+// Of random delays, orders and flipped bytes.
+inline constexpr uint64_t kSeed = 1;
+
 struct Knobs {
   int32_t n_devices = 2;
   std::string profile;
@@ -18,12 +23,10 @@ struct Knobs {
   uint64_t memory_bytes = 0;  // 0: not set
   bool reuse_addresses = false;
   size_t quarantine_ranges = 64;
-  size_t quarantine_bytes = 0;
-  uint64_t seed = 1;
 };
 
-// Reads all knobs; unset ones, and those with a value out of their range, have the defaults of knobs.def.
-// Not safe against a concurrent setenv, as getenv is not.
-Knobs read_knobs();
+// Reads all knobs (knobs.def). EMU_ERROR_CONFIGURATION for a word of SLUICE_EMU_MACHINE that is none, or out of its
+// range. Not safe against a concurrent setenv, as getenv is not.
+emu_result_t read_knobs(Knobs *knobs);
 
 }  // namespace emurt

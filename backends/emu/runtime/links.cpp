@@ -25,7 +25,7 @@ emu_result_t Links::share(const std::string &path) {
   const int error = errno;
   if (file >= 0) close(file);
   if (mapped == MAP_FAILED) {
-    return fail(EMU_ERROR_CONFIGURATION, "SLUICE_EMU_LINK_FILE={}: {}; give a file that can be written", path,
+    return fail(EMU_ERROR_CONFIGURATION, "SLUICE_EMU_MACHINE: link_file={}: {}; give a file that can be written", path,
                 std::strerror(error));
   }
   free_at_ns_ = static_cast<Moment *>(mapped);

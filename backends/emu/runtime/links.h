@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The links of the imitated devices: until when each is taken. The state is the process's own, or that of all processes
-// that name the same file (SLUICE_EMU_LINK_FILE): then ranks that imitate one device slow each other down, as they do
-// on the device that is imitated.
+// that name the same file (link_file of SLUICE_EMU_MACHINE): then ranks that imitate one device slow each other down,
+// as they do on the device that is imitated.
 #pragma once
 
 #include <atomic>

@@ -82,8 +82,8 @@ emu_result_t MemoryTable::charge(emu_memory_kind_t kind, int32_t device, size_t 
   const uint64_t free_bytes = limits_.device_bytes[d] - bytes_in_use_[d];
   if (size_bytes == 0 || size_bytes > free_bytes) {
     return fail(EMU_ERROR_OUT_OF_MEMORY,
-                "device {} has {} of {} bytes left; free memory or raise SLUICE_EMU_MEMORY_BYTES", device, free_bytes,
-                limits_.device_bytes[d]);
+                "device {} has {} of {} bytes left; free memory or raise memory_bytes of SLUICE_EMU_MACHINE", device,
+                free_bytes, limits_.device_bytes[d]);
   }
   bytes_in_use_[d] += size_bytes;
   return EMU_SUCCESS;

@@ -104,8 +104,8 @@ emu_result_t read_profile(const std::string &name_or_path, Profile *profile) {
   std::ifstream file(path);
   if (!file) {
     return fail(EMU_ERROR_CONFIGURATION,
-                "profile \"{}\": {} cannot be read; SLUICE_EMU_PROFILE takes the name of a file in that folder, or a "
-                "path with a slash",
+                "profile \"{}\": {} cannot be read; profile= of SLUICE_EMU_MACHINE takes the name of a file in that "
+                "folder, or a path with a slash",
                 name_or_path, path);
   }
   try {

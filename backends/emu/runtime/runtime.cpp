@@ -97,14 +97,14 @@ emu_result_t Runtime::start() {
 }
 
 emu_result_t Runtime::initialize() {
-  knobs_ = read_knobs();
-  emu_result_t result = EMU_SUCCESS;
+  emu_result_t result = read_knobs(&knobs_);
+  if (result != EMU_SUCCESS) return result;
   Profile profile;
   if (!knobs_.profile.empty()) {
     result = read_profile(knobs_.profile, &profile);
     if (result != EMU_SUCCESS) return result;
   }
-  faults_ = std::make_unique<FaultPlan>(knobs_.seed);
+  faults_ = std::make_unique<FaultPlan>(kSeed);
   result = faults_->set("SLUICE_EMU_FAULT", knobs_.fault);
   if (result != EMU_SUCCESS) return result;
 
@@ -114,7 +114,7 @@ emu_result_t Runtime::initialize() {
     limits.device_bytes.push_back(devices_.back()->properties.memory_bytes);
   }
   limits.quarantine_ranges = knobs_.quarantine_ranges;
-  limits.quarantine_bytes = knobs_.quarantine_bytes;
+  limits.quarantine_bytes = kQuarantineBytes;
   limits.reuse_addresses = knobs_.reuse_addresses;
   memory_ = std::make_unique<MemoryTable>(std::move(limits));
   machine_ = std::make_unique<Machine>();
@@ -144,7 +144,7 @@ void Runtime::make_device(int32_t index, const Profile &profile) {
 
 emu_result_t Runtime::check_device(int32_t device) const {
   if (device >= 0 && device < n_devices()) return EMU_SUCCESS;
-  return fail(EMU_ERROR_INVALID_DEVICE, "device {} asked for, {} emulated devices are there (SLUICE_EMU_DEVICES)",
+  return fail(EMU_ERROR_INVALID_DEVICE, "device {} asked for, {} emulated devices are there (SLUICE_EMU_MACHINE)",
               device, n_devices());
 }
 

@@ -96,7 +96,7 @@ static int run_no_quarantine(void) {
 static int run_small_memory(void) {
   void *memory = NULL;
   REQUIRE(emu_malloc_device(1048577, &memory) == EMU_ERROR_OUT_OF_MEMORY);
-  REQUIRE(strstr(emu_last_error_text(), "SLUICE_EMU_MEMORY_BYTES") != NULL);
+  REQUIRE(strstr(emu_last_error_text(), "memory_bytes of SLUICE_EMU_MACHINE") != NULL);
   REQUIRE(emu_malloc_device(1048576, &memory) == EMU_SUCCESS);
   return 0;
 }
@@ -179,7 +179,8 @@ static int64_t now_ns(void) {
 
 /* The file says that another process has taken all links for a while: a copy waits for its turn, and says so there. */
 static int run_link_file(void) {
-  char path[] = "/tmp/emu-link-XXXXXX";
+  char machine[] = "profile=dg1,link_file=/tmp/emu-link-XXXXXX";
+  char *const path = strchr(machine, '/');
   int64_t taken_until[48];
   int64_t left[48];
   static char host[4096];
@@ -189,7 +190,7 @@ static int run_link_file(void) {
   const int64_t moment = now_ns() + INT64_C(300000000);
   for (int i = 0; i < 48; ++i) taken_until[i] = moment;
   REQUIRE(write(file, taken_until, sizeof taken_until) == (ssize_t)sizeof taken_until);
-  REQUIRE(setenv("SLUICE_EMU_LINK_FILE", path, 1) == 0);
+  REQUIRE(setenv("SLUICE_EMU_MACHINE", machine, 1) == 0);
   REQUIRE(emu_malloc_device(sizeof host, &memory) == EMU_SUCCESS);
   REQUIRE(emu_memcpy(memory, host, sizeof host) == EMU_SUCCESS);
   REQUIRE(now_ns() >= moment);
@@ -220,7 +221,8 @@ int main(int argc, char **argv) {
   if (strcmp(name, "defaults") == 0) return run_defaults();
   if (strcmp(name, "no_device") == 0) return run_no_device();
   if (strcmp(name, "many_devices") == 0) return count_is(16);
-  if (strcmp(name, "wrong_devices") == 0) return count_is(2);
+  if (strcmp(name, "wrong_devices") == 0) return refused_naming("SLUICE_EMU_MACHINE: \"devices=17\"");
+  if (strcmp(name, "wrong_word") == 0) return refused_naming("SLUICE_EMU_MACHINE: \"colour=red\"");
   if (strcmp(name, "wrong_fault") == 0) return refused_naming("SLUICE_EMU_FAULT: \"copy:never\"");
   if (strcmp(name, "wrong_profile") == 0) return refused_naming("nosuch");
   if (strcmp(name, "fault") == 0) return run_fault();
@@ -229,7 +231,7 @@ int main(int argc, char **argv) {
   if (strcmp(name, "small_memory") == 0) return run_small_memory();
   if (strcmp(name, "profile") == 0) return run_profile();
   if (strcmp(name, "link_file") == 0) return run_link_file();
-  if (strcmp(name, "wrong_link_file") == 0) return refused_naming("SLUICE_EMU_LINK_FILE=/nowhere/links");
+  if (strcmp(name, "wrong_link_file") == 0) return refused_naming("link_file=/nowhere/links");
   if (strcmp(name, "fork_child") == 0) return run_fork_child();
   if (strcmp(name, "fork_fresh") == 0) return run_fork_fresh();
   if (strcmp(name, "exit_while_running") == 0) return run_exit(0);

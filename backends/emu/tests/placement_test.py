@@ -68,7 +68,7 @@ class Placement(unittest.TestCase):
     def sluice(self, words, places, **variables):
         profile = pathlib.Path(self.folder.name) / "profile.json"
         profile.write_text(json.dumps({"schema": 1, "name": "placed", "device": {"places": places}, "links": LINKS}))
-        environment = {**os.environ, "SLUICE_EMU_PROFILE": str(profile), "SLUICE_EMU_DEVICES": str(len(places)),
+        environment = {**os.environ, "SLUICE_EMU_MACHINE": f"profile={profile},devices={len(places)}",
                        "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
                        "OMPI_MCA_rmaps_base_oversubscribe": "1", **variables}
         command = [str(BUILD / "bin/sluice"), *words]

@@ -24,13 +24,13 @@ namespace {
 constexpr size_t kPageBytes = 4096;
 constexpr size_t kBytes = 5000;
 
-const char *g_streams = "on";
+bool g_takes_streams = true;
 // By what the streams of this process trigger and wait.
 const char *knob(const char *name) {
-  if (std::string(name) == "SLUICE_HIP_STREAM_OPERATIONS") {
-    return std::getenv("WAITS_TEST_OPERATIONS");  // NOLINT(concurrency-mt-unsafe): nobody sets it
-  }
-  return std::string(name) == "SLUICE_HIP_STREAMS" ? g_streams : nullptr;
+  if (std::string(name) != "SLUICE_HIP_STREAMS") return nullptr;
+  if (!g_takes_streams) return "off";
+  const char *operations = std::getenv("WAITS_TEST_OPERATIONS");  // NOLINT(concurrency-mt-unsafe): nobody sets it
+  return operations != nullptr ? operations : "auto";
 }
 constexpr sluice_host_services_t kServices = {sizeof(sluice_host_services_t), [](int, const char *) {}, knob};
 
@@ -301,10 +301,10 @@ TEST_F(Words, InMemoryThatNobodyCanShare_AreRefused) {
 }
 
 TEST_F(Words, WhereStreamsAreOff_AreRefused) {
-  g_streams = "off";
+  g_takes_streams = false;
   ASSERT_EQ(table->init(&kServices), SLUICE_SUCCESS) << table->last_error();
   EXPECT_EQ(table->host_register(0, page_, kPageBytes), SLUICE_ERROR_UNSUPPORTED);
-  g_streams = "on";
+  g_takes_streams = true;
   ASSERT_EQ(table->init(&kServices), SLUICE_SUCCESS) << table->last_error();
 }
 
