@@ -11,8 +11,9 @@ ALL_SIZES = (16, 256, 4 * KI, 16 * KI, 64 * KI, 256 * KI, MI, 4 * MI)
 CUT_SIZES = (32 * KI, 64 * KI, 128 * KI, 256 * KI, 512 * KI, MI, 2 * MI, 4 * MI)
 STAGED = {"SLUICE_P2P_IPC": "off", "SLUICE_P2P_PIPELINE": "none"}
 # The paper's default: two blocks, from 64 KiB on, through pinned memory.
-PROPOSED = {"SLUICE_P2P_IPC": "off", "SLUICE_P2P_PIPELINE": "advanced", "SLUICE_P2P_PIPELINE_BLOCKS": "2",
-            "SLUICE_P2P_PIPELINE_THRESHOLD": "64K", "SLUICE_DEVICE_STAGING_MEMORY": "runtime_aligned"}
+PINNED = "device_staging_memory=runtime_aligned"
+PROPOSED = {"SLUICE_P2P_IPC": "off", "SLUICE_P2P_PIPELINE": "advanced",
+            "SLUICE_TUNING": f"p2p_pipeline_blocks=2,p2p_pipeline_threshold=64K,{PINNED}"}
 BLOCKS = (2, 4, 8)
 COLLECTIVES = ("bcast", "reduce", "allreduce", "allgather")
 COLLECTIVE_SIZES = (16, 256, 4 * KI, 64 * KI, 512 * KI)
@@ -34,8 +35,8 @@ class Run:
 
 
 def cut(plan, blocks):
-    return {**PROPOSED, "SLUICE_P2P_PIPELINE": plan, "SLUICE_P2P_PIPELINE_BLOCKS": str(blocks),
-            "SLUICE_P2P_PIPELINE_THRESHOLD": "256"}
+    return {**PROPOSED, "SLUICE_P2P_PIPELINE": plan,
+            "SLUICE_TUNING": f"p2p_pipeline_blocks={blocks},p2p_pipeline_threshold=256,{PINNED}"}
 
 
 def figure_3():
@@ -52,14 +53,13 @@ def figure_4():
 
 def figure_5():
     """Staged whole, by what the staging memory is made of."""
-    return [Run("5", ("latency", "D", "D"), {**STAGED, "SLUICE_DEVICE_STAGING_MEMORY": memory}, {memory: None})
+    return [Run("5", ("latency", "D", "D"), {**STAGED, "SLUICE_TUNING": f"device_staging_memory={memory}"}, {memory: None})
             for memory in ("malloc", "aligned", "runtime", "runtime_aligned")]
 
 
 def figure_6():
     """Advanced by number of blocks, beside even; `1` is no pipeline."""
-    memory = {"SLUICE_DEVICE_STAGING_MEMORY": "runtime_aligned"}
-    runs = [Run("6", ("latency", "D", "D"), {**STAGED, **memory}, {"1": None}, sizes=CUT_SIZES)]
+    runs = [Run("6", ("latency", "D", "D"), {**STAGED, "SLUICE_TUNING": PINNED}, {"1": None}, sizes=CUT_SIZES)]
     for plan, suffix in (("advanced", ""), ("even", " even")):
         runs += [Run("6", ("latency", "D", "D"), cut(plan, blocks), {f"{blocks}{suffix}": None}, sizes=CUT_SIZES)
                  for blocks in BLOCKS]
@@ -122,7 +122,7 @@ def command(run, site):
     sizes = [size for size in run.sizes if not site.largest or size <= site.largest] or [min(run.sizes)]
     words, settings = [*site.launch, "-n", str(run.n_ranks)], {}
     if site.device == "emu":
-        settings = {"SLUICE_EMU_PROFILE": site.profile, "SLUICE_EMU_DEVICES": "1", "SLUICE_EMU_LINK_FILE": site.link_file}
+        settings = {"SLUICE_EMU_MACHINE": f"profile={site.profile},devices=1,link_file={site.link_file}"}
         words += ["--preload-below", paced_wire(site), "--env", f"PACED_WIRE_NS_PER_BYTE={site.wire_ns_per_byte:.6f}"]
     if run.knobs is not None:
         words += ["--sluice", f"{site.build}/lib"]

@@ -19,23 +19,33 @@ CHECKED_LARGEST = 128 << 20  # every byte; where copy engines feed kernels
 HAND = "by hand"
 LIMIT_S = 60
 WHOLE = ["SLUICE_COLL_IPC=off", "SLUICE_COLL_SEGMENTS=off"]
-CUT = ["SLUICE_COLL_IPC=off", "SLUICE_COLL_SEGMENTS=always", "SLUICE_COLL_SEGMENT_THRESHOLD=0"]
-TWO = ["SLUICE_COLL_IPC=always", "SLUICE_COLL_IPC_THRESHOLD=0", "SLUICE_COLL_REDUCE_THRESHOLD=0",
-       "SLUICE_COLL_LEVELS_THRESHOLD=0", "SLUICE_COLL_SEGMENTS=off"]
-IPC = ["SLUICE_COLL_IPC=always", "SLUICE_COLL_IPC_THRESHOLD=0", "SLUICE_COLL_REDUCE_THRESHOLD=0"]
+CUT = ["SLUICE_COLL_IPC=off", "SLUICE_COLL_SEGMENTS=always", "SLUICE_TUNING=coll_segment_threshold=0"]
+# A side has one SLUICE_TUNING: of two the latter would hold alone.
+NO_LEAST = "SLUICE_TUNING=coll_ipc_threshold=0,coll_reduce_threshold=0"
+TWO = ["SLUICE_COLL_IPC=always", f"{NO_LEAST},coll_levels_threshold=0", "SLUICE_COLL_SEGMENTS=off"]
+IPC = ["SLUICE_COLL_IPC=always", NO_LEAST]
+
+
+def ipc_with(setting):
+    return ["SLUICE_COLL_IPC=always", f"{NO_LEAST},{setting}"]
+
+
+def cut_into(length):
+    return [*CUT[:-1], f"{CUT[-1]},coll_segment={length}"]
+
+
 # what is compared -> side -> knobs; every byte is checked under the last
 SLUICE = {
     "ipc": {"staged": ["SLUICE_COLL_IPC=off"], "ipc": IPC},
-    "kernel": {"engines": [*IPC, "SLUICE_COLL_KERNEL_COPY=0"], "kernel": [*IPC, "SLUICE_COLL_KERNEL_COPY=1G"]},
-    "peers": {"staged": ["SLUICE_COLL_IPC=off"], "ipc": [*IPC, "SLUICE_COLL_KERNEL_COPY=0"],
-              "kernel": [*IPC, "SLUICE_COLL_KERNEL_COPY=512K"]},
-    "segments": {"whole": WHOLE, "256K": [*CUT, "SLUICE_COLL_SEGMENT=256K"], "512K": [*CUT, "SLUICE_COLL_SEGMENT=512K"],
-                 "1M": [*CUT, "SLUICE_COLL_SEGMENT=1M"], "2M": [*CUT, "SLUICE_COLL_SEGMENT=2M"]},
+    "kernel": {"engines": ipc_with("coll_kernel_copy=0"), "kernel": ipc_with("coll_kernel_copy=1G")},
+    "peers": {"staged": ["SLUICE_COLL_IPC=off"], "ipc": ipc_with("coll_kernel_copy=0"),
+              "kernel": ipc_with("coll_kernel_copy=512K")},
+    "segments": {"whole": WHOLE, **{length: cut_into(length) for length in ("256K", "512K", "1M", "2M")}},
     "levels": {"flat": [*TWO, "SLUICE_COLL_LEVELS=off"],
                "two levels": [*TWO, "SLUICE_COLL_LEVELS=auto"],
                "two levels, cut": [*TWO[:-1], "SLUICE_COLL_LEVELS=auto", "SLUICE_COLL_SEGMENTS=always"]},
-    "engines": {"kernel": [*IPC, "SLUICE_COLL_REDUCE_ENGINES=0"],
-                **{block: [*IPC, "SLUICE_COLL_REDUCE_ENGINES=1", f"SLUICE_COLL_REDUCE_BLOCK={block}"]
+    "engines": {"kernel": ipc_with("coll_reduce_engines=0"),
+                **{block: ipc_with(f"coll_reduce_engines=1,coll_reduce_block={block}")
                    for block in ("16M", "32M", "128M", "64M")}},
     "shipped": {"Sluice": []},
     "order": {"any": [*TWO, "SLUICE_REDUCE_ORDER=any"], "rank": [*TWO, "SLUICE_REDUCE_ORDER=rank"]},

@@ -267,9 +267,9 @@ class CommandsTest(unittest.TestCase):
         library.touch()
         with unittest.mock.patch.dict(os.environ, {"COMPARE_PEERS_NCCL": str(library)}):
             words = commands.command_of(self.site, plan.Run(plan.Side("NCCL", "messages", "cuda"), ("--variant", "vendor")))
-        self.assertIn(f"SLUICE_CUDA_NCCL={library}", words)
+        self.assertIn(f"SLUICE_BENCH_NCCL={library}", words)
         self.assertFalse([word for word in words if "libsluice" in word])
-        self.assertLess(words.index(f"SLUICE_CUDA_NCCL={library}"), words.index(f"{self.root}/ours/bin/sluice-bench.mpich"))
+        self.assertLess(words.index(f"SLUICE_BENCH_NCCL={library}"), words.index(f"{self.root}/ours/bin/sluice-bench.mpich"))
         self.assertEqual(words[-5:], ["--variant", "vendor", "-d", "cuda", "--force"])
 
     def test_what_is_missing_is_named(self):
@@ -294,7 +294,7 @@ class CommandsTest(unittest.TestCase):
         tests = measuring.chosen_tests(arguments)
         self.assertEqual([test.name for test in tests], ["dd", "no-ipc-cuda"])
         self.assertNotIn("nccl", [run.side.program for run in tests[0].runs])
-        self.assertIn(("SLUICE_P2P_PIPELINE_BLOCKS", "3"), tests[1].runs[0].side.knobs)
+        self.assertIn(("SLUICE_TUNING", "p2p_pipeline_blocks=3"), tests[1].runs[0].side.knobs)
         words = tests[1].runs[0].words
         self.assertEqual(words[words.index("--sizes") + 1], f"{64 * KI},{256 * KI},{MI}")
 

@@ -106,7 +106,7 @@ def host_sides(backends):
 
 def without_ipc(backends, blocks):
     """D-D latency with IPC switched off, by pipeline."""
-    more = {"SLUICE_P2P_PIPELINE_BLOCKS": blocks} if blocks else {}
+    more = {"SLUICE_TUNING": f"p2p_pipeline_blocks={blocks}"} if blocks else {}
     words = bench_words("latency", UNSHARED, 10, 2)
     tests = []
     for backend in backends:

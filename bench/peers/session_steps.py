@@ -111,7 +111,7 @@ def launches():
                   "--series", "queue")
     yield compare("reduce_launch", "short reductions over IPC: whether a kernel starts sooner as a graph (ADR 0044)",
                   ["allreduce", "--type", "mpi_float", "--sizes", "64,4096,65536,262144,1048576", "--check", "none"],
-                  ("SLUICE_COLL_IPC=always", "SLUICE_COLL_IPC_THRESHOLD=0", "SLUICE_COLL_REDUCE_THRESHOLD=0"))
+                  ("SLUICE_COLL_IPC=always", "SLUICE_TUNING=coll_ipc_threshold=0,coll_reduce_threshold=0"))
 
 
 def first_uses():

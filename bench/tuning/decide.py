@@ -1,19 +1,19 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What the measurements of a question mean for its knob. Pure: numbers in, a value and a sentence out."""
+"""What the measurements of a question mean for its setting. Pure: numbers in, a value and a sentence out."""
 
 import dataclasses
 import math
 import re
 
-from tuning.measure import middle
+from tuning.measure import environment_of, middle
 
 MARGIN = 0.97  # a side is faster when it takes at most this part of the other's time
 
 
 @dataclasses.dataclass(frozen=True)
 class Answer:
-    knob: str
-    value: str  # empty: the knob is left as it is
+    setting: str
+    value: str  # empty: the setting is left as it is
     sentence: str
     measured: dict
 
@@ -88,7 +88,7 @@ def decide_slope(question, result):
     each_ns = round((times[longest] - times[shortest]) * 1000 / 2 / n_units) if n_units else 0
     if each_ns < 1:
         return "", f"left as it is: {longest[1]} bytes take no longer than {shortest[1]}"
-    return str(each_ns), f"{each_ns} ns for each of the {n_units:.0f} by which {longest[1]} bytes are more than {shortest[1]}, one way"
+    return f"{each_ns}ns", f"{each_ns} ns for each of the {n_units:.0f} by which {longest[1]} bytes are more than {shortest[1]}, one way"
 
 
 def only_route(routes):
@@ -98,16 +98,16 @@ def only_route(routes):
 
 
 def answer(question, result, routes=None):
-    """The value for the question's knob, with the reason and the numbers. routes: those that each side took."""
+    """The value for the question's setting, with the reason and the numbers. routes: those that each side took."""
     decide = decide_slope if question.is_slope else decide_threshold if question.is_threshold else decide_choice
     value, sentence = decide(question, result)
     if question.has_routes and (route := only_route(routes or {})):
         value, sentence = "", f"left as it is: there is one way only here, {' and '.join(question.sides)} were {route} alike"
     sentence += f" ({question.remark})" if question.remark else ""
-    sides = {side: {"environment": environment,
+    sides = {side: {"environment": environment_of(variables),
                     "us": [{"test": test, "size_bytes": size, "rounds": values} for (test, size), values in sorted(result[side].items())]}
-             for side, environment in question.sides.items()}
-    return Answer(question.knob, value, sentence, {"name": question.name, "knob": question.knob, "sides": sides})
+             for side, variables in question.sides.items()}
+    return Answer(question.setting, value, sentence, {"name": question.name, "setting": question.setting, "sides": sides})
 
 
 def device_words(name):
@@ -122,5 +122,5 @@ def text_of(question, result, given):
     lines = ["  " + f"{'us, median of rounds':<22}" + "".join(f"{side:>16}" for side in sides)]
     for test, size in sorted(middles[sides[0]]):
         lines.append("  " + f"{test + ' ' + str(size):<22}" + "".join(f"{middles[side][test, size]:>16.2f}" for side in sides))
-    lines.append(f"  -> {given.knob}={given.value}: {given.sentence}" if given.value else f"  -> {given.sentence}")
+    lines.append(f"  -> {given.setting}={given.value}: {given.sentence}" if given.value else f"  -> {given.sentence}")
     return "\n".join(lines)

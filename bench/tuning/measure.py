@@ -22,6 +22,12 @@ class MeasureError(Exception):
     """Nothing can be measured; the text says why and what helps."""
 
 
+def environment_of(side):
+    """The variables of a side: one of them gives its settings, behind the word for the tables (off, unless the side says)."""
+    words = [side.get("SLUICE_TUNING", "off"), *(f"{name}={value}" for name, value in side.items() if name.islower())]
+    return {**{name: value for name, value in side.items() if not name.islower()}, "SLUICE_TUNING": ",".join(words)}
+
+
 @dataclasses.dataclass
 class Site:
     """Where Sluice is, and how its ranks are started."""
@@ -60,15 +66,15 @@ class Site:
         return ([*words, "--mpi", flavour, "--", *launch, "sh", "-c", FAKE_NODES % nodes, "sh", str(self.bench)],
                 {"MPIR_CVAR_NUM_CLIQUES": str(nodes)})
 
-    def run(self, tests, placement, sizes, iterations, environment, nodes=1, datatype=""):
-        """The JSON of each test, by name. Raises MeasureError."""
+    def run(self, tests, placement, sizes, iterations, side, nodes=1, datatype=""):
+        """The JSON of each test, by name. side: its variables and settings. Raises MeasureError."""
         with tempfile.TemporaryDirectory() as folder:
             start, of_nodes = self.start(nodes)
             words = [*start, tests, *placement, "-d", self.backend, *self.more, "--sizes", ",".join(sizes), "-i", str(iterations), "-x",
                      str(max(1, iterations // 10)), *(["-D", datatype] if datatype else []), "--check", "some", "--json",
                      folder if "," in tests else f"{folder}/{tests}.json"]
             try:
-                done = subprocess.run(words, env={**os.environ, "SLUICE_TUNING": "off", **of_nodes, **environment}, text=True, check=False,
+                done = subprocess.run(words, env={**os.environ, **of_nodes, **environment_of(side)}, text=True, check=False,
                                       capture_output=True, timeout=RUN_LIMIT_S)
             except (OSError, subprocess.TimeoutExpired) as error:
                 raise MeasureError(f"{shlex.join(words)}: {error}") from error

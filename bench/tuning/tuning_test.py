@@ -103,7 +103,7 @@ class NodesTest(unittest.TestCase):
 
     def test_the_answer_says_that_the_nodes_are_faked(self):
         given = decide.answer(self.question, numbers(self.question, levels=[9, 9, 9, 4], flat=[8, 8, 8, 8]))
-        self.assertEqual((given.knob, given.value), ("SLUICE_COLL_LEVELS_THRESHOLD", "1048576"))
+        self.assertEqual((given.setting, given.value), ("coll_levels_threshold", "1048576"))
         self.assertIn("two nodes faked on one machine", given.sentence)
         self.assertEqual(BY_NAME["reduce"].remark, "")
 
@@ -127,9 +127,18 @@ class RunsTest(unittest.TestCase):
 
     def test_a_slope_is_what_one_more_costs_each_way(self):
         made = numbers(BY_NAME["copies"], copies=[40, 80, 160, 320, 640])
-        self.assertEqual(decide.answer(BY_NAME["copies"], made).value, "5000", "600 us for 60 runs, down and up")
+        self.assertEqual(decide.answer(BY_NAME["copies"], made).value, "5000ns", "600 us for 60 runs, down and up")
         self.assertEqual(decide.answer(BY_NAME["copies"], numbers(BY_NAME["copies"], copies=[40, 40])).value, "")
         self.assertEqual(decide.answer(BY_NAME["copies"], numbers(BY_NAME["copies"], copies=[40])).value, "")
+
+
+class EnvironmentTest(unittest.TestCase):
+    def test_settings_of_a_side_are_words_of_one_variable(self):
+        side = {"SLUICE_COLL_IPC": "always", "coll_ipc_threshold": "0", "coll_segment": "1M"}
+        self.assertEqual(measure.environment_of(side),
+                         {"SLUICE_COLL_IPC": "always", "SLUICE_TUNING": "off,coll_ipc_threshold=0,coll_segment=1M"})
+        self.assertEqual(measure.environment_of({"SLUICE_TUNING": "/a", "coll_segment": "1M"}), {"SLUICE_TUNING": "/a,coll_segment=1M"})
+        self.assertEqual(measure.environment_of({}), {"SLUICE_TUNING": "off"}, "no table, whatever was measured before")
 
 
 class WordsTest(unittest.TestCase):
@@ -148,7 +157,7 @@ class AnyDeviceTest(unittest.TestCase):
         """Of the last of the tests, with a table for that device."""
         with tempfile.TemporaryDirectory() as folder:
             path = pathlib.Path(folder) / "table.json"
-            path.write_text(json.dumps({"format": 1, "backend": BACKEND, "device": device, "knobs": {"SLUICE_COLL_IPC_THRESHOLD": "1K"}}),
+            path.write_text(json.dumps({"format": 2, "backend": BACKEND, "device": device, "settings": {"coll_ipc_threshold": "1K"}}),
                             encoding="utf-8")
             done = self.site.run(tests, ("D",), ["1K"], 40, {"SLUICE_TUNING": str(path), "SLUICE_BACKENDS": BACKEND})
         return {taken["route"] for taken in done[tests.split(",")[-1]]["rows"][-1]["routes"]}
@@ -173,9 +182,9 @@ class CommandTest(unittest.TestCase):
             self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
             path, = (pathlib.Path(folder) / "sluice/tuning").iterdir()
             table = json.loads(path.read_text(encoding="utf-8"))
-            self.assertEqual((table["format"], table["backend"]), (1, BACKEND))
-            self.assertEqual(set(table["explanation"]), {"SLUICE_COLL_IPC_THRESHOLD", "SLUICE_P2P_IPC_THRESHOLD", "SLUICE_TRANSFER_PACK_FROM",
-                                                         "SLUICE_TRANSFER_COPY_NS"})
+            self.assertEqual((table["format"], table["backend"]), (2, BACKEND))
+            self.assertEqual(set(table["explanation"]), {"coll_ipc_threshold", "p2p_ipc_threshold", "transfer_pack_from",
+                                                         "transfer_copy"})
             self.assertEqual(set(table["measured"]["load"]), {"before", "after"})
             asked = table["measured"]["questions"][0]
             self.assertEqual([len(row["rounds"]) for row in asked["sides"]["pulled"]["us"]], [2, 2, 2, 2])
@@ -194,22 +203,22 @@ class CommandTest(unittest.TestCase):
             with subprocess.Popen(words, stdout=subprocess.PIPE, text=True, start_new_session=True) as running:
                 n_begun = 0
                 for line in running.stdout:
-                    n_begun += line.startswith("SLUICE_")
+                    n_begun += line.partition(":")[0].endswith("_threshold")
                     if n_begun == 2:
                         break
                 os.killpg(running.pid, signal.SIGTERM)
-            self.assertEqual(set(json.loads(path.read_text(encoding="utf-8"))["explanation"]), {"SLUICE_P2P_IPC_THRESHOLD"})
+            self.assertEqual(set(json.loads(path.read_text(encoding="utf-8"))["explanation"]), {"p2p_ipc_threshold"})
 
     def test_asks_of_reductions_segments_and_faked_nodes(self):
         with tempfile.TemporaryDirectory() as folder:
             path = pathlib.Path(folder) / "table.json"
             four = " ".join("4" if word == "2" else word for word in LAUNCH.split())  # whose devices are as many
             done = self.run_sluice("tune", "--backend", BACKEND, "--launch", four, "--only", "reduce,segment,levels", "--rounds", "1",
-                                   "--iterations", "2", "--largest", "16K", "-o", str(path), **{f"SLUICE_{BACKEND.upper()}_DEVICES": "4"})
+                                   "--iterations", "2", "--largest", "16K", "-o", str(path), **{f"SLUICE_{BACKEND.upper()}_MACHINE": "devices=4"})
             self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
             table = json.loads(path.read_text(encoding="utf-8"))
-            self.assertEqual(set(table["explanation"]), {"SLUICE_COLL_REDUCE_THRESHOLD", "SLUICE_COLL_SEGMENT", "SLUICE_COLL_LEVELS_THRESHOLD"})
-            self.assertIn("faked", table["explanation"]["SLUICE_COLL_LEVELS_THRESHOLD"])
+            self.assertEqual(set(table["explanation"]), {"coll_reduce_threshold", "coll_segment", "coll_levels_threshold"})
+            self.assertIn("faked", table["explanation"]["coll_levels_threshold"])
             shown = json.loads(self.run_sluice("info", "--json", SLUICE_TUNING=str(path)).stdout)
             self.assertEqual([one["path"] for one in shown["tuning"]], [str(path)])
 

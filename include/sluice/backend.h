@@ -363,7 +363,7 @@ typedef struct sluice_backend {
   /* Enqueues: later commands of the stream wait until *word >= least, as unsigned numbers below 2^63; they find what
    * the host wrote, or what other queues finished, before the word came to that (a releasing store). Some hundreds of
    * commands may be pending in a stream; beyond that a runtime may hold up whoever enqueues another, so callers see to
-   * it that there are fewer (SLUICE_QUEUE_DEPTH). Up to there neither this call nor any thread of the host is held up,
+   * it that there are fewer (queue_depth). Up to there neither this call nor any thread of the host is held up,
    * and other streams go on, but for those that the runtime itself keeps in order with this one. Errors as above. */
   sluice_result_t (*stream_wait)(sluice_stream_t *stream, const uint64_t *word, uint64_t least);
 

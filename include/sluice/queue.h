@@ -95,8 +95,9 @@ int sluice_enqueue_persistent(MPI_Request persistent, MPIX_Queue queue, MPI_Requ
 /* Has the stream, when it comes to this point, start all messages that were enqueued since the last start: one batch.
  * Batches start in their order, messages of a batch in the order in which they were enqueued, as if MPI_Isend and
  * MPI_Irecv were called one after the other. A batch may be empty. When
- * the stream is SLUICE_QUEUE_DEPTH batches behind, this waits until it is nearer, without holding up messages; when it
- * does not move for SLUICE_QUEUE_PATIENCE, MPI_ERR_OTHER: nothing was enqueued, and the call may be made again. */
+ * the stream is as many batches behind as the setting queue_depth says, this waits until it is nearer, without holding
+ * up messages; when it does not move for the time of the setting queue_patience, MPI_ERR_OTHER: nothing was enqueued,
+ * and the call may be made again. */
 int MPIX_Enqueue_start(MPIX_Queue queue);
 
 /* Has the stream wait at this point until all batches started so far are complete. Messages enqueued since the last

@@ -2,117 +2,43 @@
 #include "base/knobs.hpp"
 
 #include <algorithm>
-#include <charconv>
+#include <cctype>
 #include <cstdlib>
-#include <limits>
-#include <numeric>
 #include <utility>
 
 #include "base/log.hpp"
+#include "base/settings.hpp"
 
 namespace sluice {
 namespace {
 
-std::vector<std::string> split(std::string_view text, char separator) {
-  std::vector<std::string> words;
-  while (true) {
-    const std::size_t end = text.find(separator);
-    words.emplace_back(text.substr(0, end));
-    if (end == std::string_view::npos) return words;
-    text.remove_prefix(end + 1);
-  }
+// "SLUICE_COLL_SEGMENT" -> "coll_segment", as which a setting is written.
+std::string setting_name(std::string_view variable) {
+  std::string name(variable.substr(std::string_view("SLUICE_").size()));
+  std::ranges::transform(name, name.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return name;
 }
 
-bool is_one_of(std::string_view value, std::string_view choices) {
-  const auto words = split(choices, '|');
-  return std::find(words.begin(), words.end(), value) != words.end();
-}
-
-bool is_in_range(std::string_view value, std::string_view range) {
-  const std::size_t dots = range.find("..");
-  std::uint64_t number = 0;
-  std::uint64_t low = 0;
-  std::uint64_t high = 0;
-  return parse_bytes(value, &number) && parse_bytes(range.substr(0, dots), &low) &&
-         parse_bytes(range.substr(dots + 2), &high) && number >= low && number <= high;
-}
-
-bool is_valid(const KnobLine &line, std::string_view value) {
-  switch (line.type) {
-    case KnobType::kBool:
-    case KnobType::kEnum:
-      return is_one_of(value, line.range);
-    case KnobType::kBytes:
-      return is_in_range(value, line.range);
-    case KnobType::kText:
-      return true;
-  }
-  return false;
-}
-
-// Edit distance, for "did you mean".
-std::size_t distance(std::string_view a, std::string_view b) {
-  std::vector<std::size_t> row(b.size() + 1);
-  std::iota(row.begin(), row.end(), std::size_t{0});
-  for (std::size_t i = 1; i <= a.size(); ++i) {
-    std::size_t diagonal = std::exchange(row[0], i);
-    for (std::size_t j = 1; j <= b.size(); ++j) {
-      const std::size_t replace = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
-      diagonal = std::exchange(row[j], std::min({replace, row[j] + 1, row[j - 1] + 1}));
-    }
-  }
-  return row.back();
-}
-
-std::string nearest_name(std::string_view name) {
-  const auto &lines = knob_lines();
-  const auto nearest = std::min_element(lines.begin(), lines.end(), [&](const KnobLine &a, const KnobLine &b) {
-    return distance(name, a.name) < distance(name, b.name);
-  });
-  return nearest->name;
+// What to write in the place of an unknown variable.
+std::string nearest_to(std::string_view variable) {
+  const std::string as_setting = setting_name(variable);
+  const KnobLine &setting = nearest_setting(as_setting);
+  const KnobLine &knob = *std::ranges::min_element(
+      knob_lines(), {}, [&](const KnobLine &line) { return name_distance(variable, line.name); });
+  if (name_distance(as_setting, setting.name) >= name_distance(variable, knob.name)) return knob.name;
+  return std::string("SLUICE_TUNING=") + setting.name + "=...";
 }
 
 }  // namespace
 
 const std::vector<KnobLine> &knob_lines() {
   static const std::vector<KnobLine> lines = {
-#define SLUICE_KNOB(field, name, type, default_value, range, stability, doc) \
-  {#name, KnobType::k##type, default_value, range, stability, doc},
+#define SLUICE_KNOB(name, type, default_value, range, stability, doc) \
+  {#name, KnobType::k##type, default_value, range, stability, false, doc},
 #include "base/knobs.def"
 #undef SLUICE_KNOB
   };
   return lines;
-}
-
-bool parse_bytes(std::string_view text, std::uint64_t *bytes) noexcept {
-  std::uint64_t number = 0;
-  const char *begin = text.data();
-  const char *end = begin + text.size();
-  const auto [rest, error] = std::from_chars(begin, end, number);
-  if (error != std::errc() || rest == begin) return false;
-  unsigned shift = 0;
-  if (rest != end) {
-    switch (*rest) {
-      case 'K':
-      case 'k':
-        shift = 10;
-        break;
-      case 'M':
-      case 'm':
-        shift = 20;
-        break;
-      case 'G':
-      case 'g':
-        shift = 30;
-        break;
-      default:
-        return false;
-    }
-    if (rest + 1 != end) return false;
-  }
-  if (number > std::numeric_limits<std::uint64_t>::max() >> shift) return false;
-  *bytes = number << shift;
-  return true;
 }
 
 Knobs Knobs::read(const Environment &environment, std::vector<Status> *problems) {
@@ -120,7 +46,7 @@ Knobs Knobs::read(const Environment &environment, std::vector<Status> *problems)
   for (const KnobLine &line : knob_lines()) {
     KnobValue value{line, line.default_value, KnobSource::kDefault};
     const char *given = environment(line.name);
-    if (given != nullptr && is_valid(line, given)) {
+    if (given != nullptr && takes(line, given)) {
       value.value = given;
       value.source = KnobSource::kEnvironment;
     } else if (given != nullptr) {
@@ -131,7 +57,19 @@ Knobs Knobs::read(const Environment &environment, std::vector<Status> *problems)
     }
     knobs.values_.push_back(std::move(value));
   }
+  knobs.read_settings(problems);
   return knobs;
+}
+
+void Knobs::read_settings(std::vector<Status> *problems) {
+  const TuningWords words = parse_tuning_words(text("SLUICE_TUNING"), problems);
+  tuning_tables_ = words.tables;
+  for (const KnobLine &line : kSettings) settings_.push_back({line, line.default_value, KnobSource::kDefault});
+  for (const auto &[line, value] : words.values) {
+    KnobValue &setting = settings_[static_cast<std::size_t>(line - kSettings.data())];
+    setting.value = value;
+    setting.source = KnobSource::kEnvironment;
+  }
 }
 
 const Knobs &Knobs::process() {
@@ -150,19 +88,34 @@ const Knobs &Knobs::process() {
 }
 
 const KnobValue &Knobs::find(std::string_view name) const {
-  const auto found =
-      std::find_if(values_.begin(), values_.end(), [&](const KnobValue &value) { return name == value.line.name; });
-  // A name that is not in the table is a defect of the caller; the first line stands in so that nothing crashes.
-  return found == values_.end() ? values_.front() : *found;
+  const auto is_it = [&](const KnobValue &value) { return name == value.line.name; };
+  const auto knob = std::ranges::find_if(values_, is_it);
+  if (knob != values_.end()) return *knob;
+  const auto setting = std::ranges::find_if(settings_, is_it);
+  // A name that is in no table is a defect of the caller; the first line stands in so that nothing crashes.
+  return setting != settings_.end() ? *setting : values_.front();
 }
 
 bool Knobs::is_on(std::string_view name) const {
   return find(name).value == "1";
 }
 
-std::uint64_t Knobs::bytes(std::string_view name) const {
+std::uint64_t Knobs::number_of(std::string_view name) const {
+  const KnobValue &knob = find(name);
   std::uint64_t number = 0;
-  return parse_bytes(find(name).value, &number) ? number : 0;
+  return parse_value(knob.line.type, knob.value, &number) ? number : 0;
+}
+
+std::uint64_t Knobs::bytes(std::string_view name) const {
+  return number_of(name);
+}
+
+std::uint64_t Knobs::number(std::string_view name) const {
+  return number_of(name);
+}
+
+std::chrono::nanoseconds Knobs::duration(std::string_view name) const {
+  return std::chrono::nanoseconds(number_of(name));
 }
 
 const std::string &Knobs::text(std::string_view name) const {
@@ -171,12 +124,6 @@ const std::string &Knobs::text(std::string_view name) const {
 
 bool Knobs::is_set(std::string_view name) const {
   return find(name).source == KnobSource::kEnvironment;
-}
-
-bool is_knob_value(std::string_view name, std::string_view value) {
-  const auto &lines = knob_lines();
-  return std::any_of(lines.begin(), lines.end(),
-                     [&](const KnobLine &line) { return name == line.name && is_valid(line, value); });
 }
 
 std::vector<std::string> unknown_knobs(const std::vector<std::string> &environment,
@@ -193,8 +140,12 @@ std::vector<std::string> unknown_knobs(const std::vector<std::string> &environme
         std::any_of(backend_prefixes.begin(), backend_prefixes.end(), is_prefix_of_name)) {
       continue;
     }
-    unknown.push_back("unknown knob " + name + "; the nearest known one is " + nearest_name(name) +
-                      ". `sluice info` lists them all.");
+    const std::string setting = setting_name(name);
+    unknown.push_back(find_setting(setting) != nullptr
+                          ? "unknown knob " + name + "; it is a setting: write SLUICE_TUNING=" + setting +
+                                "=... `sluice info` lists them all."
+                          : "unknown knob " + name + "; the nearest known one is " + nearest_to(name) +
+                                ". `sluice info` lists them all.");
   }
   return unknown;
 }

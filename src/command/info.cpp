@@ -58,13 +58,19 @@ BackendInfo ask_backend(const device::Module &module, OpenBackends *open) {
   return info;
 }
 
+KnobInfo info_of(const KnobValue &knob) {
+  return {knob.line.name,      knob.value,    knob.source == KnobSource::kEnvironment ? "environment" : "default",
+          knob.line.range,     knob.line.doc, experimental_of(knob.line.doc),
+          knob.line.is_tunable};
+}
+
 void add_knobs_of(const device::Backend *backend, std::vector<KnobInfo> *knobs) {
   if (backend == nullptr) return;
   for (std::size_t i = 0; i < backend->table().n_knobs; ++i) {
     const sluice_backend_knob_t &knob = backend->table().knobs[i];
     const char *set = std::getenv(knob.name);
     knobs->push_back({knob.name, set != nullptr ? set : knob.default_value, set != nullptr ? "environment" : "default",
-                      "", knob.doc});
+                      "", knob.doc, experimental_of(knob.doc)});
   }
 }
 
@@ -142,6 +148,19 @@ QueueAnswer answer_queue(const OpenBackends &open) {
 
 }  // namespace
 
+std::string experimental_of(std::string_view doc) {
+  constexpr std::string_view kAll = "Experimental: ";
+  constexpr std::string_view kValue = ": experimental";
+  if (doc.find(kAll) != std::string_view::npos) return "experimental";
+  std::string values;
+  for (std::size_t at = doc.find(kValue); at != std::string_view::npos; at = doc.find(kValue, at + 1)) {
+    const std::size_t space = doc.rfind(' ', at);
+    const std::size_t begin = space == std::string_view::npos ? 0 : space + 1;
+    values.append(values.empty() ? "experimental: " : ", ").append(doc.substr(begin, at - begin));
+  }
+  return values;
+}
+
 std::string version() {
   return fmt::format("{}.{}.{}", SLUICE_VERSION_MAJOR, SLUICE_VERSION_MINOR, SLUICE_VERSION_PATCH);
 }
@@ -154,11 +173,8 @@ Info collect_info(const std::string &library_folder, const InfoQuestions &questi
 
   info.installation = find_installation(library_folder);
   for (const Status &problem : info.installation.problems) info.problems.push_back(problem.message());
-  for (const KnobValue &knob : Knobs::process().values()) {
-    info.knobs.push_back({knob.line.name, knob.value,
-                          knob.source == KnobSource::kEnvironment ? "environment" : "default", knob.line.range,
-                          knob.line.doc});
-  }
+  for (const KnobValue &knob : Knobs::process().values()) info.knobs.push_back(info_of(knob));
+  for (const KnobValue &setting : Knobs::process().settings()) info.settings.push_back(info_of(setting));
   info.tuning = plan::process_tuning();
   OpenBackends open;
   for (const device::Module &module : info.installation.modules) {

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/knobs.hpp"
@@ -26,14 +27,20 @@ struct BackendInfo {
   std::vector<sluice_device_info_t> devices;
 };
 
-// A knob of the library or of a backend with the value in force.
+// A knob of the library or of a backend, or a setting, with the value in force.
 struct KnobInfo {
   std::string name;
   std::string value;
   std::string source;  // "default" or "environment"
   std::string range;   // empty for backends' knobs, whose sentence says it
   std::string doc;
+  std::string experimental;  // experimental_of(doc)
+  bool is_tunable = false;   // of a setting: tables may set it
 };
+
+// What of a knob no device has run, as its text says (knobs.def): "experimental" for all of it, "experimental: on" for
+// some of its values; empty: nothing.
+[[nodiscard]] std::string experimental_of(std::string_view doc);
 
 // What would happen to one message.
 struct RouteQuestion {
@@ -80,6 +87,7 @@ struct Info {
   Installation installation;
   std::vector<BackendInfo> backends;
   std::vector<KnobInfo> knobs;
+  std::vector<KnobInfo> settings;
   std::vector<plan::TuningTable> tuning;  // found, whether a device here fits or not
   std::vector<std::string> problems;      // unknown knobs, unreadable modules
   std::optional<RouteAnswer> route;

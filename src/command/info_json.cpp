@@ -9,7 +9,7 @@ namespace {
 
 using nlohmann::ordered_json;
 
-constexpr int kFormat = 1;
+constexpr int kFormat = 2;
 
 ordered_json json_of(const BackendInfo &backend) {
   ordered_json devices = ordered_json::array();
@@ -27,6 +27,12 @@ ordered_json json_of(const BackendInfo &backend) {
           {"staging_memory", backend.staging_memory},
           {"tuning", backend.tuning},
           {"devices", devices}};
+}
+
+// `note`: what only knobs, or only settings, have.
+ordered_json json_of(const KnobInfo &knob, const char *note, const ordered_json &value) {
+  return {{"name", knob.name},   {"value", knob.value}, {"source", knob.source},
+          {"range", knob.range}, {note, value},         {"doc", knob.doc}};
 }
 
 }  // namespace
@@ -50,17 +56,15 @@ std::string to_json(const Info &info) {
   root["backends"] = ordered_json::array();
   for (const BackendInfo &backend : info.backends) root["backends"].push_back(json_of(backend));
   root["knobs"] = ordered_json::array();
-  for (const KnobInfo &knob : info.knobs) {
-    root["knobs"].push_back({{"name", knob.name},
-                             {"value", knob.value},
-                             {"source", knob.source},
-                             {"range", knob.range},
-                             {"doc", knob.doc}});
+  for (const KnobInfo &knob : info.knobs) root["knobs"].push_back(json_of(knob, "experimental", knob.experimental));
+  root["settings"] = ordered_json::array();
+  for (const KnobInfo &setting : info.settings) {
+    root["settings"].push_back(json_of(setting, "is_tunable", setting.is_tunable));
   }
   root["tuning"] = ordered_json::array();
   for (const plan::TuningTable &table : info.tuning) {
     root["tuning"].push_back(
-        {{"path", table.path}, {"backend", table.backend}, {"device", table.device}, {"knobs", table.values}});
+        {{"path", table.path}, {"backend", table.backend}, {"device", table.device}, {"settings", table.values}});
   }
   if (info.route) {
     const RouteAnswer &route = *info.route;

@@ -65,20 +65,25 @@ void print_backends(Out out, const Info &info) {
 
 void print_tuning(Out out, const std::vector<plan::TuningTable> &tables) {
   if (tables.empty()) return;
-  fmt::format_to(out, "\nTuning tables (values of knobs that the environment does not set)\n");
+  fmt::format_to(out, "\nTuning tables (values of settings that SLUICE_TUNING does not give)\n");
   for (const plan::TuningTable &table : tables) {
     fmt::format_to(out, "  {}\n    {}{}\n", table.path, table.backend,
                    table.device.empty() ? std::string() : ", devices with \"" + table.device + "\" in their name");
-    for (const auto &[knob, value] : table.values) fmt::format_to(out, "    {:<30} {}\n", knob, value);
+    for (const auto &[setting, value] : table.values) fmt::format_to(out, "    {:<30} {}\n", setting, value);
   }
 }
 
-void print_knobs(Out out, const std::vector<KnobInfo> &knobs) {
-  fmt::format_to(out, "\nKnobs (environment variables)\n");
-  for (const KnobInfo &knob : knobs) {
-    fmt::format_to(out, "  {:<30} {:<10} {:<12} {}\n", knob.name, knob.value.empty() ? "(empty)" : knob.value,
-                   "(" + knob.source + ")", knob.range);
-  }
+void print_knob(Out out, const KnobInfo &knob, std::string_view note) {
+  const std::string_view between = knob.range.empty() || note.empty() ? "" : "; ";
+  fmt::format_to(out, "  {:<30} {:<10} {:<12} {}{}{}\n", knob.name, knob.value.empty() ? "(empty)" : knob.value,
+                 "(" + knob.source + ")", knob.range, between, note);
+}
+
+void print_knobs(Out out, const Info &info) {
+  fmt::format_to(out, "\nKnobs (environment variables; experimental: no device has run it)\n");
+  for (const KnobInfo &knob : info.knobs) print_knob(out, knob, knob.experimental);
+  fmt::format_to(out, "\nSettings (SLUICE_TUNING=name=value,...; by table: a tuning table may set it)\n");
+  for (const KnobInfo &setting : info.settings) print_knob(out, setting, setting.is_tunable ? "by table" : "");
 }
 
 }  // namespace
@@ -91,7 +96,7 @@ std::string to_text(const Info &info) {
   print_libraries(out, info.installation);
   print_backends(out, info);
   print_tuning(out, info.tuning);
-  print_knobs(out, info.knobs);
+  print_knobs(out, info);
   if (info.route) {
     const RouteAnswer &route = *info.route;
     fmt::format_to(out, "\nRoute of {} bytes from {} to {} memory{}\n  sender    {}\n  receiver  {}\n",

@@ -194,7 +194,7 @@ Status Backend::check(sluice_result_t result, std::string_view what) const {
   const char *remedy = "see the vendor's documentation of this error; SLUICE_LOG=debug shows the calls before it";
   if (result == SLUICE_ERROR_OUT_OF_MEMORY) {
     kind = ErrorKind::kOutOfMemory;
-    remedy = "lower SLUICE_DEVICE_POOL_BYTES or the program's own use of memory";
+    remedy = "lower the setting device_pool_bytes (SLUICE_TUNING) or the program's own use of memory";
   } else if (result == SLUICE_NOT_READY) {
     remedy = "docs/queue/guide.md says what is not done while a stream waits for a message";
   } else if (result == SLUICE_ERROR_INVALID_ARGUMENT) {

@@ -45,7 +45,7 @@ Imported::~Imported() {
 }
 
 IpcImports &IpcImports::process() {
-  static auto *imports = new IpcImports(Knobs::process().bytes("SLUICE_P2P_IPC_HANDLES"));
+  static auto *imports = new IpcImports(Knobs::process().number("p2p_ipc_handles"));
   return *imports;
 }
 

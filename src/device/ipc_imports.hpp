@@ -58,7 +58,7 @@ class IpcImports {
   IpcImports(const IpcImports &) = delete;
   IpcImports &operator=(const IpcImports &) = delete;
 
-  // The process's, bounded by SLUICE_P2P_IPC_HANDLES. Never destroyed.
+  // The process's, bounded by p2p_ipc_handles. Never destroyed.
   static IpcImports &process();
 
   // Maps what `handle` names for `device` of `backend`, or finds the mapping. The least recently used mapping beyond

@@ -41,7 +41,7 @@ StagingLease::~StagingLease() {
 }
 
 StagingPool &StagingPool::process() {
-  static auto *pool = new StagingPool(Knobs::process().bytes("SLUICE_DEVICE_POOL_BYTES"));
+  static auto *pool = new StagingPool(Knobs::process().bytes("device_pool_bytes"));
   return *pool;
 }
 
@@ -80,9 +80,10 @@ Status StagingPool::allocate(const StagingSource &source, std::size_t size_bytes
     }
   }
   if (memory == nullptr) {
-    return Status::error(ErrorKind::kOutOfMemory, fmt::format("no {} bytes of host memory for staging; lower "
-                                                              "SLUICE_DEVICE_POOL_BYTES or the program's use of memory",
-                                                              size_bytes));
+    return Status::error(ErrorKind::kOutOfMemory,
+                         fmt::format("no {} bytes of host memory for staging; lower "
+                                     "SLUICE_TUNING=device_pool_bytes=... or the program's use of memory",
+                                     size_bytes));
   }
   *block = static_cast<std::byte *>(memory);
   if (source.memory == StagingMemory::kMalloc || source.memory == StagingMemory::kAligned) {
@@ -129,7 +130,7 @@ Status StagingPool::acquire(const StagingSource &source, std::size_t size_bytes,
       return acquire_unpooled(
           size_bytes, "pool_limit",
           Status::error(ErrorKind::kOutOfMemory, fmt::format("the staging pool's limit of {} bytes is reached; raise "
-                                                             "SLUICE_DEVICE_POOL_BYTES",
+                                                             "SLUICE_TUNING=device_pool_bytes=...",
                                                              limit_bytes_)),
           lease);
     }

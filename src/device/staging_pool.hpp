@@ -56,7 +56,7 @@ class StagingPool {
   StagingPool(const StagingPool &) = delete;
   StagingPool &operator=(const StagingPool &) = delete;
 
-  // The process's pool, bounded by SLUICE_DEVICE_POOL_BYTES. Never destroyed.
+  // The process's pool, bounded by device_pool_bytes. Never destroyed.
   static StagingPool &process();
 
   // A block of at least `size_bytes` (> 0). From the idle blocks when one fits; else newly allocated; else, when the

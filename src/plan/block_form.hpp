@@ -52,7 +52,7 @@ struct BlockPlan {
   }
   if (!can_copy) return {BlockForm::kKernel, "too many or uneven runs for copies"};
   if (query.n_runs < 2) return {BlockForm::kRuns, "one run"};
-  if (!may_pack(query.n_runs, limits.pack)) return {BlockForm::kRuns, "fewer runs than SLUICE_TRANSFER_PACK_FROM"};
+  if (!may_pack(query.n_runs, limits.pack)) return {BlockForm::kRuns, "fewer runs than transfer_pack_from"};
   if (limits.pack.use == PackUse::kKernel) return {BlockForm::kKernel, "SLUICE_TRANSFER_PACK asks for it"};
   const RunSummary runs{query.size_bytes, query.n_runs};
   if (copies_us(runs, kLinkBytesPerUs, limits.pack) <= gather_us(runs, limits.pack)) {

@@ -3,7 +3,6 @@
 // plan.hpp. Each rank's own: what makes its copies is nothing to the others.
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -17,7 +16,7 @@ struct CopyListQuery {
 };
 
 struct CopyListLimits {
-  std::uint64_t kernel_bytes = 0;  // SLUICE_COLL_KERNEL_COPY
+  std::uint64_t kernel_bytes = 0;  // coll_kernel_copy
   std::size_t most_copies = 0;     // of one kernel; 0: the device has none
 };
 
@@ -40,9 +39,8 @@ struct CopyPlan {
 // One line for people: "2 copies of 8192 bytes -> kernel: one kernel makes all copies at once".
 [[nodiscard]] std::string explain(const CopyListQuery &query, const CopyPlan &plan);
 
-// The values of SLUICE_COLL_OWN_BLOCK, in their order.
-enum class OwnBlock : std::uint8_t { kAuto, kEarly, kListed, kKernels };
-inline constexpr std::array<std::string_view, 4> kOwnBlockNames = {"auto", "early", "listed", "kernels"};
+// The values of the setting coll_own_block.
+enum class OwnBlock : std::uint8_t { kAuto, kKernels };
 
 // What a rank copies out of its own buffer while others' blocks come to it, or go from it (docs/adr/0053).
 struct OwnBlockQuery {
@@ -64,8 +62,7 @@ inline constexpr std::uint64_t kLongOwnBytes = std::uint64_t{2} << 20;
 // What copies own blocks. Hot.
 [[nodiscard]] constexpr CopyPlan choose_own_means(const OwnBlockQuery &query, const OwnBlockLimits &limits) noexcept {
   if (!limits.has_kernel) return {CopyMeans::kEngines, "the device has no kernel that copies"};
-  if (limits.wanted == OwnBlock::kKernels) return {CopyMeans::kKernel, "SLUICE_COLL_OWN_BLOCK is kernels"};
-  if (limits.wanted != OwnBlock::kAuto) return {CopyMeans::kEngines, "SLUICE_COLL_OWN_BLOCK wants the engines"};
+  if (limits.wanted == OwnBlock::kKernels) return {CopyMeans::kKernel, "coll_own_block is kernels"};
   if (!limits.is_crowded) return {CopyMeans::kEngines, "the device's engines do not slow each other"};
   if (query.own_bytes < kLongOwnBytes) return {CopyMeans::kEngines, "short"};
   if (!query.is_blocking) return {CopyMeans::kEngines, "the program may compute meanwhile"};
@@ -79,7 +76,7 @@ inline constexpr std::uint64_t kLongOwnBytes = std::uint64_t{2} << 20;
 [[nodiscard]] constexpr CopyPlan choose_pull_means(const CopyPlan &own, bool has_small_pages,
                                                    OwnBlock wanted) noexcept {
   if (own.means != CopyMeans::kKernel) return {CopyMeans::kEngines, "no kernel copies beside them"};
-  if (wanted == OwnBlock::kKernels) return {CopyMeans::kKernel, "SLUICE_COLL_OWN_BLOCK is kernels"};
+  if (wanted == OwnBlock::kKernels) return {CopyMeans::kKernel, "coll_own_block is kernels"};
   if (!has_small_pages) return {CopyMeans::kEngines, "all lie in large pages"};
   return {CopyMeans::kKernel, "an allocation is mapped in small pages"};
 }

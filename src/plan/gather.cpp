@@ -3,8 +3,6 @@
 
 #include <fmt/format.h>
 
-#include "base/knobs.hpp"
-
 namespace sluice::plan {
 
 std::string explain(const GatherQuery &query, const GatherPlan &plan) {
@@ -13,11 +11,6 @@ std::string explain(const GatherQuery &query, const GatherPlan &plan) {
       plan.extra_bytes != 0 ? fmt::format(", which bring {} more over the link", plan.extra_bytes) : "";
   return fmt::format("{} bytes in {}{} -> gathered by the {}: {}", query.size_bytes, runs, extra,
                      plan.by == Gatherer::kReceiver ? "receiver" : "sender", plan.reason);
-}
-
-std::uint64_t gather_limit_bytes() {
-  static const std::uint64_t bytes = Knobs::process().bytes("SLUICE_P2P_GATHER");
-  return bytes;
 }
 
 }  // namespace sluice::plan

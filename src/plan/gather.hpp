@@ -15,6 +15,10 @@ namespace sluice::plan {
 // link too.
 inline constexpr std::uint64_t kLinkPieceBytes = 32;
 
+// The most bytes beside its payload that a message brings over the link when its receiver gathers it. The sender's
+// launch and wait take as long as the link does for them (two H200s, docs/adr/0041).
+inline constexpr std::uint64_t kGatherBytes = std::uint64_t{1536} << 10;
+
 struct GatherQuery {
   std::uint64_t size_bytes = 0;  // of payload
   std::uint64_t run_bytes = 0;   // of each of its runs; 0: they are not all as long
@@ -38,24 +42,20 @@ struct GatherPlan {
   return is_too_long ? std::numeric_limits<std::uint64_t>::max() : all;
 }
 
-// The choice; `limit_bytes` is SLUICE_P2P_GATHER. Hot. What the receiver gathers costs the sender neither a kernel that
-// it waits for nor memory, and a kernel reads as fast over the link as a copy engine does (docs/adr/0041): what speaks
-// against it is only what crosses the link for nothing.
+// The choice; `limit_bytes` is kGatherBytes but for tests. Hot. What the receiver gathers costs the sender neither a
+// kernel that it waits for nor memory, and a kernel reads as fast over the link as a copy engine does (docs/adr/0041):
+// what speaks against it is only what crosses the link for nothing.
 [[nodiscard]] constexpr GatherPlan choose_gatherer(const GatherQuery &query, std::uint64_t limit_bytes) noexcept {
-  if (limit_bytes == 0) return {Gatherer::kSender, 0, "SLUICE_P2P_GATHER is 0"};
   if (!query.is_told || query.run_bytes == 0) {
     return {Gatherer::kSender, 0, "a descriptor has no room for where the runs lie"};
   }
   const std::uint64_t extra_bytes = extra_bytes_of(query.size_bytes, query.run_bytes);
-  if (extra_bytes > limit_bytes) return {Gatherer::kSender, extra_bytes, "that is more than SLUICE_P2P_GATHER"};
+  if (extra_bytes > limit_bytes) return {Gatherer::kSender, extra_bytes, "that is more than it may bring"};
   return {Gatherer::kReceiver, extra_bytes, "the sender need not pack it first"};
 }
 
 // One line for people: "4096 bytes in runs of 8, which bring 12288 more over the link -> gathered by the receiver:
 // ...".
 [[nodiscard]] std::string explain(const GatherQuery &query, const GatherPlan &plan);
-
-// SLUICE_P2P_GATHER. Hot but for the first time. Any thread.
-[[nodiscard]] std::uint64_t gather_limit_bytes();
 
 }  // namespace sluice::plan

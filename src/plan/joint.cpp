@@ -32,7 +32,7 @@ const char *sentence(JointReason reason) {
     case JointReason::kTwoBackends:
       return "the ranks have device memory of different runtimes";
     case JointReason::kShort:
-      return "no rank has a buffer as long as SLUICE_COLL_IPC_THRESHOLD";
+      return "no rank has a buffer as long as coll_ipc_threshold";
     case JointReason::kNothing:
       return "there is nothing to move";
     case JointReason::kDifferentLengths:

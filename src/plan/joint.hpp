@@ -54,7 +54,7 @@ struct JointPlan {
 inline constexpr std::uint64_t kFewestChunks = 4;
 inline constexpr std::uint64_t kMostChunks = std::uint64_t{1} << 16;
 
-// How long the chunks of a broadcast of `length_bytes` to `n_ranks` are: `wanted_bytes` (SLUICE_COLL_CHAIN_BLOCK), or
+// How long the chunks of a broadcast of `length_bytes` to `n_ranks` are: `wanted_bytes` (coll_chain_block), or
 // with 0 what the length and the ranks ask for, a multiple of kLeastChainBlock. 0: so few chunks that a chain gains
 // nothing. A chain takes as long as a link carries all of it, and kGapBytes more for each chunk, and the last rank is
 // as many chunks behind as there are ranks between it and the root: both together are least at the root of length *

@@ -33,7 +33,7 @@ const char *sentence(ReductionReason reason) {
     case ReductionReason::kDifferentInputs:
       return "the ranks do not agree on the operation, the type or the length, which is for the host MPI to say";
     case ReductionReason::kShort:
-      return "it is shorter than SLUICE_COLL_REDUCE_THRESHOLD";
+      return "it is shorter than coll_reduce_threshold";
     case ReductionReason::kWouldOverwrite:
       return "a result in place would be written over what others have still to read";
     case ReductionReason::kShared:

@@ -11,7 +11,9 @@
 #include <string>
 #include <string_view>
 
+#include "base/settings.hpp"
 #include "base/types.hpp"
+#include "plan/gather.hpp"
 
 namespace sluice::plan {
 
@@ -47,9 +49,8 @@ enum class PackUse : std::uint8_t { kCopies, kByModel, kKernel };
 // The knobs, and with them the constants of the model that a machine is measured for.
 struct PackLimits {
   PackUse use = PackUse::kCopies;
-  std::uint64_t from_runs = 4;           // SLUICE_TRANSFER_PACK_FROM
-  std::uint64_t copy_ns = 5000;          // SLUICE_TRANSFER_COPY_NS
-  std::uint64_t gather_bytes = 1572864;  // SLUICE_P2P_GATHER
+  std::uint64_t from_runs = default_number("transfer_pack_from");
+  std::uint64_t copy_ns = default_number("transfer_copy");
 };
 
 // The constants that no knob has, in us and bytes for each us. Measured on H200s: a copy or a kernel from its launch to
@@ -89,7 +90,7 @@ struct PackPlan {
   return can_pack(n_runs, limits) && (limits.use == PackUse::kKernel || n_runs >= limits.from_runs);
 }
 
-// By how much a kernel takes longer than one copy, without its bytes: half a copy less than SLUICE_TRANSFER_PACK_FROM
+// By how much a kernel takes longer than one copy, without its bytes: half a copy less than transfer_pack_from
 // runs cost, so that from so many short runs on it is the faster one. Not less than nothing.
 [[nodiscard]] constexpr double kernel_us(const PackLimits &limits) noexcept {
   const double copies = static_cast<double>(limits.from_runs) - 1.5;
@@ -151,12 +152,10 @@ constexpr void model_pulled(const PackQuery &query, const PackLimits &limits, Pa
   }
   set(plan, PackMeans::kCopies, copies_us(query.runs, kLinkBytesPerUs, limits));
   if (limits.use == PackUse::kCopies) return;
-  // The sender's launch and its wait: as long as the link takes for SLUICE_P2P_GATHER, which was measured so.
-  const double sender_us = static_cast<double>(limits.gather_bytes) / kLinkBytesPerUs;
+  // The sender's launch and its wait: as long as the link takes for kGatherBytes, which was measured so.
+  const double sender_us = static_cast<double>(kGatherBytes) / kLinkBytesPerUs;
   set(plan, PackMeans::kScratch, kFirstUs + kernel_us(limits) + sender_us + size / kLinkBytesPerUs);
-  if (query.can_gather && limits.gather_bytes != 0) {
-    set(plan, PackMeans::kGather, gather_us(query.runs, limits));
-  }
+  if (query.can_gather) set(plan, PackMeans::kGather, gather_us(query.runs, limits));
 }
 
 constexpr PackMeans fastest(const PackPlan &plan) noexcept {
@@ -187,7 +186,7 @@ constexpr PackMeans fastest_by_runs(PackPlan plan, PackMeans without) noexcept {
   if (limits.use == PackUse::kCopies) {
     plan.reason = "no kernel packs here, or SLUICE_TRANSFER_PACK forbids it";
   } else if (!may_pack(query.runs.n_runs, limits)) {
-    plan.reason = "fewer runs than SLUICE_TRANSFER_PACK_FROM";
+    plan.reason = "fewer runs than transfer_pack_from";
   } else if (limits.use == PackUse::kKernel) {
     plan.by_runs = packing_model::fastest_by_runs(plan, PackMeans::kCopies);
     plan.reason = "SLUICE_TRANSFER_PACK asks for a kernel";

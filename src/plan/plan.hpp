@@ -5,28 +5,29 @@
 #include <cstdint>
 #include <string>
 
+#include "base/settings.hpp"
 #include "base/types.hpp"
 #include "plan/packing.hpp"
 
 namespace sluice::plan {
 
-// What the choice depends on besides the message; read from the knobs, the tuning tables and the backend.
+// What the choice depends on besides the message; read from the knobs, the settings, the tuning tables and the backend.
 struct Policy {
-  StagingMemory staging_memory = StagingMemory::kMalloc;  // SLUICE_DEVICE_STAGING_MEMORY, `auto` resolved
+  StagingMemory staging_memory = StagingMemory::kMalloc;  // device_staging_memory, `auto` resolved
   bool allows_ipc = false;                                // SLUICE_P2P_IPC, and the backend has the group
-  std::uint64_t ipc_threshold_bytes = 1;                  // SLUICE_P2P_IPC_THRESHOLD
-  Pipeline pipeline = Pipeline::kNone;                    // SLUICE_P2P_PIPELINE
-  std::uint32_t pipeline_blocks = 2;                      // SLUICE_P2P_PIPELINE_BLOCKS
-  std::uint64_t pipeline_threshold_bytes = 65536;         // SLUICE_P2P_PIPELINE_THRESHOLD
-  std::uint64_t buffered_bytes = 0;                       // SLUICE_P2P_BUFFERED_BYTES
-  std::uint64_t coll_ipc_threshold_bytes = 65536;         // SLUICE_COLL_IPC_THRESHOLD
-  std::uint64_t coll_reduce_threshold_bytes = 4096;       // SLUICE_COLL_REDUCE_THRESHOLD
-  std::uint64_t coll_levels_threshold_bytes = 1048576;    // SLUICE_COLL_LEVELS_THRESHOLD
-  std::uint64_t coll_segment_threshold_bytes = 4194304;   // SLUICE_COLL_SEGMENT_THRESHOLD
-  std::uint64_t coll_segment_bytes = 2097152;             // SLUICE_COLL_SEGMENT
-  std::uint64_t coll_chain_block_bytes = 0;               // SLUICE_COLL_CHAIN_BLOCK; 0: chain_block()
-  std::uint64_t coll_kernel_copy_bytes = 0;               // SLUICE_COLL_KERNEL_COPY
-  PackLimits pack;                                        // SLUICE_TRANSFER_PACK and what it goes by
+  std::uint64_t ipc_threshold_bytes = default_number("p2p_ipc_threshold");
+  Pipeline pipeline = Pipeline::kNone;  // SLUICE_P2P_PIPELINE
+  std::uint32_t pipeline_blocks = default_number("p2p_pipeline_blocks");
+  std::uint64_t pipeline_threshold_bytes = default_number("p2p_pipeline_threshold");
+  std::uint64_t buffered_bytes = 0;  // SLUICE_P2P_BUFFERED_BYTES
+  std::uint64_t coll_ipc_threshold_bytes = default_number("coll_ipc_threshold");
+  std::uint64_t coll_reduce_threshold_bytes = default_number("coll_reduce_threshold");
+  std::uint64_t coll_levels_threshold_bytes = default_number("coll_levels_threshold");
+  std::uint64_t coll_segment_threshold_bytes = default_number("coll_segment_threshold");
+  std::uint64_t coll_segment_bytes = default_number("coll_segment");
+  std::uint64_t coll_chain_block_bytes = default_number("coll_chain_block");  // 0: chain_block()
+  std::uint64_t coll_kernel_copy_bytes = default_number("coll_kernel_copy");
+  PackLimits pack;  // SLUICE_TRANSFER_PACK and what it goes by
 };
 
 // A process that sends to itself before it receives gets away with it under every host MPI when the message is short;

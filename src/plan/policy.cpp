@@ -13,7 +13,6 @@
 #include "base/knobs.hpp"
 #include "base/log.hpp"
 #include "device/kernel_copies.hpp"
-#include "plan/gather.hpp"
 #include "plan/tuning.hpp"
 
 namespace sluice::plan {
@@ -33,16 +32,11 @@ Policy read_general() {
   Policy read;
   read.allows_ipc = knobs.text("SLUICE_P2P_IPC") != "off";
   read.pipeline = choice_of<Pipeline>(knobs.text("SLUICE_P2P_PIPELINE"), kPipelineNames).value_or(Pipeline::kNone);
+  read.pipeline_blocks = static_cast<std::uint32_t>(knobs.number("p2p_pipeline_blocks"));
   read.buffered_bytes = knobs.bytes("SLUICE_P2P_BUFFERED_BYTES");
   const std::string &pack = knobs.text("SLUICE_TRANSFER_PACK");
   read.pack.use = pack == "copies" ? PackUse::kCopies : pack == "kernel" ? PackUse::kKernel : PackUse::kByModel;
-  read.pack.gather_bytes = gather_limit_bytes();
   return read;
-}
-
-std::uint64_t tuned_bytes(std::span<const TuningTable *const> tables, const char *knob) {
-  std::uint64_t number = 0;
-  return parse_bytes(tuned_value(tables, knob), &number) ? number : 0;
 }
 
 // What does not change while the process runs: the knobs, and what a tuning table may say for the device.
@@ -60,25 +54,23 @@ Settled read_settled(const sluice_backend_t *backend, std::int32_t device) {
   }
   for (const TuningTable *table : tables)
     log::info("plan", fmt::format("{} device {} is tuned by {}", backend->name, device, table->path));
-  const auto staging =
-      choice_of<StagingMemory>(tuned_value(tables, "SLUICE_DEVICE_STAGING_MEMORY"), kStagingMemoryNames);
+  const auto staging = choice_of<StagingMemory>(tuned_value(tables, "device_staging_memory"), kStagingMemoryNames);
   Policy policy = read_general();
   policy.staging_memory = staging.value_or(StagingMemory::kMalloc);
-  policy.ipc_threshold_bytes = tuned_bytes(tables, "SLUICE_P2P_IPC_THRESHOLD");
-  policy.pipeline_blocks = static_cast<std::uint32_t>(tuned_bytes(tables, "SLUICE_P2P_PIPELINE_BLOCKS"));
-  policy.pipeline_threshold_bytes = tuned_bytes(tables, "SLUICE_P2P_PIPELINE_THRESHOLD");
-  policy.coll_ipc_threshold_bytes = tuned_bytes(tables, "SLUICE_COLL_IPC_THRESHOLD");
-  policy.coll_reduce_threshold_bytes = tuned_bytes(tables, "SLUICE_COLL_REDUCE_THRESHOLD");
-  policy.coll_levels_threshold_bytes = tuned_bytes(tables, "SLUICE_COLL_LEVELS_THRESHOLD");
-  policy.coll_segment_threshold_bytes = tuned_bytes(tables, "SLUICE_COLL_SEGMENT_THRESHOLD");
-  policy.coll_segment_bytes = tuned_bytes(tables, "SLUICE_COLL_SEGMENT");
-  policy.coll_chain_block_bytes = tuned_bytes(tables, "SLUICE_COLL_CHAIN_BLOCK");
-  policy.coll_kernel_copy_bytes = tuned_bytes(tables, "SLUICE_COLL_KERNEL_COPY");
-  policy.pack.from_runs = tuned_bytes(tables, "SLUICE_TRANSFER_PACK_FROM");
-  policy.pack.copy_ns = tuned_bytes(tables, "SLUICE_TRANSFER_COPY_NS");
+  policy.ipc_threshold_bytes = tuned_number(tables, "p2p_ipc_threshold");
+  policy.pipeline_threshold_bytes = tuned_number(tables, "p2p_pipeline_threshold");
+  policy.coll_ipc_threshold_bytes = tuned_number(tables, "coll_ipc_threshold");
+  policy.coll_reduce_threshold_bytes = tuned_number(tables, "coll_reduce_threshold");
+  policy.coll_levels_threshold_bytes = tuned_number(tables, "coll_levels_threshold");
+  policy.coll_segment_threshold_bytes = tuned_number(tables, "coll_segment_threshold");
+  policy.coll_segment_bytes = tuned_number(tables, "coll_segment");
+  policy.coll_chain_block_bytes = tuned_number(tables, "coll_chain_block");
+  policy.coll_kernel_copy_bytes = tuned_number(tables, "coll_kernel_copy");
+  policy.pack.from_runs = tuned_number(tables, "transfer_pack_from");
+  policy.pack.copy_ns = tuned_number(tables, "transfer_copy");
   return {policy,
           staging.has_value(),
-          {tuned_bytes(tables, "SLUICE_COLL_REDUCE_ENGINES"), tuned_bytes(tables, "SLUICE_COLL_REDUCE_BLOCK")}};
+          {tuned_number(tables, "coll_reduce_engines"), tuned_number(tables, "coll_reduce_block")}};
 }
 
 // The values for a device, which are looked up by name once for each thread. Hot.

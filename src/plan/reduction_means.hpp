@@ -22,8 +22,8 @@ struct ReductionMeansQuery {
 };
 
 struct ReductionMeansLimits {
-  std::uint64_t engines_from_bytes = 0;  // SLUICE_COLL_REDUCE_ENGINES, of two inputs
-  std::uint64_t brought_bytes = 0;       // SLUICE_COLL_REDUCE_BLOCK; at least 1 where engines are chosen
+  std::uint64_t engines_from_bytes = 0;  // coll_reduce_engines, of two inputs
+  std::uint64_t brought_bytes = 0;       // coll_reduce_block; at least 1 where engines are chosen
 };
 
 enum class ReductionMeans : std::uint8_t { kKernel, kEngines };
@@ -47,11 +47,11 @@ inline constexpr std::uint64_t kMostBlocksInStep = 2;
 [[nodiscard]] constexpr ReductionMeansPlan choose_reduction_means(const ReductionMeansQuery &query,
                                                                   const ReductionMeansLimits &limits,
                                                                   std::size_t most_operands) noexcept {
-  if (limits.engines_from_bytes == 0) return {ReductionMeans::kKernel, "SLUICE_COLL_REDUCE_ENGINES is 0"};
+  if (limits.engines_from_bytes == 0) return {ReductionMeans::kKernel, "coll_reduce_engines is 0"};
   const bool has_more = query.n_inputs > 2;
   const std::uint64_t from_bytes = has_more ? limits.engines_from_bytes / kSoonerForMore : limits.engines_from_bytes;
   if (query.input_bytes < kLeastForEngines || query.input_bytes < from_bytes) {
-    return {ReductionMeans::kKernel, "shorter than SLUICE_COLL_REDUCE_ENGINES wants it"};
+    return {ReductionMeans::kKernel, "shorter than coll_reduce_engines wants it"};
   }
   if (query.delivery == Delivery::kBlocks && !has_more) {
     return {ReductionMeans::kKernel, "a kernel reads one other device as fast, and no block is waited for"};

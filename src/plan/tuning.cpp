@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -14,6 +13,7 @@
 
 #include "base/knobs.hpp"
 #include "base/log.hpp"
+#include "base/settings.hpp"
 #include "device/registry.hpp"
 
 namespace sluice::plan {
@@ -21,13 +21,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr int kFormat = 1;
-constexpr std::array<std::string_view, 15> kTunable = {
-    "SLUICE_DEVICE_STAGING_MEMORY",  "SLUICE_P2P_IPC_THRESHOLD",      "SLUICE_P2P_PIPELINE_BLOCKS",
-    "SLUICE_P2P_PIPELINE_THRESHOLD", "SLUICE_COLL_IPC_THRESHOLD",     "SLUICE_COLL_REDUCE_THRESHOLD",
-    "SLUICE_COLL_LEVELS_THRESHOLD",  "SLUICE_COLL_SEGMENT_THRESHOLD", "SLUICE_COLL_SEGMENT",
-    "SLUICE_COLL_CHAIN_BLOCK",       "SLUICE_COLL_KERNEL_COPY",       "SLUICE_COLL_REDUCE_ENGINES",
-    "SLUICE_COLL_REDUCE_BLOCK",      "SLUICE_TRANSFER_PACK_FROM",     "SLUICE_TRANSFER_COPY_NS"};
+constexpr int kFormat = 2;
+constexpr int kOldFormat = 1;  // whose names are variables that are gone
 
 Status unusable(const std::string &path, std::string_view why) {
   return Status::error(ErrorKind::kInvalidArgument,
@@ -36,13 +31,14 @@ Status unusable(const std::string &path, std::string_view why) {
                                    path, why));
 }
 
-Status parse_values(const nlohmann::json &knobs, TuningTable *table) {
-  for (const auto &[name, value] : knobs.items()) {
-    if (std::find(kTunable.begin(), kTunable.end(), name) == kTunable.end()) {
-      return unusable(table->path, fmt::format("{} is no knob that a table may set", name));
+Status parse_values(const nlohmann::json &settings, TuningTable *table) {
+  for (const auto &[name, value] : settings.items()) {
+    const KnobLine *line = find_setting(name);
+    if (line == nullptr || !line->is_tunable) {
+      return unusable(table->path, fmt::format("{} is no setting that a table may set", name));
     }
-    if (!value.is_string() || !is_knob_value(name, value.get<std::string>())) {
-      return unusable(table->path, fmt::format("{} cannot be {}", name, value.dump()));
+    if (!value.is_string() || !takes(*line, value.get<std::string>())) {
+      return unusable(table->path, fmt::format("{} cannot be {}; allowed is {}", name, value.dump(), line->range));
     }
     table->values[name] = value.get<std::string>();
   }
@@ -63,10 +59,6 @@ void read_file(const fs::path &path, std::vector<TuningTable> *tables, std::vect
 
 }  // namespace
 
-std::span<const std::string_view> tunable_knobs() noexcept {
-  return kTunable;
-}
-
 Status parse_tuning(const std::string &text, const std::string &path, TuningTable *table) {
   const nlohmann::json root = nlohmann::json::parse(text, nullptr, false);
   if (!root.is_object()) return unusable(path, "it is no JSON object");
@@ -75,12 +67,18 @@ Status parse_tuning(const std::string &text, const std::string &path, TuningTabl
     return found != root.end() && found->is_string() ? found->get<std::string>() : std::string();
   };
   const auto format = root.find("format");
-  if (format == root.end() || *format != kFormat) return unusable(path, "its \"format\" is not 1");
-  const auto knobs = root.find("knobs");
-  if (knobs == root.end() || !knobs->is_object()) return unusable(path, "it has no object \"knobs\"");
+  if (format != root.end() && *format == kOldFormat) {
+    return Status::error(ErrorKind::kInvalidArgument,
+                         fmt::format("the tuning table {} is not used: its \"format\" is 1, whose names are gone; run "
+                                     "`sluice tune` again, remove it, or set SLUICE_TUNING=off",
+                                     path));
+  }
+  if (format == root.end() || *format != kFormat) return unusable(path, "its \"format\" is not 2");
+  const auto settings = root.find("settings");
+  if (settings == root.end() || !settings->is_object()) return unusable(path, "it has no object \"settings\"");
   TuningTable read{path, text_of("backend"), text_of("device"), {}};
   if (read.backend.empty()) return unusable(path, "it names no \"backend\"");
-  if (Status status = parse_values(*knobs, &read); !status.is_ok()) return status;
+  if (Status status = parse_values(*settings, &read); !status.is_ok()) return status;
   *table = std::move(read);
   return {};
 }
@@ -129,18 +127,18 @@ std::vector<std::string> tuning_folders(const std::string &module_folder) {
 
 const std::vector<TuningTable> &process_tuning() {
   static const std::vector<TuningTable> tables = [] {
-    const std::string &knob = Knobs::process().text("SLUICE_TUNING");
+    const std::string &wanted = Knobs::process().tuning_tables();
     std::vector<std::string> paths;
-    if (knob == "auto") {
+    if (wanted == "auto") {
       paths = tuning_folders(device::module_folder());
-    } else if (knob != "off") {
-      paths = {knob};
+    } else if (wanted != "off") {
+      paths = {wanted};
     }
     std::vector<Status> problems;
     std::vector<TuningTable> read;
     for (const std::string &path : paths) std::ranges::move(read_tuning(path, &problems), std::back_inserter(read));
-    if (knob != "auto" && knob != "off" && read.empty() && problems.empty()) {
-      problems.push_back(unusable(knob, "there is no such folder or file *.json, or it holds none"));
+    if (wanted != "auto" && wanted != "off" && read.empty() && problems.empty()) {
+      problems.push_back(unusable(wanted, "there is no such folder or file *.json, or it holds none"));
     }
     for (const Status &problem : problems) log::warn("plan", problem.message());
     return read;
@@ -148,20 +146,25 @@ const std::vector<TuningTable> &process_tuning() {
   return tables;
 }
 
-std::string tuned_value(std::span<const TuningTable *const> tables, const char *knob) {
+std::string tuned_value(std::span<const TuningTable *const> tables, const char *setting) {
   const Knobs &knobs = Knobs::process();
-  if (knobs.is_set(knob)) return knobs.text(knob);
+  if (knobs.is_set(setting)) return knobs.text(setting);
   for (const TuningTable *table : tables) {
-    if (const auto found = table->values.find(knob); found != table->values.end()) return found->second;
+    if (const auto found = table->values.find(setting); found != table->values.end()) return found->second;
   }
-  return knobs.text(knob);
+  return knobs.text(setting);
 }
 
-std::optional<std::uint64_t> tuned_bytes_of_any(std::string_view backend, const char *knob) {
-  const std::vector<const TuningTable *> tables = find_tuning(process_tuning(), backend, "");
+std::uint64_t tuned_number(std::span<const TuningTable *const> tables, const char *setting) {
+  const KnobLine *line = find_setting(setting);
   std::uint64_t number = 0;
-  if (tables.empty() || !parse_bytes(tuned_value(tables, knob), &number)) return std::nullopt;
-  return number;
+  return line != nullptr && parse_value(line->type, tuned_value(tables, setting), &number) ? number : 0;
+}
+
+std::optional<std::uint64_t> tuned_number_of_any(std::string_view backend, const char *setting) {
+  const std::vector<const TuningTable *> tables = find_tuning(process_tuning(), backend, "");
+  if (tables.empty()) return std::nullopt;
+  return tuned_number(tables, setting);
 }
 
 }  // namespace sluice::plan

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Tuning tables: what measuring a machine found to be best there, as data. `sluice tune` writes one for each backend;
-// what a user sets in the environment stays in force over it, and a knob that it does not name keeps its default
+// what SLUICE_TUNING gives a setting stays in force over it, and a setting that it does not name keeps its default
 // (docs/tuning.md).
 #pragma once
 
@@ -20,14 +20,12 @@ struct TuningTable {
   std::string path;
   std::string backend;                        // whose memory it is about
   std::string device;                         // part of the names of the devices it is about; empty: of any
-  std::map<std::string, std::string> values;  // by the name of a knob, each one of tunable_knobs() and in its range
+  std::map<std::string, std::string> values;  // by the name of a tunable setting, each one in its range
 };
 
-// The knobs that a table may set: those that are looked up for a backend, and whose values may differ among ranks.
-[[nodiscard]] std::span<const std::string_view> tunable_knobs() noexcept;
-
-// Reads the JSON of a table: {"format": 1, "backend": "...", "device": "...", "knobs": {"SLUICE_...": "..."}}; other
-// members are for people. `path` is for the messages. An error names the file, what is wrong there and the remedy.
+// Reads the JSON of a table: {"format": 2, "backend": "...", "device": "...", "settings": {"coll_segment": "1M"}};
+// other members are for people. `path` is for the messages. An error names the file, what is wrong there and the
+// remedy.
 [[nodiscard]] Status parse_tuning(const std::string &text, const std::string &path, TuningTable *table);
 
 // The tables for a device of that name, in the order in which they hold: those with the longest `device` first, equals
@@ -45,11 +43,14 @@ struct TuningTable {
 // The tables that SLUICE_TUNING lets this process use, read at the first call; problems are logged then. Any thread.
 [[nodiscard]] const std::vector<TuningTable> &process_tuning();
 
-// The value in force of a tunable knob: the environment's, else that of the first of find_tuning()'s tables that names
-// it, else the default.
-[[nodiscard]] std::string tuned_value(std::span<const TuningTable *const> tables, const char *knob);
+// The value in force of a tunable setting: that of SLUICE_TUNING, else that of the first of find_tuning()'s tables that
+// names it, else the default.
+[[nodiscard]] std::string tuned_value(std::span<const TuningTable *const> tables, const char *setting);
 
-// The same in bytes for a backend of which no device is known yet: none where no table is about any device of its.
-[[nodiscard]] std::optional<std::uint64_t> tuned_bytes_of_any(std::string_view backend, const char *knob);
+// The same as a number: itself, bytes or nanoseconds.
+[[nodiscard]] std::uint64_t tuned_number(std::span<const TuningTable *const> tables, const char *setting);
+
+// The same for a backend of which no device is known yet: none where no table is about any device of its.
+[[nodiscard]] std::optional<std::uint64_t> tuned_number_of_any(std::string_view backend, const char *setting);
 
 }  // namespace sluice::plan

@@ -60,7 +60,7 @@ Status CutBlocks::open(CutShape shape, StagingMemory memory) {
   std::uint64_t bytes = 0;
   if (!find_staged_bytes(shape_, &bytes)) {
     return Status::error(ErrorKind::kOutOfMemory,
-                         "a segment of a collective operation is more than memory can hold; lower SLUICE_COLL_SEGMENT");
+                         "a segment of a collective operation is more than memory can hold; lower coll_segment");
   }
   if (is_direct_ || bytes == 0) return {};
   pieces_.reserve(n_blocks);

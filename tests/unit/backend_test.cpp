@@ -277,7 +277,7 @@ TEST_F(Backend_Check, NamesTheBackend_TheThing_AndTheNativeText) {
 TEST_F(Backend_Check, ChoosesTheKindAndARemedy) {
   EXPECT_TRUE(after(SLUICE_SUCCESS, "").is_ok());
   EXPECT_EQ(after(SLUICE_ERROR_OUT_OF_MEMORY, "x").kind(), ErrorKind::kOutOfMemory);
-  EXPECT_THAT(after(SLUICE_ERROR_OUT_OF_MEMORY, "x").message(), HasSubstr("SLUICE_DEVICE_POOL_BYTES"));
+  EXPECT_THAT(after(SLUICE_ERROR_OUT_OF_MEMORY, "x").message(), HasSubstr("device_pool_bytes"));
   EXPECT_EQ(after(SLUICE_ERROR_INVALID_ARGUMENT, "x").kind(), ErrorKind::kBadBuffer);
   EXPECT_EQ(after(SLUICE_ERROR_NO_DEVICE, "x").kind(), ErrorKind::kBackend);
   EXPECT_EQ(after(SLUICE_ERROR_UNSUPPORTED, "x").kind(), ErrorKind::kBackend);

@@ -47,9 +47,6 @@ TEST(OwnBlocks, AreTheEngines_WhereAKernelGainsNothing) {
   EXPECT_EQ(means({2 * kMi, kMi - 1, true}, kCrowded), CopyMeans::kEngines);
   EXPECT_EQ(means({2 * kMi, 2 * kMi, true}, {OwnBlock::kAuto, false, true}), CopyMeans::kEngines);
   EXPECT_EQ(means({2 * kMi, 2 * kMi, true}, {OwnBlock::kKernels, true, false}), CopyMeans::kEngines);
-  for (const OwnBlock wanted : {OwnBlock::kEarly, OwnBlock::kListed}) {
-    EXPECT_EQ(means({2 * kMi, 2 * kMi, true}, {wanted, true, true}), CopyMeans::kEngines);
-  }
 }
 
 TEST(OwnBlocks, HaveOthersBesideThemByKernels_WhereMappedInSmallPages) {

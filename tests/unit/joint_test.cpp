@@ -98,7 +98,7 @@ TEST(ChooseJoint, StagesABroadcast_WhenRanksNameDifferentLengths) {
 
 TEST(ChooseJoint, SaysWhy) {
   EXPECT_EQ(explain(3, choose_joint(offers(3, good(10)), kMovement)),
-            "3 ranks -> staged: no rank has a buffer as long as SLUICE_COLL_IPC_THRESHOLD");
+            "3 ranks -> staged: no rank has a buffer as long as coll_ipc_threshold");
 }
 
 }  // namespace

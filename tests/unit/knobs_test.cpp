@@ -6,9 +6,12 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cctype>
 #include <limits>
 #include <map>
 #include <set>
+
+#include "base/settings.hpp"
 
 namespace sluice {
 namespace {
@@ -63,7 +66,7 @@ TEST(Knobs_Table, IsWholeAndSound) {
   for (const KnobLine &line : knob_lines()) {
     EXPECT_TRUE(std::string(line.name).starts_with("SLUICE_"));
     EXPECT_TRUE(names.insert(line.name).second) << line.name << " stands twice";
-    EXPECT_THAT((std::set<std::string>{"stable", "tuning", "debug"}), ::testing::Contains(line.stability)) << line.name;
+    EXPECT_THAT((std::set<std::string>{"stable", "debug"}), ::testing::Contains(line.stability)) << line.name;
     EXPECT_STRNE(line.doc, "") << line.name;
     EXPECT_STRNE(line.range, "") << line.name;
     expect_taken(line, line.default_value);
@@ -100,7 +103,7 @@ TEST(Knobs_Read, RefusesOtherWords) {
 TEST(Knobs_Read, ChecksTheRangeOfBytes) {
   const auto &lines = knob_lines();
   const auto line = std::find_if(lines.begin(), lines.end(),
-                                 [](const KnobLine &l) { return std::string(l.name) == "SLUICE_DEVICE_POOL_BYTES"; });
+                                 [](const KnobLine &l) { return std::string(l.name) == "SLUICE_P2P_BUFFERED_BYTES"; });
   ASSERT_NE(line, lines.end());
   for (const char *right : {"0", "1", "64K", "3m", "1024G", "1048576M", "1099511627776"}) expect_taken(*line, right);
   for (const char *wrong : {"", "1025G", "1099511627777", "-1", "+1", "1.5G", "64KB", "64 K", " 64", "K", "many",
@@ -136,9 +139,9 @@ TEST(Knobs_Read, SaysWhereAValueCameFrom) {
 
 TEST(Knobs_Value, ComesInItsType) {
   std::vector<Status> problems;
-  const Knobs knobs = read({{"SLUICE_ENABLE", "0"}, {"SLUICE_DEVICE_POOL_BYTES", "3M"}}, &problems);
+  const Knobs knobs = read({{"SLUICE_ENABLE", "0"}, {"SLUICE_P2P_BUFFERED_BYTES", "3M"}}, &problems);
   EXPECT_FALSE(knobs.is_on("SLUICE_ENABLE"));
-  EXPECT_EQ(knobs.bytes("SLUICE_DEVICE_POOL_BYTES"), 3u << 20);
+  EXPECT_EQ(knobs.bytes("SLUICE_P2P_BUFFERED_BYTES"), 3u << 20);
   EXPECT_EQ(knobs.bytes("SLUICE_LOG"), 0u) << "a word is no number of bytes";
 }
 
@@ -174,11 +177,25 @@ TEST(ParseBytes, RefusesWhatIsNoNumberOrDoesNotFit) {
 }
 
 TEST(UnknownKnobs, AreNamedWithTheNearestKnownOne) {
-  const auto unknown = unknown_knobs({"SLUICE_ENABEL=1", "SLUICE_DEVICE_POOL_BYTE=1G", "SLUICE_STATS_FILES="}, {});
+  const auto unknown = unknown_knobs({"SLUICE_ENABEL=1", "SLUICE_P2P_BUFFERED_BYTE=1G", "SLUICE_STATS_FILES="}, {});
   EXPECT_THAT(unknown,
               ElementsAre(AllOf(HasSubstr("SLUICE_ENABEL"), HasSubstr("is SLUICE_ENABLE.")),
-                          AllOf(HasSubstr("SLUICE_DEVICE_POOL_BYTE;"), HasSubstr("is SLUICE_DEVICE_POOL_BYTES.")),
+                          AllOf(HasSubstr("SLUICE_P2P_BUFFERED_BYTE;"), HasSubstr("is SLUICE_P2P_BUFFERED_BYTES.")),
                           AllOf(HasSubstr("SLUICE_STATS_FILES"), HasSubstr("is SLUICE_STATS_FILE."))));
+}
+
+TEST(UnknownKnobs, ThatAreSettings_ComeWithTheWordToWrite) {
+  EXPECT_THAT(unknown_knobs({"SLUICE_COLL_IPC_THRESHOLD=0", "SLUICE_TRANSFER_COPY_NS=5000"}, {}),
+              ElementsAre(AllOf(HasSubstr("unknown knob SLUICE_COLL_IPC_THRESHOLD;"),
+                                HasSubstr("write SLUICE_TUNING=coll_ipc_threshold=...")),
+                          AllOf(HasSubstr("unknown knob SLUICE_TRANSFER_COPY_NS;"),
+                                HasSubstr("nearest known one is SLUICE_TUNING=transfer_copy=..."))));
+  for (const KnobLine &line : kSettings) {
+    std::string variable = "SLUICE_";
+    for (const char *letter = line.name; *letter != '\0'; ++letter)
+      variable += static_cast<char>(std::toupper(*letter));
+    EXPECT_THAT(unknown_knobs({variable}, {}), ElementsAre(HasSubstr(std::string("SLUICE_TUNING=") + line.name + "=")));
+  }
 }
 
 TEST(UnknownKnobs, LeaveKnownAndForeignNamesAlone) {

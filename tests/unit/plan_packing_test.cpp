@@ -52,7 +52,6 @@ TEST(Packing, ChoosesTheFastestWay) {
       {even(64, 64), PackLeg::kPulled, kModel, false, PackMeans::kScratch},
       {even(131072, 8), PackLeg::kPulled, kModel, true, PackMeans::kScratch},
       {even(4, 4 * kMiB), PackLeg::kPulled, kModel, true, PackMeans::kCopies},
-      {even(64, 64), PackLeg::kPulled, {PackUse::kByModel, 4, 5000, 0}, true, PackMeans::kScratch},
       // Within a device the other way is down and up again.
       {even(4, 4 * kMiB), PackLeg::kDevice, kModel, true, PackMeans::kKernel},
       {even(3, 8), PackLeg::kDevice, kModel, true, PackMeans::kCopies},
@@ -91,7 +90,7 @@ TEST(Packing, ChoosesWhatTheModelSaysIsFastest_OfAllThatCanBeDone) {
 TEST(Packing, AgreesWithTheGathererOfAMessage) {
   for (std::uint64_t n_runs = 4; n_runs < kMiB; n_runs *= 2) {
     for (const std::uint64_t run_bytes : {1, 8, 16, 31, 32, 64}) {
-      const GatherPlan gatherer = choose_gatherer({n_runs * run_bytes, run_bytes, true}, kModel.gather_bytes);
+      const GatherPlan gatherer = choose_gatherer({n_runs * run_bytes, run_bytes, true}, kGatherBytes);
       const PackPlan plan = plan_of(even(n_runs, run_bytes), PackLeg::kPulled, kModel);
       EXPECT_EQ(plan.time_us(PackMeans::kGather) <= plan.time_us(PackMeans::kScratch),
                 gatherer.by == Gatherer::kReceiver)
@@ -120,10 +119,9 @@ TEST(Packing, ExplainsItself) {
   EXPECT_EQ(words(even(16384, 64), PackLeg::kStaging, kModel),
             "device 1048576 bytes in 16384 runs of 64, staged -> kernel: the fastest by the model (copies 81926.4 us, "
             "kernel 55.7 us, scratch 61.3 us)");
-  EXPECT_EQ(
-      words({100, 3, 4, 90, 0}, PackLeg::kStaging, kModel),
-      "device 100 bytes in 3 runs of 4 to 90, staged -> copies: fewer runs than SLUICE_TRANSFER_PACK_FROM (copies "
-      "21.4 us, kernel 23.9 us, scratch 28.9 us)");
+  EXPECT_EQ(words({100, 3, 4, 90, 0}, PackLeg::kStaging, kModel),
+            "device 100 bytes in 3 runs of 4 to 90, staged -> copies: fewer runs than transfer_pack_from (copies "
+            "21.4 us, kernel 23.9 us, scratch 28.9 us)");
   EXPECT_EQ(
       words(even(64, 64), PackLeg::kPulled, kNoKernel),
       "device 4096 bytes in 64 runs of 64, pulled -> copies: no kernel packs here, or SLUICE_TRANSFER_PACK forbids "

@@ -9,6 +9,7 @@
 
 #include "base/knobs.hpp"
 #include "base/log.hpp"
+#include "base/settings.hpp"
 #include "base/switch.hpp"
 #include "device/registry.hpp"
 #include "device/staging_pool.hpp"
@@ -61,7 +62,7 @@ TEST(Process_Policy, ComesFromTheKnobs) {
   const std::unique_ptr<device::Backend> backend = device::Backend::over_table(&fake.table(), &status);
   ASSERT_NE(backend, nullptr);
   const plan::Policy policy = plan::policy_of(backend.get(), 0);
-  EXPECT_EQ(policy.staging_memory, StagingMemory::kAligned) << "the knob beats the backend's preference";
+  EXPECT_EQ(policy.staging_memory, StagingMemory::kAligned) << "the setting beats the backend's preference";
 }
 
 TEST(Process_Policy, ComesFromTheTuningTable_WhereTheEnvironmentIsSilent) {
@@ -74,7 +75,8 @@ TEST(Process_Policy, ComesFromTheTuningTable_WhereTheEnvironmentIsSilent) {
   EXPECT_EQ(policy.coll_ipc_threshold_bytes, 4096U) << "the table's";
   EXPECT_EQ(policy.coll_chain_block_bytes, 0U) << "the default: the table does not name it";
   EXPECT_EQ(policy.staging_memory, StagingMemory::kAligned) << "the environment's, over the table's";
-  EXPECT_EQ(plan::policy_of(nullptr, -1).coll_ipc_threshold_bytes, 65536U) << "no backend, no table";
+  EXPECT_EQ(plan::policy_of(nullptr, -1).coll_ipc_threshold_bytes, default_number("coll_ipc_threshold"))
+      << "no backend, no table";
 }
 
 TEST(Process_Policy, KeepsToWhatTheDeviceCanDo) {
@@ -111,6 +113,7 @@ TEST(Process_Registry, ReportsUnknownKnobsAndBackends) {
   EXPECT_TRUE(registry.backends().empty());
   const std::string text = ::testing::internal::GetCapturedStderr();
   EXPECT_THAT(text, HasSubstr("unknown knob SLUICE_ENABEL; the nearest known one is SLUICE_ENABLE"));
+  EXPECT_THAT(text, HasSubstr("unknown knob SLUICE_COLL_SEGMENT; it is a setting: write SLUICE_TUNING=coll_segment="));
   EXPECT_THAT(text, ::testing::Not(HasSubstr("SLUICE_EARLY_DEPTH"))) << "belongs to a module that is there";
   EXPECT_THAT(text, AllOf(HasSubstr("SLUICE_BACKENDS names the backend \"nonesuch\""),
                           HasSubstr(device::module_folder()), HasSubstr("sluice info")));
@@ -120,16 +123,16 @@ TEST(Process_Registry, ReportsUnknownKnobsAndBackends) {
 bool set_environment() {
   tests::clear_knobs();
   const std::string folder = std::string(SLUICE_UNIT_MODULES) + "/registry";
-  const std::string tables = std::string(SLUICE_UNIT_MODULES) + "/tuning";
+  const std::string tuning =
+      "off,device_staging_memory=aligned," + std::string(SLUICE_UNIT_MODULES) + "/tuning,device_pool_bytes=8K";
   const std::vector<std::pair<const char *, const char *>> settings = {{"SLUICE_ENABLE", "0"},
                                                                        {"SLUICE_ENABEL", "0"},
                                                                        {"SLUICE_EARLY_DEPTH", "1"},
                                                                        {"SLUICE_LOG", "info"},
                                                                        {"SLUICE_STATS", "sometimes"},
-                                                                       {"SLUICE_DEVICE_STAGING_MEMORY", "aligned"},
-                                                                       {"SLUICE_DEVICE_POOL_BYTES", "8K"},
                                                                        {"SLUICE_BACKENDS", "early,nonesuch"},
-                                                                       {"SLUICE_TUNING", tables.c_str()},
+                                                                       {"SLUICE_TUNING", tuning.c_str()},
+                                                                       {"SLUICE_COLL_SEGMENT", "1M"},
                                                                        {"SLUICE_BACKEND_PATH", folder.c_str()}};
   return std::all_of(settings.begin(), settings.end(),
                      [](const auto &setting) { return setenv(setting.first, setting.second, 1) == 0; });

@@ -78,7 +78,7 @@ TEST(ReductionMeansPlan, ExplainsItself) {
   EXPECT_EQ(explain(query, choose_reduction_means(query, kFromOneMiB, kMost)),
             "4 inputs of 1048576 bytes -> engines: engines read and write the links");
   EXPECT_EQ(explain(query, choose_reduction_means(query, {}, kMost)),
-            "4 inputs of 1048576 bytes -> kernel: SLUICE_COLL_REDUCE_ENGINES is 0");
+            "4 inputs of 1048576 bytes -> kernel: coll_reduce_engines is 0");
 }
 
 }  // namespace

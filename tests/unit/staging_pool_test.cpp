@@ -202,7 +202,7 @@ TEST_F(Pool, FallsBackToCMemory_WhenEverythingIsLeased) {
   }
   const std::string text = ::testing::internal::GetCapturedStderr();
   const bool is_first = is_first_fallback();
-  EXPECT_EQ(text.find("SLUICE_DEVICE_POOL_BYTES") != std::string::npos, is_first);
+  EXPECT_EQ(text.find("device_pool_bytes") != std::string::npos, is_first);
   EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), is_first ? 1 : 0) << "warned once: " << text;
   EXPECT_EQ(fallbacks(), 5U);
 }

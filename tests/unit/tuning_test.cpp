@@ -12,6 +12,7 @@
 #include <fstream>
 
 #include "base/knobs.hpp"
+#include "base/settings.hpp"
 
 namespace sluice::plan {
 namespace {
@@ -26,7 +27,7 @@ using ::testing::Pair;
 using ::testing::SizeIs;
 
 constexpr const char *kGood =
-    R"({"format": 1, "backend": "north", "device": "Polar", "knobs": {"SLUICE_COLL_IPC_THRESHOLD": "4K"}, "why": 1})";
+    R"({"format": 2, "backend": "north", "device": "Polar", "settings": {"coll_ipc_threshold": "4K"}, "why": 1})";
 
 std::string refusal(const std::string &text) {
   TuningTable table{"unchanged", "", "", {}};
@@ -37,8 +38,8 @@ std::string refusal(const std::string &text) {
   return status.message();
 }
 
-std::string with_knobs(const std::string &knobs) {
-  return R"({"format": 1, "backend": "north", "knobs": )" + knobs + "}";
+std::string with_settings(const std::string &settings) {
+  return R"({"format": 2, "backend": "north", "settings": )" + settings + "}";
 }
 
 class Folder {
@@ -65,34 +66,40 @@ TEST(ParseTuning, ReadsWhatATableSays) {
   EXPECT_EQ(table.path, "a.json");
   EXPECT_EQ(table.backend, "north");
   EXPECT_EQ(table.device, "Polar");
-  EXPECT_THAT(table.values, ElementsAre(Pair("SLUICE_COLL_IPC_THRESHOLD", "4K")));
+  EXPECT_THAT(table.values, ElementsAre(Pair("coll_ipc_threshold", "4K")));
 }
 
 TEST(ParseTuning, RefusesWhatIsNoTable) {
   EXPECT_THAT(refusal(""), HasSubstr("no JSON object"));
-  EXPECT_THAT(refusal("{\"format\": 1, "), HasSubstr("no JSON object"));
+  EXPECT_THAT(refusal("{\"format\": 2, "), HasSubstr("no JSON object"));
   EXPECT_THAT(refusal("[]"), HasSubstr("no JSON object"));
-  EXPECT_THAT(refusal(R"({"backend": "north", "knobs": {}})"), HasSubstr("\"format\" is not 1"));
-  EXPECT_THAT(refusal(R"({"format": 2, "backend": "north", "knobs": {}})"), HasSubstr("\"format\" is not 1"));
-  EXPECT_THAT(refusal(R"({"format": 1, "knobs": {}})"), HasSubstr("\"backend\""));
-  EXPECT_THAT(refusal(R"({"format": 1, "backend": 7, "knobs": {}})"), HasSubstr("\"backend\""));
-  EXPECT_THAT(refusal(with_knobs("[]")), HasSubstr("no object \"knobs\""));
+  EXPECT_THAT(refusal(R"({"backend": "north", "settings": {}})"), HasSubstr("\"format\" is not 2"));
+  EXPECT_THAT(refusal(R"({"format": 3, "backend": "north", "settings": {}})"), HasSubstr("\"format\" is not 2"));
+  EXPECT_THAT(refusal(R"({"format": 2, "settings": {}})"), HasSubstr("\"backend\""));
+  EXPECT_THAT(refusal(R"({"format": 2, "backend": 7, "settings": {}})"), HasSubstr("\"backend\""));
+  EXPECT_THAT(refusal(with_settings("[]")), HasSubstr("no object \"settings\""));
 }
 
-TEST(ParseTuning, RefusesKnobsThatItMayNotSet_AndValuesOutOfRange) {
-  EXPECT_THAT(refusal(with_knobs(R"({"SLUICE_ENABLE": "0"})")), HasSubstr("SLUICE_ENABLE is no knob"));
-  EXPECT_THAT(refusal(with_knobs(R"({"SLUICE_NONSENSE": "0"})")), HasSubstr("SLUICE_NONSENSE is no knob"));
-  EXPECT_THAT(refusal(with_knobs(R"({"SLUICE_COLL_CHAIN_BLOCK": "2G"})")), HasSubstr("cannot be \"2G\""));
-  EXPECT_THAT(refusal(with_knobs(R"({"SLUICE_COLL_CHAIN_BLOCK": 65536})")), HasSubstr("cannot be 65536"));
-  EXPECT_THAT(refusal(with_knobs(R"({"SLUICE_DEVICE_STAGING_MEMORY": "fast"})")), HasSubstr("cannot be \"fast\""));
+TEST(ParseTuning, RefusesTheFormatOfVariables_AndSaysWhatToDo) {
+  EXPECT_THAT(refusal(R"({"format": 1, "backend": "north", "knobs": {"SLUICE_COLL_IPC_THRESHOLD": "4K"}})"),
+              AllOf(HasSubstr("\"format\" is 1"), HasSubstr("run `sluice tune` again")));
 }
 
-TEST(TunableKnobs, AreKnobsOfTheKindTuning) {
-  for (const std::string_view name : tunable_knobs()) {
-    const auto &lines = knob_lines();
-    const auto line = std::find_if(lines.begin(), lines.end(), [&](const KnobLine &one) { return name == one.name; });
-    ASSERT_NE(line, lines.end()) << name;
-    EXPECT_STREQ(line->stability, "tuning") << name;
+TEST(ParseTuning, RefusesSettingsThatItMayNotSet_AndValuesOutOfRange) {
+  EXPECT_THAT(refusal(with_settings(R"({"SLUICE_ENABLE": "0"})")), HasSubstr("SLUICE_ENABLE is no setting"));
+  EXPECT_THAT(refusal(with_settings(R"({"nonsense": "0"})")), HasSubstr("nonsense is no setting"));
+  EXPECT_THAT(refusal(with_settings(R"({"queue_depth": "3"})")), HasSubstr("queue_depth is no setting"));
+  EXPECT_THAT(refusal(with_settings(R"({"coll_chain_block": "2G"})")),
+              AllOf(HasSubstr("cannot be \"2G\""), HasSubstr("0..1G")));
+  EXPECT_THAT(refusal(with_settings(R"({"coll_chain_block": 65536})")), HasSubstr("cannot be 65536"));
+  EXPECT_THAT(refusal(with_settings(R"({"device_staging_memory": "fast"})")), HasSubstr("cannot be \"fast\""));
+}
+
+TEST(ParseTuning, TakesEveryTunableSetting) {
+  for (const KnobLine &line : kSettings) {
+    TuningTable table;
+    const std::string text = with_settings(std::string("{\"") + line.name + "\": \"" + line.default_value + "\"}");
+    EXPECT_EQ(parse_tuning(text, "a.json", &table).is_ok(), line.is_tunable) << line.name;
   }
 }
 
@@ -114,14 +121,23 @@ TEST(FindTuning, TakesTheLongestNameThatFitsFirst_AndEqualsInTheirOrder) {
 }
 
 // A device's own table does not hide what is said of any.
-TEST(TunedValue, IsThatOfTheFirstTableThatNamesTheKnob_ElseTheDefault) {
-  const TuningTable own{"own", "south", "P2", {{"SLUICE_COLL_IPC_THRESHOLD", "1K"}}};
-  const TuningTable any{
-      "any", "south", "", {{"SLUICE_COLL_IPC_THRESHOLD", "1"}, {"SLUICE_COLL_REDUCE_THRESHOLD", "2"}}};
+TEST(TunedValue, IsThatOfTheFirstTableThatNamesTheSetting_ElseTheDefault) {
+  const TuningTable own{"own", "south", "P2", {{"coll_ipc_threshold", "1K"}}};
+  const TuningTable any{"any", "south", "", {{"coll_ipc_threshold", "1"}, {"coll_reduce_threshold", "2"}}};
   const std::vector<const TuningTable *> tables = {&own, &any};
-  EXPECT_EQ(tuned_value(tables, "SLUICE_COLL_IPC_THRESHOLD"), "1K");
-  EXPECT_EQ(tuned_value(tables, "SLUICE_COLL_REDUCE_THRESHOLD"), "2");
-  EXPECT_EQ(tuned_value(tables, "SLUICE_COLL_SEGMENT"), Knobs::process().text("SLUICE_COLL_SEGMENT"));
+  EXPECT_EQ(tuned_value(tables, "coll_ipc_threshold"), "1K");
+  EXPECT_EQ(tuned_value(tables, "coll_reduce_threshold"), "2");
+  EXPECT_EQ(tuned_value(tables, "coll_segment"), Knobs::process().text("coll_segment"));
+}
+
+TEST(TunedNumber, GoesByTheTypeOfTheSetting) {
+  const TuningTable own{
+      "own", "south", "", {{"coll_segment", "1K"}, {"transfer_copy", "2us"}, {"transfer_pack_from", "7"}}};
+  const std::vector<const TuningTable *> tables = {&own};
+  EXPECT_EQ(tuned_number(tables, "coll_segment"), 1024U);
+  EXPECT_EQ(tuned_number(tables, "transfer_copy"), 2000U);
+  EXPECT_EQ(tuned_number(tables, "transfer_pack_from"), 7U);
+  EXPECT_EQ(tuned_number({}, "transfer_copy"), default_number("transfer_copy"));
 }
 
 // Programs come to their devices before and behind MPI_Init: the lengths agreed on are then those of the device, or of
@@ -134,8 +150,8 @@ TEST(ShippedTables, HaveOneThresholdOfReductions_ForADeviceAndForAny) {
   for (const TuningTable &table : tables) {
     if (find_tuning(tables, table.backend, "").empty()) continue;
     SCOPED_TRACE(table.path);
-    EXPECT_EQ(tuned_value(find_tuning(tables, table.backend, table.device), "SLUICE_COLL_REDUCE_THRESHOLD"),
-              tuned_value(find_tuning(tables, table.backend, ""), "SLUICE_COLL_REDUCE_THRESHOLD"));
+    EXPECT_EQ(tuned_value(find_tuning(tables, table.backend, table.device), "coll_reduce_threshold"),
+              tuned_value(find_tuning(tables, table.backend, ""), "coll_reduce_threshold"));
   }
 }
 

@@ -64,29 +64,29 @@ void write_trace() {
 }
 
 // From which length on this rank would carry collective operations out together: the shortest that its backends ask
-// for, of those that are in the process by now, else the knob's.
-std::uint64_t length_of_loaded(std::uint64_t plan::Policy::*length, const char *knob) {
+// for, of those that are in the process by now, else the setting's.
+std::uint64_t length_of_loaded(std::uint64_t plan::Policy::*length, const char *setting) {
   std::optional<std::uint64_t> least;
   for (const device::Backend *backend : device::Registry::process().backends()) {
     const std::uint64_t bytes = plan::policy_of(backend, 0).*length;
     least = std::min(least.value_or(bytes), bytes);
   }
-  return least.value_or(Knobs::process().bytes(knob));
+  return least.value_or(Knobs::process().bytes(setting));
 }
 
 // What it brings to the agreement: the same; where there are no backends yet, what tables say of any device of those
 // that may be there later. (Many programs come to their devices after MPI_Init.)
-std::uint64_t collective_length(std::uint64_t plan::Policy::*length, const char *knob) {
+std::uint64_t collective_length(std::uint64_t plan::Policy::*length, const char *setting) {
   std::optional<std::uint64_t> least;
   if (device::Registry::process().backends().empty()) {
     // Looked for once: that takes milliseconds.
     static const std::vector<std::string> expected = device::Registry::process().expected();
     for (const std::string &name : expected) {
-      const std::optional<std::uint64_t> bytes = plan::tuned_bytes_of_any(name, knob);
+      const std::optional<std::uint64_t> bytes = plan::tuned_number_of_any(name, setting);
       if (bytes) least = std::min(least.value_or(*bytes), *bytes);
     }
   }
-  return least ? *least : length_of_loaded(length, knob);
+  return least ? *least : length_of_loaded(length, setting);
 }
 
 // Collective. Ranks on which no device memory can turn up need no channel; one on which it can is enough for all.
@@ -95,26 +95,25 @@ void open_channel() {
   const bool has_use = knobs.text("SLUICE_P2P_IPC") != "off" || knobs.text("SLUICE_P2P_PIPELINE") != "none";
   wire::CollectiveTerms terms;
   if (knobs.text("SLUICE_COLL_IPC") != "off") {
-    terms.threshold_bytes = collective_length(&plan::Policy::coll_ipc_threshold_bytes, "SLUICE_COLL_IPC_THRESHOLD");
+    terms.threshold_bytes = collective_length(&plan::Policy::coll_ipc_threshold_bytes, "coll_ipc_threshold");
     terms.reduce_threshold_bytes =
-        collective_length(&plan::Policy::coll_reduce_threshold_bytes, "SLUICE_COLL_REDUCE_THRESHOLD");
+        collective_length(&plan::Policy::coll_reduce_threshold_bytes, "coll_reduce_threshold");
     // Whether there will be devices at all is not known where none is loaded.
-    terms.unmet_threshold_bytes =
-        length_of_loaded(&plan::Policy::coll_ipc_threshold_bytes, "SLUICE_COLL_IPC_THRESHOLD");
+    terms.unmet_threshold_bytes = length_of_loaded(&plan::Policy::coll_ipc_threshold_bytes, "coll_ipc_threshold");
     terms.unmet_reduce_threshold_bytes =
-        length_of_loaded(&plan::Policy::coll_reduce_threshold_bytes, "SLUICE_COLL_REDUCE_THRESHOLD");
+        length_of_loaded(&plan::Policy::coll_reduce_threshold_bytes, "coll_reduce_threshold");
   }
   if (knobs.text("SLUICE_COLL_LEVELS") != "off") {
     terms.levels_threshold_bytes =
-        collective_length(&plan::Policy::coll_levels_threshold_bytes, "SLUICE_COLL_LEVELS_THRESHOLD");
+        collective_length(&plan::Policy::coll_levels_threshold_bytes, "coll_levels_threshold");
   }
   terms.may_leave_out = knobs.text("SLUICE_COLL_IPC") != "always";
   if (knobs.text("SLUICE_COLL_SEGMENTS") != "off") {
     terms.segments_threshold_bytes =
-        collective_length(&plan::Policy::coll_segment_threshold_bytes, "SLUICE_COLL_SEGMENT_THRESHOLD");
+        collective_length(&plan::Policy::coll_segment_threshold_bytes, "coll_segment_threshold");
   }
   terms.segment_bytes =
-      std::max<std::uint64_t>(collective_length(&plan::Policy::coll_segment_bytes, "SLUICE_COLL_SEGMENT"), 1);
+      std::max<std::uint64_t>(collective_length(&plan::Policy::coll_segment_bytes, "coll_segment"), 1);
   terms.may_stay_whole = knobs.text("SLUICE_COLL_SEGMENTS") != "always";
   terms.keeps_rank_order = knobs.text("SLUICE_REDUCE_ORDER") == "rank";
   // What they share for it is worth some tens of calls (docs/adr/0045).

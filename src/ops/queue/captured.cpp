@@ -131,7 +131,7 @@ bool CapturedCarrier::plan_captured(sluice_captured_t *captured) {
 // What cannot be mapped now may be later: a runtime refuses while a stream of the program's waits (docs/adr/0032).
 Status CapturedCarrier::map_slots(bool *is_mapped) {
   constexpr std::chrono::milliseconds kBetweenTries{1};
-  const std::chrono::milliseconds most(Knobs::process().bytes("SLUICE_QUEUE_PATIENCE"));
+  const std::chrono::nanoseconds most = Knobs::process().duration("queue_patience");
   const Clock::time_point now = Clock::now();
   *is_mapped = false;
   if (now - last_try_ < kBetweenTries) return {};

@@ -207,7 +207,7 @@ Status ChannelReceive::prepare() {
   if (end_->sender_id == 0) channels.take_in_held();  // the sender may have begun
   if (Status status = end_->number_next(stream_.native(), &number_); !status.is_ok()) return status;
   if (!end_->has_slots()) {
-    end_->make_slots(stream_, number_, plan::divide(Knobs::process().bytes("SLUICE_QUEUE_CHANNEL_BYTES")));
+    end_->make_slots(stream_, number_, plan::divide(Knobs::process().bytes("queue_channel_bytes")));
     if (end_->has_slots()) channels.offer(end_.get());
   }
   is_looked_for_ = end_->is_looked_for(number_);

@@ -21,7 +21,7 @@ namespace sluice::ops::queue {
 Status await_room(const device::Stream &stream, std::uint64_t n_triggers, std::uint64_t least) {
   std::uint64_t seen = stream.triggered();
   if (seen >= least) return {};
-  const std::chrono::milliseconds most(Knobs::process().bytes("SLUICE_QUEUE_PATIENCE"));
+  const std::chrono::nanoseconds most = Knobs::process().duration("queue_patience");
   auto since = std::chrono::steady_clock::now();
   progress::Patience patience;
   for (;;) {
@@ -37,9 +37,9 @@ Status await_room(const device::Stream &stream, std::uint64_t n_triggers, std::u
           ErrorKind::kUnsupported,
           fmt::format(
               "{} batches of the queue are enqueued that the stream has not come to, and it has not moved for {} "
-              "ms; nothing was enqueued: let the stream go on and call again, or raise SLUICE_QUEUE_DEPTH or "
-              "SLUICE_QUEUE_PATIENCE",
-              n_triggers - now_at, most.count()));
+              "ms; nothing was enqueued: let the stream go on and call again, or raise queue_depth or "
+              "queue_patience (SLUICE_TUNING)",
+              n_triggers - now_at, std::chrono::duration_cast<std::chrono::milliseconds>(most).count()));
     }
   }
 }

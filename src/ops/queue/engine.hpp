@@ -59,7 +59,7 @@ class Engine {
 // Waits until `stream` has come to trigger `least` of the `n_triggers` that it was told, so that another batch may be
 // enqueued. A runtime that has no room in a stream holds up its caller, and may hold up every other thread
 // that asks anything of it, among them the one that would carry the message that the stream waits for. Holds nothing up
-// here: the progress thread goes on. Errors: the stream has not moved for SLUICE_QUEUE_PATIENCE; nothing was enqueued.
+// here: the progress thread goes on. Errors: the stream has not moved for queue_patience; nothing was enqueued.
 [[nodiscard]] Status await_room(const device::Stream &stream, std::uint64_t n_triggers, std::uint64_t least);
 
 // What carries messages otherwise than the host MPI does, for an engine whose batches the progress thread begins.

@@ -124,10 +124,10 @@ Status ThreadEngine::carry(const Arguments &given, const device::Place &place, C
   return *carrier != nullptr ? Status() : make_plain_carrier(given, carrier);
 }
 
-// SLUICE_QUEUE_DEPTH batches may be ahead of the stream, and with messages of many commands fewer: runtimes take about
-// a thousand commands (docs/adr/0032).
+// As many batches as queue_depth says may be ahead of the stream, and with messages of many commands fewer: runtimes
+// take about a thousand commands (docs/adr/0032).
 std::uint64_t ThreadEngine::least_trigger() {
-  static const std::uint64_t depth = Knobs::process().bytes("SLUICE_QUEUE_DEPTH");
+  static const std::uint64_t depth = Knobs::process().number("queue_depth");
   constexpr std::uint64_t kCommandsOfABatch = 8;
   const std::uint64_t triggered = stream_->triggered();
   while (!commands_.empty() && commands_.front().batch < triggered) commands_.pop_front();

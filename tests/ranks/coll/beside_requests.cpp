@@ -2,11 +2,10 @@
 // The program's own non-blocking calls on host memory, beside the first ones on device memory of their communicator.
 #include <gtest/gtest.h>
 
-#include <cstdlib>
-#include <string>
 #include <vector>
 
 #include "tests/ranks/coll/moving.hpp"
+#include "tests/support/given_setting.hpp"
 
 namespace sluice::tests {
 namespace {
@@ -15,9 +14,8 @@ namespace {
 // meanwhile, on the same communicator.
 TEST(BesideRequests, NothingIsDisturbed_WhileTheRanksAgree) {
   const Session &session = Session::get();
-  const char *const threshold = std::getenv("SLUICE_COLL_IPC_THRESHOLD");
-  if (threshold == nullptr || std::string(threshold) != "0" || session.size() < 2) {
-    GTEST_SKIP() << "not started with SLUICE_COLL_IPC_THRESHOLD=0, or with one rank";
+  if (given_setting("coll_ipc_threshold") != "0" || session.size() < 2) {
+    GTEST_SKIP() << "not started with coll_ipc_threshold=0, or with one rank";
   }
   constexpr int kRounds = 40;
   constexpr std::size_t kBeside = 6;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Reductions on several nodes in two levels: that they go so where they can, with the host MPI's result, and the same
-// in every bit each time. Started as levels.cpp says, with SLUICE_COLL_REDUCE_THRESHOLD=0.
+// in every bit each time. Started as levels.cpp says, with coll_reduce_threshold=0.
 #include <gtest/gtest.h>
 
 #include <algorithm>

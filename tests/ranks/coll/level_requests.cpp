@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Non-blocking and persistent MPI_Allreduce on several nodes in two levels: that they go so, several under way, in any
 // company, completed in any order; that all ranks decide alike; and that no program has to make a blocking call first.
-// Started as levels.cpp says, with SLUICE_COLL_REDUCE_THRESHOLD=0.
+// Started as levels.cpp says, with coll_reduce_threshold=0.
 #include <gtest/gtest.h>
 
 #include <algorithm>

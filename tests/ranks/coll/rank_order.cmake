@@ -1,6 +1,6 @@
 # The order of the ranks: by devices together where all can, else by the hosts; and on several nodes.
 set(in_order coll BACKENDS faulty LABELS coll ARGS --gtest_filter=RankOrder*.*:LevelReductions.*)
-set(order SLUICE_REDUCE_ORDER=rank SLUICE_STATS_FILE=/dev/null SLUICE_COLL_LEVELS_THRESHOLD=0)
+set(order SLUICE_REDUCE_ORDER=rank SLUICE_STATS_FILE=/dev/null SLUICE_TUNING=coll_levels_threshold=0)
 sluice_add_rank_test(${in_order} NAME coll_rank_order RANKS 3 MPIS ${one_of_each} ENV ${together} ${order})
 sluice_add_rank_test(${in_order} NAME coll_rank_order_on_nodes RANKS 4 MPIS ${first_mpi} NO_SANITIZER
                      ENV ${together} ${order} LAUNCH --env-rank 1 SLUICE_NODE=b --env-rank 3 SLUICE_NODE=b)

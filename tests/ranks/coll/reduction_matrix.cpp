@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Every predefined operation on every predefined type, of no, one, an odd number of and many elements, aligned or not,
 // in place or not: what the ranks of a node compute together on their devices against what the host MPI gives for host
-// copies. Started as together.cpp says, with SLUICE_COLL_REDUCE_THRESHOLD=0.
+// copies. Started as together.cpp says, with coll_reduce_threshold=0.
 #include <algorithm>
 #include <array>
 #include <cstdlib>

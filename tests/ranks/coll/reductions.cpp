@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "tests/ranks/coll/variants.hpp"
+#include "tests/support/given_setting.hpp"
 #include "tests/support/host_mpi.hpp"
 
 namespace sluice::tests {
@@ -165,7 +166,7 @@ TEST(ReduceLocal, CombinesTwoBuffers) {
 
 // Numbers whose sum depends on the order, unless the order may be another: devices keep that of the ranks.
 double number(std::size_t i, int rank) {
-  static const bool is_exact = std::getenv("SLUICE_COLL_REDUCE_THRESHOLD") != nullptr;
+  static const bool is_exact = given_setting("coll_reduce_threshold").has_value();
   const auto whole = static_cast<double>(i * 7 + static_cast<std::size_t>(rank) * 13 + 3);
   return is_exact ? whole / 64.0 : 1.0 / whole;
 }

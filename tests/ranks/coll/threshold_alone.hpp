@@ -6,20 +6,19 @@
 #include <gtest/gtest.h>
 
 #include <cstdlib>
-#include <string_view>
 
+#include "tests/support/given_setting.hpp"
 #include "tests/support/session.hpp"
 
 namespace sluice::tests {
 
 inline bool has_threshold_alone() {
-  const char *const threshold = std::getenv("SLUICE_COLL_IPC_THRESHOLD");
-  return std::getenv("SLUICE_COLL_IPC") == nullptr && threshold != nullptr && std::string_view(threshold) == "8K";
+  return std::getenv("SLUICE_COLL_IPC") == nullptr && given_setting("coll_ipc_threshold") == "8K";
 }
 
-#define SKIP_WITHOUT_THRESHOLD_ALONE()                                                       \
-  if (!has_threshold_alone() || Session::get().size() < 2) {                                 \
-    GTEST_SKIP() << "not started with SLUICE_COLL_IPC_THRESHOLD=8K alone, or with one rank"; \
+#define SKIP_WITHOUT_THRESHOLD_ALONE()                                                \
+  if (!has_threshold_alone() || Session::get().size() < 2) {                          \
+    GTEST_SKIP() << "not started with coll_ipc_threshold=8K alone, or with one rank"; \
   }
 
 }  // namespace sluice::tests

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Collective operations over IPC in which each rank gets its blocks by one kernel: that it does, with every length and
 // place within a word, and what happens where the kernel cannot. Started as together.cpp says, with
-// SLUICE_COLL_KERNEL_COPY=1G; the results of all calls are compared by the other tests of this program, started the
+// coll_kernel_copy=1G; the results of all calls are compared by the other tests of this program, started the
 // same way.
 #include <gtest/gtest.h>
 
@@ -9,6 +9,7 @@
 #include <string>
 
 #include "tests/ranks/coll/moving.hpp"
+#include "tests/support/given_setting.hpp"
 
 namespace sluice::tests {
 namespace {
@@ -18,19 +19,15 @@ class TogetherKernel : public Together {
   void SetUp() override {
     Together::SetUp();
     if (IsSkipped()) return;
-    if (!is_set("SLUICE_COLL_KERNEL_COPY", "1G") && !has_own_by_kernels()) {
-      GTEST_SKIP() << "started without SLUICE_COLL_KERNEL_COPY and SLUICE_COLL_OWN_BLOCK";
+    if (given_setting("coll_kernel_copy") != "1G" && !has_own_by_kernels()) {
+      GTEST_SKIP() << "started without coll_kernel_copy and coll_own_block";
     }
   }
 
-  static bool is_set(const char *knob, const char *value) {
-    const char *text = std::getenv(knob);
-    return text != nullptr && std::string(text) == value;
-  }
   // Not one kernel, but one for the rank's own blocks and another one for those of others beside them.
-  static bool has_own_by_kernels() { return is_set("SLUICE_COLL_OWN_BLOCK", "kernels"); }
+  static bool has_own_by_kernels() { return given_setting("coll_own_block") == "kernels"; }
 
-  // Started with SLUICE_COLL_CHAIN_BLOCK=500, so that a broadcast to several ranks goes along a chain.
+  // Started with coll_chain_block=500, so that a broadcast to several ranks goes along a chain.
   // How many ranks send something to this one, itself included.
   [[nodiscard]] std::size_t blocks_of(const Moving &moving, int root) const {
     const std::string name = moving.name;
@@ -43,7 +40,7 @@ class TogetherKernel : public Together {
 };
 
 TEST_F(TogetherKernel, BringsOwnBlocks_AndWhatComesBesideThem) {
-  if (!has_own_by_kernels()) GTEST_SKIP() << "started without SLUICE_COLL_OWN_BLOCK=kernels";
+  if (!has_own_by_kernels()) GTEST_SKIP() << "started without coll_own_block=kernels";
   for (const char *name : {"MPI_Allgather", "MPI_Alltoall", "MPI_Gather", "MPI_Scatter"}) {
     const Moving &moving = movement(name);
     for (int root = 0; root < session_.size(); ++root) {
@@ -59,7 +56,7 @@ TEST_F(TogetherKernel, BringsOwnBlocks_AndWhatComesBesideThem) {
 }
 
 TEST_F(TogetherKernel, BringsWhateverARankGets) {
-  if (has_own_by_kernels()) GTEST_SKIP() << "started with SLUICE_COLL_OWN_BLOCK=kernels";
+  if (has_own_by_kernels()) GTEST_SKIP() << "started with coll_own_block=kernels";
   for (const Moving &moving : movements()) {
     for (int root = 0; root < session_.size(); ++root) {
       const Buffers buffers(Kind::device, root);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Reductions that the ranks of a node compute together on their devices: in every shape against the host MPI on host
 // copies, in the order of the ranks, and what happens where they cannot (every operation on every type:
-// reduction_matrix.cpp). Started as together.cpp says, with SLUICE_COLL_REDUCE_THRESHOLD=0.
+// reduction_matrix.cpp). Started as together.cpp says, with coll_reduce_threshold=0.
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "tests/ranks/coll/moving.hpp"
+#include "tests/support/given_setting.hpp"
 
 namespace sluice::tests {
 namespace {
@@ -106,9 +107,8 @@ class TogetherRequests : public Together {
 class AgreedRequests : public TogetherRequests {
  protected:
   void SetUp() override {
-    const char *const threshold = std::getenv("SLUICE_COLL_IPC_THRESHOLD");
-    if (std::getenv("SLUICE_COLL_IPC") != nullptr || threshold == nullptr || session_.size() < 2) {
-      GTEST_SKIP() << "not started with a threshold alone (SLUICE_COLL_IPC_THRESHOLD=0), or with one rank";
+    if (std::getenv("SLUICE_COLL_IPC") != nullptr || !given_setting("coll_ipc_threshold") || session_.size() < 2) {
+      GTEST_SKIP() << "not started with a threshold alone (coll_ipc_threshold=0), or with one rank";
     }
     ASSERT_EQ(MPI_Comm_dup(session_.comm(), &comm_), MPI_SUCCESS);
   }

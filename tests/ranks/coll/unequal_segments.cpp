@@ -16,6 +16,7 @@
 #include "tests/ranks/coll/moving.hpp"
 #include "tests/ranks/coll/random_calls.hpp"
 #include "tests/ranks/coll/variants.hpp"
+#include "tests/support/given_setting.hpp"
 
 namespace sluice::tests {
 namespace {
@@ -219,7 +220,7 @@ bool is_started_for_it() {
 TEST(UnequalSegments, BringTheSameAsTheHostMpi_AndAreTakenWhereSomeoneGains) {
   if (!is_started_for_it()) GTEST_SKIP() << "missing: device memory, SLUICE_COLL_SEGMENTS=always, or a second rank";
   const Session &session = Session::get();
-  const std::size_t segment_bytes = std::strtoul(std::getenv("SLUICE_COLL_SEGMENT"), nullptr, 10);
+  const std::size_t segment_bytes = std::strtoul(given_setting("coll_segment").value_or("0").c_str(), nullptr, 10);
   ASSERT_GT(segment_bytes, 0U);
   const Types types;
   const std::uint64_t n_calls = session.options().is_full ? 600 : 60;

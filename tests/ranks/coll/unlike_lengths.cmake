@@ -12,5 +12,5 @@ foreach(mpi_ranks mpich4:2 mpich4:3 ompi4:2)
   sluice_add_rank_test(${unlike} NAME coll_unlike_lengths_staged NO_SANITIZER ENV SLUICE_COLL_IPC=off)
   sluice_add_rank_test(${unlike} NAME coll_unlike_lengths_together NO_SANITIZER ENV ${together})
   sluice_add_rank_test(${unlike} NAME coll_unlike_lengths_on_nodes NO_SANITIZER LAUNCH --env-rank 1 SLUICE_NODE=b
-                       ENV SLUICE_COLL_SEGMENT_THRESHOLD=4000)
+                       ENV SLUICE_TUNING=coll_segment_threshold=4000)
 endforeach()

@@ -5,7 +5,7 @@ _sluice_test_backends(other_backends real)
 foreach(form shipped together)
   set(in_form TEST_UNLIKE_RANKS=1)
   if(form STREQUAL together)
-    list(APPEND in_form ${together} SLUICE_P2P_IPC_THRESHOLD=0)
+    list(APPEND in_form ${together} SLUICE_TUNING=p2p_ipc_threshold=1)
   endif()
   foreach(other IN LISTS other_backends)
     # The last rank's device is another vendor's, in the environment that this one needs.

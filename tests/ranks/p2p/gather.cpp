@@ -174,7 +174,7 @@ TEST_F(PackingByReceiver, IsOneLaunchInAll_WhenAMessageWithGapsGoesToItself) {
   for (MPI_Datatype &type : types) MPI_Type_free(&type);
 }
 
-// More than SLUICE_P2P_GATHER beside the payload, of which each run of 8 bytes brings 24.
+// More than kGatherBytes (plan/gather.hpp) beside the payload, of which each run of 8 bytes brings 24.
 TEST_F(PackingByReceiver, IsLeftToTheSender_WhenTheLinkWouldCarryTooMuch) {
   MPI_Datatype type = strided();
   constexpr int kElements = 140;

@@ -181,7 +181,7 @@ TEST(Claims, AreTakenByAPersistentReceive_ForEveryCompletion) {
   }
 }
 
-// More allocations than mappings are kept, with many messages out of each under way. (SLUICE_P2P_IPC_HANDLES=1.)
+// More allocations than mappings are kept, with many messages out of each under way. (p2p_ipc_handles=1.)
 TEST(Mappings, AreNotTakenAwayInUse_WhenTooManyAreNeeded) {
   constexpr int kAllocations = 20;
   constexpr int kSlices = 6;

@@ -3,10 +3,14 @@
 // receiver's memory each lies is the sender's choice, and the memory is a ring.
 #include <algorithm>
 #include <array>
+#include <cstdlib>
+#include <optional>
 #include <random>
+#include <string>
 #include <vector>
 
 #include "tests/ranks/queue/channel_case.hpp"
+#include "tests/support/given_setting.hpp"
 #include "tests/support/matrix_rows.hpp"
 
 namespace sluice::tests {
@@ -16,10 +20,10 @@ constexpr int kShort = 61;
 constexpr int kLongest = 2 << 20;  // of a channel that has 8 MiB
 constexpr int kUsualUnit = kLongest / 64;
 
-// The longest message that streams carry: a quarter of what SLUICE_QUEUE_CHANNEL_BYTES says, a whole number of KiB.
+// The longest message that streams carry: a quarter of what queue_channel_bytes says, a whole number of KiB.
 int most_bytes() {
-  const char *said = std::getenv("SLUICE_QUEUE_CHANNEL_BYTES");  // NOLINT(concurrency-mt-unsafe): nobody sets it
-  return said == nullptr ? kLongest : std::min(kLongest, std::atoi(said) * 1024 / 4);  // NOLINT(cert-err34-c): 128K
+  const std::optional<std::string> said = given_setting("queue_channel_bytes");
+  return !said ? kLongest : std::min(kLongest, std::atoi(said->c_str()) * 1024 / 4);  // NOLINT(cert-err34-c): 128K
 }
 
 // From 0 to `most`: the edges of units and of kernels' blocks, and whatever else.

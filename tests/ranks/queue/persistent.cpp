@@ -149,7 +149,7 @@ TEST(Queues, AreMadeOnStreams_ThatTheProgramRegistered) {
   queue.complete();
 }
 
-// With SLUICE_QUEUE_DEPTH=3: the stream is three batches behind and does not move, so the fourth is an error, and
+// With queue_depth=3: the stream is three batches behind and does not move, so the fourth is an error, and
 // nothing is lost.
 TEST(FullQueues, AStreamThatDoesNotMove_IsAnError) {
   SKIP_WITHOUT_QUEUES();
@@ -166,7 +166,7 @@ TEST(FullQueues, AStreamThatDoesNotMove_IsAnError) {
   queue.send(out.data(), kBytes, kTag, session.partner());
   const int code = mpix().start(queue.get());
   EXPECT_EQ(class_of(code), MPI_ERR_OTHER);
-  EXPECT_NE(text_of(code).find("SLUICE_QUEUE_DEPTH"), std::string::npos) << text_of(code);
+  EXPECT_NE(text_of(code).find("queue_depth"), std::string::npos) << text_of(code);
   stream.open_gates();
   queue.start();
   queue.wait();

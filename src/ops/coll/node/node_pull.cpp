@@ -23,12 +23,8 @@ using transfer::Published;
 namespace {
 
 plan::OwnBlock wanted_of_own_blocks() {
-  static const plan::OwnBlock wanted = [] {
-    const std::string_view text = Knobs::process().text("SLUICE_COLL_OWN_BLOCK");
-    const auto *const found = std::ranges::find(plan::kOwnBlockNames, text);
-    return static_cast<plan::OwnBlock>(found - plan::kOwnBlockNames.begin());
-  }();
-  return wanted;
+  static const bool is_by_kernels = Knobs::process().text("coll_own_block") == "kernels";
+  return is_by_kernels ? plan::OwnBlock::kKernels : plan::OwnBlock::kAuto;
 }
 
 plan::OwnBlockLimits own_block_limits(const device::Place &place) {
@@ -80,8 +76,8 @@ void NodePull::choose_own_means(const plan::OwnBlockQuery &query) {
 
 // Else it would copy in vain.
 bool NodePull::begins_early() const {
-  return wanted_of_own_blocks() != plan::OwnBlock::kListed && offer_.published.state == Published::State::kTakesPart &&
-         call_.pattern != Pattern::kBroadcast && !is_reduction(call_.pattern) && means_ == plan::CopyMeans::kEngines &&
+  return offer_.published.state == Published::State::kTakesPart && call_.pattern != Pattern::kBroadcast &&
+         !is_reduction(call_.pattern) && means_ == plan::CopyMeans::kEngines &&
          offer_.published.largest_bytes >= wire::Channel::process().terms().threshold_bytes;
 }
 
