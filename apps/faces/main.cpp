@@ -41,7 +41,10 @@ void check_triggers(Device &device, const std::vector<std::string> &variants) {
   std::ranges::transform(wanted, wanted.begin(), [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
   const sluice_backend_t &table = device.module().table();
   const std::span<const sluice_backend_knob_t> knobs(table.knobs, table.n_knobs);
-  if (std::ranges::none_of(knobs, [&](const sluice_backend_knob_t &knob) { return knob.name == wanted; })) {
+  const auto has_kernels = [&](const sluice_backend_knob_t &knob) {
+    return knob.name == wanted && std::string_view(knob.doc).find(" kernels: ") != std::string_view::npos;
+  };
+  if (std::ranges::none_of(knobs, has_kernels)) {
     throw AgreedError("st-kernels is not available with backend " + device.module_name() +
                       ", whose streams trigger in one way only");
   }
