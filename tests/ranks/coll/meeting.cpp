@@ -3,7 +3,9 @@
 // peers until all are there. More calls than it takes until they meet as shipped.
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <string>
+#include <thread>
 
 #include "tests/support/host_mpi.hpp"
 #include "tests/support/memory.hpp"
@@ -72,6 +74,45 @@ TEST(Meeting, ASendEnds_WhoseReceiverSplitsACommunicator) {
     ASSERT_EQ(rank, session.size() - 1 - session.rank());
     ASSERT_EQ(MPI_Comm_free(&part), MPI_SUCCESS);
   });
+}
+
+// The same where another thread posts the receive, at the earliest when the barrier is about to be called.
+TEST(MeetingThreads, ASendEnds_WhoseReceiverIsInABarrier) {
+  const Session &session = Session::get();
+  int provided = MPI_THREAD_SINGLE;
+  ASSERT_EQ(MPI_Query_thread(&provided), MPI_SUCCESS);
+  if (provided != MPI_THREAD_MULTIPLE) GTEST_SKIP() << "missing: MPI_THREAD_MULTIPLE (--threads)";
+  const Kind kind = session.has_kind(Kind::device) ? Kind::device : Kind::host;
+  const Memory memory(session.module(), kind, kBytes);
+  MPI_Comm words = MPI_COMM_NULL;
+  ASSERT_EQ(MPI_Comm_dup(session.comm(), &words), MPI_SUCCESS);
+  const int partner = session.partner();
+  for (int i = 0; i < 2 * kCalls; ++i) {
+    int word = i;
+    if (session.begins()) {
+      memory.fill_pattern(session.rank(), i);
+      ASSERT_EQ(MPI_Recv(&word, 1, MPI_INT, partner, kTag, words, MPI_STATUS_IGNORE), MPI_SUCCESS);
+      ASSERT_EQ(MPI_Send(memory.data(), kBytes, MPI_BYTE, partner, kTag, session.comm()), MPI_SUCCESS);
+      ASSERT_EQ(MPI_Barrier(session.comm()), MPI_SUCCESS);
+      continue;
+    }
+    memory.fill(kPoison);
+    MPI_Request request = MPI_REQUEST_NULL;
+    std::atomic<bool> is_coming{false};
+    std::thread other([&] {
+      while (!is_coming) std::this_thread::yield();
+      // Now at once, now when the barrier has long been called.
+      for (int turn = 0; turn < i % 40; ++turn) std::this_thread::yield();
+      EXPECT_EQ(MPI_Irecv(memory.data(), kBytes, MPI_BYTE, partner, kTag, session.comm(), &request), MPI_SUCCESS);
+      EXPECT_EQ(MPI_Send(&word, 1, MPI_INT, partner, kTag, words), MPI_SUCCESS);
+    });
+    is_coming = true;
+    EXPECT_EQ(MPI_Barrier(session.comm()), MPI_SUCCESS);
+    other.join();
+    ASSERT_EQ(MPI_Wait(&request, MPI_STATUS_IGNORE), MPI_SUCCESS);
+    ASSERT_EQ(find_pattern_error(memory.read(), partner, i), "") << "call " << i;
+  }
+  ASSERT_EQ(MPI_Comm_free(&words), MPI_SUCCESS);
 }
 
 // The host MPI takes in what was sent before a barrier while it waits there, so that one MPI_Win_test sees it.

@@ -8,6 +8,7 @@
 #include "ops/coll/node/node_of_comm.hpp"
 #include "ops/comm/comm_state.hpp"
 #include "progress/engine.hpp"
+#include "progress/thread.hpp"
 #include "wire/channel.hpp"
 
 namespace sluice::ops::coll {
@@ -32,6 +33,13 @@ NodeGroup *group_of(MPI_Comm comm, const NodeOfComm &node) {
     log::warn_once("meeting", "ops", status.message());
   }
   return group.get();
+}
+
+// Whether a peer may need this rank before the host MPI's function returns: for what is under way, or for what another
+// thread of the program begins meanwhile. A progress thread serves what begins then.
+bool may_be_needed() noexcept {
+  if (progress::Engine::process().is_busy()) return true;
+  return wire::Channel::process().has_threads() && !progress::ProgressThread::process().is_running();
 }
 
 Meeting met(NodeGroup *group) noexcept {
@@ -78,7 +86,7 @@ Meeting meet(MPI_Comm comm, const CommState &state, const Arrival &own) {
     return hear_of_meeting(group);
   }
   group->cast(kGone, own.term);
-  if (!own.wants_terms && !progress::Engine::process().is_busy()) return gone(group);
+  if (!own.wants_terms && !may_be_needed()) return gone(group);
   Meeting meeting = hear_of_meeting(group);
   meeting.may_block = true;
   return meeting;

@@ -3,8 +3,8 @@
 // blocking function is called (docs/adr/0045, docs/adr/0068).
 //
 // A rank inside the host MPI's function serves nobody. So a rank that has messages under way for which another may need
-// it waits, in turns, until all ranks have come to the call: the call depends on nobody outside then. A rank that has
-// none says that it has come, and waits for nobody.
+// it, or threads that may begin some, waits, in turns, until all ranks have come to the call: the call depends on
+// nobody outside then. A rank that has none says that it has come, and waits for nobody.
 #pragma once
 
 #include <cstdint>
