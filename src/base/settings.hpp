@@ -4,6 +4,7 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -23,20 +24,27 @@ inline constexpr auto kSettings = std::to_array<KnobLine>({
 #undef SLUICE_SETTING
 });
 
+// Its place in kSettings; the number of settings: there is none of that name. (A number, because the compiler's check
+// for undefined behaviour leaves no comparison of a pointer in a constant.)
+constexpr std::size_t setting_index(std::string_view name) noexcept {
+  std::size_t index = 0;
+  while (index < kSettings.size() && name != kSettings[index].name) ++index;
+  return index;
+}
 // The setting of that name; null: there is none.
 constexpr const KnobLine *find_setting(std::string_view name) noexcept {
-  for (const KnobLine &line : kSettings) {
-    if (name == line.name) return &line;
-  }
-  return nullptr;
+  const std::size_t index = setting_index(name);
+  return index < kSettings.size() ? &kSettings[index] : nullptr;
 }
 
 // The default of a setting that is a number: itself, bytes or nanoseconds. A name that is no such setting does not
 // compile.
 consteval std::uint64_t default_number(std::string_view name) {
   std::uint64_t number = 0;
-  const KnobLine *line = find_setting(name);
-  if (line == nullptr || !parse_value(line->type, line->default_value, &number)) throw "no number of settings.def";
+  const std::size_t index = setting_index(name);
+  if (index == kSettings.size() || !parse_value(kSettings[index].type, kSettings[index].default_value, &number)) {
+    throw "no number of settings.def";
+  }
   return number;
 }
 
