@@ -90,9 +90,9 @@ JointReductionPlan choose_joint_reduction(std::span<const ReductionOffer> offers
   // What many read and one writes over is computed by the one rank that reads it. Of two ranks the root does all of
   // it: the link to it carries as much as with shares of the others, and nothing comes back over it (docs/adr/0024).
   const bool is_by_root = query.delivery == Delivery::kAllToOne && offers.size() <= 2;
-  const bool completes_without_host = query.delivery == Delivery::kBlocks || is_by_root ||
-                                      (query.delivery == Delivery::kOfThoseBelow && !is_any_in_place);
-  if (completes_without_host) return {JointReduction::kApart, ReductionReason::kApart, is_any_in_place};
+  const bool is_apart = query.delivery == Delivery::kBlocks || is_by_root ||
+                        (query.delivery == Delivery::kOfThoseBelow && !is_any_in_place);
+  if (is_apart) return {JointReduction::kApart, ReductionReason::kApart, is_any_in_place};
   return {JointReduction::kShares, ReductionReason::kShared, is_any_in_place};
 }
 

@@ -8,24 +8,27 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <string>
 #include <string_view>
 
 namespace sluice::tests {
 namespace {
 
-bool version_starts_with(std::string_view start) {
+std::string library_version() {
   char text[MPI_MAX_LIBRARY_VERSION_STRING] = "";
   int length = 0;
   MPI_Get_library_version(text, &length);
-  return std::string_view(text).starts_with(start);
+  return text;
+}
+
+bool version_starts_with(std::string_view start) {
+  return library_version().starts_with(start);
 }
 
 // By the number in "MPICH Version:", which a tab or spaces precede.
 bool is_mpich(std::string_view number_starts) {
-  char text[MPI_MAX_LIBRARY_VERSION_STRING] = "";
-  int length = 0;
-  MPI_Get_library_version(text, &length);
-  std::string_view rest(text);
+  const std::string version = library_version();
+  std::string_view rest(version);
   constexpr std::string_view kName = "MPICH Version:";
   if (!rest.starts_with(kName)) return false;
   rest.remove_prefix(kName.size());

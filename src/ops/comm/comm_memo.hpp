@@ -31,11 +31,13 @@ class CommMemo {
   }
 
   // Of what was asked for since find() did not know it. Should a communicator have gone meanwhile, the next find()
-  // forgets it with all others.
-  void keep(Entry entry) {
-    kept_[next_] = std::move(entry);
+  // forgets it with all others. Returns what is kept, until the next call.
+  const Entry &keep(Entry entry) {
+    Entry &kept = kept_[next_];
+    kept = std::move(entry);
     next_ = (next_ + 1) % kMost;
     n_kept_ = std::min(n_kept_ + 1, kMost);
+    return kept;
   }
 
  private:

@@ -99,6 +99,24 @@ CommStatePtr find_state(MPI_Comm comm) {
   return *static_cast<CommStatePtr *>(value);
 }
 
+// A communicator that this thread has asked for lately.
+struct Recent {
+  MPI_Comm comm{};
+  const CommState *state = nullptr;  // of a communicator that is there
+  std::weak_ptr<CommState> held;
+};
+
+// The newest ones; null: there is no state to be had. Valid until the next call.
+const Recent *find_recent(MPI_Comm comm) {
+  constexpr std::size_t kMost = 8;
+  static thread_local CommMemo<Recent, kMost> recent;
+  if (const Recent *known = recent.find([&](const Recent &one) { return one.comm == comm; }); known != nullptr) {
+    return known;
+  }
+  const CommStatePtr state = state_of(comm);
+  return state != nullptr ? &recent.keep({comm, state.get(), state}) : nullptr;
+}
+
 }  // namespace
 
 CommState::~CommState() {
@@ -117,33 +135,15 @@ CommStatePtr state_of(MPI_Comm comm) {
 }
 
 CommStatePtr recent_state_of(MPI_Comm comm) {
-  struct Entry {
-    MPI_Comm comm{};
-    std::weak_ptr<CommState> state;
-  };
-  constexpr std::size_t kMost = 8;
-  static thread_local CommMemo<Entry, kMost> recent;
-  if (const Entry *known = recent.find([&](const Entry &entry) { return entry.comm == comm; }); known != nullptr) {
-    if (CommStatePtr state = known->state.lock(); state != nullptr) return state;
-  }
-  CommStatePtr state = state_of(comm);
-  if (state != nullptr) recent.keep({comm, state});
-  return state;
+  const Recent *const known = find_recent(comm);
+  if (known == nullptr) return nullptr;
+  CommStatePtr state = known->held.lock();
+  return state != nullptr ? state : state_of(comm);
 }
 
 const CommState *state_for_call(MPI_Comm comm) {
-  struct Entry {
-    MPI_Comm comm{};
-    const CommState *state = nullptr;
-  };
-  constexpr std::size_t kMost = 8;
-  static thread_local CommMemo<Entry, kMost> recent;
-  if (const Entry *known = recent.find([&](const Entry &entry) { return entry.comm == comm; }); known != nullptr) {
-    return known->state;
-  }
-  const CommState *const state = state_of(comm).get();
-  if (state != nullptr) recent.keep({comm, state});
-  return state;
+  const Recent *const known = find_recent(comm);
+  return known == nullptr ? nullptr : known->state;
 }
 
 std::uint64_t n_comms_gone() noexcept {

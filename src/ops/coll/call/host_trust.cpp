@@ -29,7 +29,6 @@ bool is_host(std::string_view version_begins) {
 }  // namespace
 
 bool is_by_own_operation(MPI_Op op) {
-  if (op == MPI_OP_NULL || op == MPI_SUM) return false;
   const std::array predefined = {MPI_OP_NULL, MPI_MAX,    MPI_MIN,    MPI_SUM,     MPI_PROD,
                                  MPI_LAND,    MPI_BAND,   MPI_LOR,    MPI_BOR,     MPI_LXOR,
                                  MPI_BXOR,    MPI_MAXLOC, MPI_MINLOC, MPI_REPLACE, MPI_NO_OP};

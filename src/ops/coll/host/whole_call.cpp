@@ -38,7 +38,7 @@ std::uint64_t group_of(const CommState &state) noexcept {
 WholeCall::WholeCall(const Call &call, const Member *member, const Meeting &meeting)
     : call_(call), member_(member), meeting_(meeting) {
   if (member == nullptr || member->is_inter) return;
-  state_ = state_for_call(call.comm);
+  state_ = member->state;
   if (state_ == nullptr) return;
   // Not all ranks of a meeting in memory come here: a rank that goes on counts nothing.
   constexpr std::uint64_t kOfMeetings = std::uint64_t{1} << 63;

@@ -44,7 +44,7 @@ bool has_lengths(const Call &call) noexcept {
   return call.operation == Operation::kAllgatherv;
 }
 
-// Whether the first_error, which take ints, can be told each length and each place.
+// Whether the steps, which take ints, can be told each length and each place.
 bool are_ints(const Argument &blocks, int n_ranks) noexcept {
   if (blocks.counts.is_null() || blocks.displacements.is_null()) return false;
   for (std::size_t i = 0; i < static_cast<std::size_t>(n_ranks); ++i) {

@@ -70,7 +70,7 @@ Meeting meet_for_call(const Call &call, const Member &member, const Prospect &ow
   const bool all_trust = all_trust_blocking(call);
   const bool may_block = !own.stages && trusts_blocking(call);
   Meeting meeting =
-      meet(call.comm,
+      meet(call.comm, *member.state,
            {.may_block = may_block, .goes_on = own.is_for_host && all_trust, .wants_terms = own.stages, .term = term});
   meeting.may_block |= all_trust && meeting.has_met;
   if (meeting.has_met) return meeting;

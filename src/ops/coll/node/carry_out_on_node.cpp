@@ -193,9 +193,8 @@ bool start(const Call &call, const Member &member, Sides *sides, const Status &c
 
 // The group of a communicator that has made one, on all ranks. Hot.
 Status find_made(MPI_Comm comm, const Member &member, NodeGroupPtr *group) {
-  const CommState *const state = state_for_call(comm);
-  if (state == nullptr) return {};
-  const NodeOfComm &node = state->part<NodeOfComm>();
+  if (member.state == nullptr) return {};
+  const NodeOfComm &node = member.state->part<NodeOfComm>();
   if (node.group == nullptr) return {};
   if (node.requests != nullptr) return NodeGroup::of(comm, member, group);
   *group = node.group;
