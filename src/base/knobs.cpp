@@ -141,11 +141,13 @@ std::vector<std::string> unknown_knobs(const std::vector<std::string> &environme
       continue;
     }
     const std::string setting = setting_name(name);
-    unknown.push_back(find_setting(setting) != nullptr
-                          ? "unknown knob " + name + "; it is a setting: write SLUICE_TUNING=" + setting +
-                                "=... `sluice info` lists them all."
-                          : "unknown knob " + name + "; the nearest known one is " + nearest_to(name) +
-                                ". `sluice info` lists them all.");
+    std::string message = "unknown knob " + name + "; ";
+    if (find_setting(setting) != nullptr) {
+      message.append("it is a setting: write SLUICE_TUNING=").append(setting).append("=...");
+    } else {
+      message.append("the nearest known one is ").append(nearest_to(name)).append(".");
+    }
+    unknown.push_back(message.append(" `sluice info` lists them all."));
   }
   return unknown;
 }
