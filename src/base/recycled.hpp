@@ -11,6 +11,8 @@
 #include <new>
 #include <utility>
 
+#include "base/short_mutex.hpp"
+
 namespace sluice {
 
 // Blocks of one size that wait for their next use. Any thread. Never destroyed: objects may end while the process
@@ -41,7 +43,7 @@ class RecycledBlocks {
 
  private:
   const std::size_t size_bytes_;
-  std::mutex mutex_;
+  ShortMutex mutex_;
   std::size_t n_kept_ = 0;
   std::array<void *, kMost> kept_{};
 };

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "base/log.hpp"
+#include "base/short_mutex.hpp"
 
 namespace sluice::device {
 namespace {
@@ -26,7 +27,7 @@ struct Entry {
 };
 
 struct Pool {
-  std::mutex mutex;
+  ShortMutex mutex;
   std::unordered_map<std::byte *, Entry> all;
   std::uint64_t held_bytes = 0;
 };

@@ -8,6 +8,7 @@
 #include <mutex>
 #include <utility>
 
+#include "base/short_mutex.hpp"
 #include "base/status.hpp"
 #include "device/place.hpp"
 #include "sluice/backend.h"
@@ -46,7 +47,7 @@ class IpcExports {
     std::uint64_t size_bytes = 0;
   };
 
-  std::mutex mutex_;
+  ShortMutex mutex_;
   std::map<Key, Entry> entries_;
 };
 

@@ -8,6 +8,7 @@
 #include <memory>
 #include <mutex>
 
+#include "base/short_mutex.hpp"
 #include "base/status.hpp"
 #include "device/place.hpp"
 #include "sluice/backend.h"
@@ -98,7 +99,7 @@ class IpcImports {
   bool drop_overlapping(const Backend *backend, std::int32_t device, const ExportOrigin &origin);
   void remember(Refusal refusal);
 
-  mutable std::mutex mutex_;
+  mutable ShortMutex mutex_;
   std::list<Entry> entries_;     // most recently used first
   std::list<Refusal> refusals_;  // latest first
   const std::size_t most_;

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/log.hpp"
+#include "base/short_mutex.hpp"
 #include "device/numa.hpp"
 
 namespace sluice::device {
@@ -19,7 +20,7 @@ struct IdleQueue {
   sluice_queue_t *queue;
 };
 
-std::mutex mutex;
+ShortMutex mutex;
 std::vector<IdleQueue> &idle_queues() {
   static auto *queues = new std::vector<IdleQueue>();
   return *queues;

@@ -119,7 +119,7 @@ Status StagingPool::acquire(const StagingSource &source, std::size_t size_bytes,
                          fmt::format("a message of {} bytes is too large to stage", size_bytes));
   }
   const std::size_t block_bytes = class_bytes(size_class);
-  *lease = StagingLease();  // gives back what it held
+  if (!lease->is_empty()) *lease = StagingLease();  // gives back what it held
   lease->source_ = source;
   lease->size_class_ = size_class;
   {
@@ -141,7 +141,7 @@ Status StagingPool::acquire(const StagingSource &source, std::size_t size_bytes,
 }
 
 void StagingPool::acquire_spare(const StagingSource &source, std::size_t size_bytes, StagingLease *lease) {
-  *lease = StagingLease();
+  if (!lease->is_empty()) *lease = StagingLease();
   lease->source_ = source;
   lease->size_class_ = class_of(size_bytes);
   if (lease->size_class_ >= kClasses) return;

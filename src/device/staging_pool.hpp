@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/short_mutex.hpp"
 #include "base/status.hpp"
 #include "base/types.hpp"
 #include "device/backend.hpp"
@@ -101,7 +102,7 @@ class StagingPool {
                                                StagingLease *lease);
 
   const std::uint64_t limit_bytes_;
-  mutable std::mutex mutex_;
+  mutable ShortMutex mutex_;
   std::uint64_t held_bytes_ = 0;
   std::vector<std::unique_ptr<Shelf>> shelves_;
 };

@@ -10,6 +10,8 @@
 #include <utility>
 #include <vector>
 
+#include "base/short_mutex.hpp"
+
 namespace sluice::device {
 namespace {
 
@@ -23,7 +25,7 @@ constexpr unsigned kClasses = 32;
 constexpr std::size_t kMostIdle = 128;  // of each class
 
 struct Idle {
-  std::mutex mutex;
+  ShortMutex mutex;
   std::array<std::vector<std::byte *>, kClasses> ranges;
 };
 

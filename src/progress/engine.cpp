@@ -3,6 +3,7 @@
 
 #include <sched.h>
 
+#include <iterator>
 #include <utility>
 
 namespace sluice::progress {
@@ -17,12 +18,14 @@ void Engine::watch(std::shared_ptr<Task> task) {
   inbox_.push_back(std::move(task));
   n_tasks_.fetch_add(1, std::memory_order_acq_rel);
   has_new_.store(true, std::memory_order_release);
-  work_came_.notify_one();  // costs nothing while nobody sleeps
+  if (is_waited_for_) work_came_.notify_one();
 }
 
 void Engine::wait_until_busy(const std::atomic<bool> &is_ending) {
   std::unique_lock lock(inbox_mutex_);
+  is_waited_for_ = true;
   work_came_.wait(lock, [&] { return is_busy() || is_ending.load(); });
+  is_waited_for_ = false;
 }
 
 void Engine::wake() noexcept {
@@ -40,7 +43,7 @@ void Engine::turn() {
   ++turn_number_;
   if (has_new_.load(std::memory_order_acquire)) {
     const std::scoped_lock inbox_lock(inbox_mutex_);
-    tasks_.insert(tasks_.end(), inbox_.begin(), inbox_.end());
+    tasks_.insert(tasks_.end(), std::make_move_iterator(inbox_.begin()), std::make_move_iterator(inbox_.end()));
     inbox_.clear();
     has_new_.store(false, std::memory_order_release);
   }

@@ -14,6 +14,8 @@
 #include <mutex>
 #include <vector>
 
+#include "base/short_mutex.hpp"
+
 namespace sluice::progress {
 
 // Something that goes on in steps.
@@ -42,7 +44,7 @@ class RecurringTask : public Task, public std::enable_shared_from_this<Recurring
     return is_idle;
   }
 
-  std::mutex mutex_;  // of what others give this to do
+  ShortMutex mutex_;  // of what others give this to do
 
  private:
   bool is_watched_ = false;  // with mutex_
@@ -92,11 +94,12 @@ class Engine {
   std::atomic<bool> is_turning_{false};
   std::vector<std::shared_ptr<Task>> tasks_;  // belongs to the turn
   std::uint64_t turn_number_ = 0;             // the same
-  std::mutex inbox_mutex_;
+  ShortMutex inbox_mutex_;
   std::vector<std::shared_ptr<Task>> inbox_;
   std::atomic<bool> has_new_{false};
   std::atomic<std::size_t> n_tasks_{0};
-  std::condition_variable work_came_;  // with inbox_mutex_
+  bool is_waited_for_ = false;             // somebody sleeps; with inbox_mutex_
+  std::condition_variable_any work_came_;  // with inbox_mutex_
 };
 
 // Turns until `is_done` says so; it is asked after each turn, at least once.

@@ -19,6 +19,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/short_mutex.hpp"
 #include "base/status.hpp"
 #include "wire/mpi.hpp"
 
@@ -139,7 +140,7 @@ class TrackedRequests {
   [[nodiscard]] TrackedPtr take_out(Table::iterator found);
   [[nodiscard]] TrackedPtr take_locked(MPI_Request request);
 
-  mutable std::mutex mutex_;
+  mutable ShortMutex mutex_;
   Table table_;
   std::vector<Table::node_type> spare_nodes_;  // of entries that were taken out: a window of messages allocates none
   std::atomic<std::size_t> n_tracked_{0};

@@ -23,7 +23,7 @@ Status Staged::open_image(const Region &region, StagingMemory memory) {
 Status Staged::acquire(const Region &region, StagingMemory memory, std::uint64_t size_bytes) {
   if (Status status = refuse_freed(region.place, region.origin); !status.is_ok()) return status;
   region_ = region;
-  untouched_ = device::UntouchedMemory();
+  if (!untouched_.is_empty()) untouched_ = device::UntouchedMemory();
   const device::StagingSource source{region.place.backend, region.place.device, memory};
   if (room_ == Room::kSpare) device::StagingPool::process().acquire_spare(source, size_bytes, &lease_);
   if (room_ == Room::kSpare && !lease_.is_empty()) return {};

@@ -6,6 +6,7 @@
 #include <mutex>
 #include <vector>
 
+#include "base/short_mutex.hpp"
 #include "base/status.hpp"
 #include "wire/mpi.hpp"
 
@@ -93,7 +94,7 @@ class Channel {
   int rank_ = 0;
   std::uint64_t nonce_ = 0;
   std::vector<std::uint64_t> nodes_;  // by rank, equal on one node
-  std::mutex mutex_;
+  ShortMutex mutex_;
   std::vector<int> free_numbers_;
   int next_number_ = 0;
   int n_numbers_ = 0;
