@@ -100,7 +100,7 @@ const device::Backend *find_backend(const OpenBackends &open, Suits suits) {
 RouteAnswer answer(const RouteQuestion &question, const OpenBackends &open) {
   const device::Backend *backend = find_backend(open, [](const sluice_backend_t &) { return true; });
   RouteAnswer result{question, backend != nullptr ? backend->name() : "", "", ""};
-  const plan::Policy policy = plan::policy_of(backend, 0);
+  const plan::Policy &policy = plan::policy_of(backend, 0);
   const auto explain = [&](MemoryKind kind) {
     const plan::Query query{kind, question.size_bytes, true};
     return plan::explain(query, plan::choose(query, policy));
@@ -113,7 +113,7 @@ RouteAnswer answer(const RouteQuestion &question, const OpenBackends &open) {
 PackAnswer answer(const PackQuestion &question, const OpenBackends &open) {
   const device::Backend *backend = find_backend(open, [](const sluice_backend_t &) { return true; });
   PackAnswer result{question, backend != nullptr ? backend->name() : "", {}};
-  const plan::PackLimits limits = plan::policy_of(backend, 0).pack;
+  const plan::PackLimits &limits = plan::policy_of(backend, 0).pack;
   const std::uint64_t n_runs = (question.size_bytes + question.run_bytes - 1) / question.run_bytes;
   const std::uint64_t last = question.size_bytes - (n_runs - std::min<std::uint64_t>(n_runs, 1)) * question.run_bytes;
   std::uint64_t span_bytes = 0;

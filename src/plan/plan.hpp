@@ -81,6 +81,9 @@ struct Plan {
   StagingMemory staging_memory = StagingMemory::kMalloc;  // of a staged route
   Form form = Form::kPlain;                               // of a staged route
   bool packs = false;  // one kernel brings the runs of the payload together, or apart, instead of a copy for each
+  // Of a described route: how the payload is cut where the receiver asks for blocks (transfer/blocks.hpp).
+  Pipeline pipeline = Pipeline::kNone;
+  std::uint32_t pipeline_blocks = 1;
 };
 
 // An image costs the gaps, and lets the host MPI send by the program's own datatype; from MPICH 4.0 a packed message of
@@ -97,6 +100,17 @@ struct Plan {
   return peer == Peer::kSelf && policy.buffered_bytes < kSelfBufferedBytes ? kSelfBufferedBytes : policy.buffered_bytes;
 }
 
+// A message is sent as a descriptor. A short one that the receiver cannot pull comes in one block.
+[[nodiscard]] constexpr Plan describe(Route route, Reason reason, bool packs, const Query &query,
+                                      const Policy &policy) noexcept {
+  Plan plan{route, reason, policy.staging_memory, Form::kPlain, packs};
+  if (query.size_bytes >= policy.pipeline_threshold_bytes) {
+    plan.pipeline = policy.pipeline;
+    plan.pipeline_blocks = policy.pipeline_blocks;
+  }
+  return plan;
+}
+
 // The route of device memory that is sent from: only one run of bytes can be pulled or cut, be it one that a kernel
 // packs, and only a Sluice at the other end knows what to do with a descriptor.
 [[nodiscard]] constexpr Plan choose_for_device(const Query &query, const Policy &policy) noexcept {
@@ -111,10 +125,10 @@ struct Plan {
   const bool is_reached = query.peer == Peer::kLocal || query.peer == Peer::kSelf;
   if (query.kind == MemoryKind::kDevice && is_reached && policy.allows_ipc &&
       query.size_bytes >= policy.ipc_threshold_bytes) {
-    return {Route::kIpc, Reason::kPeerPulls, policy.staging_memory, Form::kPlain, packs};
+    return describe(Route::kIpc, Reason::kPeerPulls, packs, query, policy);
   }
   if (policy.pipeline != Pipeline::kNone && query.size_bytes >= policy.pipeline_threshold_bytes) {
-    return {Route::kPipelined, Reason::kLarge, policy.staging_memory, Form::kPlain, packs};
+    return describe(Route::kPipelined, Reason::kLarge, packs, query, policy);
   }
   return staged;
 }

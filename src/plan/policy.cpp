@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string_view>
@@ -73,54 +74,83 @@ Settled read_settled(const sluice_backend_t *backend, std::int32_t device) {
           {tuned_number(tables, "coll_reduce_engines"), tuned_number(tables, "coll_reduce_block")}};
 }
 
-// The values for a device, which are looked up by name once for each thread. Hot.
-const Settled &settled_of(const sluice_backend_t *backend, std::int32_t device) {
-  if (backend == nullptr) {
-    static const Settled general = read_settled(nullptr, 0);
-    return general;
-  }
-  struct Known {
-    const sluice_backend_t *backend = nullptr;
-    std::int32_t device = 0;
-    Settled settled;
-  };
-  constexpr std::size_t kSlots = 16;
-  thread_local std::array<Known, kSlots> all;
-  const std::int32_t index = std::max(device, 0);  // an unknown one counts as the first
-  Known &known = all[static_cast<std::size_t>(index) % kSlots];
-  if (known.backend != backend || known.device != index) {
-    known = {backend, index, read_settled(backend, index)};
-  }
-  return known.settled;
+// What the backend says of a device: it may learn more of one as it is used.
+struct Asked {
+  std::uint32_t traits = 0;
+  bool can_pack = false;
+  sluice_staging_memory_t preferred_staging = SLUICE_STAGING_MALLOC;
+
+  bool operator==(const Asked &) const = default;
+};
+
+Asked ask(const sluice_backend_t &table, std::int32_t device) {
+  Asked asked;
+  if (table.device_traits != nullptr) asked.traits = table.device_traits(device);
+  asked.can_pack = table.can_pack != nullptr && table.can_pack(std::max(device, 0)) != 0;
+  asked.preferred_staging = table.preferred_staging(device);
+  return asked;
 }
 
 // `wanted` is the knob's, where a device can do it and gains by it.
-PackUse pack_use(PackUse wanted, const sluice_backend_t &table, std::int32_t device, std::uint32_t traits) {
-  if (wanted == PackUse::kCopies || table.can_pack == nullptr || table.can_pack(std::max(device, 0)) == 0) {
-    return PackUse::kCopies;
-  }
+PackUse pack_use(PackUse wanted, const Asked &asked) {
+  if (wanted == PackUse::kCopies || !asked.can_pack) return PackUse::kCopies;
   if (wanted == PackUse::kKernel) return PackUse::kKernel;
-  return (traits & SLUICE_DEVICE_COPIES_BY_CPU) != 0 ? PackUse::kCopies : PackUse::kByModel;
+  return (asked.traits & SLUICE_DEVICE_COPIES_BY_CPU) != 0 ? PackUse::kCopies : PackUse::kByModel;
+}
+
+Policy resolve(const Settled &settled, const sluice_backend_t &table, const Asked &asked) {
+  Policy policy = settled.policy;
+  policy.pack.use = pack_use(policy.pack.use, asked);
+  policy.allows_ipc &= table.ipc_export != nullptr && (asked.traits & SLUICE_DEVICE_NO_EXPORT) == 0;
+  if (policy.pipeline == Pipeline::kAuto && (asked.traits & SLUICE_DEVICE_COPIES_BY_CPU) != 0) {
+    policy.pipeline = Pipeline::kNone;
+  }
+  if (!settled.has_staging_memory) policy.staging_memory = static_cast<StagingMemory>(asked.preferred_staging);
+  return policy;
+}
+
+// A device as a thread has come to know it.
+struct Known {
+  const sluice_backend_t *table = nullptr;
+  std::int32_t device = 0;
+  Settled settled;
+  std::optional<Asked> asked;
+  Policy policy;  // by both
+};
+
+// Hot. Each has a place of its own, so that what was returned stays.
+Known &known_of(const sluice_backend_t *table, std::int32_t device) {
+  thread_local std::vector<std::unique_ptr<Known>> all;
+  const std::int32_t index = std::max(device, 0);  // an unknown one counts as the first
+  for (const std::unique_ptr<Known> &known : all) {
+    if (known->table == table && known->device == index) return *known;
+  }
+  all.push_back(std::make_unique<Known>());
+  *all.back() = {table, index, read_settled(table, index), std::nullopt, {}};
+  return *all.back();
+}
+
+Policy read_for_host() {
+  Policy policy = read_settled(nullptr, 0).policy;
+  policy.allows_ipc = false;
+  return policy;
 }
 
 }  // namespace
 
-Policy policy_of(const device::Backend *backend, std::int32_t device) {
-  const Settled &settled = settled_of(backend != nullptr ? &backend->table() : nullptr, device);
-  Policy policy = settled.policy;
+const Policy &policy_of(const device::Backend *backend, std::int32_t device) {
   if (backend == nullptr) {
-    policy.allows_ipc = false;
-    return policy;
+    static const Policy host = read_for_host();
+    return host;
   }
   const sluice_backend_t &table = backend->table();
-  const std::uint32_t traits = table.device_traits != nullptr ? table.device_traits(device) : 0;
-  policy.pack.use = pack_use(policy.pack.use, table, device, traits);
-  policy.allows_ipc &= table.ipc_export != nullptr && (traits & SLUICE_DEVICE_NO_EXPORT) == 0;
-  if (policy.pipeline == Pipeline::kAuto && (traits & SLUICE_DEVICE_COPIES_BY_CPU) != 0) {
-    policy.pipeline = Pipeline::kNone;
+  Known &known = known_of(&table, device);
+  const Asked asked = ask(table, device);
+  if (known.asked != asked) {
+    known.asked = asked;
+    known.policy = resolve(known.settled, table, asked);
   }
-  if (!settled.has_staging_memory) policy.staging_memory = static_cast<StagingMemory>(table.preferred_staging(device));
-  return policy;
+  return known.policy;
 }
 
 CopyMeans choose_copy_means_on(const device::Place &place, const CopyListQuery &query, std::uint64_t kernel_bytes,
@@ -136,7 +166,7 @@ CopyMeans choose_copy_means_on(const device::Place &place, const CopyListQuery &
 }
 
 ReductionMeansLimits reduction_means_limits_of(const device::Backend &backend, std::int32_t device) {
-  return settled_of(&backend.table(), device).reduction_means;
+  return known_of(&backend.table(), device).settled.reduction_means;
 }
 
 }  // namespace sluice::plan

@@ -13,9 +13,10 @@
 
 namespace sluice::plan {
 
-// Resolves the knobs for memory of `device` of `backend` (null: host only). Warm: a few comparisons after the first
-// call. Any thread.
-[[nodiscard]] Policy policy_of(const device::Backend *backend, std::int32_t device);
+// Resolves the knobs for memory of `device` of `backend` (null: host only). Hot: three questions to the backend, and
+// what it says is compared with what it said last. Any thread; what is returned is the calling thread's, as it is until
+// its next call for the same device, and there for good.
+[[nodiscard]] const Policy &policy_of(const device::Backend *backend, std::int32_t device);
 
 // The limits of choose_reduction_means() for memory of `device` of `backend`. Warm, as policy_of(). Any thread.
 [[nodiscard]] ReductionMeansLimits reduction_means_limits_of(const device::Backend &backend, std::int32_t device);

@@ -23,7 +23,7 @@ Status ByteSide::classify(const void *buffer, std::int64_t size_bytes, std::int6
 
 Status ByteSide::open(std::int64_t most_bytes) {
   opened_bytes_ = std::clamp<std::int64_t>(most_bytes, 0, room_bytes());
-  const plan::Policy policy = plan::policy_of(place_.backend, place_.device);
+  const plan::Policy &policy = plan::policy_of(place_.backend, place_.device);
   return device::StagingPool::process().acquire({place_.backend, place_.device, policy.staging_memory},
                                                 static_cast<std::size_t>(std::max<std::int64_t>(opened_bytes_, 1)),
                                                 &lease_);

@@ -38,7 +38,7 @@ void BatchReserve::add(const device::Place &place, std::uint64_t size_bytes) {
     n_queues_made_ = n_messages_;
     take_and_give_back<device::Queue>(n_messages_, [&](device::Queue *queue) { return queue->acquire(place); });
   }
-  const plan::Policy policy = plan::policy_of(place.backend, place.device);
+  const plan::Policy &policy = plan::policy_of(place.backend, place.device);
   const bool is_cut = size_bytes >= policy.pipeline_threshold_bytes;
   const transfer::BlockPlan plan =
       transfer::cut(is_cut ? policy.pipeline : Pipeline::kNone, size_bytes, policy.pipeline_blocks);

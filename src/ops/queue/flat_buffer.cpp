@@ -29,7 +29,7 @@ Status FlatBuffer::look(const Arguments &given, const device::Place *first) {
 
 Status FlatBuffer::open() {
   if (region_.size_bytes() == 0 || (!is_device_ && region_.layout->is_contiguous)) return {};
-  const plan::Policy policy = plan::policy_of(region_.place.backend, region_.place.device);
+  const plan::Policy &policy = plan::policy_of(region_.place.backend, region_.place.device);
   return staged_.open(region_, is_device_ ? policy.staging_memory : StagingMemory::kMalloc);
 }
 

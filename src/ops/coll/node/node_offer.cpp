@@ -184,7 +184,7 @@ bool NodeOffer::describe_offered(const Call &call, const Member &member, const S
       std::find_if(offered.begin(), offered.end(), [](const Region &region) { return size_of(region) != 0; });
   if (first == offered.end()) return true;
   if (!is_broadcast(call)) return export_offered(first->place, offered);
-  const plan::Policy policy = plan::policy_of(any.place().backend, any.place().device);
+  const plan::Policy &policy = plan::policy_of(any.place().backend, any.place().device);
   const std::uint64_t chunk_bytes = plan::chain_block(size_of(*first), member.size, policy.coll_chain_block_bytes);
   const bool is_root = call.root == member.rank;
   if (is_root) published.chunk_bytes = chunk_bytes;

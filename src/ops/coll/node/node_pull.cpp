@@ -57,7 +57,7 @@ void NodePull::choose_means() {
   own.others_bytes = std::max(query.size_bytes, offer_.published.largest_bytes) - own.own_bytes;
   own.is_blocking = call_.form == Form::kBlocking;
   choose_own_means(own);
-  const plan::Policy policy = plan::policy_of(place().backend, place().device);
+  const plan::Policy &policy = plan::policy_of(place().backend, place().device);
   means_ = plan::choose_copy_means_on(place(), query, policy.coll_kernel_copy_bytes, name(call_.operation));
 }
 
