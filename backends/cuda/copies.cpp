@@ -34,9 +34,9 @@ constexpr size_t kBatch = 64;
 // driver cannot, and then nothing was enqueued.
 bool enqueue_batch(sluice_queue *queue, const sluice_copy_t *copies, size_t n_copies, size_t *n_taken) {
   if (g_driver.cuMemcpyBatchAsync == nullptr) return false;
-  std::array<CUdeviceptr, kBatch> dst{};
-  std::array<CUdeviceptr, kBatch> src{};
-  std::array<size_t, kBatch> size{};
+  std::array<CUdeviceptr, kBatch> dst;
+  std::array<CUdeviceptr, kBatch> src;
+  std::array<size_t, kBatch> size;
   size_t n = 0;
   *n_taken = 0;
   for (; *n_taken < n_copies && n < kBatch; ++*n_taken) {

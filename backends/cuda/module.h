@@ -22,7 +22,7 @@ enum class CopyMode { kFlag, kEvent };
 // The driver's functions; valid after init().
 extern Driver g_driver;
 // From how many copies on they go in one command (docs/adr/0023).
-inline constexpr size_t kBatchFrom = 3;
+inline constexpr size_t kBatchFrom = 2;
 
 // The ways to other processes that the knob SLUICE_CUDA_IPC leaves.
 struct IpcChoice {

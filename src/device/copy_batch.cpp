@@ -2,11 +2,17 @@
 #include "device/copy_batch.hpp"
 
 #include <algorithm>
+#include <mutex>
+#include <span>
+#include <vector>
+
+#include "base/recycled.hpp"
+#include "base/short_mutex.hpp"
 
 namespace sluice::device {
 namespace {
 
-std::mutex mutex;
+ShortMutex mutex;
 // The batches that still collect, one for each device that has any.
 std::vector<std::weak_ptr<CopyBatch>> &collecting() {
   static auto *batches = new std::vector<std::weak_ptr<CopyBatch>>();
@@ -16,14 +22,15 @@ std::vector<std::weak_ptr<CopyBatch>> &collecting() {
 }  // namespace
 
 std::shared_ptr<CopyBatch> CopyBatch::alone(const Place &place, const sluice_copy_t &piece) {
-  auto batch = std::make_shared<CopyBatch>(place);
-  batch->pieces_.push_back(piece);
+  auto batch = make_recycled<CopyBatch>(place, Source::kPeer, false);
+  batch->add(piece);
   batch->is_closed_ = true;
   return batch;
 }
 
-std::shared_ptr<CopyBatch> CopyBatch::join(const Place &place, const sluice_copy_t &piece) {
+std::shared_ptr<CopyBatch> CopyBatch::join(const Place &place, const sluice_copy_t &piece, Source source) {
   if (piece.size_bytes > kLongestBytes) return alone(place, piece);
+  const bool is_short = piece.size_bytes <= kShortBytes;
   const std::scoped_lock lock(mutex);
   std::erase_if(collecting(), [](const std::weak_ptr<CopyBatch> &entry) {
     const std::shared_ptr<CopyBatch> batch = entry.lock();
@@ -31,27 +38,26 @@ std::shared_ptr<CopyBatch> CopyBatch::join(const Place &place, const sluice_copy
   });
   for (const std::weak_ptr<CopyBatch> &entry : collecting()) {
     std::shared_ptr<CopyBatch> batch = entry.lock();
-    if (batch == nullptr || batch->place_.backend != place.backend || batch->place_.device != place.device) continue;
-    batch->pieces_.push_back(piece);
-    batch->is_closed_ = batch->pieces_.size() == kMost;
+    if (batch == nullptr || !batch->collects(place, source, is_short)) continue;
+    batch->add(piece);
     return batch;
   }
-  auto batch = std::make_shared<CopyBatch>(place);
-  batch->pieces_.push_back(piece);
+  auto batch = make_recycled<CopyBatch>(place, source, is_short);
+  batch->add(piece);
   collecting().push_back(batch);
   return batch;
 }
 
-std::uint64_t CopyBatch::size_bytes() const noexcept {
-  std::uint64_t sum = 0;
-  for (const sluice_copy_t &piece : pieces_) sum += piece.size_bytes;
-  return sum;
+void CopyBatch::add(const sluice_copy_t &piece) noexcept {
+  pieces_[n_pieces_++] = piece;
+  size_bytes_ += piece.size_bytes;
+  is_closed_ = n_pieces_ == kMost || size_bytes_ >= kMostBytes;
 }
 
 Status CopyBatch::begin() {
   is_closed_ = true;
   if (Status status = queue_.acquire(place_); !status.is_ok()) return status;
-  Status status = copy_.begin(&queue_, pieces_);
+  Status status = copy_.begin(&queue_, std::span(pieces_.data(), n_pieces_));
   has_begun_ = status.is_ok();
   return status;
 }

@@ -55,7 +55,7 @@ bool Pull::advance() {
   } else if (state_ == State::kCopying) {
     poll_copy();
   }
-  if (state_ == State::kStreaming && blocks_.advance()) finish_stream();
+  if (state_ == State::kStreaming && blocks_->advance()) finish_stream();
   return state_ == State::kAcknowledging && is_sent();
 }
 
@@ -135,7 +135,8 @@ Status Pull::begin_copy(bool *is_begun) {
     return {};
   }
   piece_ = {region.origin, source, wanted_bytes_};
-  batch_ = device::CopyBatch::join(place, piece_);
+  using Source = device::CopyBatch::Source;
+  batch_ = device::CopyBatch::join(place, piece_, imported_ == nullptr ? Source::kSelf : Source::kPeer);
   return {};
 }
 
@@ -208,7 +209,8 @@ Status Pull::begin_stream() {
     if (is_host) scratch_ = std::make_unique_for_overwrite<std::byte[]>(wanted_bytes_);
     target.memory = is_host ? scratch_.get() : landing_.staging;
   }
-  if (Status status = blocks_.begin(target, descriptor_.blocks, {descriptor_.sender, descriptor_.number, message_});
+  blocks_ = std::make_unique<IncomingBlocks>();
+  if (Status status = blocks_->begin(target, descriptor_.blocks, {descriptor_.sender, descriptor_.number, message_});
       !status.is_ok()) {
     return status;
   }
@@ -217,7 +219,7 @@ Status Pull::begin_stream() {
 
 Status Pull::send_go() {
   const wire::Channel &channel = wire::Channel::process();
-  go_ = {Control::Kind::kGo, descriptor_.number, descriptor_.operation, blocks_.n_blocks()};
+  go_ = {Control::Kind::kGo, descriptor_.number, descriptor_.operation, blocks_->n_blocks()};
   const int code =
       wire::host().MPI_Isend(&go_, sizeof go_, MPI_BYTE, descriptor_.sender,
                              wire::Channel::tag(wire::PrivateKind::kControl, 0), channel.comm(), &go_request_);
@@ -226,7 +228,7 @@ Status Pull::send_go() {
 }
 
 void Pull::finish_stream() {
-  Status status = blocks_.outcome();
+  Status status = blocks_->outcome();
   if (status.is_ok() && !landing_.region.layout->is_contiguous) {
     if (landing_.staged != nullptr) {
       span_.begin();

@@ -71,8 +71,8 @@ class Pull final : public progress::Task {
   device::Queue queue_;  // of a payload that a kernel moves; outlives what runs on it
   device::PendingCopy unpacking_;
   trace::Span span_;
-  // route pipelined
-  IncomingBlocks blocks_;
+  // route pipelined; most messages have no blocks
+  std::unique_ptr<IncomingBlocks> blocks_;
   std::unique_ptr<std::byte[]> scratch_;  // packed payload of a host region with gaps
   Control go_;
   MPI_Request go_request_ = MPI_REQUEST_NULL;
