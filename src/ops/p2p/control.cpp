@@ -16,19 +16,23 @@ ControlListener &ControlListener::process() {
   return progress::process_task<ControlListener>();
 }
 
-void ControlListener::add(int number, std::weak_ptr<Outgoing> outgoing, bool expects_go) {
+void ControlListener::add(int number, std::shared_ptr<Outgoing> outgoing, bool expects_go) {
   const std::scoped_lock lock(mutex_);
-  sends_.insert_or_assign(number, Send{std::move(outgoing), expects_go});
+  const auto slot = static_cast<std::size_t>(number);
+  if (slot >= sends_.size()) sends_.resize(slot + 1);
+  sends_[slot] = {std::move(outgoing), expects_go};
+  ++n_sends_;
   if (expects_go) n_expecting_.fetch_add(1, std::memory_order_relaxed);
   come();
 }
 
-void ControlListener::remove(int number) {
+void ControlListener::remove(int number) noexcept {
+  std::shared_ptr<Outgoing> removed;  // goes behind the lock
   const std::scoped_lock lock(mutex_);
-  const auto found = sends_.find(number);
-  if (found == sends_.end()) return;
-  if (found->second.expects_go) n_expecting_.fetch_sub(1, std::memory_order_relaxed);
-  sends_.erase(found);
+  Send &send = sends_[static_cast<std::size_t>(number)];
+  if (send.expects_go) n_expecting_.fetch_sub(1, std::memory_order_relaxed);
+  removed.swap(send.outgoing);
+  --n_sends_;
 }
 
 // Probed for, not received ahead of time: a receive that stayed posted between operations would be the only one of ours
@@ -54,7 +58,7 @@ bool ControlListener::look() {
 bool ControlListener::advance() {
   if (n_expecting_.load(std::memory_order_relaxed) > 0 || ++n_turns_ % kSeldom == 0) look();
   const std::scoped_lock lock(mutex_);
-  return may_go(sends_.empty());
+  return may_go(n_sends_ == 0);
 }
 
 // `from` is a rank of MPI_COMM_WORLD: the channel has its order. Of what else a control message says nothing is used
@@ -65,8 +69,8 @@ void ControlListener::dispatch(const Control &control, int from) {
   std::shared_ptr<Outgoing> outgoing;
   {
     const std::scoped_lock lock(mutex_);
-    const auto found = sends_.find(control.number);
-    if (found != sends_.end()) outgoing = found->second.outgoing.lock();
+    const auto slot = static_cast<std::size_t>(control.number);  // a negative one is beyond all
+    if (slot < sends_.size()) outgoing = sends_[slot].outgoing;
   }
   if (outgoing == nullptr || !outgoing->go(control, from)) refuse(control.number, from);
 }

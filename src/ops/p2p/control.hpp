@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <memory>
 #include <mutex>
-#include <unordered_map>
+#include <vector>
 
 #include "ops/p2p/descriptor.hpp"
 #include "progress/engine.hpp"
@@ -20,11 +20,11 @@ class ControlListener final : public progress::RecurringTask {
   // The process's. Never destroyed.
   static ControlListener &process();
 
-  // From now on messages about operation `number` go to `outgoing`. expects_go: that the receiver will ask for blocks;
-  // else it hardly will, and is listened to less often. Any thread.
-  void add(int number, std::weak_ptr<Outgoing> outgoing, bool expects_go);
-  // Until this. Any thread.
-  void remove(int number);
+  // From now on messages about operation `number`, which nobody has yet, go to `outgoing`. expects_go: that the
+  // receiver will ask for blocks; else it hardly will, and is listened to less often. Any thread.
+  void add(int number, std::shared_ptr<Outgoing> outgoing, bool expects_go);
+  // Until this, once for each add(); it is held on to until then. Any thread.
+  void remove(int number) noexcept;
 
   // Takes one message if one has come; whether one had. Any thread.
   bool look();
@@ -36,13 +36,15 @@ class ControlListener final : public progress::RecurringTask {
   // To look costs a search of the host MPI's queue.
   static constexpr unsigned kSeldom = 8;
   struct Send {
-    std::weak_ptr<Outgoing> outgoing;
+    std::shared_ptr<Outgoing> outgoing;  // null: none of that number is under way
     bool expects_go = false;
   };
   void dispatch(const Control &control, int from);
   static void refuse(int number, int from);
 
-  std::unordered_map<int, Send> sends_;  // with mutex_
+  // With mutex_. By number: numbers are given out again, so there are about as many as sends were under way at once.
+  std::vector<Send> sends_;
+  std::size_t n_sends_ = 0;
   std::atomic<int> n_expecting_{0};
   unsigned n_turns_ = 0;
 };

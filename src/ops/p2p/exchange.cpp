@@ -15,12 +15,12 @@ bool Exchange::poll(MPI_Status *status) {
   int is_done = 0;
   if (!is_sent_ && (outgoing_ == nullptr || !outgoing_->is_hidden())) {
     MPI_Request *request = outgoing_ != nullptr ? outgoing_->request() : &send_;
-    MPI_Status sent;
-    const int code = host.MPI_Test(request, &is_done, &sent);
+    MPI_Status ended;
+    const int code = host.MPI_Test(request, &is_done, &ended);
     is_sent_ = code != MPI_SUCCESS || is_done != 0;
     if (code != MPI_SUCCESS) host_result_ = code;
-    if (is_sent_ && code == MPI_SUCCESS) end_sent();
-    if (is_sent_ && code == MPI_SUCCESS && outgoing_ != nullptr) note(outgoing_->finish(&sent));
+    if (is_sent_ && code == MPI_SUCCESS) source_.end_sent();
+    if (is_sent_ && code == MPI_SUCCESS && outgoing_ != nullptr) note(outgoing_->finish(&ended));
   }
   if (!is_received_ && !incoming_->is_hidden()) {
     const int code = host.MPI_Test(&receive_, &is_done, status);
@@ -29,12 +29,6 @@ bool Exchange::poll(MPI_Status *status) {
     if (is_received_ && code == MPI_SUCCESS) note(incoming_->finish(status));
   }
   return is_sent_ && is_received_;
-}
-
-// At most one of the two was sent from staging memory.
-void Exchange::end_sent() noexcept {
-  send_side.end_sent();
-  replaced_.end_sent();
 }
 
 int Exchange::complete(MPI_Status *status) {

@@ -42,7 +42,7 @@ class Exchange {
   Exchange(Operation operation, MPI_Comm comm) : operation_(operation), comm_(comm) {}
 
   // Classified and planned, not open.
-  Side send_side;
+  Buffer sent;
   Side recv_side;
 
   // Begins both; after an error nothing is under way. Returns an error code, raised already.
@@ -76,7 +76,6 @@ class Exchange {
   template <typename Count>
   [[nodiscard]] int send(Peer to);
   int complete(MPI_Status *status);
-  void end_sent() noexcept;
   // How one of the two ended. The other may have failed before it.
   void note(Status ended) noexcept {
     if (!ended.is_ok()) problem_ = std::move(ended);
@@ -99,8 +98,8 @@ class Exchange {
   MPI_Request receive_ = MPI_REQUEST_NULL;
   std::shared_ptr<Outgoing> outgoing_;  // null: the send is plain
   MPI_Request send_ = MPI_REQUEST_NULL;
-  Side replaced_;                 // what is sent of a buffer that is replaced
-  std::vector<std::byte> image_;  // the same of a host buffer: its payload, packed
+  Side source_;                   // what is sent plainly: `sent`, or what lies in a buffer that is replaced
+  std::vector<std::byte> image_;  // the latter of a host buffer: its payload, packed
   bool is_received_ = false;
   bool is_sent_ = false;
   int host_result_ = MPI_SUCCESS;
@@ -127,15 +126,16 @@ int Exchange::post(Peer from) {
 template <typename Count>
 int Exchange::send(Peer to) {
   Status status;
-  outgoing_ = Outgoing::make(operation_, false, &send_side, to.rank, to.tag, comm_, &status);
+  outgoing_ = Outgoing::make(operation_, false, &sent, to.rank, to.tag, comm_, &status);
   if (outgoing_ != nullptr) return outgoing_->start(false);
-  send_side.name_message(operation_, to.rank, to.tag);
-  if (status.is_ok() && send_side.is_staged()) status = send_side.open_and_copy_down<Count>();
+  source_ = Side(std::move(sent));
+  source_.name_message(operation_, to.rank, to.tag);
+  if (status.is_ok() && source_.is_staged()) status = source_.open_and_copy_down<Count>();
   if (!status.is_ok()) return raise(comm_, status);
-  send_side.begin_wire();
-  const int result = (wire::host().*ExchangeForms<Count>::kIsend)(send_side.buffer(), send_side.count<Count>(),
-                                                                  send_side.type(), to.rank, to.tag, comm_, &send_);
-  if (result == MPI_SUCCESS) send_side.record(operation_, send_side.size_bytes(), {});
+  source_.begin_wire();
+  const int result = (wire::host().*ExchangeForms<Count>::kIsend)(source_.buffer(), source_.count<Count>(),
+                                                                  source_.type(), to.rank, to.tag, comm_, &send_);
+  if (result == MPI_SUCCESS) source_.record(operation_);
   return result;
 }
 
@@ -152,23 +152,22 @@ int Exchange::start(Peer to, Peer from) {
 template <typename Count>
 int Exchange::start_replacing(Peer to, Peer from) {
   // What is sent is copied first: the receive may be met at once.
-  replaced_ = recv_side.outgoing_copy();
-  Side &source = replaced_;
-  source.name_message(operation_, to.rank, to.tag);
-  const bool is_host = !source.is_staged();
+  source_ = Side(recv_side.to_send_what_is_there());
+  source_.name_message(operation_, to.rank, to.tag);
+  const bool is_host = !source_.is_staged();
   if (is_host) {
-    image_.resize(source.size_bytes());
-    transfer::gather(source.region(), image_.data(), image_.size());
-  } else if (Status status = source.open_and_copy_down<Count>(); !status.is_ok()) {
+    image_.resize(source_.size_bytes());
+    transfer::gather(source_.region(), image_.data(), image_.size());
+  } else if (Status status = source_.open_and_copy_down<Count>(); !status.is_ok()) {
     return raise(comm_, status);
   }
   int result = post<Count>(from);
   if (result != MPI_SUCCESS || was_refused(receive_, from)) return give_up(result);
-  const bool is_plain = is_host && source.region().layout->is_contiguous;
-  void *const buffer = is_host ? image_.data() : source.buffer();
-  const Count count = is_host && !is_plain ? static_cast<Count>(image_.size()) : source.count<Count>();
-  const MPI_Datatype type = is_host && !is_plain ? MPI_PACKED : source.type();
-  source.begin_wire();
+  const bool is_plain = is_host && source_.region().layout->is_contiguous;
+  void *const buffer = is_host ? image_.data() : source_.buffer();
+  const Count count = is_host && !is_plain ? static_cast<Count>(image_.size()) : source_.count<Count>();
+  const MPI_Datatype type = is_host && !is_plain ? MPI_PACKED : source_.type();
+  source_.begin_wire();
   result = (wire::host().*ExchangeForms<Count>::kIsend)(buffer, count, type, to.rank, to.tag, comm_, &send_);
   if (result == MPI_SUCCESS && !was_refused(send_, to)) return MPI_SUCCESS;
   withdraw_receive();

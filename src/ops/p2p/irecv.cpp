@@ -17,7 +17,7 @@ int start_receive(Operation operation, MPI_Comm comm, std::shared_ptr<Incoming> 
   Side &target = incoming->side;
   if (!target.is_staged() && !target.may_meet_descriptor()) {
     const int result = start(target.buffer(), target.count<Count>(), target.type(), &envelope);
-    if (result == MPI_SUCCESS) target.record(operation, target.size_bytes(), {});
+    if (result == MPI_SUCCESS) target.record(operation);
     return result;
   }
   if (target.is_staged()) {
@@ -37,7 +37,7 @@ int irecv_through(IrecvFunction<Count> function, ImrecvFunction<Count> matched, 
   if (is_plain_host_traffic()) return (wire::host().*function)(buf, count, datatype, source, tag, comm, request);
   return guarded(comm, [&]() -> int {
     auto incoming = make_recycled<Incoming>(Operation::kIrecv, comm, false);  // almost every receive is kept
-    Status status = Side::of(buf, count, datatype, source, &incoming->side);
+    Status status = Buffer::to_receive(buf, count, datatype, source, &incoming->side);
     if (!status.is_ok()) return raise(comm, status);
     return start_receive<Count>(Operation::kIrecv, comm, std::move(incoming), request,
                                 [&](void *buffer, Count n, MPI_Datatype type, std::optional<Envelope> *envelope) {
@@ -55,7 +55,7 @@ int imrecv_through(ImrecvFunction<Count> function, void *buf, Count count, MPI_D
   const MPI_Comm comm = MPI_COMM_SELF;
   return guarded(comm, [&]() -> int {
     auto incoming = make_recycled<Incoming>(Operation::kImrecv, comm, false);
-    Status status = Side::of_matched(buf, count, datatype, *message, &incoming->side);
+    Status status = Buffer::to_receive_matched(buf, count, datatype, *message, &incoming->side);
     if (!status.is_ok()) return raise(comm, status);
     return start_receive<Count>(Operation::kImrecv, comm, std::move(incoming), request,
                                 [&](void *buffer, Count n, MPI_Datatype type, std::optional<Envelope> *envelope) {

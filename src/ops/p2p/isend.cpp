@@ -26,22 +26,22 @@ int isend_through(Operation operation, IsendFunction<Count> function, const void
   if (is_plain_host_traffic()) return (wire::host().*function)(buf, count, datatype, dest, tag, comm, request);
   return guarded(comm, [&]() -> int {
     // classify and plan
-    Side side;
+    Buffer buffer;
     // A buffered send may not wait for its receiver: its messages are always plain.
     const MPI_Comm reached = operation == Operation::kIbsend ? MPI_COMM_NULL : comm;
-    Status status = Side::of_outgoing(buf, count, datatype, dest, reached, &side);
+    Status status = Buffer::to_send(buf, count, datatype, dest, reached, &buffer);
     if (!status.is_ok()) return raise(comm, status);
     // execute
-    const auto outgoing = Outgoing::make(operation, false, &side, dest, tag, comm, &status);
+    const auto outgoing = Outgoing::make(operation, false, &buffer, dest, tag, comm, &status);
     if (outgoing != nullptr) return start(outgoing, request);
     if (!status.is_ok()) return raise(comm, status);
-    if (!side.is_staged()) {
+    if (!buffer.is_staged()) {
       const int result = (wire::host().*function)(buf, count, datatype, dest, tag, comm, request);
-      if (result == MPI_SUCCESS) side.record(operation, side.size_bytes(), {});
+      if (result == MPI_SUCCESS) buffer.record(operation);
       return result;
     }
     auto staged = std::make_shared<StagedRequest>(operation, comm, false);
-    staged->send_side = std::move(side);
+    staged->send_side = Side(std::move(buffer));
     staged->send_side.name_message(operation, dest, tag);
     status = staged->open<Count>();
     if (status.is_ok()) status = staged->prepare();

@@ -97,16 +97,18 @@ int isendrecv_through(IsendrecvFunction<Count> function, const void *sendbuf, Co
     // classify and plan
     auto staged = std::make_shared<StagedRequest>(Operation::kIsendrecv, comm, false);
     staged->is_length_unknown = true;
-    Status ready = Side::of_outgoing(sendbuf, sendcount, sendtype, dest, comm, &staged->send_side);
-    if (ready.is_ok()) ready = Side::of(recvbuf, recvcount, recvtype, source, &staged->recv_side);
+    Buffer sent;
+    Status ready = Buffer::to_send(sendbuf, sendcount, sendtype, dest, comm, &sent);
+    if (ready.is_ok()) ready = Buffer::to_receive(recvbuf, recvcount, recvtype, source, &staged->recv_side);
     // execute
-    if (ready.is_ok() && (staged->send_side.is_described() || staged->recv_side.may_meet_descriptor())) {
+    if (ready.is_ok() && (sent.is_described() || staged->recv_side.may_meet_descriptor())) {
       const auto task = std::make_shared<ExchangeTask>(Operation::kIsendrecv, comm);
-      task->exchange.send_side = std::move(staged->send_side);
+      task->exchange.sent = std::move(sent);
       task->exchange.recv_side = std::move(staged->recv_side);
       const int result = task->exchange.start<Count>({dest, sendtag}, {source, recvtag});
       return result == MPI_SUCCESS ? ExchangeTask::serve(task, request) : result;
     }
+    staged->send_side = Side(std::move(sent));
     staged->send_side.name_message(Operation::kIsendrecv, dest, sendtag);
     if (ready.is_ok()) ready = staged->open<Count>();
     if (ready.is_ok()) ready = staged->prepare();
@@ -133,7 +135,7 @@ int ireplace_through(IreplaceFunction<Count> function, void *buf, Count count, M
     staged->is_replacing = true;
     staged->is_length_unknown = true;
     const int peer = dest == MPI_PROC_NULL ? source : dest;
-    Status ready = Side::of(buf, count, datatype, peer, &staged->recv_side);
+    Status ready = Buffer::to_receive(buf, count, datatype, peer, &staged->recv_side);
     // execute
     if (ready.is_ok() && staged->recv_side.may_meet_descriptor()) {
       const auto task = std::make_shared<ExchangeTask>(Operation::kIsendrecvReplace, comm);

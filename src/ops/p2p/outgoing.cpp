@@ -10,14 +10,11 @@
 #include "base/log.hpp"
 #include "base/recycled.hpp"
 #include "base/statistics.hpp"
-#include "device/ipc_exports.hpp"
-#include "ops/comm/comm_state.hpp"
 #include "ops/env/errors.hpp"
 #include "ops/p2p/control.hpp"
 #include "ops/p2p/permissions.hpp"
 #include "ops/p2p/pull_hints.hpp"
 #include "plan/gather.hpp"
-#include "plan/policy.hpp"
 #include "transfer/packing.hpp"
 #include "wire/channel.hpp"
 #include "wire/host.hpp"
@@ -43,21 +40,19 @@ Outgoing::~Outgoing() {
   if (descriptor_.number != 0) wire::Channel::process().give_number(descriptor_.number);
 }
 
-std::shared_ptr<Outgoing> Outgoing::make(Operation operation, bool is_persistent, Side *side, int dest, int tag,
+std::shared_ptr<Outgoing> Outgoing::make(Operation operation, bool is_persistent, Buffer *buffer, int dest, int tag,
                                          MPI_Comm comm, Status *status) {
-  if (!side->is_described()) return nullptr;
-  auto made = make_recycled<Outgoing>(operation, comm, is_persistent);
-  bool is_possible = true;
-  *status = made->open(side, dest, tag, &is_possible);
-  return status->is_ok() && is_possible ? made : nullptr;
+  if (!buffer->is_described()) return nullptr;
+  auto made = make_recycled<Outgoing>(operation, is_persistent, std::move(*buffer), dest, tag, comm);
+  if (!made->fill()) {
+    *buffer = std::move(made->buffer_);
+    return nullptr;
+  }
+  *status = made->open();
+  return status->is_ok() ? made : nullptr;
 }
 
-Status Outgoing::open(Side *side, int dest, int tag, bool *is_possible) {
-  *is_possible = true;
-  if (Status status = fill(side, is_possible); !status.is_ok() || !*is_possible) return status;
-  side_ = std::move(*side);
-  dest_ = dest;
-  tag_ = tag;
+Status Outgoing::open() {
   wire::Channel &channel = wire::Channel::process();
   if (Status status = channel.take_number(&descriptor_.number); !status.is_ok()) return status;
   const int private_tag = wire::Channel::tag(wire::PrivateKind::kAcknowledgement, descriptor_.number);
@@ -69,21 +64,43 @@ Status Outgoing::open(Side *side, int dest, int tag, bool *is_possible) {
   return {};
 }
 
-// A payload with gaps is brought together first, so that it travels as any other. Where that cannot be done the side is
-// planned anew, and staged; what a persistent request names is packed at its starts.
-void Outgoing::bring_together(Side *side, bool is_persistent) {
-  Status status = side->open_packed_payload();
-  if (status.is_ok() && !is_persistent) status = side->pack_payload();
-  if (status.is_ok()) return;
-  note_apart(status);
-  side->plan_without_packing();
+// What the descriptor says. False: this payload does not travel so after all, and is planned anew.
+bool Outgoing::fill() {
+  peer_ = buffer_.world_peer();
+  if (!buffer_.region().layout->is_contiguous) {
+    is_exported_ = export_memory();
+    if (!is_exported_) bring_together();
+    if (!buffer_.is_described()) return false;
+  }
+  if (!is_exported_) locate();
+  if (!buffer_.is_described()) return false;
+  const transfer::Region &region = packed_.of(buffer_);
+  const wire::Channel &channel = wire::Channel::process();
+  descriptor_.nonce = channel.nonce();
+  descriptor_.sender = channel.rank();
+  descriptor_.blocks = transfer::cut(buffer_.plan().pipeline, region.size_bytes(), buffer_.plan().pipeline_blocks);
+  descriptor_.route = buffer_.route();
+  const std::size_t length = std::min(std::strlen(region.place.backend->name()), sizeof descriptor_.backend - 1);
+  std::memcpy(descriptor_.backend, region.place.backend->name(), length);
+  return true;
 }
 
-// A payload that the receiver gathers is left as it is: the descriptor says where its runs lie. False: it has no gaps,
-// or is to be packed here, for whatever reason.
-bool Outgoing::export_memory(const Side &side) {
-  const transfer::Region &region = side.region();
-  if (side.route() != Route::kIpc || region.layout->is_contiguous) return false;
+// A payload with gaps is brought together first, so that it travels as any other. Where that cannot be done the buffer
+// is planned anew, and staged; what a persistent request names is packed at its starts.
+void Outgoing::bring_together() {
+  Status status = packed_.open(buffer_);
+  if (status.is_ok() && !is_persistent()) status = packed_.pack(buffer_);
+  if (status.is_ok()) return;
+  note_apart(status);
+  packed_.close();
+  buffer_.plan_without_packing();
+}
+
+// A payload with gaps that the receiver gathers is left as it is: the descriptor says where its runs lie. False: it is
+// to be packed here, for whatever reason.
+bool Outgoing::export_memory() {
+  const transfer::Region &region = buffer_.region();
+  if (buffer_.route() != Route::kIpc) return false;
   sluice_pack_t pack{};
   transfer::Reach reach;
   if (!transfer::describe_pack(region, &pack).is_ok()) return false;  // bring_together() says why
@@ -99,9 +116,7 @@ bool Outgoing::export_memory(const Side &side) {
   if (peer_ != wire::Channel::process().rank()) {
     device::Exported exported;
     if (!device::IpcExports::process().find(region.place, lowest, reach.span_bytes, &exported).is_ok()) return false;
-    descriptor_.handle = exported.handle;
-    descriptor_.offset_bytes = exported.offset_bytes;
-    descriptor_.allocation_bytes = exported.allocation_bytes;
+    name(exported);
   } else {
     descriptor_.allocation_bytes = reach.span_bytes;
   }
@@ -110,40 +125,15 @@ bool Outgoing::export_memory(const Side &side) {
   return true;
 }
 
-Status Outgoing::fill(Side *side, bool *is_possible) {
-  peer_ = side->world_peer();
-  is_exported_ = export_memory(*side);
-  if (!is_exported_) bring_together(side, is_persistent());
-  *is_possible = side->is_described();
-  if (!*is_possible) return {};
-  if (!is_exported_) locate(side);
-  *is_possible = side->route() != Route::kStaged;
-  if (!*is_possible) return {};
-  const transfer::Region &region = side->payload();
-  const wire::Channel &channel = wire::Channel::process();
-  const plan::Policy policy = plan::policy_of(region.place.backend, region.place.device);
-  const bool is_cut = region.size_bytes() >= policy.pipeline_threshold_bytes;
-  descriptor_.nonce = channel.nonce();
-  descriptor_.sender = channel.rank();
-  descriptor_.blocks =
-      transfer::cut(is_cut ? policy.pipeline : Pipeline::kNone, region.size_bytes(), policy.pipeline_blocks);
-  descriptor_.route = side->route();
-  const std::size_t length = std::min(std::strlen(region.place.backend->name()), sizeof descriptor_.backend - 1);
-  std::memcpy(descriptor_.backend, region.place.backend->name(), length);
-  return {};
-}
-
 // The one run of bytes that the receiver pulls, or that is cut into blocks.
-void Outgoing::locate(Side *side) {
-  const transfer::Region &region = side->payload();
-  if (side->route() == Route::kIpc && peer_ != wire::Channel::process().rank()) {
+void Outgoing::locate() {
+  const transfer::Region &region = packed_.of(buffer_);
+  if (buffer_.route() == Route::kIpc && peer_ != wire::Channel::process().rank()) {
     device::Exported exported;
     if (device::IpcExports::process().find(region.place, region.origin, region.size_bytes(), &exported).is_ok()) {
-      descriptor_.handle = exported.handle;
-      descriptor_.offset_bytes = exported.offset_bytes;
-      descriptor_.allocation_bytes = exported.allocation_bytes;
+      name(exported);
     } else {
-      side->plan_without_ipc();
+      buffer_.plan_without_ipc();
     }
   } else {
     descriptor_.allocation_bytes = region.size_bytes();
@@ -151,20 +141,22 @@ void Outgoing::locate(Side *side) {
   descriptor_.address = reinterpret_cast<std::uintptr_t>(region.origin);
 }
 
+void Outgoing::name(const device::Exported &exported) noexcept {
+  descriptor_.handle = exported.handle;
+  descriptor_.offset_bytes = exported.offset_bytes;
+  descriptor_.allocation_bytes = exported.allocation_bytes;
+}
+
 Status Outgoing::prepare() {
-  // The start before this one was acknowledged; what the engine still does for it needs nobody's help.
-  if (is_served_.load(std::memory_order_acquire)) {
-    progress::turn_until([&] { return !is_served_.load(std::memory_order_acquire); });
-  }
   bool may_describe = peer_ == wire::Channel::process().rank() || Permissions::process().has(peer_);
   if (may_describe && !is_exported_) {
-    const Status packed = side_.pack_payload();
+    const Status packed = packed_.pack(buffer_);
     may_describe = packed.is_ok();
     if (!may_describe) note_apart(packed);
   }
   is_plain_.store(!may_describe, std::memory_order_release);
   if (may_describe) return {};
-  if (plain_ == nullptr) plain_ = std::make_shared<PlainStart>(side_);
+  if (plain_ == nullptr) plain_ = std::make_shared<PlainStart>(buffer_.to_send_plain());
   return plain_->prepare(operation_, dest_, tag_);
 }
 
@@ -187,10 +179,12 @@ int Outgoing::start(bool starts_request) {
   if (result != MPI_SUCCESS) return result;
   // Before anything is sent: another thread may hear the answer before this one goes on.
   ControlListener::process().add(descriptor_.number, shared_from_this(), descriptor_.route == Route::kPipelined);
-  result =
-      host.MPI_Isend(message_.bytes, sizeof message_.bytes, MPI_BYTE, dest_, tag_, communicator(), &message_request_);
+  MPI_Request sending = MPI_REQUEST_NULL;
+  result = host.MPI_Isend(message_.bytes, sizeof message_.bytes, MPI_BYTE, dest_, tag_, communicator(), &sending);
   // The MPI-5 ABI of MPICH 5 returns success after it has called the program's error handler.
-  if (result == MPI_SUCCESS && message_request_ == MPI_REQUEST_NULL) result = MPI_ERR_OTHER;
+  if (result == MPI_SUCCESS && sending == MPI_REQUEST_NULL) result = MPI_ERR_OTHER;
+  // The acknowledgement says that it has come, and until then message_ is kept: nobody need ask about the send itself.
+  if (result == MPI_SUCCESS) result = host.MPI_Request_free(&sending);
   if (result != MPI_SUCCESS) {  // the host MPI has raised it; the acknowledgement will not come
     ControlListener::process().remove(descriptor_.number);
     if (host.MPI_Cancel(&request_) == MPI_SUCCESS) {
@@ -198,27 +192,14 @@ int Outgoing::start(bool starts_request) {
     }
     return result;
   }
-  side_.record(operation_, side_.size_bytes(), {});
-  is_served_.store(true, std::memory_order_release);
-  progress::Engine::process().watch(shared_from_this());
+  buffer_.record(operation_);
   return MPI_SUCCESS;
 }
 
 bool Outgoing::advance() {
-  if (is_streaming_.load(std::memory_order_acquire) && blocks_.advance()) {
-    stream_outcome_ = blocks_.outcome();
-    is_streaming_.store(false, std::memory_order_release);
-  }
-  if (message_request_ != MPI_REQUEST_NULL) {
-    int is_done = 0;
-    if (wire::host().MPI_Test(&message_request_, &is_done, MPI_STATUS_IGNORE) == MPI_SUCCESS && is_done == 0) {
-      return false;
-    }
-    message_request_ = MPI_REQUEST_NULL;
-  }
-  if (is_streaming_.load(std::memory_order_acquire) || !is_acknowledged_.load(std::memory_order_acquire)) return false;
-  ControlListener::process().remove(descriptor_.number);
-  is_served_.store(false, std::memory_order_release);
+  if (!stream_->blocks.advance()) return false;
+  stream_outcome_ = stream_->blocks.outcome();
+  is_streaming_.store(false, std::memory_order_release);
   return true;
 }
 
@@ -230,36 +211,40 @@ bool Outgoing::go(const Control &control, int from) {
   if (descriptor_.route == Route::kIpc) PullHints::process().note_blocks(peer_);
   const BlockRoute route{
       peer_, descriptor_.number, {operation_, dest_, tag_, descriptor_.sender, descriptor_.operation}};
-  const std::byte *data = side_.payload().origin;
+  if (stream_ == nullptr) stream_ = std::make_unique<Stream>();
+  const std::byte *data = packed_.of(buffer_).origin;
   const Status status = is_exported_ ? bring_together_late(&data) : Status();
   if (status.is_ok()) {
-    blocks_.begin(side_.payload().place, data, side_.staging_memory(), descriptor_.blocks,
-                  static_cast<std::uint32_t>(control.n_blocks), route);
+    stream_->blocks.begin(packed_.of(buffer_).place, data, buffer_.staging_memory(), descriptor_.blocks,
+                          static_cast<std::uint32_t>(control.n_blocks), route);
   } else {
-    blocks_.refuse(route, status);
+    stream_->blocks.refuse(route, status);
   }
   is_streaming_.store(true, std::memory_order_release);
+  progress::Engine::process().watch(shared_from_this());
   return true;
 }
 
 // The receiver cannot read the runs where they are and wants blocks: packs them now, on the device, or where that
 // cannot be done, in staging memory. Blocks for that, once for such a message.
 Status Outgoing::bring_together_late(const std::byte **data) {
-  Status status = side_.open_packed_payload();
-  if (status.is_ok()) status = side_.pack_payload();
+  Status status = packed_.open(buffer_);
+  if (status.is_ok()) status = packed_.pack(buffer_);
   if (status.is_ok()) {
-    *data = side_.payload().origin;
+    *data = packed_.of(buffer_).origin;
     return {};
   }
   note_apart(status);
-  status = spilled_.open(side_.region(), side_.staging_memory());
-  if (status.is_ok()) status = spilled_.copy_down();
-  *data = spilled_.data();
+  transfer::Staged &spilled = stream_->spilled;
+  status = spilled.open(buffer_.region(), buffer_.staging_memory());
+  if (status.is_ok()) status = spilled.copy_down();
+  *data = spilled.data();
   return status;
 }
 
 Status Outgoing::finish(MPI_Status *status) {
   is_acknowledged_.store(true, std::memory_order_release);
+  if (!is_plain()) ControlListener::process().remove(descriptor_.number);
   return recall(status);
 }
 

@@ -4,13 +4,17 @@
 
 #include <atomic>
 #include <memory>
+#include <utility>
 
+#include "device/ipc_exports.hpp"
 #include "ops/p2p/block_stream.hpp"
+#include "ops/p2p/buffer.hpp"
 #include "ops/p2p/descriptor.hpp"
+#include "ops/p2p/packed_payload.hpp"
 #include "ops/p2p/plain_start.hpp"
-#include "ops/p2p/side.hpp"
 #include "progress/engine.hpp"
 #include "progress/tracked_requests.hpp"
+#include "transfer/staged.hpp"
 
 namespace sluice::ops {
 
@@ -18,16 +22,17 @@ namespace sluice::ops {
 // acknowledgement, a request of the host MPI.
 class Outgoing final : public progress::Tracked, public progress::Task, public std::enable_shared_from_this<Outgoing> {
  public:
-  Outgoing(Operation operation, MPI_Comm comm, bool is_persistent)
-      : Tracked(comm, is_persistent), operation_(operation) {}
+  // For make().
+  Outgoing(Operation operation, bool is_persistent, Buffer buffer, int dest, int tag, MPI_Comm comm)
+      : Tracked(comm, is_persistent), operation_(operation), buffer_(std::move(buffer)), dest_(dest), tag_(tag) {}
   ~Outgoing() override;
 
-  // A send of `side` to `dest`, if its route is kIpc or kPipelined: with its descriptor, and the request for its
-  // acknowledgement. Sends nothing yet. Null when `side` does not travel so, or turns out to be no memory that can be
+  // A send of `buffer` to `dest`, if its route is kIpc or kPipelined: with its descriptor, and the request for its
+  // acknowledgement. Sends nothing yet. Null when `buffer` does not travel so, or turns out to be no memory that can be
   // exported and too short for blocks: then it is planned anew; and null after an error, *status.
-  [[nodiscard]] static std::shared_ptr<Outgoing> make(Operation operation, bool is_persistent, Side *side, int dest,
+  [[nodiscard]] static std::shared_ptr<Outgoing> make(Operation operation, bool is_persistent, Buffer *buffer, int dest,
                                                       int tag, MPI_Comm comm, Status *status);
-  // Sends the descriptor; from now on the engine serves the receiver. `starts_request`: also starts the persistent
+  // Sends the descriptor; from now on the receiver is listened to. `starts_request`: also starts the persistent
   // request. Returns an error code of the host MPI, raised already.
   [[nodiscard]] int start(bool starts_request);
 
@@ -48,7 +53,7 @@ class Outgoing final : public progress::Tracked, public progress::Task, public s
   [[nodiscard]] bool completes_without_host() const noexcept override { return is_plain(); }
   [[nodiscard]] bool ignores_cancel() const noexcept override { return true; }
 
-  // progress::Task: the descriptor's send, and the blocks that the receiver asks for.
+  // progress::Task: the blocks that the receiver asks for.
   [[nodiscard]] bool advance() override;
 
   // `from` of MPI_COMM_WORLD asks for blocks; false: not of this message, or not as its receiver. The first time
@@ -56,37 +61,41 @@ class Outgoing final : public progress::Tracked, public progress::Task, public s
   [[nodiscard]] bool go(const Control &control, int from);
 
  private:
-  [[nodiscard]] Status open(Side *side, int dest, int tag, bool *is_possible);
-  static void bring_together(Side *side, bool is_persistent);
-  [[nodiscard]] bool export_memory(const Side &side);
-  void locate(Side *side);
+  // What the receiver asked for. Most messages have none of it.
+  struct Stream {
+    OutgoingBlocks blocks;
+    transfer::Staged spilled;  // a payload with gaps that the device has no room to pack
+  };
+
+  [[nodiscard]] Status open();
+  void bring_together();
+  [[nodiscard]] bool export_memory();
+  void locate();
+  void name(const device::Exported &exported) noexcept;
   [[nodiscard]] Status bring_together_late(const std::byte **data);
-  [[nodiscard]] Status fill(Side *side, bool *is_possible);
+  [[nodiscard]] bool fill();
   // Of a persistent send: its last start travels without a descriptor.
   [[nodiscard]] bool is_plain() const noexcept { return is_plain_.load(std::memory_order_acquire); }
 
   const Operation operation_;
-  Side side_;
-  int dest_ = 0;
-  int tag_ = 0;
+  Buffer buffer_;
+  PackedPayload packed_;
+  const int dest_;
+  const int tag_;
   int peer_ = -1;  // in MPI_COMM_WORLD
   Descriptor descriptor_;
   // The payload has gaps and nobody has packed it: the descriptor says where its runs lie.
   bool is_exported_ = false;
-  transfer::Staged spilled_;  // the packed payload of such a one, where the device has no room for it
   DescriptorMessage message_;
-  MPI_Request message_request_ = MPI_REQUEST_NULL;
   Acknowledgement acknowledgement_;
   MPI_Request request_ = MPI_REQUEST_NULL;
   std::shared_ptr<PlainStart> plain_;  // of a persistent send that was started without permission
   std::atomic<bool> is_plain_{false};
-  OutgoingBlocks blocks_;
+  std::unique_ptr<Stream> stream_;
   std::atomic<bool> is_streaming_{false};
   bool is_asked_ = false;  // for blocks, in this start
   Status stream_outcome_;
-  // A start may follow before the engine has seen the end of the one before: it counts what is under way.
   std::atomic<bool> is_acknowledged_{false};
-  std::atomic<bool> is_served_{false};  // the engine has it
 };
 
 }  // namespace sluice::ops

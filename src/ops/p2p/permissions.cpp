@@ -3,8 +3,8 @@
 
 #include "base/log.hpp"
 #include "ops/p2p/arrivals.hpp"
+#include "ops/p2p/buffer.hpp"
 #include "ops/p2p/control.hpp"
-#include "ops/p2p/side.hpp"
 #include "wire/channel.hpp"
 #include "wire/host.hpp"
 
@@ -25,8 +25,8 @@ void Permissions::note_granted(int peer) noexcept {
   if (!granted_[static_cast<std::size_t>(peer)].exchange(true, std::memory_order_acq_rel)) n_granted_.fetch_add(1);
 }
 
-void Permissions::note_plain(const Side &side, int sender) {
-  if (side.kind() == MemoryKind::kHost || !side.may_meet_descriptor()) return;  // without a channel no side may
+void Permissions::note_plain(const Buffer &buffer, int sender) {
+  if (buffer.kind() == MemoryKind::kHost || !buffer.may_meet_descriptor()) return;  // without a channel no side may
   if (sender >= 0 && sender != wire::Channel::process().rank()) process().give(sender);
 }
 

@@ -19,7 +19,7 @@
 
 namespace sluice::ops {
 
-class Side;
+class Buffer;
 
 class Permissions final : public progress::RecurringTask {
  public:
@@ -33,9 +33,9 @@ class Permissions final : public progress::RecurringTask {
   // `peer` has given it.
   void note_granted(int peer) noexcept;
 
-  // As a receiver: a plain message of `sender` of MPI_COMM_WORLD (-1: somebody else) has come into `side`. Does nothing
-  // without a channel. Any thread.
-  static void note_plain(const Side &side, int sender);
+  // As a receiver: a plain message of `sender` of MPI_COMM_WORLD (-1: somebody else) has come into `buffer`. Does
+  // nothing without a channel. Any thread.
+  static void note_plain(const Buffer &buffer, int sender);
   // Permission was given to anybody, or is about to be: receives have to be safe. Hot: one load. Any thread.
   [[nodiscard]] static bool must_be_safe() noexcept { return receives_are_safe.load(std::memory_order_acquire); }
 

@@ -20,13 +20,12 @@ int send_init_through(Operation operation, SendInitFunction<Count> function, con
                       MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request *request) {
   if (is_plain_host_traffic()) return (wire::host().*function)(buf, count, datatype, dest, tag, comm, request);
   return guarded(comm, [&]() -> int {
-    auto staged = std::make_shared<StagedRequest>(operation, comm, true);
     // A buffered send may not wait for its receiver: its messages are always plain.
     const MPI_Comm reached = operation == Operation::kBsendInit ? MPI_COMM_NULL : comm;
-    Status ready =
-        Side::of_outgoing(buf, count, datatype, dest, reached, &staged->send_side, Side::Sending::kPersistent);
+    Buffer buffer;
+    Status ready = Buffer::to_send(buf, count, datatype, dest, reached, &buffer, Buffer::Sending::kPersistent);
     if (!ready.is_ok()) return raise(comm, ready);
-    if (ready.is_ok() && staged->send_side.is_described()) {
+    if (buffer.is_described()) {
       // The host MPI is shown the program's arguments once: they are its to refuse, here and not at the first start.
       MPI_Request shown = MPI_REQUEST_NULL;
       const int result = (wire::host().*function)(buf, 0, datatype, dest, tag, comm, &shown);
@@ -36,11 +35,13 @@ int send_init_through(Operation operation, SendInitFunction<Count> function, con
         return raise(comm, Status::error(ErrorKind::kBackend, "the host MPI could not free a persistent request"));
       }
     }
-    if (const auto outgoing = Outgoing::make(operation, true, &staged->send_side, dest, tag, comm, &ready)) {
+    if (const auto outgoing = Outgoing::make(operation, true, &buffer, dest, tag, comm, &ready)) {
       *request = *outgoing->request();
       progress::TrackedRequests::process().add(*request, outgoing);
       return MPI_SUCCESS;
     }
+    auto staged = std::make_shared<StagedRequest>(operation, comm, true);
+    staged->send_side = Side(std::move(buffer));
     staged->send_side.name_message(operation, dest, tag);
     if (ready.is_ok()) ready = staged->open<Count>();
     if (!ready.is_ok()) return raise(comm, ready);
@@ -61,7 +62,7 @@ int recv_init_through(RecvInitFunction<Count> function, void *buf, Count count, 
     incoming->tag = tag;
     incoming->has_large_count = sizeof(Count) > sizeof(int);
     Side &side = incoming->side;
-    Status ready = Side::of(buf, count, datatype, source, &side);
+    Status ready = Buffer::to_receive(buf, count, datatype, source, &side);
     if (ready.is_ok() && side.is_staged()) ready = side.open_to_receive<Count>();
     if (!ready.is_ok()) return raise(comm, ready);
     side.stay(true);

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <atomic>
+#include <utility>
 
 #include "ops/p2p/side.hpp"
 #include "progress/engine.hpp"
@@ -13,8 +14,8 @@ namespace sluice::ops {
 
 class PlainStart final : public progress::Task {
  public:
-  // `described`: the side that other starts send as a descriptor.
-  explicit PlainStart(const Side &described) : side_(described.plain_copy()) {}
+  // `buffer`: planned for a peer that is sent no descriptors.
+  explicit PlainStart(Buffer buffer) : side_(std::move(buffer)) {}
 
   // Brings the payload down into staging memory, which is taken the first time and kept. Not while one is under way.
   // Blocks.

@@ -60,7 +60,8 @@ int recv_through(const RecvForms<Count> &forms, void *buf, Count count, MPI_Data
   return guarded(comm, [&]() -> int {
     // classify and plan
     Side side;
-    if (Status sorted = Side::of(buf, count, datatype, source, &side); !sorted.is_ok()) return raise(comm, sorted);
+    if (Status sorted = Buffer::to_receive(buf, count, datatype, source, &side); !sorted.is_ok())
+      return raise(comm, sorted);
     // execute and complete
     return receive_through<Count>(
         Operation::kRecv, comm, std::move(side), source == MPI_PROC_NULL || may_block(comm), status,
@@ -83,7 +84,7 @@ int mrecv_through(const RecvForms<Count> &forms, void *buf, Count count, MPI_Dat
   return guarded(comm, [&]() -> int {
     // classify and plan
     Side side;
-    if (Status sorted = Side::of_matched(buf, count, datatype, *message, &side); !sorted.is_ok()) {
+    if (Status sorted = Buffer::to_receive_matched(buf, count, datatype, *message, &side); !sorted.is_ok()) {
       return raise(comm, sorted);
     }
     // execute and complete

@@ -41,16 +41,17 @@ int send_through(const SendForms<Count> &forms, const void *buf, Count count, MP
   return guarded(comm, [&]() -> int {
     const statistics::Stopwatch watch;
     // classify and plan
-    Side side;
+    Buffer buffer;
     const bool is_buffered = forms.nonblocking == nullptr;
     const MPI_Comm reached = is_buffered ? MPI_COMM_NULL : comm;
     const bool is_standard = forms.operation == Operation::kSend;
-    Status status = Side::of_outgoing(buf, count, datatype, dest, reached, &side,
-                                      is_standard ? Side::Sending::kStandardBlocking : Side::Sending::kOnce);
+    Status status = Buffer::to_send(buf, count, datatype, dest, reached, &buffer,
+                                    is_standard ? Buffer::Sending::kStandardBlocking : Buffer::Sending::kOnce);
     if (!status.is_ok()) return raise(comm, status);
     // execute
-    const auto outgoing = Outgoing::make(forms.operation, false, &side, dest, tag, comm, &status);
+    const auto outgoing = Outgoing::make(forms.operation, false, &buffer, dest, tag, comm, &status);
     if (outgoing != nullptr) return run(outgoing.get());
+    Side side(std::move(buffer));
     side.name_message(forms.operation, dest, tag);
     if (status.is_ok() && side.is_staged()) status = side.open_and_copy_down<Count>();
     if (!status.is_ok()) return raise(comm, status);

@@ -26,21 +26,22 @@ int sendrecv_through(SendrecvFunction<Count> function, const void *sendbuf, Coun
   return guarded(comm, [&]() -> int {
     const statistics::Stopwatch watch;
     // classify and plan
-    Side send_side;
+    Buffer sent;
     Side recv_side;
-    Status ready = Side::of_outgoing(sendbuf, sendcount, sendtype, dest, comm, &send_side);
-    if (ready.is_ok()) ready = Side::of(recvbuf, recvcount, recvtype, source, &recv_side);
+    Status ready = Buffer::to_send(sendbuf, sendcount, sendtype, dest, comm, &sent);
+    if (ready.is_ok()) ready = Buffer::to_receive(recvbuf, recvcount, recvtype, source, &recv_side);
     if (!ready.is_ok()) return raise(comm, ready);
     MPI_Status own{};
     MPI_Status *received = status == MPI_STATUS_IGNORE ? &own : status;
     wire::clear(received);
     // execute
-    if (send_side.is_described() || !may_block(comm)) {
+    if (sent.is_described() || !may_block(comm)) {
       Exchange exchange(Operation::kSendrecv, comm);
-      exchange.send_side = std::move(send_side);
+      exchange.sent = std::move(sent);
       exchange.recv_side = std::move(recv_side);
       return exchange.run<Count>({dest, sendtag}, {source, recvtag}, received);
     }
+    Side send_side(std::move(sent));
     send_side.name_message(Operation::kSendrecv, dest, sendtag);
     if (send_side.is_staged()) ready = send_side.open_and_copy_down<Count>();
     if (ready.is_ok() && recv_side.is_staged()) ready = recv_side.open_to_receive<Count>();
@@ -53,7 +54,7 @@ int sendrecv_through(SendrecvFunction<Count> function, const void *sendbuf, Coun
     // complete
     if (result == MPI_SUCCESS) {
       send_side.end_sent();
-      send_side.record(Operation::kSendrecv, send_side.size_bytes(), {});
+      send_side.record(Operation::kSendrecv);
     }
     return finish_receive(Operation::kSendrecv, comm, &recv_side, received, result, watch.elapsed());
   });
@@ -70,7 +71,7 @@ int replace_through(ReplaceFunction<Count> function, void *buf, Count count, MPI
     // classify and plan; one buffer for both directions, so nothing is staged only if both peers are MPI_PROC_NULL
     Side side;
     const int peer = dest == MPI_PROC_NULL ? source : dest;
-    if (Status ready = Side::of(buf, count, datatype, peer, &side); !ready.is_ok()) return raise(comm, ready);
+    if (Status ready = Buffer::to_receive(buf, count, datatype, peer, &side); !ready.is_ok()) return raise(comm, ready);
     MPI_Status own{};
     MPI_Status *received = status == MPI_STATUS_IGNORE ? &own : status;
     wire::clear(received);

@@ -82,7 +82,7 @@ int pack_through(PackFunction<Count> function, const void *inbuf, Count incount,
     // classify
     Side in;
     ByteSide out;
-    Status status = Side::of_plain(inbuf, incount, datatype, 0, &in);
+    Status status = Buffer::of_plain(inbuf, incount, datatype, 0, &in);
     if (status.is_ok()) status = out.classify(outbuf, outsize, *position);
     if (status.is_ok()) status = check_room(in, out);
     // execute
@@ -132,7 +132,7 @@ int unpack_through(UnpackFunction<Count> function, const void *inbuf, Count insi
     // classify
     Side out;
     ByteSide in;
-    Status status = Side::of_plain(outbuf, outcount, datatype, 0, &out);
+    Status status = Buffer::of_plain(outbuf, outcount, datatype, 0, &out);
     if (status.is_ok()) status = in.classify(inbuf, insize, *position);
     // execute
     bool is_done = false;

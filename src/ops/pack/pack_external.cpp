@@ -36,31 +36,31 @@ int external_size(const char *datarep, Count count, MPI_Datatype type, Size<Coun
 class Image {
  public:
   [[nodiscard]] Status classify(const void *buffer, MPI_Count count, MPI_Datatype type) {
-    return Side::of_plain(buffer, count, type, 0, &side_);
+    return Buffer::of_plain(buffer, count, type, 0, &typed_);
   }
   [[nodiscard]] Status open() {
-    if (!side_.is_staged()) return {};
-    const transfer::Region &region = side_.region();
-    if (region.layout->is_contiguous) return staged_.open(region, side_.staging_memory());
+    if (!typed_.is_staged()) return {};
+    const transfer::Region &region = typed_.region();
+    if (region.layout->is_contiguous) return staged_.open(region, typed_.staging_memory());
     if (region.span_bytes() == 0) {
       return Status::error(ErrorKind::kUnsupported,
                            "data of a device that reaches over more memory than can be counted cannot be converted to "
                            "another representation; pack it in parts");
     }
-    return staged_.open_image(region, side_.staging_memory());
+    return staged_.open_image(region, typed_.staging_memory());
   }
-  [[nodiscard]] Status copy_down() const { return side_.is_staged() ? staged_.copy_down() : Status(); }
-  [[nodiscard]] Status copy_up() const { return side_.is_staged() ? staged_.copy_up(side_.size_bytes()) : Status(); }
+  [[nodiscard]] Status copy_down() const { return typed_.is_staged() ? staged_.copy_down() : Status(); }
+  [[nodiscard]] Status copy_up() const { return typed_.is_staged() ? staged_.copy_up(typed_.size_bytes()) : Status(); }
   [[nodiscard]] void *buffer() const noexcept {
-    if (!side_.is_staged()) return side_.buffer();
-    return side_.region().layout->is_contiguous ? staged_.data() : staged_.image_origin();
+    if (!typed_.is_staged()) return typed_.address();
+    return typed_.region().layout->is_contiguous ? staged_.data() : staged_.image_origin();
   }
   void record(Operation operation, const statistics::Stopwatch &watch) const noexcept {
-    side_.record(operation, side_.size_bytes(), watch.elapsed());
+    typed_.record(operation, typed_.size_bytes(), watch.elapsed());
   }
 
  private:
-  Side side_;
+  Buffer typed_;
   transfer::Staged staged_;
 };
 

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Buffer: the memory that a program gives to one side of a point-to-point operation, classified and planned.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+
+#include "base/statistics.hpp"
+#include "device/place.hpp"
+#include "plan/plan.hpp"
+#include "transfer/region.hpp"
+#include "wire/channel.hpp"
+#include "wire/host.hpp"
+
+namespace sluice::ops {
+
+// True when nothing that Sluice does can be needed: no backend is loaded here, no other rank sends descriptors, and
+// nothing is counted. Hot: the whole cost of
+// host traffic.
+[[nodiscard]] inline bool is_plain_host_traffic() noexcept {
+  return !wire::Channel::process().is_open() && !statistics::is_enabled() && device::loaded_backends().empty();
+}
+
+// A value: it names the program's memory and holds nothing of Sluice's. What is staged or received into needs a Side.
+class Buffer {
+ public:
+  // Classify and plan. A buffer that goes to the host MPI unread (host memory, nothing to move, or arguments that are
+  // for the host MPI to refuse: a negative count, an invalid type) is no error and is not staged. `peer` is the rank on
+  // the other side: nothing is staged for MPI_PROC_NULL. Errors: those of the runtime; *buffer is not to be used then.
+
+  // That is received into; a descriptor may come.
+  [[nodiscard]] static Status to_receive(void *address, MPI_Count count, MPI_Datatype type, int peer, Buffer *buffer);
+  // The same for a matched message, whose peer is known to exist.
+  [[nodiscard]] static Status to_receive_matched(void *address, MPI_Count count, MPI_Datatype type, MPI_Message message,
+                                                 Buffer *buffer) {
+    return to_receive(address, count, type, message == MPI_MESSAGE_NO_PROC ? MPI_PROC_NULL : MPI_ANY_SOURCE, buffer);
+  }
+  // Where no descriptor can come, and nothing is cut: partitioned communication, in either direction.
+  [[nodiscard]] static Status of_plain(const void *address, MPI_Count count, MPI_Datatype type, int peer,
+                                       Buffer *buffer);
+  // That nothing is received into. `comm`: where `peer` is, if the message may travel as a descriptor; else
+  // MPI_COMM_NULL.
+  enum class Sending : std::uint8_t { kOnce, kStandardBlocking, kPersistent };
+  [[nodiscard]] static Status to_send(const void *address, MPI_Count count, MPI_Datatype type, int peer, MPI_Comm comm,
+                                      Buffer *buffer, Sending sending = Sending::kOnce);
+
+  // The same buffer for a message to a peer that must not be sent a descriptor; planned.
+  [[nodiscard]] Buffer to_send_plain() const;
+  // The same, of what is received into: what lies in it is sent by the same plan.
+  [[nodiscard]] Buffer to_send_what_is_there() const;
+  // Plans again for a payload that turned out not to be packed by a kernel: staged.
+  void plan_without_packing();
+  // Plans again for memory that turned out not to be exportable.
+  void plan_without_ipc();
+
+  [[nodiscard]] bool is_staged() const noexcept { return plan_.route == Route::kStaged; }
+  // Sent as a descriptor (Outgoing).
+  [[nodiscard]] bool is_described() const noexcept {
+    return plan_.route == Route::kIpc || plan_.route == Route::kPipelined;
+  }
+  // Received into, and a descriptor may come (Incoming).
+  [[nodiscard]] bool may_meet_descriptor() const noexcept { return may_meet_descriptor_; }
+  [[nodiscard]] Route route() const noexcept { return plan_.route; }
+  [[nodiscard]] const plan::Plan &plan() const noexcept { return plan_; }
+  [[nodiscard]] StagingMemory staging_memory() const noexcept { return plan_.staging_memory; }
+  // The receiving end of a buffer that is described, as a rank in MPI_COMM_WORLD.
+  [[nodiscard]] int world_peer() const noexcept { return world_peer_; }
+  // Of a receive, as the program names it.
+  [[nodiscard]] int source() const noexcept { return source_; }
+  [[nodiscard]] MemoryKind kind() const noexcept { return kind_; }
+  [[nodiscard]] const transfer::Region &region() const noexcept { return region_; }
+  // Bytes from address() to the payload, where that is one run elsewhere.
+  [[nodiscard]] std::int64_t run_offset_bytes() const noexcept { return run_offset_bytes_; }
+
+  // As the program gave them.
+  [[nodiscard]] void *address() const noexcept { return address_; }
+  [[nodiscard]] MPI_Count given_count() const noexcept { return count_; }
+  [[nodiscard]] MPI_Datatype given_type() const noexcept { return type_; }
+
+  // Of payload. Where the buffer was not classified the host MPI is asked, if anything is counted; else 0.
+  [[nodiscard]] std::uint64_t size_bytes() const noexcept;
+  // Counts one call in the statistics; `bytes` of payload, or the whole buffer's.
+  void record(Operation operation, std::uint64_t bytes, std::chrono::nanoseconds time) const noexcept {
+    statistics::record(operation, kind_, plan_.route, 1, bytes, time);
+  }
+  void record(Operation operation) const noexcept {
+    if (statistics::is_enabled()) record(operation, size_bytes(), {});
+  }
+
+ private:
+  enum class Use : std::uint8_t { kReceived, kSent, kPlain };
+  void name(const void *address, MPI_Count count, MPI_Datatype type) noexcept;
+  [[nodiscard]] Status classify(Use use);
+  [[nodiscard]] Status ask_for_plan(Use use);
+  void find_peer(int peer, MPI_Comm comm, Sending sending);
+  void choose_route();
+  void choose_runs();
+  [[nodiscard]] bool is_wrong_null() const noexcept;
+
+  void *address_ = nullptr;
+  MPI_Count count_ = 0;
+  MPI_Datatype type_{};
+  MemoryKind kind_ = MemoryKind::kHost;
+  bool may_meet_descriptor_ = false;
+  int source_ = MPI_PROC_NULL;
+  int world_peer_ = -1;
+  std::int64_t run_offset_bytes_ = 0;
+  plan::Query query_;
+  plan::Plan plan_;
+  transfer::Region region_;
+};
+
+}  // namespace sluice::ops
