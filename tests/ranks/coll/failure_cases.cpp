@@ -264,67 +264,6 @@ TEST(FailureCases, T11_CompletionMeansThatEveryQueueSeesTheData) {
   }
 }
 
-// ---- T15: kinds mixed per rank in one operation, many operations under way ----
-
-Kind kind_here(int number) {
-  const std::vector<Kind> &kinds = Session::get().kinds();
-  return kinds[as_size(Session::get().rank() + number) % kinds.size()];
-}
-
-struct Exchange {
-  const char *name;
-  int (*start)(const void *in, void *out, int count, int root, MPI_Request *request);
-};
-
-constexpr std::array<Exchange, 6> kExchanges = {{
-    {"MPI_Iallgather",
-     [](auto in, auto out, auto count, auto, auto request) {
-       return MPI_Iallgather(in, count, MPI_BYTE, out, count, MPI_BYTE, Session::get().comm(), request);
-     }},
-    {"MPI_Ialltoall",
-     [](auto in, auto out, auto count, auto, auto request) {
-       return MPI_Ialltoall(in, count, MPI_BYTE, out, count, MPI_BYTE, Session::get().comm(), request);
-     }},
-    {"MPI_Igather",
-     [](auto in, auto out, auto count, auto root, auto request) {
-       return MPI_Igather(in, count, MPI_BYTE, out, count, MPI_BYTE, root, Session::get().comm(), request);
-     }},
-    {"MPI_Iscatter",
-     [](auto in, auto out, auto count, auto root, auto request) {
-       return MPI_Iscatter(in, count, MPI_BYTE, out, count, MPI_BYTE, root, Session::get().comm(), request);
-     }},
-    {"MPI_Iallreduce",
-     [](auto in, auto out, auto count, auto, auto request) {
-       return MPI_Iallreduce(in, out, count, MPI_BYTE, MPI_BXOR, Session::get().comm(), request);
-     }},
-    {"MPI_Ireduce_scatter_block",
-     [](auto in, auto out, auto count, auto, auto request) {
-       return MPI_Ireduce_scatter_block(in, out, count, MPI_BYTE, MPI_BXOR, Session::get().comm(), request);
-     }},
-}};
-
-TEST(FailureCases, T15_KindsMixedPerRankWithManyUnderWay) {
-  constexpr int kUnderWay = 16;
-  for (const std::size_t size_bytes : {std::size_t{60}, std::size_t{5'000}, std::size_t{90'000}}) {
-    compare_with_host(between_devices(), [&](Trial &run) {
-      const int count = static_cast<int>(size_bytes);
-      std::vector<MPI_Request> requests(kUnderWay, MPI_REQUEST_NULL);
-      for (int i = 0; i < kUnderWay; ++i) {
-        const Memory &in = run.buffer(kind_here(i), size_bytes * n_ranks());
-        const Memory &out = run.buffer(kind_here(i / 4), size_bytes * n_ranks());
-        run.refill(in, i);
-        const Exchange &exchange = kExchanges[as_size(i) % kExchanges.size()];
-        run.call(exchange.name,
-                 exchange.start(in.data(), out.data(), count, i % Session::get().size(), &requests[as_size(i)]));
-      }
-      for (int i = 0; i < kUnderWay; ++i) {
-        const int which = i % 2 == 0 ? i / 2 : kUnderWay - 1 - i / 2;
-        run.call("MPI_Wait", MPI_Wait(&requests[as_size(which)], MPI_STATUS_IGNORE));
-      }
-    });
-  }
-}
-
 // ---- T22: lower bounds, counts of zero, buffers that mean nothing, a rank by itself ----
 
 // Each rank has its own: no elements at every second one, and then no buffer either.

@@ -187,6 +187,7 @@ bool start(const Call &call, const Member &member, Sides *sides, const Status &c
     return true;
   }
   if (meeting.group == nullptr && meeting.requests == nullptr) return false;
+  meeting.order = state_for_call(call.comm)->part<NodeOfComm>().order;
   *result = NodeRequest::make(call, member, std::move(*sides), classified, std::move(meeting));
   return true;
 }

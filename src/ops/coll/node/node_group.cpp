@@ -88,7 +88,7 @@ Status NodeGroup::of(MPI_Comm comm, const Member &member, NodeGroupPtr *group) {
   NodeOfComm &node = state->part<NodeOfComm>();
   if (RequestGroup *requests = node.requests.get(); requests != nullptr) {
     // All ranks have made the calls that wait, and are in this one: what those come to holds for it, too.
-    progress::turn_beside_host_until([requests] { return requests->is_settled(); });
+    progress::turn_beside_host_until([&] { return requests->is_settled() && node.order->are_all_placed(); });
     if (node.group == nullptr) node.group = requests->group();
     if (node.group != nullptr) node.has_sought_group = true;
   }

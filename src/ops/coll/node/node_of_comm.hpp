@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 
+#include "ops/coll/node/call_order.hpp"
 #include "ops/comm/comm_state.hpp"
 #include "ops/comm/staging_comm.hpp"
 
@@ -22,6 +23,8 @@ struct NodeOfComm {
   std::uint64_t n_calls_without_meeting = 0;  // blocking ones (meeting.hpp)
   // What RequestGroup::make_ahead has made, which `requests` goes on with.
   StagingCommPtr request_comm;
+  // Of non-blocking and persistent calls, whichever way they go.
+  CallOrderPtr order = std::make_shared<CallOrder>();
   // How non-blocking calls come to the group (request_group.hpp).
   std::shared_ptr<RequestGroup> requests;
 };

@@ -30,11 +30,6 @@ NodeCall::Outcome NodeQueue::advance(const NodeCall &call) {
   return call.outcome();
 }
 
-bool NodeQueue::is_first(const NodeCall &call) const {
-  const std::scoped_lock lock(mutex_);
-  return !calls_.empty() && calls_.front() == &call;
-}
-
 void NodeQueue::leave(const NodeCall &call) noexcept {
   const std::scoped_lock lock(mutex_);
   std::erase(calls_, &call);

@@ -20,8 +20,6 @@ class NodeQueue {
   void join(NodeCall *call);
   // Takes a step of every call, and says how far `call` is; never blocks for other ranks.
   [[nodiscard]] NodeCall::Outcome advance(const NodeCall &call);
-  // Those that began before it have left.
-  [[nodiscard]] bool is_first(const NodeCall &call) const;
   // `call` has its outcome, or will never have one.
   void leave(const NodeCall &call) noexcept;
 

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <memory>
 
+#include "ops/coll/node/call_order.hpp"
 #include "ops/coll/node/node_call.hpp"
 #include "ops/coll/node/request_group.hpp"
 #include "ops/coll/requests/engine_request.hpp"
@@ -19,6 +20,7 @@ class NodeRequest final : public EngineRequest {
   struct Meeting {
     NodeGroupPtr group;
     RequestGroupPtr requests;
+    CallOrderPtr order;       // of the communicator's
     bool has_device = false;  // the call has device memory at this rank
   };
 
@@ -32,14 +34,15 @@ class NodeRequest final : public EngineRequest {
   void begin(const std::shared_ptr<EngineRequest> &self) override;
   [[nodiscard]] bool go_on() override;
   void leave() noexcept override;
-  // Joins the calls of the group.
-  void join_group();
+  // Joins the calls of the group, unless one before it is still to be placed: then this is to be called again.
+  [[nodiscard]] bool join_group();
   // The same by way of meeting_.requests. True when the request is complete, as go_on_together().
   [[nodiscard]] bool go_on_meeting();
   [[nodiscard]] bool go_on_together();
 
   Meeting meeting_;
   std::unique_ptr<NodeCall> together_;  // of the last start
+  std::uint64_t place_ = 0;             // of the last start in meeting_.order
   std::uint64_t number_ = 0;            // among the calls of meeting_.requests; 0: not one of those, or not any more
   bool is_staged_ = false;
 };
