@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// ShortMutex: a mutex for the few instructions that put something into a table or take it out. A message passes ten of
-// those on its way, and the C library's mutex takes 57 instructions each time that nobody else wants it; this one two.
+// ShortMutex: a mutex for tables that every message passes, of which it passes ten on its way. The C library's takes 57
+// instructions each time that nobody else wants it; this one two.
 #pragma once
 
 #include <atomic>

@@ -13,7 +13,7 @@ namespace sluice::device {
 namespace {
 
 ShortMutex mutex;
-// The batches that still collect, one for each device that has any.
+// The batches that still collect: of each device those of own memory and of peers', short and long.
 std::vector<std::weak_ptr<CopyBatch>> &collecting() {
   static auto *batches = new std::vector<std::weak_ptr<CopyBatch>>();
   return *batches;

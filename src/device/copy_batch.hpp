@@ -26,7 +26,7 @@ class CopyBatch {
   static constexpr std::size_t kLongestBytes = std::size_t{4} << 20;
   // A sender hears of its message when all of the batch has come.
   static constexpr std::size_t kMost = 64;
-  static constexpr std::size_t kMostBytes = std::size_t{64} << 20;
+  static constexpr std::size_t kMostBytes = std::size_t{64} << 20;  // it takes no more from there on
 
   CopyBatch(const Place &place, Source source, bool is_short) noexcept  // NOLINT(*-member-init): most is never read
       : place_(place), source_(source), is_short_(is_short) {}

@@ -5,7 +5,8 @@
 
 #include <algorithm>
 #include <array>
-#include <memory>
+#include <atomic>
+#include <mutex>
 #include <optional>
 #include <span>
 #include <string_view>
@@ -13,6 +14,7 @@
 
 #include "base/knobs.hpp"
 #include "base/log.hpp"
+#include "base/short_mutex.hpp"
 #include "device/kernel_copies.hpp"
 #include "plan/tuning.hpp"
 
@@ -109,25 +111,39 @@ Policy resolve(const Settled &settled, const sluice_backend_t &table, const Aske
   return policy;
 }
 
-// A device as a thread has come to know it.
+// A device, as long as its backend says the same of it. Never changed nor destroyed: programs call MPI while they exit.
 struct Known {
-  const sluice_backend_t *table = nullptr;
-  std::int32_t device = 0;
-  Settled settled;
-  std::optional<Asked> asked;
-  Policy policy;  // by both
+  const sluice_backend_t *table;
+  std::int32_t device;
+  Asked asked;
+  Policy policy;
+  ReductionMeansLimits reduction_means;
+  const Known *next;
 };
 
-// Hot. Each has a place of its own, so that what was returned stays.
-Known &known_of(const sluice_backend_t *table, std::int32_t device) {
-  thread_local std::vector<std::unique_ptr<Known>> all;
+// Hot. There are as many as devices, and as answers that changed.
+const Known &known_of(const sluice_backend_t *table, std::int32_t device, const Asked &asked) {
+  static std::atomic<const Known *> first{nullptr};
+  static ShortMutex growing;
   const std::int32_t index = std::max(device, 0);  // an unknown one counts as the first
-  for (const std::unique_ptr<Known> &known : all) {
-    if (known->table == table && known->device == index) return *known;
-  }
-  all.push_back(std::make_unique<Known>());
-  *all.back() = {table, index, read_settled(table, index), std::nullopt, {}};
-  return *all.back();
+  const auto find = [&]() -> const Known * {
+    for (const Known *known = first.load(std::memory_order_acquire); known != nullptr; known = known->next) {
+      if (known->table == table && known->device == index && known->asked == asked) return known;
+    }
+    return nullptr;
+  };
+  if (const Known *known = find()) return *known;
+  const std::scoped_lock lock(growing);
+  if (const Known *known = find()) return *known;
+  const Settled settled = read_settled(table, index);
+  const auto *known = new Known{table,
+                                index,
+                                asked,
+                                resolve(settled, *table, asked),
+                                settled.reduction_means,
+                                first.load(std::memory_order_relaxed)};
+  first.store(known, std::memory_order_release);
+  return *known;
 }
 
 Policy read_for_host() {
@@ -144,13 +160,7 @@ const Policy &policy_of(const device::Backend *backend, std::int32_t device) {
     return host;
   }
   const sluice_backend_t &table = backend->table();
-  Known &known = known_of(&table, device);
-  const Asked asked = ask(table, device);
-  if (known.asked != asked) {
-    known.asked = asked;
-    known.policy = resolve(known.settled, table, asked);
-  }
-  return known.policy;
+  return known_of(&table, device, ask(table, device)).policy;
 }
 
 CopyMeans choose_copy_means_on(const device::Place &place, const CopyListQuery &query, std::uint64_t kernel_bytes,
@@ -166,7 +176,7 @@ CopyMeans choose_copy_means_on(const device::Place &place, const CopyListQuery &
 }
 
 ReductionMeansLimits reduction_means_limits_of(const device::Backend &backend, std::int32_t device) {
-  return known_of(&backend.table(), device).settled.reduction_means;
+  return known_of(&backend.table(), device, ask(backend.table(), device)).reduction_means;
 }
 
 }  // namespace sluice::plan

@@ -14,11 +14,10 @@
 namespace sluice::plan {
 
 // Resolves the knobs for memory of `device` of `backend` (null: host only). Hot: three questions to the backend, and
-// what it says is compared with what it said last. Any thread; what is returned is the calling thread's, as it is until
-// its next call for the same device, and there for good.
+// what it says is compared with what it has said before. Any thread; what is returned stays as it is, for good.
 [[nodiscard]] const Policy &policy_of(const device::Backend *backend, std::int32_t device);
 
-// The limits of choose_reduction_means() for memory of `device` of `backend`. Warm, as policy_of(). Any thread.
+// The limits of choose_reduction_means() for memory of `device` of `backend`. Hot, as policy_of(). Any thread.
 [[nodiscard]] ReductionMeansLimits reduction_means_limits_of(const device::Backend &backend, std::int32_t device);
 
 // choose_copy_means() for copies into memory of `place`, device memory or what its device reaches, of which a kernel is

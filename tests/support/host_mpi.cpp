@@ -72,6 +72,7 @@ void *find_host_function(const char *name) {
 
 bool never_ends_with_unlike_lengths(std::string_view operation, bool is_longer) {
   if (operation == "allgatherv") return is_longer;
+  if (operation == "allgather" && is_mpich("4.2")) return true;
   const bool has_one_way = operation == "bcast" || operation == "alltoall" || operation.starts_with("gather") ||
                            operation.starts_with("scatter");
   return !has_one_way && is_open_mpi();
@@ -101,6 +102,10 @@ bool fails_in_testall_of_partitions() {
 
 bool refuses_parrived_of_inactive() {
   return is_mpich("4.0");
+}
+
+bool aborts_in_session_handlers() {
+  return is_mpich("4.2");
 }
 
 bool aborts_on_truncation() {

@@ -22,8 +22,12 @@ bool loses_data_in_restarted_bsend();
 
 // A call of `operation`, in lower case, of which one rank gives another length than the others, a longer one where
 // `is_longer`: MPI_Allgatherv waits for ever for what does not come. In Open MPI also reductions and what all ranks
-// send to all, for which ranks choose different algorithms by their lengths.
+// send to all, for which ranks choose different algorithms by their lengths. In MPICH 4.2 MPI_Allgather ends the job
+// under MPI_ERRORS_RETURN.
 bool never_ends_with_unlike_lengths(std::string_view operation, bool is_longer);
+
+// MPICH 4.2: MPI_Session_call_errhandler ends the job where the session's handler is MPI_ERRORS_RETURN.
+bool aborts_in_session_handlers();
 
 // Intel MPI 2021 through its MPI-5 interface: a truncated receive ends the job even under MPI_ERRORS_RETURN, or is not
 // noticed (receives of 0 bytes).

@@ -2,7 +2,6 @@
 #include "ops/p2p/buffer.hpp"
 
 #include <limits>
-#include <utility>
 
 #include "ops/comm/comm_state.hpp"
 #include "ops/datatype/layout_of.hpp"

@@ -15,8 +15,7 @@
 namespace sluice::ops {
 
 // True when nothing that Sluice does can be needed: no backend is loaded here, no other rank sends descriptors, and
-// nothing is counted. Hot: the whole cost of
-// host traffic.
+// nothing is counted. Hot: the whole cost of host traffic.
 [[nodiscard]] inline bool is_plain_host_traffic() noexcept {
   return !wire::Channel::process().is_open() && !statistics::is_enabled() && device::loaded_backends().empty();
 }

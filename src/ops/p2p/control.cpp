@@ -17,9 +17,12 @@ ControlListener &ControlListener::process() {
 }
 
 void ControlListener::add(int number, std::shared_ptr<Outgoing> outgoing, bool expects_go) {
+  std::shared_ptr<Outgoing> removed;  // goes behind the lock
   const std::scoped_lock lock(mutex_);
   const auto slot = static_cast<std::size_t>(number);
   if (slot >= sends_.size()) sends_.resize(slot + 1);
+  // One that the host MPI ended with an error has left its place behind.
+  removed = take(slot);
   sends_[slot] = {std::move(outgoing), expects_go};
   ++n_sends_;
   if (expects_go) n_expecting_.fetch_add(1, std::memory_order_relaxed);
@@ -29,10 +32,14 @@ void ControlListener::add(int number, std::shared_ptr<Outgoing> outgoing, bool e
 void ControlListener::remove(int number) noexcept {
   std::shared_ptr<Outgoing> removed;  // goes behind the lock
   const std::scoped_lock lock(mutex_);
-  Send &send = sends_[static_cast<std::size_t>(number)];
-  if (send.expects_go) n_expecting_.fetch_sub(1, std::memory_order_relaxed);
-  removed.swap(send.outgoing);
+  removed = take(static_cast<std::size_t>(number));
+}
+
+std::shared_ptr<Outgoing> ControlListener::take(std::size_t slot) noexcept {
+  if (slot >= sends_.size() || sends_[slot].outgoing == nullptr) return nullptr;
+  if (sends_[slot].expects_go) n_expecting_.fetch_sub(1, std::memory_order_relaxed);
   --n_sends_;
+  return std::exchange(sends_[slot].outgoing, nullptr);
 }
 
 // Probed for, not received ahead of time: a receive that stayed posted between operations would be the only one of ours

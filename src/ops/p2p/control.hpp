@@ -20,10 +20,10 @@ class ControlListener final : public progress::RecurringTask {
   // The process's. Never destroyed.
   static ControlListener &process();
 
-  // From now on messages about operation `number`, which nobody has yet, go to `outgoing`. expects_go: that the
+  // From now on messages about operation `number` go to `outgoing`. expects_go: that the
   // receiver will ask for blocks; else it hardly will, and is listened to less often. Any thread.
   void add(int number, std::shared_ptr<Outgoing> outgoing, bool expects_go);
-  // Until this, once for each add(); it is held on to until then. Any thread.
+  // Until this; it is held on to until then. Any thread.
   void remove(int number) noexcept;
 
   // Takes one message if one has come; whether one had. Any thread.
@@ -41,6 +41,8 @@ class ControlListener final : public progress::RecurringTask {
   };
   void dispatch(const Control &control, int from);
   static void refuse(int number, int from);
+  // What stands there, if anything does, which stands there no more. With mutex_.
+  [[nodiscard]] std::shared_ptr<Outgoing> take(std::size_t slot) noexcept;
 
   // With mutex_. By number: numbers are given out again, so there are about as many as sends were under way at once.
   std::vector<Send> sends_;

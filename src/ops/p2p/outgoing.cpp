@@ -171,7 +171,7 @@ int Outgoing::start(bool starts_request) {
   descriptor_.operation = next_operation();
   write(descriptor_, &message_);
   is_acknowledged_.store(false, std::memory_order_relaxed);
-  is_asked_ = false;
+  is_asked_.store(false);
   stream_outcome_ = {};
   const wire::Host &host = wire::host();
   if (starts_request) acknowledgement_ = {};
@@ -183,14 +183,16 @@ int Outgoing::start(bool starts_request) {
   result = host.MPI_Isend(message_.bytes, sizeof message_.bytes, MPI_BYTE, dest_, tag_, communicator(), &sending);
   // The MPI-5 ABI of MPICH 5 returns success after it has called the program's error handler.
   if (result == MPI_SUCCESS && sending == MPI_REQUEST_NULL) result = MPI_ERR_OTHER;
-  // The acknowledgement says that it has come, and until then message_ is kept: nobody need ask about the send itself.
-  if (result == MPI_SUCCESS) result = host.MPI_Request_free(&sending);
   if (result != MPI_SUCCESS) {  // the host MPI has raised it; the acknowledgement will not come
     ControlListener::process().remove(descriptor_.number);
     if (host.MPI_Cancel(&request_) == MPI_SUCCESS) {
       [[maybe_unused]] const int waited = host.MPI_Wait(&request_, MPI_STATUS_IGNORE);
     }
     return result;
+  }
+  // The acknowledgement says that it has come, and until then message_ is kept: nobody need ask about the send itself.
+  if (host.MPI_Request_free(&sending) != MPI_SUCCESS) {
+    log::warn_once("free_descriptor", "p2p", "the host MPI could not free the request of a message");
   }
   buffer_.record(operation_);
   return MPI_SUCCESS;
@@ -206,21 +208,21 @@ bool Outgoing::advance() {
 bool Outgoing::go(const Control &control, int from) {
   if (!transfer::asks_for(control, from, descriptor_, peer_)) return false;
   // Once acknowledged the buffer is the program's.
-  if (is_asked_ || is_acknowledged_.load(std::memory_order_acquire)) return true;
-  is_asked_ = true;
+  if (is_acknowledged_.load(std::memory_order_acquire) || is_asked_.exchange(true)) return true;
   if (descriptor_.route == Route::kIpc) PullHints::process().note_blocks(peer_);
   const BlockRoute route{
       peer_, descriptor_.number, {operation_, dest_, tag_, descriptor_.sender, descriptor_.operation}};
   if (stream_ == nullptr) stream_ = std::make_unique<Stream>();
   const std::byte *data = packed_.of(buffer_).origin;
   const Status status = is_exported_ ? bring_together_late(&data) : Status();
+  // Before the receiver can hear of anything, an error too: from its answer on the program may start this again.
+  is_streaming_.store(true, std::memory_order_release);
   if (status.is_ok()) {
     stream_->blocks.begin(packed_.of(buffer_).place, data, buffer_.staging_memory(), descriptor_.blocks,
                           static_cast<std::uint32_t>(control.n_blocks), route);
   } else {
     stream_->blocks.refuse(route, status);
   }
-  is_streaming_.store(true, std::memory_order_release);
   progress::Engine::process().watch(shared_from_this());
   return true;
 }

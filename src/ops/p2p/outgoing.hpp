@@ -57,7 +57,7 @@ class Outgoing final : public progress::Tracked, public progress::Task, public s
   [[nodiscard]] bool advance() override;
 
   // `from` of MPI_COMM_WORLD asks for blocks; false: not of this message, or not as its receiver. The first time
-  // counts. Within a turn.
+  // counts. Any thread.
   [[nodiscard]] bool go(const Control &control, int from);
 
  private:
@@ -93,7 +93,7 @@ class Outgoing final : public progress::Tracked, public progress::Task, public s
   std::atomic<bool> is_plain_{false};
   std::unique_ptr<Stream> stream_;
   std::atomic<bool> is_streaming_{false};
-  bool is_asked_ = false;  // for blocks, in this start
+  std::atomic<bool> is_asked_{false};  // for blocks, in this start
   Status stream_outcome_;
   std::atomic<bool> is_acknowledged_{false};
 };

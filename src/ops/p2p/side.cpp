@@ -86,8 +86,11 @@ void Side::claim_head() {
 void Side::stay(bool is_safe) {
   stays_ = true;
   if ((is_safe || (may_meet_descriptor() && !takes_descriptor())) && may_meet_descriptor() && !is_staged() &&
-      !lands_apart())
+      !lands_apart()) {
     claim_head();
+  }
+  // Room of ours stands for the buffer from here on, also for what is sent from it.
+  if (!is_safe && room_ != nullptr) transfer::gather(region(), room_.get(), region().size_bytes());
 }
 
 bool Side::is_safe() {

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <limits>
 #include <memory>
+#include <utility>
 
 #include "base/trace.hpp"
 #include "ops/p2p/buffer.hpp"

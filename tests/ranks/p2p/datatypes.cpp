@@ -145,6 +145,35 @@ TEST(GappedTypes, ArriveByTheirType_WhenTheyAreOneLongRun) {
   MPI_Type_free(&rows);
 }
 
+// No whole number of elements is as long as a descriptor, so that host memory has room of ours in its place: what is
+// sent from it lies there, too.
+TEST(GappedTypes, AreReplaced_WhenADescriptorEndsWithinAnElement) {
+  constexpr int kElements = 100;
+  constexpr std::size_t kExtent = 16;
+  constexpr std::size_t kBytes = kElements * kExtent;
+  // 12 bytes of payload: a descriptor would end within a double.
+  const int lengths[] = {1, 1};
+  const MPI_Aint places[] = {0, sizeof(double)};
+  const MPI_Datatype types[] = {MPI_DOUBLE, MPI_INT};
+  MPI_Datatype pair = MPI_DATATYPE_NULL;
+  MPI_Datatype element = MPI_DATATYPE_NULL;
+  MPI_Type_create_struct(2, lengths, places, types, &pair);
+  MPI_Type_create_resized(pair, 0, kExtent, &element);
+  MPI_Type_commit(&element);
+  const Session &session = Session::get();
+  for (const Kind kind : {device_or_host(), Kind::host}) {
+    compare_with_host({kind, kind, 0}, [&](Trial &run) {
+      const Memory &buffer = run.input(kBytes);
+      MPI_Status status;
+      run.call("MPI_Sendrecv_replace", MPI_Sendrecv_replace(buffer.data(), kElements, element, session.partner(), 8,
+                                                            session.partner(), 8, session.comm(), &status));
+      run.note_status("MPI_Sendrecv_replace", status, element);
+    });
+  }
+  MPI_Type_free(&element);
+  MPI_Type_free(&pair);
+}
+
 // Two receives into the same array, one for the even places and one for the odd ones, both in flight: whoever reads
 // the gaps when posting and writes them back when completing destroys the other's data.
 TEST(GappedTypes, KeepBothHalves_WhenTwoReceivesInterleave) {
