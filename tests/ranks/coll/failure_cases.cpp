@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Cases in which collective operations of GPU-aware MPIs are known to have failed, named after their numbers there.
+#include "tests/ranks/coll/failure_cases.hpp"
+
 #include <gtest/gtest.h>
 
 #include <array>
@@ -7,29 +9,11 @@
 #include <memory>
 #include <vector>
 
-#include "tests/ranks/coll/variants.hpp"
 #include "tests/support/host_mpi.hpp"
 #include "tests/support/program_queue.hpp"
 
 namespace sluice::tests {
 namespace {
-
-std::size_t as_size(int number) {
-  return static_cast<std::size_t>(number);
-}
-
-std::size_t n_ranks() {
-  return as_size(Session::get().size());
-}
-
-// Nothing may be read there.
-void *nowhere() {
-  return reinterpret_cast<void *>(0x10);
-}
-
-Case between_devices() {
-  return {device_or_host(), device_or_host(), 0};
-}
 
 // ---- T2: non-blocking reductions, by every operation, in place too; memory goes as soon as MPI_Wait returns ----
 

@@ -6,22 +6,10 @@
 #include <array>
 #include <vector>
 
-#include "tests/ranks/coll/variants.hpp"
+#include "tests/ranks/coll/failure_cases.hpp"
 
 namespace sluice::tests {
 namespace {
-
-std::size_t as_size(int number) {
-  return static_cast<std::size_t>(number);
-}
-
-std::size_t n_ranks() {
-  return as_size(Session::get().size());
-}
-
-Case between_devices() {
-  return {device_or_host(), device_or_host(), 0};
-}
 
 Kind kind_here(int number) {
   const std::vector<Kind> &kinds = Session::get().kinds();

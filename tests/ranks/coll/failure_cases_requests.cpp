@@ -5,21 +5,12 @@
 
 #include <vector>
 
-#include "tests/ranks/coll/variants.hpp"
+#include "tests/ranks/coll/failure_cases.hpp"
 #include "tests/support/host_mpi.hpp"
 #include "tests/support/program_queue.hpp"
 
 namespace sluice::tests {
 namespace {
-
-std::size_t as_size(int number) {
-  return static_cast<std::size_t>(number);
-}
-
-// Nothing may be read there.
-void *nowhere() {
-  return reinterpret_cast<void *>(0x10);
-}
 
 // ---- T11: what is complete is there, for every queue of the program; of reductions, which kernels of all ranks write
 // ----

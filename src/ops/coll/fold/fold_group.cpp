@@ -58,21 +58,11 @@ bool FoldGroup::advance() {
   return asking_ == MPI_REQUEST_NULL;
 }
 
-void FoldGroup::join(const void *call) {
-  const std::scoped_lock lock(mutex_);
-  calls_.push_back(call);
-}
-
-void FoldGroup::leave(const void *call) noexcept {
-  const std::scoped_lock lock(mutex_);
-  calls_.erase(std::remove(calls_.begin(), calls_.end(), call), calls_.end());
-}
-
 bool FoldGroup::is_turn_of(const void *call, int *code) {
   const std::scoped_lock lock(mutex_);
   if (asking_ != MPI_REQUEST_NULL) return false;
   *code = failure_;
-  return failure_ != MPI_SUCCESS || (!calls_.empty() && calls_.front() == call);
+  return failure_ != MPI_SUCCESS || order_.is_turn(call);
 }
 
 PendingFold::PendingFold(FoldGroupPtr group, const void *name, const Call &call, const Member &member)

@@ -10,7 +10,6 @@
 #pragma once
 
 #include <cstddef>
-#include <deque>
 #include <memory>
 #include <mutex>
 #include <utility>
@@ -18,6 +17,7 @@
 
 #include "base/status.hpp"
 #include "ops/coll/call/call.hpp"
+#include "ops/coll/call/call_order.hpp"
 #include "ops/coll/call/member.hpp"
 #include "ops/coll/fold/fold.hpp"
 #include "progress/engine.hpp"
@@ -33,12 +33,10 @@ class FoldGroup final : public progress::Task {
 
   explicit FoldGroup(std::vector<int> world_ranks) noexcept : world_ranks_(std::move(world_ranks)) {}
 
-  // A call under way, named by an address, in the order in which the program makes them. Any thread, as all that
-  // follows.
-  void join(const void *call);
-  // It makes no exchange any more. Any more often than once does nothing.
-  void leave(const void *call) noexcept;
-  // Whether it is the call's turn, and the tag is known. *code: the host MPI's; an error holds for all calls.
+  // Of the calls under way, which leave when they make no exchange any more.
+  [[nodiscard]] CallOrder &order() noexcept { return order_; }
+  // Whether it is the call's turn, and the tag is known. *code: the host MPI's; an error holds for all calls. Any
+  // thread.
   [[nodiscard]] bool is_turn_of(const void *call, int *code);
 
   // Then.
@@ -56,7 +54,7 @@ class FoldGroup final : public progress::Task {
   int tag_ = 0;
   MPI_Request asking_ = MPI_REQUEST_NULL;
   int failure_ = MPI_SUCCESS;
-  std::deque<const void *> calls_;
+  CallOrder order_;
 };
 
 using FoldGroupPtr = std::shared_ptr<FoldGroup>;

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <memory>
 
-#include "ops/coll/node/call_order.hpp"
+#include "ops/coll/call/call_order.hpp"
 #include "ops/comm/comm_state.hpp"
 #include "ops/comm/staging_comm.hpp"
 

@@ -18,9 +18,9 @@ int NodeRequest::make(const Call &call, const Member &member, Sides sides, const
 void NodeRequest::begin(const std::shared_ptr<EngineRequest> &self) {
   is_staged_ = false;
   together_.reset();
-  place_ = meeting_.order->join();
+  meeting_.order->join(this);
   if (meeting_.group == nullptr) {
-    number_ = meeting_.requests->join(call_.pattern, meeting_.has_device, place_);
+    number_ = meeting_.requests->join(call_.pattern, meeting_.has_device, this);
     // What is staged begins here where it may.
     if (go_on_meeting()) return;
   } else {
@@ -30,12 +30,12 @@ void NodeRequest::begin(const std::shared_ptr<EngineRequest> &self) {
 }
 
 bool NodeRequest::join_group() {
-  if (!meeting_.order->may_be_placed(place_)) return false;
+  if (!meeting_.order->may_be_placed(this)) return false;
   together_ = std::make_unique<NodeCall>(call_, member_, sides_, meeting_.group.get());
   together_->describe(classified_);
   NodeQueue &queue = meeting_.group->queue();
   queue.join(together_.get());
-  meeting_.order->set_placed(place_);
+  meeting_.order->set_placed(this);
   // So that the others see it, though the program may compute from here on.
   static_cast<void>(queue.advance(*together_));
   return true;
@@ -44,9 +44,9 @@ bool NodeRequest::join_group() {
 // Other calls wait until this one has said settle(), so that they come after it.
 bool NodeRequest::go_on_meeting() {
   RequestGroup &requests = *meeting_.requests;
-  const RequestGroup::Way way = requests.advance(call_.pattern, number_, place_);
+  const RequestGroup::Way way = requests.advance(call_.pattern, number_, this);
   if (way == RequestGroup::Way::kWait) return false;
-  if (way == RequestGroup::Way::kTogether && !meeting_.order->may_be_placed(place_)) return false;
+  if (way == RequestGroup::Way::kTogether && !meeting_.order->may_be_placed(this)) return false;
   struct Settling {
     RequestGroup &requests;
     ~Settling() { requests.settle(); }
@@ -59,7 +59,7 @@ bool NodeRequest::go_on_meeting() {
   } else {
     status = way == RequestGroup::Way::kFailed ? host_error(call_, requests.failure()) : stage(requests.comm());
     is_staged_ = status.is_ok();
-    meeting_.order->leave(place_);
+    meeting_.order->leave(this);
   }
   return status.is_ok() ? false : complete(std::move(status));
 }
@@ -72,7 +72,7 @@ bool NodeRequest::go_on() {
 
 void NodeRequest::leave() noexcept {
   if (together_ != nullptr) meeting_.group->queue().leave(*together_);
-  meeting_.order->leave(place_);
+  meeting_.order->leave(this);
 }
 
 bool NodeRequest::go_on_together() {
@@ -82,7 +82,7 @@ bool NodeRequest::go_on_together() {
   Status result = outcome == NodeCall::Outcome::kFailed ? together_->failure() : Status();
   if (outcome == NodeCall::Outcome::kStaged) {
     // In the order of the calls, on all ranks: what began before is settled by then.
-    if (!meeting_.order->is_turn(place_)) return false;
+    if (!meeting_.order->is_turn(this)) return false;
     result = stage(meeting_.group->staging_comm());
     is_staged_ = result.is_ok();
   }

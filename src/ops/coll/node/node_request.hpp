@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <memory>
 
-#include "ops/coll/node/call_order.hpp"
+#include "ops/coll/call/call_order.hpp"
 #include "ops/coll/node/node_call.hpp"
 #include "ops/coll/node/request_group.hpp"
 #include "ops/coll/requests/engine_request.hpp"
@@ -42,7 +42,6 @@ class NodeRequest final : public EngineRequest {
 
   Meeting meeting_;
   std::unique_ptr<NodeCall> together_;  // of the last start
-  std::uint64_t place_ = 0;             // of the last start in meeting_.order
   std::uint64_t number_ = 0;            // among the calls of meeting_.requests; 0: not one of those, or not any more
   bool is_staged_ = false;
 };

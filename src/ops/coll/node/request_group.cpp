@@ -53,24 +53,24 @@ void RequestGroup::make_ahead(MPI_Comm comm) noexcept {
   }
 }
 
-std::uint64_t RequestGroup::join(Pattern pattern, bool has_device, std::uint64_t place) {
+std::uint64_t RequestGroup::join(Pattern pattern, bool has_device, const void *name) {
   const std::scoped_lock lock(mutex_);
   const std::uint64_t number = ++n_joined_;
   Calls &calls = calls_of(pattern);
   if (asks_in(++calls.n_joined) && calls.first_together == UINT64_MAX) {
-    questions_.push_back({number, place, pattern, has_device});
+    questions_.push_back({number, name, pattern, has_device});
   }
   return number;
 }
 
-RequestGroup::Way RequestGroup::advance(Pattern pattern, std::uint64_t number, std::uint64_t place) {
+RequestGroup::Way RequestGroup::advance(Pattern pattern, std::uint64_t number, const void *name) {
   const std::scoped_lock lock(mutex_);
   if (failure_ == MPI_SUCCESS) go_on();
   if (number != n_settled_ + 1) return Way::kWait;
   if (failure_ != MPI_SUCCESS) return Way::kFailed;
   if (number >= calls_of(pattern).first_together) return Way::kTogether;
   const bool is_asked_about = !questions_.empty() && number >= questions_.front().number;
-  return is_asked_about || !order_->is_turn(place) ? Way::kWait : Way::kStaged;
+  return is_asked_about || !order_->is_turn(name) ? Way::kWait : Way::kStaged;
 }
 
 void RequestGroup::settle() noexcept {
@@ -118,7 +118,7 @@ void RequestGroup::go_on() {
     if (step_ == Phase::kNone) {
       // What is staged before goes over the same communicator, and on all ranks before the question.
       if (questions_.empty() || questions_.front().number != n_settled_ + 1) return;
-      if (!order_->is_turn(questions_.front().place)) return;
+      if (!order_->is_turn(questions_.front().name)) return;
       code = ask();
       continue;
     }

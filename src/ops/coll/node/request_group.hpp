@@ -15,8 +15,8 @@
 #include <vector>
 
 #include "base/status.hpp"
+#include "ops/coll/call/call_order.hpp"
 #include "ops/coll/call/member.hpp"
-#include "ops/coll/node/call_order.hpp"
 #include "ops/coll/node/node_group.hpp"
 #include "ops/coll/node/node_of_comm.hpp"
 #include "ops/comm/comm_state.hpp"
@@ -48,13 +48,13 @@ class RequestGroup {
   // Whether there is one. The same on all ranks.
   [[nodiscard]] static bool can_begin(const NodeOfComm &node) noexcept { return node.request_comm != nullptr; }
 
-  // One more call, which has device memory here or not, and that place among all of the communicator. Returns its
-  // number among those that join: in one order on all ranks, since MPI has collective calls made in one.
-  [[nodiscard]] std::uint64_t join(Pattern pattern, bool has_device, std::uint64_t place);
-  // Takes what steps there are, without blocking, and says what call `number` with that place is to do. What goes over
+  // One more call, which has device memory here or not, and is `name` in the order of all of the communicator. Returns
+  // its number among those that join: in one order on all ranks, since MPI has collective calls made in one.
+  [[nodiscard]] std::uint64_t join(Pattern pattern, bool has_device, const void *name);
+  // Takes what steps there are, without blocking, and says what call `number` of that name is to do. What goes over
   // comm(), questions too, waits until all calls before it have left their order. Whoever is told anything but kWait
   // does it, and then says settle(). Any thread.
-  [[nodiscard]] Way advance(Pattern pattern, std::uint64_t number, std::uint64_t place);
+  [[nodiscard]] Way advance(Pattern pattern, std::uint64_t number, const void *name);
   void settle() noexcept;
 
   // No question is open, and no call waits. Any thread.
@@ -80,8 +80,8 @@ class RequestGroup {
     std::uint64_t first_together = UINT64_MAX;  // calls from this one on
   };
   struct Question {
-    std::uint64_t number = 0;  // the call that it is asked for
-    std::uint64_t place = 0;   // of that call in order_
+    std::uint64_t number = 0;    // the call that it is asked for
+    const void *name = nullptr;  // of that call in order_
     Pattern pattern{};
     bool has_device = false;
   };

@@ -31,7 +31,7 @@ int EngineRequest::make(const std::shared_ptr<EngineRequest> &made, const Status
   const int result = make_request(made->call_, made, &made->request_);
   if (result != MPI_SUCCESS || made->is_persistent()) return result;
   made->classified_ = classified;
-  if (made->fold_group_ != nullptr) made->fold_group_->join(made.get());
+  if (made->fold_group_ != nullptr) made->fold_group_->order().join(made.get());
   made->begin(made);
   return MPI_SUCCESS;
 }
@@ -40,7 +40,7 @@ int EngineRequest::start_again(const std::shared_ptr<Tracked> &self, MPI_Request
   is_hidden_.store(true, std::memory_order_release);
   classified_ = sides_.refusal();
   result_ = {};
-  if (fold_group_ != nullptr) fold_group_->join(this);
+  if (fold_group_ != nullptr) fold_group_->order().join(this);
   begin(std::static_pointer_cast<EngineRequest>(self));
   return MPI_SUCCESS;
 }
@@ -59,7 +59,7 @@ bool EngineRequest::advance() {
 
 bool EngineRequest::complete(Status result) {
   leave();
-  if (fold_group_ != nullptr) fold_group_->leave(this);
+  if (fold_group_ != nullptr) fold_group_->order().leave(this);
   fold_.reset();
   result_ = std::move(result);
   if (!is_persistent() && wire::host().MPI_Grequest_complete(request_) != MPI_SUCCESS && result_.is_ok()) {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "ops/coll/segments/segment_group.hpp"
 
-#include <algorithm>
 #include <atomic>
 
 #include "ops/comm/agreement.hpp"
@@ -80,22 +79,6 @@ int SegmentGroup::return_errors() const {
     if (code == MPI_SUCCESS) code = wire::host().MPI_Comm_set_errhandler(comm->get(), MPI_ERRORS_RETURN);
   }
   return code;
-}
-
-void SegmentGroup::join(const void *call) {
-  const std::scoped_lock lock(mutex_);
-  calls_.push_back(call);
-}
-
-bool SegmentGroup::is_first(const void *call) const {
-  const std::scoped_lock lock(mutex_);
-  return !calls_.empty() && calls_.front() == call;
-}
-
-void SegmentGroup::leave(const void *call) noexcept {
-  const std::scoped_lock lock(mutex_);
-  const auto found = std::find(calls_.begin(), calls_.end(), call);
-  if (found != calls_.end()) calls_.erase(found);
 }
 
 }  // namespace sluice::ops::coll

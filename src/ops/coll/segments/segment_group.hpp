@@ -3,11 +3,10 @@
 // communicators of ours, and the order of those under way (docs/adr/0022). Hangs on the communicator, and goes with it.
 #pragma once
 
-#include <deque>
 #include <memory>
-#include <mutex>
 
 #include "base/status.hpp"
+#include "ops/coll/call/call_order.hpp"
 #include "ops/coll/call/member.hpp"
 #include "ops/comm/attempts.hpp"
 #include "ops/comm/comm_state.hpp"
@@ -43,19 +42,14 @@ class SegmentGroup {
   [[nodiscard]] MPI_Comm questions() const noexcept { return questions_.get(); }
   [[nodiscard]] MPI_Comm data() const noexcept { return data_.get(); }
 
-  // Calls under way, named by an address, in the order in which the program made them, which is that of all ranks. Any
-  // thread.
-  void join(const void *call);
-  [[nodiscard]] bool is_first(const void *call) const;
-  // It has made all of its calls of the host MPI in data().
-  void leave(const void *call) noexcept;
+  // Of the calls under way, which leave when they have made all of their calls of the host MPI in data().
+  [[nodiscard]] CallOrder &order() noexcept { return order_; }
 
  private:
   bool serves_unequal_ = false;  // belongs to whoever is in a collective call on the communicator
   StagingComm questions_;
   StagingComm data_;
-  mutable std::mutex mutex_;
-  std::deque<const void *> calls_;
+  CallOrder order_;
 };
 
 using SegmentGroupPtr = std::shared_ptr<SegmentGroup>;

@@ -47,7 +47,7 @@ void SegmentRequest::begin(const std::shared_ptr<EngineRequest> &self) {
   phase_ = Phase::kAsking;
   const int own = classified_.is_ok() ? static_cast<int>(open()) : kFailed;
   question_.say(own, query_.longest_bytes, classified_.is_ok() ? common_length(call_, member_) : 0);
-  group_->join(this);
+  group_->order().join(this);
   // In the order of the calls, on all ranks.
   const int code = question_.start(group_->questions(), &host_request_);
   if (code != MPI_SUCCESS) {
@@ -71,7 +71,7 @@ bool SegmentRequest::go_on() {
       question_.say(cut_->failure().is_ok() ? 1 : 0, 0, 0);
       const int code = question_.start(group_->data(), &host_request_);
       if (code != MPI_SUCCESS) return complete(host_error(call_, code));
-      group_->leave(this);
+      group_->order().leave(this);
       phase_ = Phase::kEnding;
       return false;
     }
@@ -101,7 +101,7 @@ bool SegmentRequest::decide() {
 }
 
 bool SegmentRequest::begin_data() {
-  if (!group_->is_first(this)) return false;
+  if (!group_->order().is_turn(this)) return false;
   if (cut_ == nullptr) return begin_whole();
   phase_ = Phase::kCutting;
   return false;
@@ -110,13 +110,13 @@ bool SegmentRequest::begin_data() {
 // As the call would have been staged without the others. A rank that fails here leaves them waiting, as it would then.
 bool SegmentRequest::begin_whole() {
   if (Status status = stage(call_.comm); !status.is_ok()) return complete(std::move(status));
-  group_->leave(this);
+  group_->order().leave(this);
   phase_ = Phase::kWhole;
   return false;
 }
 
 void SegmentRequest::leave() noexcept {
-  group_->leave(this);
+  group_->order().leave(this);
   cut_.reset();
 }
 
