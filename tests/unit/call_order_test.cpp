@@ -7,51 +7,51 @@ namespace sluice::ops::coll {
 namespace {
 
 constexpr int kCalls[3] = {};
-constexpr const int *first = &kCalls[0];
-constexpr const int *second = &kCalls[1];
-constexpr const int *third = &kCalls[2];
+constexpr const int *kFirst = &kCalls[0];
+constexpr const int *kSecond = &kCalls[1];
+constexpr const int *kThird = &kCalls[2];
 
 TEST(CallOrder, GivesTheTurnToTheFirstThatHasNotLeft) {
   CallOrder order;
-  order.join(first);
-  order.join(second);
-  order.join(third);
-  EXPECT_TRUE(order.is_turn(first));
-  EXPECT_FALSE(order.is_turn(second));
-  order.leave(second);  // done, and the first is not
-  EXPECT_FALSE(order.is_turn(third));
-  order.leave(first);
-  EXPECT_TRUE(order.is_turn(third));
-  order.leave(third);
-  EXPECT_FALSE(order.is_turn(third));
-  order.join(third);  // started again
-  EXPECT_TRUE(order.is_turn(third)) << "nobody is before it";
+  order.join(kFirst);
+  order.join(kSecond);
+  order.join(kThird);
+  EXPECT_TRUE(order.is_turn(kFirst));
+  EXPECT_FALSE(order.is_turn(kSecond));
+  order.leave(kSecond);  // done, and the one before is not
+  EXPECT_FALSE(order.is_turn(kThird));
+  order.leave(kFirst);
+  EXPECT_TRUE(order.is_turn(kThird));
+  order.leave(kThird);
+  EXPECT_FALSE(order.is_turn(kThird));
+  order.join(kThird);  // started again
+  EXPECT_TRUE(order.is_turn(kThird)) << "nobody is before it";
 }
 
 TEST(CallOrder, LetsBePlaced_WhenAllBeforeAre) {
   CallOrder order;
-  order.join(first);
-  order.join(second);
-  EXPECT_TRUE(order.may_be_placed(first));
-  EXPECT_FALSE(order.may_be_placed(second));
+  order.join(kFirst);
+  order.join(kSecond);
+  EXPECT_TRUE(order.may_be_placed(kFirst));
+  EXPECT_FALSE(order.may_be_placed(kSecond));
   EXPECT_FALSE(order.are_all_placed());
-  order.set_placed(first);
-  EXPECT_TRUE(order.may_be_placed(second));
-  EXPECT_FALSE(order.is_turn(second)) << "placed is not gone";
-  order.set_placed(second);
+  order.set_placed(kFirst);
+  EXPECT_TRUE(order.may_be_placed(kSecond));
+  EXPECT_FALSE(order.is_turn(kSecond)) << "placed is not gone";
+  order.set_placed(kSecond);
   EXPECT_TRUE(order.are_all_placed());
 }
 
 TEST(CallOrder, DoesNotMindWhoHasLeft) {
   CallOrder order;
-  order.join(first);
-  order.join(second);
-  order.leave(first);
-  order.leave(first);
-  order.leave(third);  // never came
-  order.set_placed(first);
-  EXPECT_TRUE(order.may_be_placed(second));
-  EXPECT_TRUE(order.is_turn(second));
+  order.join(kFirst);
+  order.join(kSecond);
+  order.leave(kFirst);
+  order.leave(kFirst);
+  order.leave(kThird);  // never came
+  order.set_placed(kFirst);
+  EXPECT_TRUE(order.may_be_placed(kSecond));
+  EXPECT_TRUE(order.is_turn(kSecond));
 }
 
 }  // namespace
