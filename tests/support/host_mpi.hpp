@@ -22,8 +22,8 @@ bool loses_data_in_restarted_bsend();
 
 // A call of `operation`, in lower case, of which one rank gives another length than the others, a longer one where
 // `is_longer`: MPI_Allgatherv waits for ever for what does not come. In Open MPI also reductions and what all ranks
-// send to all, for which ranks choose different algorithms by their lengths. In MPICH 4.2 MPI_Allgather ends the job
-// under MPI_ERRORS_RETURN.
+// send to all, for which ranks choose different algorithms by their lengths. In MPICH 4.2 a message that is too long
+// for its block ends the job under MPI_ERRORS_RETURN, in most operations.
 bool never_ends_with_unlike_lengths(std::string_view operation, bool is_longer);
 
 // MPICH 4.2: MPI_Session_call_errhandler ends the job where the session's handler is MPI_ERRORS_RETURN.
