@@ -5,14 +5,17 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cctype>
 #include <cstdlib>
 #include <memory>
 
 #include "device/backend.hpp"
+#include "plan/collective_terms.hpp"
 #include "plan/plan.hpp"
 #include "plan/policy.hpp"
 #include "plan/queue_engine.hpp"
+#include "plan/ways.hpp"
 #include "sluice/sluice.h"
 
 namespace sluice::command {
@@ -110,6 +113,41 @@ RouteAnswer answer(const RouteQuestion &question, const OpenBackends &open) {
   return result;
 }
 
+struct NamedPattern {
+  std::string_view name;
+  plan::Pattern pattern;
+};
+constexpr std::array kCollectives{
+    NamedPattern{"bcast", plan::Pattern::kBroadcast},     NamedPattern{"gather", plan::Pattern::kGather},
+    NamedPattern{"scatter", plan::Pattern::kScatter},     NamedPattern{"allgather", plan::Pattern::kAllgather},
+    NamedPattern{"alltoall", plan::Pattern::kAlltoall},   NamedPattern{"reduce", plan::Pattern::kReduce},
+    NamedPattern{"allreduce", plan::Pattern::kAllreduce}, NamedPattern{"reduce_scatter", plan::Pattern::kReduceScatter},
+    NamedPattern{"scan", plan::Pattern::kScan},           NamedPattern{"exscan", plan::Pattern::kExscan},
+};
+
+// Of right arguments, and of a type that rounds, the same on all ranks.
+WaysAnswer answer(const WaysQuestion &question, const OpenBackends &open) {
+  const device::Backend *backend = find_backend(open, [](const sluice_backend_t &) { return true; });
+  WaysAnswer result{question, backend != nullptr ? backend->name() : "", {}};
+  const plan::Policy &policy = plan::policy_of(backend, 0);
+  const wire::CollectiveTerms terms = plan::collective_terms(policy, policy);
+  plan::CallFacts facts;
+  for (const NamedPattern &known : kCollectives) {
+    if (known.name == question.operation) facts.pattern = known.pattern;
+  }
+  facts.has_channel = backend != nullptr;
+  facts.is_of_one_group = question.n_ranks > 1;
+  facts.is_on_one_node = question.n_nodes == 1;
+  facts.n_ranks = question.n_ranks;
+  facts.known = plan::LengthKnown::kAll;
+  facts.size_bytes = question.size_bytes;
+  facts.keeps_rank_order = plan::is_reduction(facts.pattern) && terms.keeps_rank_order;
+  facts.is_in_rank_order = facts.keeps_rank_order;
+  facts.can_be_reduced_in_parts = !facts.is_in_rank_order;
+  for (const plan::WayChoice &choice : choose_ways(facts, terms)) result.sentences.push_back(plan::explain(choice));
+  return result;
+}
+
 PackAnswer answer(const PackQuestion &question, const OpenBackends &open) {
   const device::Backend *backend = find_backend(open, [](const sluice_backend_t &) { return true; });
   PackAnswer result{question, backend != nullptr ? backend->name() : "", {}};
@@ -148,6 +186,12 @@ QueueAnswer answer_queue(const OpenBackends &open) {
 
 }  // namespace
 
+std::vector<std::string> collective_names() {
+  std::vector<std::string> names;
+  for (const NamedPattern &known : kCollectives) names.emplace_back(known.name);
+  return names;
+}
+
 std::string experimental_of(std::string_view doc) {
   constexpr std::string_view kAll = "Experimental: ";
   constexpr std::string_view kValue = ": experimental";
@@ -183,6 +227,7 @@ Info collect_info(const std::string &library_folder, const InfoQuestions &questi
   }
   for (std::string &text : unknown_names(info.installation.modules)) info.problems.push_back(std::move(text));
   if (questions.route) info.route = answer(*questions.route, open);
+  if (questions.ways) info.ways = answer(*questions.ways, open);
   if (questions.pack) info.pack = answer(*questions.pack, open);
   if (questions.asks_queue) info.queue = answer_queue(open);
   return info;

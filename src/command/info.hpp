@@ -55,6 +55,22 @@ struct RouteAnswer {
   std::string receive;
 };
 
+// What the ranks of a communicator would try for a blocking collective call.
+struct WaysQuestion {
+  std::string operation;         // "allreduce"; one of collective_names()
+  std::uint64_t size_bytes = 0;  // of the longest buffer
+  int n_ranks = 2;
+  int n_nodes = 1;
+};
+struct WaysAnswer {
+  WaysQuestion question;
+  std::string backend;                 // of the devices; empty when no backend is loaded
+  std::vector<std::string> sentences;  // plan::explain for each way
+};
+
+// The operations that WaysQuestion may name.
+[[nodiscard]] std::vector<std::string> collective_names();
+
 // What would bring a payload with gaps together, on the way to each place where it may be wanted.
 struct PackQuestion {
   std::uint64_t size_bytes = 0;  // of payload
@@ -77,6 +93,7 @@ struct QueueAnswer {
 // What collect_info() is to find out besides.
 struct InfoQuestions {
   std::optional<RouteQuestion> route;
+  std::optional<WaysQuestion> ways;
   bool asks_queue = false;
   std::optional<PackQuestion> pack;
 };
@@ -91,6 +108,7 @@ struct Info {
   std::vector<plan::TuningTable> tuning;  // found, whether a device here fits or not
   std::vector<std::string> problems;      // unknown knobs, unreadable modules
   std::optional<RouteAnswer> route;
+  std::optional<WaysAnswer> ways;
   std::optional<QueueAnswer> queue;
   std::optional<PackAnswer> pack;
 };

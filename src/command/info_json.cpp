@@ -75,6 +75,12 @@ std::string to_json(const Info &info) {
                      {"send", route.send},
                      {"receive", route.receive}};
   }
+  if (info.ways) {
+    const WaysQuestion &question = info.ways->question;
+    root["ways"] = {{"operation", question.operation}, {"size_bytes", question.size_bytes},
+                    {"ranks", question.n_ranks},       {"nodes", question.n_nodes},
+                    {"backend", info.ways->backend},   {"sentences", info.ways->sentences}};
+  }
   if (info.pack) {
     const PackAnswer &pack = *info.pack;
     root["pack"] = {{"size_bytes", pack.question.size_bytes},

@@ -104,6 +104,14 @@ std::string to_text(const Info &info) {
                    route.backend.empty() ? ", without a backend" : fmt::format(", backend {}", route.backend),
                    route.send, route.receive);
   }
+  if (info.ways) {
+    const WaysQuestion &question = info.ways->question;
+    fmt::format_to(
+        out, "\nWays of {} of {} bytes, {} ranks, {} nodes{}\n", question.operation, question.size_bytes,
+        question.n_ranks, question.n_nodes,
+        info.ways->backend.empty() ? ", without a backend" : fmt::format(", backend {}", info.ways->backend));
+    for (const std::string &sentence : info.ways->sentences) fmt::format_to(out, "  {}\n", sentence);
+  }
   if (info.pack) {
     fmt::format_to(
         out, "\nData with gaps{}\n",

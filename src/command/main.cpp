@@ -20,6 +20,9 @@ constexpr int kWrongUse = 2;
 
 struct RouteWords {
   std::string size;
+  std::string operation;  // a collective one; empty: a message
+  int n_ranks = 2;
+  int n_nodes = 1;
   std::string from = "device";
   std::string to = "device";
 };
@@ -42,13 +45,20 @@ struct InfoWords {
   bool asks_queue = false;
 };
 
+int read_size(const RouteWords &words, std::uint64_t *size_bytes) {
+  if (parse_bytes(words.size, size_bytes)) return 0;
+  fmt::print(stderr, "sluice info: --route {}: wanted a number of bytes, with K, M or G if you like\n", words.size);
+  return kWrongUse;
+}
+
 int read_route(const RouteWords &words, InfoQuestions *questions) {
   if (words.size.empty()) return 0;
-  RouteQuestion *question = &questions->route.emplace();
-  if (!parse_bytes(words.size, &question->size_bytes)) {
-    fmt::print(stderr, "sluice info: --route {}: wanted a number of bytes, with K, M or G if you like\n", words.size);
-    return kWrongUse;
+  if (!words.operation.empty()) {
+    questions->ways = WaysQuestion{words.operation, 0, words.n_ranks, words.n_nodes};
+    return read_size(words, &questions->ways->size_bytes);
   }
+  RouteQuestion *question = &questions->route.emplace();
+  if (const int result = read_size(words, &question->size_bytes); result != 0) return result;
   if (!parse_kind(words.from, &question->from) || !parse_kind(words.to, &question->to)) {
     fmt::print(stderr, "sluice info: --from {} --to {}: wanted host, pinned, device or shared\n", words.from, words.to);
     return kWrongUse;
@@ -72,7 +82,8 @@ int read_pack(const InfoWords &words, InfoQuestions *questions) {
 }
 
 int show_info(const std::string &library_folder, const InfoWords &words, bool wants_json) {
-  InfoQuestions questions{{}, words.asks_queue, {}};
+  InfoQuestions questions;
+  questions.asks_queue = words.asks_queue;
   for (const int result : {read_route(words.route, &questions), read_pack(words, &questions)}) {
     if (result != 0) return result;
   }
@@ -85,6 +96,18 @@ void describe_info(CLI::App *app, InfoWords *words) {
   CLI::Option *size = app->add_option("--route", words->route.size, "say which route a message of this size takes");
   app->add_option("--from", words->route.from, "memory that it is sent from")->needs(size)->capture_default_str();
   app->add_option("--to", words->route.to, "memory that it is received in")->needs(size)->capture_default_str();
+  CLI::Option *operation = app->add_option("--operation", words->route.operation,
+                                           "of a blocking collective operation instead: which ways its ranks try")
+                               ->needs(size)
+                               ->check(CLI::IsMember(collective_names()));
+  app->add_option("--comm-size", words->route.n_ranks, "ranks of the communicator")
+      ->needs(operation)
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  app->add_option("--nodes", words->route.n_nodes, "nodes that they are on")
+      ->needs(operation)
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
   app->add_flag("--queue", words->asks_queue, "say what carries the messages of queues");
   CLI::Option *pack =
       app->add_option("--pack", words->pack_size,

@@ -17,6 +17,8 @@ const char *name(Joint joint) {
       return "pull";
     case Joint::kChain:
       return "chain";
+    case Joint::kReduce:
+      return "reduce";
     case Joint::kFail:
       return "fail";
   }

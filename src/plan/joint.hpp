@@ -31,6 +31,7 @@ enum class Joint : std::uint8_t {
   kStaged,  // each for itself, through the host MPI
   kPull,    // each receiver pulls all that it gets from where it is, in one list of copies
   kChain,   // a broadcast: each pulls from the one before it, in chunks, as they come there
+  kReduce,  // a reduction: each computes its part of it (joint_reduction.hpp)
   kFail     // all return an error
 };
 

@@ -5,7 +5,11 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <optional>
 #include <string>
+
+#include "plan/call_facts.hpp"
+#include "wire/collective_terms.hpp"
 
 namespace sluice::plan {
 
@@ -84,6 +88,11 @@ inline constexpr std::uint64_t kMostSegments = std::uint64_t{1} << 30;
   if (query.block_bytes == 0 || query.block_bytes <= part_bytes_of(query)) return false;
   return query.block_bytes >= query.threshold_bytes / std::max<std::uint64_t>(query.n_blocks, 1);
 }
+
+// What to ask of such a call; none: of its lengths asking is not worth while. Without the ability, and without the
+// longest buffer where no rank knows it. Hot.
+[[nodiscard]] std::optional<SegmentQuery> segment_query(const CallFacts &facts,
+                                                        const wire::CollectiveTerms &terms) noexcept;
 
 // The choice, after they have.
 [[nodiscard]] constexpr SegmentPlan choose_segments(const SegmentQuery &query) noexcept {

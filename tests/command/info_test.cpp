@@ -38,6 +38,17 @@ TEST(InfoText, HasKnobsAndSettingsInTablesOfTheirOwn) {
   EXPECT_LT(text.find("\nSettings ("), text.find("alpha"));
 }
 
+TEST(InfoText, HasTheWaysOfACollectiveCall) {
+  Info info = made_up();
+  EXPECT_EQ(to_text(info).find("Ways of"), std::string::npos);
+  info.ways = WaysAnswer{{"bcast", 4096, 8, 2}, "made_up", {"together -> not tried: why", "host -> taken: why"}};
+  EXPECT_THAT(to_text(info), ContainsRegex("Ways of bcast of 4096 bytes, 8 ranks, 2 nodes, backend made_up\n"
+                                           "  together -> not tried: why\n  host -> taken: why\n"));
+  const nlohmann::json root = nlohmann::json::parse(to_json(info));
+  EXPECT_EQ(root.at("ways").at("nodes"), 2);
+  EXPECT_EQ(root.at("ways").at("sentences").size(), 2U);
+}
+
 TEST(InfoJson, HasThemInListsOfTheirOwn) {
   const nlohmann::json root = nlohmann::json::parse(to_json(made_up()));
   EXPECT_EQ(root.at("knobs").size(), 2U);

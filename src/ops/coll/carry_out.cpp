@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/log.hpp"
+#include "ops/coll/call_facts.hpp"
 #include "ops/coll/host/host_call.hpp"
 #include "ops/coll/host/whole_call.hpp"
 #include "ops/coll/levels/two_level.hpp"
@@ -116,6 +117,7 @@ int execute_with_request(const Call &call, Sides sides) {
 // Where the ranks agree on how they go, a rank with a refused side says that it fails, and all return an error. Where
 // each stages for itself it takes part in the host MPI's call, so that nobody waits for it, and copies nothing.
 int plan_and_execute(Call *call, const Member *member, Sides *sides, const Status &classified) {
+  find_facts(member, call);
   const Status able = classified.is_ok() ? sides->refusal() : classified;
   const bool is_blocking = call->form == Form::kBlocking;
   // Whatever the lengths of this call are, and whoever waits for whom in it.

@@ -8,6 +8,18 @@
 
 namespace sluice::ops {
 
+namespace {
+
+template <std::size_t N>
+Status hear_all(MPI_Comm comm, Agreement<N> *agreement) {
+  MPI_Request request = MPI_REQUEST_NULL;
+  int code = agreement->start(comm, &request);
+  if (code == MPI_SUCCESS) code = wait_in_turns(&request, MPI_STATUS_IGNORE);
+  return preparation_status(code, "MPI_Iallreduce failed");
+}
+
+}  // namespace
+
 Status preparation_status(int code, const char *what) {
   if (code == MPI_SUCCESS) return {};
   return Status::error(
@@ -17,24 +29,20 @@ Status preparation_status(int code, const char *what) {
 }
 
 Status find_least(MPI_Comm comm, int value, int *least) {
-  *least = value;
-  MPI_Request request = MPI_REQUEST_NULL;
-  int code = wire::host().MPI_Iallreduce(&value, least, 1, MPI_INT, MPI_MIN, comm, &request);
-  if (code == MPI_SUCCESS) code = wait_in_turns(&request, MPI_STATUS_IGNORE);
-  return preparation_status(code, "MPI_Iallreduce failed");
+  Agreement<1> agreement;
+  agreement.say({value});
+  Status status = hear_all(comm, &agreement);
+  *least = status.is_ok() ? static_cast<int>(agreement.least(0)) : value;
+  return status;
 }
 
 Status find_least(MPI_Comm comm, int value, int number, int *least, bool *is_alike) {
-  const auto [end, negated] = both_ends(number);
-  const std::array<int, 3> said = {value, end, negated};
-  std::array<int, 3> heard = said;
-  MPI_Request request = MPI_REQUEST_NULL;
-  int code = wire::host().MPI_Iallreduce(said.data(), heard.data(), static_cast<int>(said.size()), MPI_INT, MPI_MIN,
-                                         comm, &request);
-  if (code == MPI_SUCCESS) code = wait_in_turns(&request, MPI_STATUS_IGNORE);
-  *least = code == MPI_SUCCESS ? heard[0] : value;
-  *is_alike = are_alike(heard[1], heard[2]);
-  return preparation_status(code, "MPI_Iallreduce failed");
+  Agreement<3> agreement;
+  agreement.say({value, number, -static_cast<long long>(number)});
+  Status status = hear_all(comm, &agreement);
+  *least = status.is_ok() ? static_cast<int>(agreement.least(0)) : value;
+  *is_alike = are_alike(agreement.least(1), agreement.least(2));
+  return status;
 }
 
 Status agree_on_all(MPI_Comm comm, bool value, bool *is_true) {

@@ -1,14 +1,40 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the ranks of a communicator agree on by the host MPI while they prepare to move device memory together. All here
-// is collective over the communicator and blocks, in turns.
+// Agreement: what the ranks of a communicator hear of each other's answers: the least of each number that all say. And
+// what they agree on so while they prepare to move device memory together, in calls that block.
 #pragma once
 
 #include <array>
+#include <cstddef>
 
 #include "base/status.hpp"
+#include "wire/host.hpp"
 #include "wire/mpi.hpp"
 
 namespace sluice::ops {
+
+// One MPI_Iallreduce. Stays where it is from start() until that request is complete.
+template <std::size_t N>
+class Agreement {
+ public:
+  // This rank's numbers; until the others are heard they are the least.
+  void say(const std::array<long long, N> &own) noexcept {
+    own_ = own;
+    least_ = own;
+  }
+  // Collective over `comm`. Does not block. Returns the host MPI's code.
+  [[nodiscard]] int start(MPI_Comm comm, MPI_Request *request) {
+    return wire::host().MPI_Iallreduce(own_.data(), least_.data(), static_cast<int>(N), MPI_LONG_LONG_INT, MPI_MIN,
+                                       comm, request);
+  }
+  // When the request is complete.
+  [[nodiscard]] long long least(std::size_t i) const noexcept { return least_[i]; }
+
+ private:
+  std::array<long long, N> own_{};
+  std::array<long long, N> least_{};
+};
+
+// All that follows is collective over `comm` and blocks, in turns.
 
 // A Status of `code`, which the host MPI returned in such a preparation; `what` has failed then.
 [[nodiscard]] Status preparation_status(int code, const char *what);
@@ -26,10 +52,7 @@ namespace sluice::ops {
 // depends on nobody outside. Returns the host MPI's error code.
 [[nodiscard]] int come_together_by_host(MPI_Comm comm);
 
-// Two numbers of which all ranks hear the least, and know then whether all said the same.
-[[nodiscard]] constexpr std::array<int, 2> both_ends(int number) noexcept {
-  return {number, -number};
-}
+// Whether all ranks said the same `number`, of what all heard of it and of its negative.
 [[nodiscard]] constexpr bool are_alike(long long least, long long least_negated) noexcept {
   return least == -least_negated;
 }

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -16,7 +17,7 @@
 namespace sluice::ops {
 
 // Who keeps something on a communicator, the lower rooms first: a type, which names its entry here as Part::kPart.
-enum class CommPart : std::uint8_t { kMessages, kNeighbors, kFolds, kNode, kHostCalls, kSegments, kLevels };
+enum class CommPart : std::uint8_t { kMessages, kNeighbors, kFacts, kFolds, kNode, kHostCalls, kSegments, kLevels };
 
 class CommState {
  public:
@@ -48,12 +49,20 @@ class CommState {
   template <typename Part>
   [[nodiscard]] Part &part() const {
     Slot &slot = slots_[static_cast<std::size_t>(Part::kPart)];
-    std::call_once(slot.is_made, [&slot] { slot.part = std::make_shared<Part>(); });
-    return *static_cast<Part *>(slot.part.get());
+    void *found = slot.found.load(std::memory_order_acquire);
+    if (found == nullptr) {  // std::call_once takes some forty instructions though it has been called
+      std::call_once(slot.is_made, [&slot] {
+        slot.part = std::make_shared<Part>();
+        slot.found.store(slot.part.get(), std::memory_order_release);
+      });
+      found = slot.part.get();
+    }
+    return *static_cast<Part *>(found);
   }
 
  private:
   struct Slot {
+    std::atomic<void *> found{nullptr};
     std::once_flag is_made;
     std::shared_ptr<void> part;
   };

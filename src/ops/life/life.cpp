@@ -30,6 +30,7 @@
 #include "ops/queue/engine_exchange.hpp"
 #include "ops/queue/queues.hpp"
 #include "ops/request/turns.hpp"
+#include "plan/collective_terms.hpp"
 #include "plan/policy.hpp"
 #include "plan/tuning.hpp"
 #include "progress/engine.hpp"
@@ -89,37 +90,24 @@ std::uint64_t collective_length(std::uint64_t plan::Policy::*length, const char 
   return least ? *least : length_of_loaded(length, setting);
 }
 
+using LengthFunction = std::uint64_t (*)(std::uint64_t plan::Policy::*, const char *);
+
+plan::Policy lengths_by(LengthFunction length) {
+  plan::Policy policy;
+  policy.coll_ipc_threshold_bytes = length(&plan::Policy::coll_ipc_threshold_bytes, "coll_ipc_threshold");
+  policy.coll_reduce_threshold_bytes = length(&plan::Policy::coll_reduce_threshold_bytes, "coll_reduce_threshold");
+  policy.coll_levels_threshold_bytes = length(&plan::Policy::coll_levels_threshold_bytes, "coll_levels_threshold");
+  policy.coll_segment_threshold_bytes = length(&plan::Policy::coll_segment_threshold_bytes, "coll_segment_threshold");
+  policy.coll_segment_bytes = length(&plan::Policy::coll_segment_bytes, "coll_segment");
+  return policy;
+}
+
 // Collective. Ranks on which no device memory can turn up need no channel; one on which it can is enough for all.
 void open_channel() {
   const Knobs &knobs = Knobs::process();
   const bool has_use = knobs.text("SLUICE_P2P_IPC") != "off" || knobs.text("SLUICE_P2P_PIPELINE") != "none";
-  wire::CollectiveTerms terms;
-  if (knobs.text("SLUICE_COLL_IPC") != "off") {
-    terms.threshold_bytes = collective_length(&plan::Policy::coll_ipc_threshold_bytes, "coll_ipc_threshold");
-    terms.reduce_threshold_bytes =
-        collective_length(&plan::Policy::coll_reduce_threshold_bytes, "coll_reduce_threshold");
-    // Whether there will be devices at all is not known where none is loaded.
-    terms.unmet_threshold_bytes = length_of_loaded(&plan::Policy::coll_ipc_threshold_bytes, "coll_ipc_threshold");
-    terms.unmet_reduce_threshold_bytes =
-        length_of_loaded(&plan::Policy::coll_reduce_threshold_bytes, "coll_reduce_threshold");
-  }
-  if (knobs.text("SLUICE_COLL_LEVELS") != "off") {
-    terms.levels_threshold_bytes =
-        collective_length(&plan::Policy::coll_levels_threshold_bytes, "coll_levels_threshold");
-  }
-  terms.may_leave_out = knobs.text("SLUICE_COLL_IPC") != "always";
-  if (knobs.text("SLUICE_COLL_SEGMENTS") != "off") {
-    terms.segments_threshold_bytes =
-        collective_length(&plan::Policy::coll_segment_threshold_bytes, "coll_segment_threshold");
-  }
-  terms.segment_bytes =
-      std::max<std::uint64_t>(collective_length(&plan::Policy::coll_segment_bytes, "coll_segment"), 1);
-  terms.may_stay_whole = knobs.text("SLUICE_COLL_SEGMENTS") != "always";
-  terms.keeps_rank_order = knobs.text("SLUICE_REDUCE_ORDER") == "rank";
-  // What they share for it is worth some tens of calls (docs/adr/0045).
-  constexpr std::uint64_t kCallsBeforeMeeting = 32;
-  if (knobs.text("SLUICE_COLL_MEET") != "off")
-    terms.first_meeting = knobs.text("SLUICE_COLL_MEET") == "always" ? 0 : kCallsBeforeMeeting;
+  const wire::CollectiveTerms terms =
+      plan::collective_terms(lengths_by(&collective_length), lengths_by(&length_of_loaded));
   const Status status = wire::Channel::process().open(has_use, device::Registry::process().may_have_devices(), terms);
   if (!status.is_ok()) log::error("ops", status.message());
   coll::NodeLevels::make_for_world();

@@ -7,7 +7,10 @@
 #include <cstdint>
 #include <memory>
 
+#include "base/status.hpp"
 #include "base/types.hpp"
+#include "plan/call_facts.hpp"
+#include "plan/ways.hpp"
 #include "wire/mpi.hpp"
 
 namespace sluice::ops::coll {
@@ -67,29 +70,9 @@ struct Argument {
   [[nodiscard]] bool is_in_place() const noexcept { return buffer == MPI_IN_PLACE; }
 };
 
-// Who gets a block of whose, in operations that only move data; or of what the result of a reduction.
-enum class Pattern : std::uint8_t {
-  kNone,
-  kBroadcast,
-  kGather,
-  kScatter,
-  kAllgather,
-  kAlltoall,
-  kNeighborAllgather,
-  kNeighborAlltoall,
-  kReduce,
-  kAllreduce,
-  kReduceScatter,
-  kScan,
-  kExscan
-};
-[[nodiscard]] constexpr bool is_reduction(Pattern pattern) noexcept {
-  return pattern >= Pattern::kReduce;
-}
-
-[[nodiscard]] constexpr bool is_of_neighbors(Pattern pattern) noexcept {
-  return pattern == Pattern::kNeighborAllgather || pattern == Pattern::kNeighborAlltoall;
-}
+using plan::is_of_neighbors;
+using plan::is_reduction;
+using plan::Pattern;
 
 enum class Form : std::uint8_t { kBlocking, kNonBlocking, kPersistent };
 
@@ -111,6 +94,9 @@ struct Call {
   NeighborhoodPtr neighbors;
   // A blocking call must not be made by its non-blocking form; all members agree on that.
   bool comes_after_barrier = false;
+  // What its ranks know of it, and what they try: from the beginning of the call on (call_facts.hpp).
+  plan::CallFacts facts;
+  plan::Ways ways;
   // The ranks of a node have found that it is too short for any of them to go together; all of them know it.
   bool is_short_for_all = false;
   // A reduction of ours, in whatever order: it may go in segments whatever its type and operation are.
@@ -122,6 +108,10 @@ struct Call {
   // Of kPersistent: the non-blocking one.
   int (*start_once)(const Call &call, MPI_Request *request) = nullptr;
 };
+
+// What a call returns at a rank when its ranks have heard that some failed: the rank's `own` error, or that another
+// rank has one.
+[[nodiscard]] Status failure_for_all(const Call &call, const Status &own);
 
 // One for each operation, in all its forms. `call` is changed. Return an error code, raised already.
 int bcast(Call *call);

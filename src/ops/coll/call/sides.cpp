@@ -55,6 +55,16 @@ void Sides::record(Operation operation, std::chrono::nanoseconds time) const noe
   recv.record(operation, time);
 }
 
+void Sides::record_in_segments(Operation operation, std::chrono::nanoseconds time) const noexcept {
+  for (const CollectiveSide *side : {&send, &recv}) {
+    if (side->is_staged()) {
+      side->record(operation, Route::kPipelined, time);
+    } else {
+      side->record(operation, time);
+    }
+  }
+}
+
 bool needs_no_sides() noexcept {
   static_cast<void>(device::loaded_backends());  // looks
   return needed_no_sides();

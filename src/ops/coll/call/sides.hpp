@@ -34,6 +34,8 @@ struct Sides {
   [[nodiscard]] Status copy_down_uncompared(Pattern pattern) const;
   [[nodiscard]] Status copy_up() const;
   void record(Operation operation, std::chrono::nanoseconds time) const noexcept;
+  // The same of a call that went in segments.
+  void record_in_segments(Operation operation, std::chrono::nanoseconds time) const noexcept;
 };
 
 // Nobody asks what the buffers are: no backend is loaded, and nothing is counted.

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "ops/coll/host/host_call.hpp"
 
-#include "ops/coll/call/host_trust.hpp"
-#include "ops/coll/fold/rank_order.hpp"
 #include "ops/coll/host/folded_call.hpp"
 #include "ops/coll/node/call_meeting.hpp"
 #include "ops/coll/node/in_turns.hpp"
@@ -14,13 +12,11 @@
 namespace sluice::ops::coll {
 
 int HostCall::run(const std::function<void()> &refill) {
-  if (member_ != nullptr && is_folded_in_rank_order(call_, *member_)) return fold_in_rank_order(call_, *member_);
+  if (call_.facts.is_in_rank_order) return fold_in_rank_order(call_, *member_);
   const auto block = [&] { return call_.block(call_); };
-  if (is_after_barrier(call_)) return after_barrier(call_.comm, block);
+  if (call_.facts.follows_barrier) return after_barrier(call_.comm, block);
   if (meeting_.has_met) return guarded(call_.comm, [&] { return reap(call_fitting(refill)); });
-  // Without a channel nobody meets, and nothing is asked.
-  const Arrival own{.may_block = wire::Channel::process().is_open() && trusts_blocking(call_),
-                    .goes_on = all_trust_blocking(call_)};
+  const Arrival own{.may_block = call_.facts.trusts_blocking, .goes_on = call_.facts.all_trust_blocking};
   return in_turns(call_.comm, block, [&](MPI_Request *request) { return call_.start(call_, request); }, own);
 }
 

@@ -8,7 +8,6 @@
 
 #include "base/log.hpp"
 #include "generated/operations.hpp"
-#include "ops/coll/call/host_trust.hpp"
 #include "ops/request/turns.hpp"
 #include "progress/notices.hpp"
 #include "wire/channel.hpp"
@@ -80,7 +79,7 @@ std::optional<int> WholeCall::find_without_data() const noexcept {
 }
 
 bool WholeCall::tell_others() {
-  if (state_ == nullptr || !state_->is_within_world || is_by_own_operation(call_.op)) return false;
+  if (state_ == nullptr || !state_->is_within_world || call_.facts.has_own_operation) return false;
   if (meeting_.is_in_memory && meeting_.may_block) {
     say_without_data(meeting_);
     return true;

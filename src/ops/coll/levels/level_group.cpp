@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "ops/coll/call/length_terms.hpp"
-#include "ops/comm/agreement.hpp"
 #include "ops/comm/comm_state.hpp"
 #include "ops/comm/staging_comm.hpp"
 #include "wire/channel.hpp"
@@ -133,7 +132,7 @@ void LevelGroup::go_on() {
     if (failure_ != MPI_SUCCESS || is_done == 0) return;
     if (phase_ == Phase::kAsking) {
       phase_ = Phase::kIdle;
-      decide(least_);
+      decide();
     } else {
       failure_ = go_on_duplicating();
     }
@@ -185,16 +184,15 @@ int LevelGroup::ask() {
     drop_left();
     return MPI_SUCCESS;
   }
-  const auto [length, negated] = both_ends(static_cast<int>(entry->answer.query.size_bytes % kLengthPrime));
-  own_ = {entry->own, length, negated};
+  const auto length = static_cast<long long>(entry->answer.query.size_bytes % kLengthPrime);
+  agreement_.say({entry->own, length, -length});
   phase_ = Phase::kAsking;
-  return wire::host().MPI_Iallreduce(own_.data(), least_.data(), static_cast<int>(own_.size()), MPI_INT, MPI_MIN,
-                                     levels_->whole(), &request_);
+  return agreement_.start(levels_->whole(), &request_);
 }
 
 // What attempts_ come to is the same on all ranks, because the calls are decided one after the other.
-void LevelGroup::decide(const std::array<int, 3> &heard) {
-  const int least = heard[0];
+void LevelGroup::decide() {
+  const auto least = static_cast<int>(agreement_.least(0));
   Entry *const entry = first_undecided();
   if (entry == nullptr) return;  // there is one, the one that was asked about
   entry->is_decided = true;
@@ -202,7 +200,7 @@ void LevelGroup::decide(const std::array<int, 3> &heard) {
   answer.is_asked = true;
   answer.least = least;
   if (least != kFailed) {
-    const bool fits = are_alike(heard[1], heard[2]);
+    const bool fits = are_alike(agreement_.least(1), agreement_.least(2));
     answer.query.ability = fits ? static_cast<plan::LevelAbility>(least) : plan::LevelAbility::kNone;
   }
   answer.plan = choose_levels(answer.query);

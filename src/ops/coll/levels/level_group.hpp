@@ -8,7 +8,6 @@
 // before it have taken that one or will not take it. No call waits for the end of another.
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -20,6 +19,7 @@
 #include "ops/coll/levels/node_levels.hpp"
 #include "ops/coll/node/node_group.hpp"
 #include "ops/coll/segments/segment_group.hpp"
+#include "ops/comm/agreement.hpp"
 #include "ops/comm/attempts.hpp"
 #include "ops/comm/staging_comm.hpp"
 #include "plan/levels.hpp"
@@ -93,7 +93,7 @@ class LevelGroup {
   void go_on();
   [[nodiscard]] int go_on_duplicating();
   [[nodiscard]] int ask();
-  void decide(const std::array<int, 3> &heard);
+  void decide();
   void drop_left() noexcept;
   [[nodiscard]] Entry *find(const void *call) noexcept;
   [[nodiscard]] Entry *first_undecided() noexcept;
@@ -105,9 +105,8 @@ class LevelGroup {
   SegmentGroupPtr in_lane_;  // so that long lanes go in segments
   Phase phase_ = Phase::kFlat;
   MPI_Request request_ = MPI_REQUEST_NULL;  // what phase_ waits for
-  std::array<int, 3> own_{};                // what this rank can do, and both_ends() of the call's length
-  std::array<int, 3> least_{};
-  Attempts attempts_;  // in the order of the calls
+  Agreement<3> agreement_;                  // what a rank can do, the call's length, and the negative of that
+  Attempts attempts_;                       // in the order of the calls
   std::deque<Entry> calls_;
   int failure_ = MPI_SUCCESS;
 };

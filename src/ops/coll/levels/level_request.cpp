@@ -75,7 +75,7 @@ bool LevelRequest::decide() {
   const LevelGroup::Answer answer = group_->hear(this);
   if (!answer.is_there) return false;
   if (const int code = group_->failure(); code != MPI_SUCCESS) return complete(host_error(call_, code));
-  if (answer.is_asked && answer.least == LevelGroup::kFailed) return complete(failure_of(classified_));
+  if (answer.is_asked && answer.least == LevelGroup::kFailed) return complete(failure_for_all(call_, classified_));
   if (!is_persistent() && log::level() >= log::Level::kDebug) {
     const plan::LevelQuery &query = answer.is_asked ? answer.query : query_;
     log::debug("plan", std::string(name(call_.operation)) + ": " + explain(member_.size, query, answer.plan));

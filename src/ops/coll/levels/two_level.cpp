@@ -2,16 +2,12 @@
 #include "ops/coll/levels/two_level.hpp"
 
 #include <algorithm>
-#include <optional>
 #include <utility>
 #include <vector>
 
 #include "base/log.hpp"
 #include "generated/operations.hpp"
-#include "ops/coll/call/call_bytes.hpp"
-#include "ops/coll/call/host_trust.hpp"
 #include "ops/coll/call/length_terms.hpp"
-#include "ops/coll/fold/rank_order.hpp"
 #include "ops/coll/levels/level_group.hpp"
 #include "ops/coll/levels/level_request.hpp"
 #include "ops/coll/levels/level_slices.hpp"
@@ -232,21 +228,14 @@ int TwoLevelCall::allgatherv_in_lanes() const {
   return first_error.code();
 }
 
-bool has_levels(const Call &call) noexcept {
-  const bool is_reduced = call.pattern == Pattern::kAllreduce || call.pattern == Pattern::kReduce ||
-                          call.pattern == Pattern::kReduceScatter;
-  if (is_reduced) return !is_by_own_operation(call.op);
-  return is_broadcast(call) || call.operation == Operation::kAllgather || has_lengths(call);
-}
-
-LevelQuery query_of(const Call &call, std::uint64_t size_bytes, const NodeMap &map) {
+LevelQuery query_of(const Call &call, const NodeMap &map) {
   LevelQuery query;
   query.is_broadcast = is_broadcast(call);
   query.is_reduction = is_reduction(call.pattern);
   query.is_rooted = call.pattern == Pattern::kReduce;
   query.is_scattered = call.pattern == Pattern::kReduceScatter;
-  query.keeps_order = keeps_rank_order(call);
-  query.size_bytes = size_bytes;
+  query.keeps_order = call.facts.keeps_rank_order;
+  query.size_bytes = call.facts.size_bytes;
   query.threshold_bytes = wire::Channel::process().terms().levels_threshold_bytes;
   query.n_nodes = map.n_nodes;
   query.least_local = map.least_local;
@@ -280,11 +269,6 @@ Status agree_at_once(const Call &call, LevelQuery *query, LevelGroup *group) {
   return status;
 }
 
-bool is_named_right(const Call &call, const Member &member) noexcept {
-  const bool has_root = is_broadcast(call) || call.pattern == Pattern::kReduce;
-  return !has_root || (call.root >= 0 && call.root < member.size);
-}
-
 }  // namespace
 
 bool carry_out_in_levels(const Call &call, const Member &member, const Sides &sides, const Status &classified,
@@ -293,11 +277,8 @@ bool carry_out_in_levels(const Call &call, const Member &member, const Sides &si
     *result = raise(call.comm, status);
     return true;
   }
-  if (!has_levels(call) || !wire::Channel::process().is_open() || !is_named_right(call, member)) return false;
+  if (plan::chance_of(call.ways, plan::Way::kLevels) == plan::Chance::kNone) return false;
   // classify
-  const std::optional<std::uint64_t> bytes = common_bytes(call, member);
-  const wire::CollectiveTerms &terms = wire::Channel::process().terms();
-  if (!bytes || *bytes < terms.levels_threshold_bytes) return false;
   std::shared_ptr<NodeLevels> levels;
   if (Status status = NodeLevels::of(call.comm, member, &levels); !status.is_ok()) {
     *result = raise(call.comm, status);
@@ -305,15 +286,15 @@ bool carry_out_in_levels(const Call &call, const Member &member, const Sides &si
   }
   if (levels == nullptr) return false;
   Attempts &attempts = levels->attempts(is_reduction(call.pattern));
-  LevelQuery query = query_of(call, *bytes, levels->map());
+  LevelQuery query = query_of(call, levels->map());
   if (query.keeps_order) say(call, member, query, choose_levels(query));
-  if (!may_have_levels(query) || (terms.may_leave_out && !attempts.is_due())) return false;
+  if (!may_have_levels(query) || (wire::Channel::process().terms().may_leave_out && !attempts.is_due())) return false;
   // plan: all ranks hear what the least able of them can do
   int least = 0;
   bool fits = false;
   device::DeviceMemory scratch;
   const int own = static_cast<int>(ability_of(call, member, levels->map(), sides, classified, &scratch));
-  if (Status status = find_least(call.comm, own, common_length(call, member), &least, &fits); !status.is_ok()) {
+  if (Status status = find_least(call.comm, own, call.facts.common_length, &least, &fits); !status.is_ok()) {
     *result = raise(call.comm, status);
     return true;
   }
@@ -335,10 +316,8 @@ bool carry_out_in_levels(const Call &call, const Member &member, const Sides &si
 }
 
 bool start_in_levels(const Call &call, const Member &member, Sides *sides, const Status &classified, int *result) {
-  if (call.pattern != Pattern::kAllreduce || !has_levels(call) || !wire::Channel::process().is_open()) return false;
+  if (plan::chance_of(call.ways, plan::Way::kLevels) == plan::Chance::kNone) return false;
   // classify
-  const std::optional<std::uint64_t> bytes = common_bytes(call, member);
-  if (!bytes || *bytes < wire::Channel::process().terms().levels_threshold_bytes) return false;
   if (call.recv.count > kMostLevelElements) return false;
   std::shared_ptr<NodeLevels> levels;
   const Status found = find_levels(call, member, &levels);
@@ -347,7 +326,7 @@ bool start_in_levels(const Call &call, const Member &member, Sides *sides, const
   LevelGroupPtr group;
   Status status = found;
   if (status.is_ok()) {
-    query = query_of(call, *bytes, levels->map());
+    query = query_of(call, levels->map());
     if (query.keeps_order) say(call, member, query, choose_levels(query));
     if (!may_have_levels(query)) return false;
     device::DeviceMemory no_scratch;

@@ -4,9 +4,7 @@
 #include <array>
 #include <cstdint>
 
-#include "ops/coll/call/host_trust.hpp"
 #include "ops/coll/call/length_terms.hpp"
-#include "ops/coll/fold/rank_order.hpp"
 #include "ops/comm/comm_state.hpp"
 #include "ops/request/turns.hpp"
 #include "wire/channel.hpp"
@@ -40,35 +38,26 @@ class LengthQuestion {
   std::array<std::uint64_t, 2> heard_{};
 };
 
-// The same on all ranks that make the call. Steps of levels have none: their lengths are Sluice's own.
-bool has_meeting(const Call &call, const Member &member) {
-  const CommState *const state = member.state;
-  if (state == nullptr || member.size < 2 || !state->is_within_world || state->is_of_levels) return false;
-  const wire::Channel &channel = wire::Channel::process();
-  if (!channel.is_open() || channel.terms().first_meeting == wire::CollectiveTerms::kNever) return false;
-  return has_length_term(call, member) && !is_after_barrier(call) && !is_folded_in_rank_order(call, member);
-}
-
 }  // namespace
 
-bool begin_meeting_for_call(const Call &call, const Member &member, NodeGroup *group) {
-  if (!has_meeting(call, member)) return false;
-  begin_meeting(group, length_term(call, member));
+bool begin_meeting_for_call(const Call &call, NodeGroup *group) {
+  if (!call.facts.compares_lengths) return false;
+  begin_meeting(group, call.facts.length_term);
   return true;
 }
 
 // Once all are in a call that all trust, each may block, whatever another still copies.
 Meeting hear_of_meeting_for_call(const Call &call, NodeGroup *group) {
   Meeting meeting = hear_of_meeting(group);
-  meeting.may_block |= all_trust_blocking(call);
+  meeting.may_block |= call.facts.all_trust_blocking;
   return meeting;
 }
 
 Meeting meet_for_call(const Call &call, const Member &member, const Prospect &own) {
-  if (!has_meeting(call, member)) return {};
-  const std::uint32_t term = length_term(call, member);
-  const bool all_trust = all_trust_blocking(call);
-  const bool may_block = !own.stages && trusts_blocking(call);
+  if (!call.facts.compares_lengths) return {};
+  const std::uint32_t term = call.facts.length_term;
+  const bool all_trust = call.facts.all_trust_blocking;
+  const bool may_block = !own.stages && call.facts.trusts_blocking;
   Meeting meeting =
       meet(call.comm, *member.state,
            {.may_block = may_block, .goes_on = own.is_for_host && all_trust, .wants_terms = own.stages, .term = term});

@@ -23,7 +23,7 @@ struct Prospect {
 [[nodiscard]] Meeting meet_for_call(const Call &call, const Member &member, const Prospect &own);
 // The same in two halves where all have `group`, for a rank that is in a call of the ranks together. False: there is no
 // meeting for this call, on any rank.
-[[nodiscard]] bool begin_meeting_for_call(const Call &call, const Member &member, NodeGroup *group);
+[[nodiscard]] bool begin_meeting_for_call(const Call &call, NodeGroup *group);
 [[nodiscard]] Meeting hear_of_meeting_for_call(const Call &call, NodeGroup *group);
 
 }  // namespace sluice::ops::coll

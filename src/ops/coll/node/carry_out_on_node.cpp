@@ -2,13 +2,10 @@
 #include "ops/coll/node/carry_out_on_node.hpp"
 
 #include <cstddef>
-#include <optional>
 #include <string>
 #include <utility>
 
 #include "base/log.hpp"
-#include "ops/coll/call/call_bytes.hpp"
-#include "ops/coll/call/host_trust.hpp"
 #include "ops/coll/node/call_meeting.hpp"
 #include "ops/coll/node/in_turns.hpp"
 #include "ops/coll/node/node_of_comm.hpp"
@@ -28,13 +25,7 @@
 namespace sluice::ops::coll {
 namespace {
 
-// Whether the ranks look at the call together, by arguments that mean the same on all of them, and by what they agreed
-// on before.
-enum class MeetingChoice : std::uint8_t {
-  kAlone,
-  kTogether,
-  kIfLong  // together, and no rank knows whether it is long enough
-};
+using plan::Chance;
 
 // Whether a blocking call has found that all can, which is the same on all ranks at the same call.
 bool have_met(const Call &call) {
@@ -44,27 +35,11 @@ bool have_met(const Call &call) {
   return group != nullptr && group->have_met(call.pattern);
 }
 
-// Of a call that they could look at: common_bytes().
-std::optional<std::uint64_t> bytes_for_all(const Call &call, const Member &member) {
-  // Between groups there are as many counts as the other one has ranks, and all is staged.
-  if (call.pattern == Pattern::kNone || member.is_inter) return std::nullopt;
-  if (is_reduction(call.pattern) && is_by_own_operation(call.op)) return std::nullopt;
-  return common_bytes(call, member);
-}
-
-// `bytes`: bytes_for_all(). *length: the class of a call that the ranks look at together (ops/comm/attempts.hpp), where
-// all know it.
-MeetingChoice meeting_choice(const Call &call, const std::optional<std::uint64_t> &bytes, std::size_t *length) {
-  const wire::CollectiveTerms &terms = wire::Channel::process().terms();
-  const bool reduces = is_reduction(call.pattern);
-  const std::uint64_t threshold_bytes = reduces ? terms.reduce_threshold_bytes : terms.threshold_bytes;
-  const std::uint64_t unmet_bytes = reduces ? terms.unmet_reduce_threshold_bytes : terms.unmet_threshold_bytes;
-  if (!bytes) return MeetingChoice::kAlone;
-  if (*bytes == kAnyLength) return MeetingChoice::kIfLong;
-  if (*bytes < threshold_bytes) return MeetingChoice::kAlone;
-  *length = length_class(*bytes);
-  const bool is_asked = call.form == Form::kNonBlocking && *bytes < unmet_bytes;
-  return is_asked && !have_met(call) ? MeetingChoice::kAlone : MeetingChoice::kTogether;
+// Whether the ranks look at the call together, by what is alike on all of them, and by what they agreed on before.
+Chance chance_together(const Call &call) {
+  const Chance chance = plan::chance_of(call.ways, plan::Way::kTogether);
+  if (chance != Chance::kIfMet) return chance;
+  return have_met(call) ? Chance::kAsked : Chance::kNone;
 }
 
 bool may_skip_attempts() noexcept {
@@ -206,27 +181,26 @@ Status find_made(MPI_Comm comm, const Member &member, NodeGroupPtr *group) {
 
 bool carry_out_on_node(Call *call, const Member &member, Sides *sides, const Status &classified, Meeting *meeting,
                        int *result) {
-  const wire::Channel &channel = wire::Channel::process();
-  std::size_t length = 0;
-  const std::optional<std::uint64_t> bytes = bytes_for_all(*call, member);
-  const bool is_on = channel.is_open() && channel.terms().threshold_bytes != wire::CollectiveTerms::kNever;
-  const MeetingChoice look = is_on ? meeting_choice(*call, bytes, &length) : MeetingChoice::kAlone;
-  const bool is_alone = look == MeetingChoice::kAlone;
+  const Chance chance = chance_together(*call);
+  const bool is_alone = chance == Chance::kNone;
   if (call->form != Form::kBlocking) {
-    return !is_alone && !member.is_inter && start(*call, member, sides, classified, result);
+    return !is_alone && start(*call, member, sides, classified, result);
   }
-  const bool is_short = bytes && *bytes < channel.terms().segments_threshold_bytes && *bytes != kAnyLength;
+  const bool is_known = call->facts.known == plan::LengthKnown::kAll;
+  // The class of a call that the ranks look at together (ops/comm/attempts.hpp), where all know it.
+  const std::size_t length = chance == Chance::kAsked ? length_class(call->facts.size_bytes) : 0;
   NodeGroupPtr group;
   Status status = is_alone ? Status() : find_made(call->comm, member, &group);
   const bool had_group = group != nullptr;
   const bool is_left_out = had_group && !is_alone && may_skip_attempts() && !group->is_due(call->pattern, length);
-  if (had_group && look == MeetingChoice::kTogether && !is_left_out &&
-      begin_meeting_for_call(*call, member, group.get())) {
+  if (had_group && chance == Chance::kAsked && !is_left_out && begin_meeting_for_call(*call, group.get())) {
     // Who has it shorter hears that in its meeting, and comes then.
     return block(call, member, *sides, classified, length, group.get(), meeting, result);
   }
-  *meeting = meet_for_call(*call, member,
-                           {.stages = sides->is_staged(), .is_for_host = (is_alone || is_left_out) && is_short});
+  *meeting =
+      meet_for_call(*call, member,
+                    {.stages = sides->is_staged(),
+                     .is_for_host = (is_alone || is_left_out) && is_known && are_together_or_with_host(call->ways)});
   if (meeting->some_are_gone) return false;
   if (meeting->some_go && meeting->group != nullptr) {
     return block(call, member, *sides, classified, length, meeting->group, nullptr, result);
@@ -238,9 +212,9 @@ bool carry_out_on_node(Call *call, const Member &member, Sides *sides, const Sta
     return true;
   }
   if (group == nullptr) return false;
-  if (!had_group && look == MeetingChoice::kIfLong && may_skip_attempts() && !group->is_due(call->pattern, length))
+  if (!had_group && chance == Chance::kIfLong && may_skip_attempts() && !group->is_due(call->pattern, length))
     return false;
-  if (look == MeetingChoice::kIfLong && group->is_voted_on()) {
+  if (chance == Chance::kIfLong && group->is_voted_on()) {
     transfer::Voted outcome;
     status = group->vote(vote_on(*call, member, *sides, classified), 0, &outcome);
     if (status.is_ok() && is_voted_down(call, member, outcome.vote, group.get())) return false;
@@ -251,7 +225,7 @@ bool carry_out_on_node(Call *call, const Member &member, Sides *sides, const Sta
     return true;
   }
   const bool is_carried_out = block(call, member, *sides, classified, length, group.get(), nullptr, result);
-  if (look == MeetingChoice::kIfLong) group->set_voted_on(!is_carried_out);
+  if (chance == Chance::kIfLong) group->set_voted_on(!is_carried_out);
   return is_carried_out;
 }
 

@@ -109,13 +109,16 @@ PartEnd NodeCall::leave_off(plan::Joint joint) const {
 }
 
 MaybePartEnd NodeCall::begin_as(plan::Joint joint) {
-  if (reduction_ != nullptr) {
+  if (joint == plan::Joint::kReduce) {
     phase_ = Phase::kReducing;
     span_.begin();
     return reduction_->begin(heard_);
   }
-  phase_ = joint == plan::Joint::kChain ? Phase::kInChain : Phase::kPulling;
-  if (joint != plan::Joint::kChain) return pull_.begin(heard_);
+  if (joint == plan::Joint::kPull) {
+    phase_ = Phase::kPulling;
+    return pull_.begin(heard_);
+  }
+  phase_ = Phase::kInChain;
   pull_.use_engines();
   chain_ = std::make_unique<NodeChain>(call_, member_, offer_, sides_.recv.place(), board_, number_, heard_, &reach_);
   return chain_->begin();
@@ -149,10 +152,10 @@ PartEnd NodeCall::agree(plan::Joint *joint) {
   say(plan);
   is_short_ = plan.reason == plan::ReductionReason::kShort;
   plan_ = static_cast<std::uint32_t>(plan.joint) << 1U | (plan.needs_consent ? 1U : 0U);
-  *joint = plan::Joint::kPull;
+  *joint = plan::Joint::kReduce;
   if (plan.joint == plan::JointReduction::kFail) *joint = plan::Joint::kFail;
   if (plan.joint == plan::JointReduction::kStaged) *joint = plan::Joint::kStaged;
-  if (*joint != plan::Joint::kPull) reduction_.reset();
+  if (*joint != plan::Joint::kReduce) reduction_.reset();
   return {};
 }
 

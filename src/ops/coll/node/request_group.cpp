@@ -128,7 +128,7 @@ void RequestGroup::go_on() {
     if (is_done == 0) return;
     switch (std::exchange(step_, Phase::kNone)) {
       case Phase::kAsk:
-        if (least_ == 0) {
+        if (agreement_.least(0) == 0) {
           end(false);
         } else {
           code = group_ == nullptr ? tell_name() : ask_for_edges();
@@ -138,10 +138,10 @@ void RequestGroup::go_on() {
         code = open_and_agree();
         break;
       case Phase::kAgree:
-        if (least_ != 0) group_ = std::make_shared<NodeGroup>(std::move(segment_), member_, world_ranks_);
+        if (agreement_.least(0) != 0) group_ = std::make_shared<NodeGroup>(std::move(segment_), member_, world_ranks_);
         forget_board_name(member_, name_);
         name_ = {};
-        if (least_ == 0) {
+        if (agreement_.least(0) == 0) {
           end(false);
         } else {
           code = ask_for_edges();
@@ -159,9 +159,9 @@ void RequestGroup::go_on() {
 }
 
 int RequestGroup::ask() {
-  own_ = questions_.front().has_device ? 1 : 0;
+  agreement_.say({questions_.front().has_device ? 1 : 0});
   step_ = Phase::kAsk;
-  return wire::host().MPI_Iallreduce(&own_, &least_, 1, MPI_INT, MPI_MIN, comm_->get(), &request_);
+  return agreement_.start(comm_->get(), &request_);
 }
 
 int RequestGroup::tell_name() {
@@ -171,9 +171,9 @@ int RequestGroup::tell_name() {
 }
 
 int RequestGroup::open_and_agree() {
-  own_ = open_board(member_, name_, &segment_) ? 1 : 0;
+  agreement_.say({open_board(member_, name_, &segment_) ? 1 : 0});
   step_ = Phase::kAgree;
-  return wire::host().MPI_Iallreduce(&own_, &least_, 1, MPI_INT, MPI_MIN, comm_->get(), &request_);
+  return agreement_.start(comm_->get(), &request_);
 }
 
 // Of all functions, since a call may not wait for them later; then it ends.

@@ -19,6 +19,7 @@
 #include "ops/coll/call/member.hpp"
 #include "ops/coll/node/node_group.hpp"
 #include "ops/coll/node/node_of_comm.hpp"
+#include "ops/comm/agreement.hpp"
 #include "ops/comm/comm_state.hpp"
 #include "ops/comm/staging_comm.hpp"
 
@@ -105,8 +106,7 @@ class RequestGroup {
   const NeighborhoodPtr neighbors_;  // of a communicator with a topology
   Phase step_ = Phase::kNone;
   MPI_Request request_ = MPI_REQUEST_NULL;
-  int own_ = 0;
-  int least_ = 0;
+  Agreement<1> agreement_;
   std::optional<EdgeInquiry> inquiry_;
   bool has_edges_ = false;
   wire::SharedSegment segment_;

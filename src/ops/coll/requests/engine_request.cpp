@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "ops/coll/requests/engine_request.hpp"
 
-#include <fmt/format.h>
-
 #include <exception>
 #include <string>
 #include <utility>
@@ -22,7 +20,7 @@ int EngineRequest::make(const std::shared_ptr<EngineRequest> &made, const Status
   if (Status status = made->types_.replace(made->member_, &made->call_); !status.is_ok()) {
     return raise(made->communicator(), status);
   }
-  if (is_folded_in_rank_order(made->call_, made->member_)) {
+  if (made->call_.facts.is_in_rank_order) {
     const Status found = FoldGroup::of(made->communicator(), &made->fold_group_);
     if (!found.is_ok()) return raise(made->communicator(), found);
   }
@@ -67,13 +65,6 @@ bool EngineRequest::complete(Status result) {
   }
   is_hidden_.store(false, std::memory_order_release);
   return true;
-}
-
-Status EngineRequest::failure_of(const Status &own) const {
-  if (!own.is_ok()) return own;
-  return Status::error(ErrorKind::kBackend, fmt::format("another rank of the communicator could not do its part of {}; "
-                                                        "its own error says why",
-                                                        name(call_.operation)));
 }
 
 Status EngineRequest::stage(MPI_Comm comm) {

@@ -45,8 +45,6 @@ class EngineRequest : public progress::Tracked, public progress::Task {
 
   // Always true.
   bool complete(Status result);
-  // What this rank returns when some rank has failed: `own`, if it is that one.
-  [[nodiscard]] Status failure_of(const Status &own) const;
 
   // The call as it is staged by this rank alone, on `comm`, or folded in the order of the ranks where that is wanted:
   // the host MPI's request is under way, or there is an error.

@@ -3,7 +3,6 @@
 
 #include <utility>
 
-#include "ops/coll/fold/rank_order.hpp"
 #include "ops/env/errors.hpp"
 
 namespace sluice::ops::coll {
@@ -22,7 +21,7 @@ void FoldRequest::begin(const std::shared_ptr<EngineRequest> &self) {
 }
 
 bool start_folded(const Call &call, const Member &member, Sides *sides, int *result) {
-  if (!is_folded_in_rank_order(call, member)) return false;
+  if (!call.facts.is_in_rank_order) return false;
   FoldGroupPtr group;
   if (Status status = FoldGroup::of(call.comm, &group); !status.is_ok()) {
     *result = raise(call.comm, status);

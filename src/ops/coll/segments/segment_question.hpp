@@ -1,18 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // SegmentQuestion: what the ranks tell each other of a call that may go in segments: what the least able of them can
-// do, how long the longest buffer of any of them is, and whether the lengths fit that all have to give alike. One
-// MPI_Iallreduce of four numbers (docs/adr/0022).
+// do, how long the longest buffer of any of them is, and whether the lengths fit that all have to give alike. Four
+// numbers (docs/adr/0022).
 #pragma once
 
 #include <algorithm>
-#include <array>
 #include <cstdint>
 #include <limits>
 
 #include "ops/coll/call/length_terms.hpp"
 #include "ops/comm/agreement.hpp"
 #include "plan/segments.hpp"
-#include "wire/host.hpp"
 
 namespace sluice::ops::coll {
 
@@ -22,28 +20,25 @@ class SegmentQuestion {
   // This rank's answer: an ability, or an int below all of them; query->longest_bytes; and common_length().
   void say(int ability, std::uint64_t longest_bytes, int common_length) noexcept {
     constexpr std::uint64_t kMost = std::numeric_limits<long long>::max();
-    said_ = {ability, -static_cast<long long>(std::min(longest_bytes, kMost)), common_length, -common_length};
-    heard_ = said_;
+    agreement_.say({ability, -static_cast<long long>(std::min(longest_bytes, kMost)), common_length, -common_length});
   }
   // Begins to ask. Collective over `comm`. Returns the host MPI's code.
-  [[nodiscard]] int start(MPI_Comm comm, MPI_Request *request) {
-    return wire::host().MPI_Iallreduce(said_.data(), heard_.data(), static_cast<int>(said_.size()), MPI_LONG_LONG_INT,
-                                       MPI_MIN, comm, request);
-  }
+  [[nodiscard]] int start(MPI_Comm comm, MPI_Request *request) { return agreement_.start(comm, request); }
 
   // When the request is complete.
-  [[nodiscard]] int least() const noexcept { return static_cast<int>(heard_[0]); }
-  [[nodiscard]] std::uint64_t longest_bytes() const noexcept { return static_cast<std::uint64_t>(-heard_[1]); }
+  [[nodiscard]] int least() const noexcept { return static_cast<int>(agreement_.least(0)); }
+  [[nodiscard]] std::uint64_t longest_bytes() const noexcept {
+    return static_cast<std::uint64_t>(-agreement_.least(1));
+  }
   // Puts them into `query`; only of an ability. Where lengths do not fit no rank has any.
   void answer(plan::SegmentQuery *query) const noexcept {
-    const bool fits = are_alike(heard_[2], heard_[3]);
+    const bool fits = are_alike(agreement_.least(2), agreement_.least(3));
     query->ability = fits ? static_cast<plan::SegmentAbility>(least()) : plan::SegmentAbility::kNone;
     query->longest_bytes = longest_bytes();
   }
 
  private:
-  std::array<long long, 4> said_{};
-  std::array<long long, 4> heard_{};
+  Agreement<4> agreement_;
 };
 
 }  // namespace sluice::ops::coll

@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "base/log.hpp"
-#include "ops/coll/call/length_terms.hpp"
 #include "ops/coll/requests/general_request.hpp"
 
 namespace sluice::ops::coll {
@@ -46,7 +45,7 @@ void SegmentRequest::begin(const std::shared_ptr<EngineRequest> &self) {
   watch_ = statistics::Stopwatch();
   phase_ = Phase::kAsking;
   const int own = classified_.is_ok() ? static_cast<int>(open()) : kFailed;
-  question_.say(own, query_.longest_bytes, classified_.is_ok() ? common_length(call_, member_) : 0);
+  question_.say(own, query_.longest_bytes, classified_.is_ok() ? call_.facts.common_length : 0);
   group_->order().join(this);
   // In the order of the calls, on all ranks.
   const int code = question_.start(group_->questions(), &host_request_);
@@ -85,7 +84,7 @@ bool SegmentRequest::go_on() {
 }
 
 bool SegmentRequest::decide() {
-  if (question_.least() == kFailed) return complete(failure_of(classified_));
+  if (question_.least() == kFailed) return complete(failure_for_all(call_, classified_));
   question_.answer(&query_);
   const plan::SegmentPlan plan = choose_segments(query_);
   if (log::level() >= log::Level::kDebug) {
@@ -121,14 +120,8 @@ void SegmentRequest::leave() noexcept {
 }
 
 bool SegmentRequest::end() {
-  if (question_.least() == 0) return complete(failure_of(cut_->failure()));
-  for (const CollectiveSide *side : {&sides_.send, &sides_.recv}) {
-    if (side->is_staged()) {
-      side->record(call_.operation, Route::kPipelined, watch_.elapsed());
-    } else {
-      side->record(call_.operation, watch_.elapsed());
-    }
-  }
+  if (question_.least() == 0) return complete(failure_for_all(call_, cut_->failure()));
+  sides_.record_in_segments(call_.operation, watch_.elapsed());
   return complete({});
 }
 
