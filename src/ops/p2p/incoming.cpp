@@ -216,18 +216,4 @@ int finish_receive(Operation operation, MPI_Comm comm, Side *side, MPI_Status *s
   return pull->outcome().is_ok() ? MPI_SUCCESS : raise(comm, pull->outcome());
 }
 
-int complete_in_turns(progress::Tracked *tracked, MPI_Request *request, MPI_Status *status) {
-  int result = MPI_SUCCESS;
-  progress::turn_until([&] {
-    if (tracked->is_hidden()) return false;
-    int is_done = 0;
-    result = wire::host().MPI_Test(request, &is_done, status);
-    return result != MPI_SUCCESS || is_done != 0;
-  });
-  progress::TrackedRequests::process().reap();
-  if (result != MPI_SUCCESS) return result;
-  const Status finished = tracked->finish(status);
-  return finished.is_ok() ? MPI_SUCCESS : raise(tracked->communicator(), finished);
-}
-
 }  // namespace sluice::ops

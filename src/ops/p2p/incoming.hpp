@@ -96,7 +96,4 @@ void note_probe() noexcept;
 int finish_receive(Operation operation, MPI_Comm comm, Side *side, MPI_Status *status, int result,
                    std::chrono::nanoseconds time);
 
-// Completes `request`, which belongs to `tracked`, in turns. Returns an error code, raised already.
-int complete_in_turns(progress::Tracked *tracked, MPI_Request *request, MPI_Status *status);
-
 }  // namespace sluice::ops

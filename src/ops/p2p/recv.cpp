@@ -5,6 +5,7 @@
 #include "ops/env/errors.hpp"
 #include "ops/p2p/incoming.hpp"
 #include "ops/p2p/post_receive.hpp"
+#include "ops/request/turns.hpp"
 #include "wire/status.hpp"
 
 namespace sluice::ops {

@@ -2,7 +2,6 @@
 // MPI_Send, MPI_Bsend, MPI_Ssend, MPI_Rsend and their large-count forms.
 #include "generated/operations.hpp"
 #include "ops/env/errors.hpp"
-#include "ops/p2p/incoming.hpp"
 #include "ops/p2p/outgoing.hpp"
 #include "ops/p2p/side.hpp"
 #include "ops/request/turns.hpp"

@@ -2,6 +2,7 @@
 // Waiting for the host MPI in turns: for calls that must not block because peers need something of this process.
 #pragma once
 
+#include "ops/env/errors.hpp"
 #include "progress/engine.hpp"
 #include "progress/host_turns.hpp"
 #include "progress/tracked_requests.hpp"
@@ -36,6 +37,21 @@ inline int wait_in_turns(MPI_Request *request, MPI_Status *status) {
 inline int reap(int result) {
   progress::TrackedRequests::process().reap();
   return result;
+}
+
+// Completes `request`, which belongs to `tracked`: a send or a receive that is not in the table of requests. Blocks, in
+// turns. Returns an error code, raised already.
+inline int complete_in_turns(progress::Tracked *tracked, MPI_Request *request, MPI_Status *status) {
+  int result = MPI_SUCCESS;
+  progress::turn_until([&] {
+    if (tracked->is_hidden()) return false;
+    int is_done = 0;
+    result = wire::host().MPI_Test(request, &is_done, status);
+    return result != MPI_SUCCESS || is_done != 0;
+  });
+  if (reap(result) != MPI_SUCCESS) return result;
+  const Status finished = tracked->finish(status);
+  return finished.is_ok() ? MPI_SUCCESS : raise(tracked->communicator(), finished);
 }
 
 }  // namespace sluice::ops
