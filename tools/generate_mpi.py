@@ -10,6 +10,8 @@
                         collectives.cpp        the blocking calls that are made in turns (data/collectives.txt)
                         collective_forms.cpp   the collective operations on buffers, in all their forms
                                                (data/collective_forms.txt): src/ops/coll carries them out
+                        message_forms.cpp      the point-to-point operations on buffers, in all their modes and forms
+                                               (data/message_forms.txt): src/ops/p2p carries them out
                         refusals.cpp           those that refuse device memory (data/refused_buffers.txt)
                         shells_<k>.cpp         the exported MPI_* and PMPI_* functions
                         support_queries.cpp    the exported queries of data/support_queries.txt
@@ -24,6 +26,7 @@ FUNCTIONS = ROOT / "data/mpi_c_functions.json"
 OPERATIONS = ROOT / "data/operations.txt"
 COLLECTIVES = ROOT / "data/collectives.txt"
 COLLECTIVE_FORMS = ROOT / "data/collective_forms.txt"
+MESSAGE_FORMS = ROOT / "data/message_forms.txt"
 REFUSED_BUFFERS = ROOT / "data/refused_buffers.txt"
 RECENT = ROOT / "data/recent_functions.txt"
 SUPPORT_QUERIES = ROOT / "data/support_queries.txt"
@@ -295,11 +298,71 @@ def collective_form(name, carried_by, form, block, start, once, functions):
     return text + f"  return coll::{carried_by}(&call);\n}}\n"
 
 
+def message_forms_of(functions):
+    """(name, what carries it out, mode, function with a request, function for a matched message) of each form of each
+    line; None for a function that there is not."""
+    for line in names_in(MESSAGE_FORMS):
+        name, carried_by, mode, start, take = line.split()
+        for suffix in ("", "_c"):
+            if name + suffix not in functions:
+                raise SystemExit(f"{MESSAGE_FORMS}: MPI has no {name + suffix}")
+            yield name + suffix, carried_by, mode, *(None if f == "-" else f + suffix for f in (start, take))
+
+
+def message_meaning(parameter, is_exchange):
+    """What a parameter of a point-to-point function is in ops::p2p::Call, or ExchangeCall: the statement that fills it in,
+    and the expression that takes it out again for the host MPI."""
+    name = argument(parameter)
+    if name in ("comm", "status", "request"):
+        return f"call.{name} = {name};", f"c.{name}"
+    if name == "message":
+        return "call.set_matched(message);", "c.matched"
+    side = "send" if name.startswith("send") or name == "dest" else "recv"
+    part = f"{side}." if is_exchange else ""
+    what = {"datatype": "type", "dest": "peer", "source": "peer"}.get(name, name.removeprefix(side))
+    if what == "buf":
+        return f"call.{part}set_buffer({name});", f"c.{part}buffer"
+    taken = f"c.{part}{what}"
+    return f"call.{part}{what} = {name};", f"static_cast<{parameter.split()[0]}>({taken})" if what == "count" else taken
+
+
+def message_form(name, carried_by, mode, start, take, functions):
+    """The definition of one point-to-point operation on buffers."""
+    parameters = functions[name]["parameters"]
+    is_exchange = any(argument(p) == "sendtag" for p in parameters)
+
+    def function_of(function, lead, given):
+        if function is None:
+            return "nullptr"
+        own = functions[function]["parameters"]
+        taken = ", ".join(given.get(argument(p)) or message_meaning(p, is_exchange)[1] for p in own)
+        return f"[]({lead}) {{ return wire::host().{function}({taken}); }}"
+
+    kind, operation = ("Exchange" if is_exchange else ""), f"Operation::{enumerator(name)}"
+    has_large_count = "true" if name.endswith("_c") else "false"
+    call = f"const p2p::{kind}Call &c"
+    if is_exchange:
+        form = [operation, has_large_count, function_of(name, call, {})]
+    else:
+        has_request = any(argument(p) == "request" for p in parameters)
+        form = [operation, f"p2p::Mode::k{'None' if mode == '-' else mode.capitalize()}", has_large_count,
+                function_of(None if has_request else name, call, {}),
+                function_of(start, f"{call}, MPI_Request *r", {"request": "r"}),
+                function_of(take, f"{call}, MPI_Message *m, MPI_Request *r", {"message": "m", "request": "r"})]
+    return (f"int {operation_name(name)}({', '.join(parameters)}) {{\n"
+            f"  if (is_plain_host_traffic()) return wire::host().{name}({', '.join(argument(p) for p in parameters)});\n"
+            f"  static constexpr p2p::{kind}Form kForm{{\n      " + ",\n      ".join(form) + "};\n"
+            f"  p2p::{kind}Call call(kForm);\n" +
+            "".join(f"  {message_meaning(p, is_exchange)[0]}\n" for p in parameters) +
+            f"  return p2p::{carried_by}(&call);\n}}\n")
+
+
 def sources(header, out, has_indirect):
     functions = json.loads(FUNCTIONS.read_text())
     collectives = list(collectives_of(functions))
     forms = list(collective_forms_of(functions))
-    carried_out = names_in(OPERATIONS) + [form[0] for form in forms]
+    messages = list(message_forms_of(functions))
+    carried_out = names_in(OPERATIONS) + [form[0] for form in forms + messages]
     refused = refused_buffers_of(functions)
     check_buffers(functions, set(carried_out), refused)
     in_turns = [name for name, _ in collectives]
@@ -339,6 +402,9 @@ def sources(header, out, has_indirect):
     write("collective_forms.cpp", HEAD + '#include "generated/operations.hpp"\n#include "ops/coll/call/call.hpp"\n'
           '#include "ops/p2p/side.hpp"\n#include "wire/host.hpp"\n\nnamespace sluice::ops {\n\n' +
           "".join(collective_form(*form, functions) for form in forms) + "\n}  // namespace sluice::ops\n")
+    write("message_forms.cpp", HEAD + '#include "generated/operations.hpp"\n#include "ops/p2p/call.hpp"\n'
+          '#include "wire/host.hpp"\n\nnamespace sluice::ops {\n\n' +
+          "".join(message_form(*form, functions) for form in messages) + "\n}  // namespace sluice::ops\n")
     write("refusals.cpp", HEAD + '#include "generated/operations.hpp"\n#include "ops/refusal/refusal.hpp"\n'
           '#include "ops/env/errors.hpp"\n#include "ops/env/raise.hpp"\n#include "ops/request/turns.hpp"\n#include "wire/host.hpp"\n\nnamespace sluice::ops {\n\n' +
           "".join(refusing(name, *what, functions) for name, what in refused.items() if name not in in_turns)

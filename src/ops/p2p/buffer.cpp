@@ -13,31 +13,24 @@
 
 namespace sluice::ops {
 
-void Buffer::name(const void *address, MPI_Count count, MPI_Datatype type) noexcept {
-  // Sending does not change the memory; one pointer serves both directions.
-  address_ = const_cast<void *>(address);  // NOLINT(cppcoreguidelines-pro-type-const-cast)
-  count_ = count;
-  type_ = type;
-}
-
-Status Buffer::to_receive(void *address, MPI_Count count, MPI_Datatype type, int peer, Buffer *buffer) {
-  buffer->name(address, count, type);
+Status Buffer::to_receive(const p2p::Part &part, int peer, Buffer *buffer) {
+  buffer->name(part.buffer, part.count, part.type);
   buffer->source_ = peer;
   return peer == MPI_PROC_NULL ? Status() : buffer->classify(Use::kReceived);
 }
 
 Status Buffer::of_plain(const void *address, MPI_Count count, MPI_Datatype type, int peer, Buffer *buffer) {
-  buffer->name(address, count, type);
+  // Sending does not change the memory; one pointer serves both directions.
+  buffer->name(const_cast<void *>(address), count, type);  // NOLINT(cppcoreguidelines-pro-type-const-cast)
   return peer == MPI_PROC_NULL ? Status() : buffer->classify(Use::kPlain);
 }
 
-Status Buffer::to_send(const void *address, MPI_Count count, MPI_Datatype type, int peer, MPI_Comm comm, Buffer *buffer,
-                       Sending sending) {
-  buffer->name(address, count, type);
-  if (peer == MPI_PROC_NULL) return {};
+Status Buffer::to_send(const p2p::Part &part, MPI_Comm comm, Buffer *buffer, Sending sending) {
+  buffer->name(part.buffer, part.count, part.type);
+  if (part.peer == MPI_PROC_NULL) return {};
   if (Status status = buffer->classify(Use::kSent); !status.is_ok()) return status;
   if (buffer->kind_ == MemoryKind::kHost) return {};
-  buffer->find_peer(peer, comm, sending);
+  buffer->find_peer(part.peer, comm, sending);
   buffer->choose_route();
   return {};
 }

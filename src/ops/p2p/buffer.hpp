@@ -13,6 +13,23 @@
 #include "wire/host.hpp"
 
 namespace sluice::ops {
+namespace p2p {
+
+// One direction of a call (call.hpp): the memory that the program gives, and the other end.
+struct Part {
+  void *buffer = nullptr;
+  MPI_Count count = 0;
+  MPI_Datatype type = MPI_DATATYPE_NULL;
+  int peer = MPI_ANY_SOURCE;
+  int tag = MPI_ANY_TAG;
+
+  void set_buffer(const void *address) noexcept {
+    // Sending does not change the buffer; one pointer serves both directions.
+    buffer = const_cast<void *>(address);  // NOLINT(cppcoreguidelines-pro-type-const-cast)
+  }
+};
+
+}  // namespace p2p
 
 // True when nothing that Sluice does can be needed: no backend is loaded here, no other rank sends descriptors, and
 // nothing is counted. Hot: the whole cost of host traffic.
@@ -24,24 +41,19 @@ namespace sluice::ops {
 class Buffer {
  public:
   // Classify and plan. A buffer that goes to the host MPI unread (host memory, nothing to move, or arguments that are
-  // for the host MPI to refuse: a negative count, an invalid type) is no error and is not staged. `peer` is the rank on
-  // the other side: nothing is staged for MPI_PROC_NULL. Errors: those of the runtime; *buffer is not to be used then.
+  // for the host MPI to refuse: a negative count, an invalid type) is no error and is not staged. Nothing is staged for
+  // the peer MPI_PROC_NULL. Errors: those of the runtime; *buffer is not to be used then.
 
-  // That is received into; a descriptor may come.
-  [[nodiscard]] static Status to_receive(void *address, MPI_Count count, MPI_Datatype type, int peer, Buffer *buffer);
-  // The same for a matched message, whose peer is known to exist.
-  [[nodiscard]] static Status to_receive_matched(void *address, MPI_Count count, MPI_Datatype type, MPI_Message message,
-                                                 Buffer *buffer) {
-    return to_receive(address, count, type, message == MPI_MESSAGE_NO_PROC ? MPI_PROC_NULL : MPI_ANY_SOURCE, buffer);
-  }
+  // That is received into from `peer`; a descriptor may come.
+  [[nodiscard]] static Status to_receive(const p2p::Part &part, int peer, Buffer *buffer);
   // Where no descriptor can come, and nothing is cut: partitioned communication, in either direction.
   [[nodiscard]] static Status of_plain(const void *address, MPI_Count count, MPI_Datatype type, int peer,
                                        Buffer *buffer);
-  // That nothing is received into. `comm`: where `peer` is, if the message may travel as a descriptor; else
+  // That nothing is received into. `comm`: where the peer is, if the message may travel as a descriptor; else
   // MPI_COMM_NULL.
   enum class Sending : std::uint8_t { kOnce, kStandardBlocking, kPersistent };
-  [[nodiscard]] static Status to_send(const void *address, MPI_Count count, MPI_Datatype type, int peer, MPI_Comm comm,
-                                      Buffer *buffer, Sending sending = Sending::kOnce);
+  [[nodiscard]] static Status to_send(const p2p::Part &part, MPI_Comm comm, Buffer *buffer,
+                                      Sending sending = Sending::kOnce);
 
   // The same buffer for a message to a peer that must not be sent a descriptor; planned.
   [[nodiscard]] Buffer to_send_plain() const;
@@ -88,7 +100,11 @@ class Buffer {
 
  private:
   enum class Use : std::uint8_t { kReceived, kSent, kPlain };
-  void name(const void *address, MPI_Count count, MPI_Datatype type) noexcept;
+  void name(void *address, MPI_Count count, MPI_Datatype type) noexcept {
+    address_ = address;
+    count_ = count;
+    type_ = type;
+  }
   [[nodiscard]] Status classify(Use use);
   [[nodiscard]] Status ask_for_plan(Use use);
   void find_peer(int peer, MPI_Comm comm, Sending sending);

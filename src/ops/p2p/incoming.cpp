@@ -96,7 +96,7 @@ bool Incoming::advance() {
 
 int Incoming::start_again(const std::shared_ptr<Tracked> &self, MPI_Request *request) {
   const auto incoming = std::static_pointer_cast<Incoming>(self);
-  Posting posting = look_at_claims(communicator(), source, tag);
+  Posting posting = look_at_claims(communicator(), again.source, again.tag);
   is_completed_ = false;
   outcome_ = {};
   pull_.reset();
@@ -108,10 +108,9 @@ int Incoming::start_again(const std::shared_ptr<Tracked> &self, MPI_Request *req
   }
   // The host MPI cannot give a matched message to a persistent request: a receive of our own takes it.
   MPI_Request own = MPI_REQUEST_NULL;
-  MPI_Message *message = &posting.claim->message;
-  const int result = has_large_count
-                         ? wire::host().MPI_Imrecv_c(side.buffer(), side.count<MPI_Count>(), side.type(), message, &own)
-                         : wire::host().MPI_Imrecv(side.buffer(), side.count<int>(), side.type(), message, &own);
+  p2p::Call call(*again.form);
+  side.put_into(&call);
+  const int result = again.form->take(call, &posting.claim->message, &own);
   if (result != MPI_SUCCESS) return result;
   serve(incoming, own, posting.claim->envelope);
   return MPI_SUCCESS;

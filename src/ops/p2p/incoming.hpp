@@ -9,6 +9,7 @@
 #include <optional>
 
 #include "ops/comm/comm_state.hpp"
+#include "ops/p2p/call.hpp"
 #include "ops/p2p/claims.hpp"
 #include "ops/p2p/side.hpp"
 #include "progress/engine.hpp"
@@ -23,10 +24,13 @@ class Incoming final : public progress::Tracked, public progress::Task {
 
   // Classified, planned and open when it is staged.
   Side side;
-  // Of a persistent receive: what it takes, and the function that takes a claimed message.
-  int source = MPI_ANY_SOURCE;
-  int tag = MPI_ANY_TAG;
-  bool has_large_count = false;
+  // Of a persistent receive: what each start takes, and the function that it is.
+  struct Again {
+    const p2p::Form *form = nullptr;
+    int source = MPI_ANY_SOURCE;
+    int tag = MPI_ANY_TAG;
+  };
+  Again again;
 
   // The host MPI has started the receive `request`; `envelope` is what the program is to be told of a claimed message,
   // whose own is another. From now on the engine looks after it.

@@ -5,25 +5,19 @@
 #include <utility>
 
 #include "base/log.hpp"
-#include "generated/operations.hpp"
 #include "ops/env/errors.hpp"
+#include "ops/p2p/call.hpp"
 #include "ops/p2p/exchange.hpp"
 #include "ops/p2p/staged_request.hpp"
 
-namespace sluice::ops {
+namespace sluice::ops::p2p {
 namespace {
-
-template <typename Count>
-using IsendrecvFunction = int (*wire::Host::*)(const void *, Count, MPI_Datatype, int, int, void *, Count, MPI_Datatype,
-                                               int, int, MPI_Comm, MPI_Request *);
-template <typename Count>
-using IreplaceFunction = int (*wire::Host::*)(void *, Count, MPI_Datatype, int, int, int, int, MPI_Comm, MPI_Request *);
 
 // One request for both directions where the host MPI's own function cannot carry them: a generalized request that the
 // engine completes.
 class ExchangeTask final : public progress::Task {
  public:
-  ExchangeTask(Operation operation, MPI_Comm comm) : exchange(operation, comm) {}
+  ExchangeTask(Operation operation, MPI_Comm comm, bool has_large_count) : exchange(operation, comm, has_large_count) {}
 
   Exchange exchange;
 
@@ -85,101 +79,67 @@ class ExchangeTask final : public progress::Task {
   std::atomic<bool> is_settled_{false};
 };
 
-template <typename Count>
-int isendrecv_through(IsendrecvFunction<Count> function, const void *sendbuf, Count sendcount, MPI_Datatype sendtype,
-                      int dest, int sendtag, void *recvbuf, Count recvcount, MPI_Datatype recvtype, int source,
-                      int recvtag, MPI_Comm comm, MPI_Request *request) {
-  if (is_plain_host_traffic()) {
-    return (wire::host().*function)(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source,
-                                    recvtag, comm, request);
-  }
-  return guarded(comm, [&]() -> int {
-    // classify and plan
-    auto staged = std::make_shared<StagedRequest>(Operation::kIsendrecv, comm, false);
-    staged->is_length_unknown = true;
-    Buffer sent;
-    Status ready = Buffer::to_send(sendbuf, sendcount, sendtype, dest, comm, &sent);
-    if (ready.is_ok()) ready = Buffer::to_receive(recvbuf, recvcount, recvtype, source, &staged->recv_side);
-    // execute
-    if (ready.is_ok() && (sent.is_described() || staged->recv_side.may_meet_descriptor())) {
-      const auto task = std::make_shared<ExchangeTask>(Operation::kIsendrecv, comm);
-      task->exchange.sent = std::move(sent);
-      task->exchange.recv_side = std::move(staged->recv_side);
-      const int result = task->exchange.start<Count>({dest, sendtag}, {source, recvtag});
-      return result == MPI_SUCCESS ? ExchangeTask::serve(task, request) : result;
-    }
-    staged->send_side = Side(std::move(sent));
-    staged->send_side.name_message(Operation::kIsendrecv, dest, sendtag);
-    if (ready.is_ok()) ready = staged->open<Count>();
-    if (ready.is_ok()) ready = staged->prepare();
-    if (!ready.is_ok()) return raise(comm, ready);
-    const Side &send_side = staged->send_side;
-    const Side &recv_side = staged->recv_side;
-    const int result = (wire::host().*function)(send_side.buffer(), send_side.count<Count>(), send_side.type(), dest,
-                                                sendtag, recv_side.buffer(), recv_side.count<Count>(), recv_side.type(),
-                                                source, recvtag, comm, request);
-    // complete: when the program completes the request
-    return track(std::move(staged), request, result);
-  });
-}
-
-template <typename Count>
-int ireplace_through(IreplaceFunction<Count> function, void *buf, Count count, MPI_Datatype datatype, int dest,
-                     int sendtag, int source, int recvtag, MPI_Comm comm, MPI_Request *request) {
-  if (is_plain_host_traffic()) {
-    return (wire::host().*function)(buf, count, datatype, dest, sendtag, source, recvtag, comm, request);
-  }
-  return guarded(comm, [&]() -> int {
-    // classify and plan; one buffer for both directions, so nothing is staged only if both peers are MPI_PROC_NULL
-    auto staged = std::make_shared<StagedRequest>(Operation::kIsendrecvReplace, comm, false);
-    staged->is_replacing = true;
-    staged->is_length_unknown = true;
-    const int peer = dest == MPI_PROC_NULL ? source : dest;
-    Status ready = Buffer::to_receive(buf, count, datatype, peer, &staged->recv_side);
-    // execute
-    if (ready.is_ok() && staged->recv_side.may_meet_descriptor()) {
-      const auto task = std::make_shared<ExchangeTask>(Operation::kIsendrecvReplace, comm);
-      task->exchange.recv_side = std::move(staged->recv_side);
-      const int result = task->exchange.start_replacing<Count>({dest, sendtag}, {source, recvtag});
-      return result == MPI_SUCCESS ? ExchangeTask::serve(task, request) : result;
-    }
-    staged->recv_side.name_message(Operation::kIsendrecvReplace, dest, sendtag);
-    if (ready.is_ok()) ready = staged->open<Count>();
-    if (ready.is_ok()) ready = staged->prepare();
-    if (!ready.is_ok()) return raise(comm, ready);
-    const Side &side = staged->recv_side;
-    const int result = (wire::host().*function)(side.buffer(), side.count<Count>(), side.type(), dest, sendtag, source,
-                                                recvtag, comm, request);
-    // complete: when the program completes the request
-    return track(std::move(staged), request, result);
-  });
-}
-
 }  // namespace
 
-int isendrecv(const void *sendbuf, int sendcount, MPI_Datatype sendtype, int dest, int sendtag, void *recvbuf,
-              int recvcount, MPI_Datatype recvtype, int source, int recvtag, MPI_Comm comm, MPI_Request *request) {
-  return isendrecv_through(&wire::Host::MPI_Isendrecv, sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount,
-                           recvtype, source, recvtag, comm, request);
+int isendrecv(ExchangeCall *call) {
+  return guarded(call->comm, [call]() -> int {
+    const ExchangeForm &form = call->form;
+    Part &send = call->send;
+    Part &recv = call->recv;
+    // classify and plan
+    auto staged = std::make_shared<StagedRequest>(form.operation, call->comm, false);
+    staged->is_length_unknown = true;
+    Buffer sent;
+    Status ready = Buffer::to_send(send, call->comm, &sent);
+    if (ready.is_ok()) ready = Buffer::to_receive(recv, recv.peer, &staged->recv_side);
+    // execute
+    if (ready.is_ok() && (sent.is_described() || staged->recv_side.may_meet_descriptor())) {
+      const auto task = std::make_shared<ExchangeTask>(form.operation, call->comm, form.has_large_count);
+      task->exchange.sent = std::move(sent);
+      task->exchange.recv_side = std::move(staged->recv_side);
+      const int result = task->exchange.start(send, recv);
+      return result == MPI_SUCCESS ? ExchangeTask::serve(task, call->request) : result;
+    }
+    staged->send_side = Side(std::move(sent));
+    staged->send_side.name_message(form.operation, send.peer, send.tag);
+    if (ready.is_ok()) ready = staged->open(form.has_large_count);
+    if (ready.is_ok()) ready = staged->prepare();
+    if (!ready.is_ok()) return raise(call->comm, ready);
+    staged->send_side.put_into(&send);
+    staged->recv_side.put_into(&recv);
+    const int result = form.make(*call);
+    // complete: when the program completes the request
+    return track(std::move(staged), call->request, result);
+  });
 }
 
-int isendrecv_replace(void *buf, int count, MPI_Datatype datatype, int dest, int sendtag, int source, int recvtag,
-                      MPI_Comm comm, MPI_Request *request) {
-  return ireplace_through(&wire::Host::MPI_Isendrecv_replace, buf, count, datatype, dest, sendtag, source, recvtag,
-                          comm, request);
+int isendrecv_replace(ExchangeCall *call) {
+  return guarded(call->comm, [call]() -> int {
+    const ExchangeForm &form = call->form;
+    Part &send = call->send;
+    Part &recv = call->recv;
+    // classify and plan; one buffer for both directions, so nothing is staged only if both peers are MPI_PROC_NULL
+    auto staged = std::make_shared<StagedRequest>(form.operation, call->comm, false);
+    staged->is_replacing = true;
+    staged->is_length_unknown = true;
+    const int peer = send.peer == MPI_PROC_NULL ? recv.peer : send.peer;
+    Status ready = Buffer::to_receive(recv, peer, &staged->recv_side);
+    // execute
+    if (ready.is_ok() && staged->recv_side.may_meet_descriptor()) {
+      const auto task = std::make_shared<ExchangeTask>(form.operation, call->comm, form.has_large_count);
+      task->exchange.recv_side = std::move(staged->recv_side);
+      const int result = task->exchange.start_replacing(send, recv);
+      return result == MPI_SUCCESS ? ExchangeTask::serve(task, call->request) : result;
+    }
+    staged->recv_side.name_message(form.operation, send.peer, send.tag);
+    if (ready.is_ok()) ready = staged->open(form.has_large_count);
+    if (ready.is_ok()) ready = staged->prepare();
+    if (!ready.is_ok()) return raise(call->comm, ready);
+    staged->recv_side.put_into(&recv);
+    const int result = form.make(*call);
+    // complete: when the program completes the request
+    return track(std::move(staged), call->request, result);
+  });
 }
 
-int isendrecv_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, int dest, int sendtag, void *recvbuf,
-                MPI_Count recvcount, MPI_Datatype recvtype, int source, int recvtag, MPI_Comm comm,
-                MPI_Request *request) {
-  return isendrecv_through(&wire::Host::MPI_Isendrecv_c, sendbuf, sendcount, sendtype, dest, sendtag, recvbuf,
-                           recvcount, recvtype, source, recvtag, comm, request);
-}
-
-int isendrecv_replace_c(void *buf, MPI_Count count, MPI_Datatype datatype, int dest, int sendtag, int source,
-                        int recvtag, MPI_Comm comm, MPI_Request *request) {
-  return ireplace_through(&wire::Host::MPI_Isendrecv_replace_c, buf, count, datatype, dest, sendtag, source, recvtag,
-                          comm, request);
-}
-
-}  // namespace sluice::ops
+}  // namespace sluice::ops::p2p

@@ -40,10 +40,10 @@ Outgoing::~Outgoing() {
   if (descriptor_.number != 0) wire::Channel::process().give_number(descriptor_.number);
 }
 
-std::shared_ptr<Outgoing> Outgoing::make(Operation operation, bool is_persistent, Buffer *buffer, int dest, int tag,
+std::shared_ptr<Outgoing> Outgoing::make(Operation operation, bool is_persistent, Buffer *buffer, const p2p::Part &part,
                                          MPI_Comm comm, Status *status) {
   if (!buffer->is_described()) return nullptr;
-  auto made = make_recycled<Outgoing>(operation, is_persistent, std::move(*buffer), dest, tag, comm);
+  auto made = make_recycled<Outgoing>(operation, is_persistent, std::move(*buffer), part, comm);
   if (!made->fill()) {
     *buffer = std::move(made->buffer_);
     return nullptr;

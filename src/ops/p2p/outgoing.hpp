@@ -23,15 +23,19 @@ namespace sluice::ops {
 class Outgoing final : public progress::Tracked, public progress::Task, public std::enable_shared_from_this<Outgoing> {
  public:
   // For make().
-  Outgoing(Operation operation, bool is_persistent, Buffer buffer, int dest, int tag, MPI_Comm comm)
-      : Tracked(comm, is_persistent), operation_(operation), buffer_(std::move(buffer)), dest_(dest), tag_(tag) {}
+  Outgoing(Operation operation, bool is_persistent, Buffer buffer, const p2p::Part &part, MPI_Comm comm)
+      : Tracked(comm, is_persistent),
+        operation_(operation),
+        buffer_(std::move(buffer)),
+        dest_(part.peer),
+        tag_(part.tag) {}
   ~Outgoing() override;
 
-  // A send of `buffer` to `dest`, if its route is kIpc or kPipelined: with its descriptor, and the request for its
-  // acknowledgement. Sends nothing yet. Null when `buffer` does not travel so, or turns out to be no memory that can be
-  // exported and too short for blocks: then it is planned anew; and null after an error, *status.
-  [[nodiscard]] static std::shared_ptr<Outgoing> make(Operation operation, bool is_persistent, Buffer *buffer, int dest,
-                                                      int tag, MPI_Comm comm, Status *status);
+  // A send of `buffer`, which is `part`'s, if its route is kIpc or kPipelined: with its descriptor, and the request for
+  // its acknowledgement. Sends nothing yet. Null when `buffer` does not travel so, or turns out to be no memory that
+  // can be exported and too short for blocks: then it is planned anew; and null after an error, *status.
+  [[nodiscard]] static std::shared_ptr<Outgoing> make(Operation operation, bool is_persistent, Buffer *buffer,
+                                                      const p2p::Part &part, MPI_Comm comm, Status *status);
   // Sends the descriptor; from now on the receiver is listened to. `starts_request`: also starts the persistent
   // request. Returns an error code of the host MPI, raised already.
   [[nodiscard]] int start(bool starts_request);

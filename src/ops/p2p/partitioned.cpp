@@ -38,9 +38,9 @@ int init_through(Operation operation, const Partitions &given, MPI_Comm comm, MP
     // What is sent is taken for received too: an image, which only a send can be, has no part that is one partition.
     Side &side = partitioned->side;
     Status status = Buffer::of_plain(buffer, n_elements, given.type, given.peer, &side);
-    if (status.is_ok() && side.is_staged()) status = side.open<MPI_Count>();
+    if (status.is_ok() && side.is_staged()) status = side.open(true);
     if (!status.is_ok()) return raise(comm, status);
-    const int result = init(side.buffer(), side.count<MPI_Count>() / given.n_partitions, side.type());
+    const int result = init(side.buffer(), side.count() / given.n_partitions, side.type());
     if (result == MPI_SUCCESS && side.is_staged()) TrackedRequests::process().add(*request, std::move(partitioned));
     return result;
   });

@@ -8,7 +8,7 @@ namespace sluice::ops {
 Status PlainStart::prepare(Operation operation, int dest, int tag) {
   const statistics::Stopwatch watch;
   if (!is_open_) {
-    if (Status status = side_.open<int>(); !status.is_ok()) return status;
+    if (Status status = side_.open(false); !status.is_ok()) return status;
     side_.name_message(operation, dest, tag);
     is_open_ = true;
   }
@@ -23,7 +23,7 @@ int PlainStart::start(Operation operation, int dest, int tag, MPI_Comm comm) {
   auto *const send = operation == Operation::kSsendInit ? host.MPI_Issend : host.MPI_Isend;
   outcome_ = {};
   side_.begin_wire();
-  int result = send(side_.buffer(), side_.count<int>(), side_.type(), dest, tag, comm, &request_);
+  int result = send(side_.buffer(), static_cast<int>(side_.count()), side_.type(), dest, tag, comm, &request_);
   // The MPI-5 ABI of MPICH 5 returns success after it has called the program's error handler.
   if (result == MPI_SUCCESS && request_ == MPI_REQUEST_NULL) result = MPI_ERR_OTHER;
   if (result == MPI_SUCCESS) is_under_way_.store(true, std::memory_order_release);

@@ -5,24 +5,17 @@
 #include <optional>
 
 #include "ops/p2p/incoming.hpp"
-#include "wire/host.hpp"
 
 namespace sluice::ops {
 
-template <typename Count>
-using IrecvFunction = int (*wire::Host::*)(void *, Count, MPI_Datatype, int, int, MPI_Comm, MPI_Request *);
-template <typename Count>
-using ImrecvFunction = int (*wire::Host::*)(void *, Count, MPI_Datatype, MPI_Message *, MPI_Request *);
-
-// Starts `irecv`, or `imrecv` of the claimed message that this receive has to take; *envelope is that message's own.
-// Returns the host MPI's error code.
-template <typename Count>
-int post_receive(IrecvFunction<Count> irecv, ImrecvFunction<Count> imrecv, void *buffer, Count count, MPI_Datatype type,
-                 int source, int tag, MPI_Comm comm, MPI_Request *request, std::optional<Envelope> *envelope) {
+// Starts the receive by `start()`, or by `take(message)` of the claimed message that it has to take; *envelope is that
+// message's own. Both return the host MPI's error code, and so does this.
+template <typename Start, typename Take>
+int post_receive(MPI_Comm comm, int source, int tag, std::optional<Envelope> *envelope, Start start, Take take) {
   Posting posting = look_at_claims(comm, source, tag);
-  if (!posting.claim.has_value()) return (wire::host().*irecv)(buffer, count, type, source, tag, comm, request);
+  if (!posting.claim.has_value()) return start();
   if (posting.claim->is_copy) *envelope = posting.claim->envelope;
-  return (wire::host().*imrecv)(buffer, count, type, &posting.claim->message, request);
+  return take(&posting.claim->message);
 }
 
 }  // namespace sluice::ops

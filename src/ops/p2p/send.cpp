@@ -1,116 +1,133 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// MPI_Send, MPI_Bsend, MPI_Ssend, MPI_Rsend and their large-count forms.
-#include "generated/operations.hpp"
+// The sends in all modes: MPI_Send, MPI_Isend and MPI_Send_init, and their like (data/message_forms.txt).
 #include "ops/env/errors.hpp"
+#include "ops/p2p/call.hpp"
 #include "ops/p2p/outgoing.hpp"
-#include "ops/p2p/side.hpp"
+#include "ops/p2p/staged_request.hpp"
 #include "ops/request/turns.hpp"
 
-namespace sluice::ops {
+namespace sluice::ops::p2p {
 namespace {
 
-template <typename Count>
-using SendFunction = int (*wire::Host::*)(const void *, Count, MPI_Datatype, int, int, MPI_Comm);
-
-template <typename Count>
-using IsendFunction = int (*wire::Host::*)(const void *, Count, MPI_Datatype, int, int, MPI_Comm, MPI_Request *);
-
-// A send and the non-blocking form that stands in for it where this process must not block. A buffered send never
-// blocks and has none; neither may it wait for a receiver, so that its messages are always plain.
-template <typename Count>
-struct SendForms {
-  Operation operation;
-  SendFunction<Count> blocking;
-  IsendFunction<Count> nonblocking;  // null: buffered
-};
-
-// Sends the descriptor and waits for the receiver.
-int run(Outgoing *outgoing) {
-  const int result = outgoing->start(false);
-  if (result != MPI_SUCCESS) return result;
-  MPI_Status status;
-  return complete_in_turns(outgoing, outgoing->request(), &status);
+// Classifies and plans.
+Status plan_send(const Call &call, Buffer::Sending sending, Buffer *buffer) {
+  // A buffered send may not wait for its receiver: its messages are always plain.
+  const MPI_Comm reached = call.form.mode == Mode::kBuffered ? MPI_COMM_NULL : call.comm;
+  return Buffer::to_send(call, reached, buffer, sending);
 }
 
-template <typename Count>
-int send_through(const SendForms<Count> &forms, const void *buf, Count count, MPI_Datatype datatype, int dest, int tag,
-                 MPI_Comm comm) {
-  const wire::Host &host = wire::host();
-  if (is_plain_host_traffic()) return (host.*forms.blocking)(buf, count, datatype, dest, tag, comm);
-  return guarded(comm, [&]() -> int {
+// Takes staging memory for a buffer that the host MPI is not to read itself.
+Status stage(const Call &call, Buffer buffer, StagedRequest *staged) {
+  staged->send_side = Side(std::move(buffer));
+  staged->send_side.name_message(call.form.operation, call.peer, call.tag);
+  return staged->open(call.form.has_large_count);
+}
+
+// Gives the call to the host MPI, in the way that does not hold up the engine.
+int send_plainly(const Call &call) {
+  if (call.form.start == nullptr || !progress::Engine::process().is_busy()) return call.form.block(call);
+  MPI_Request request = MPI_REQUEST_NULL;
+  const int result = call.form.start(call, &request);
+  return result == MPI_SUCCESS ? wait_in_turns(&request, MPI_STATUS_IGNORE) : result;
+}
+
+// The host MPI is shown the program's arguments once: they are its to refuse, here and not at the first start. True:
+// it has taken them. Else *result is what the program gets.
+bool accepts(Call call, int *result) {
+  MPI_Request shown = MPI_REQUEST_NULL;
+  call.count = 0;
+  *result = call.form.start(call, &shown);
+  // The MPI-5 ABI of MPICH 5 returns success after it has called the error handler.
+  if (*result != MPI_SUCCESS || shown == MPI_REQUEST_NULL) return false;
+  if (wire::host().MPI_Request_free(&shown) == MPI_SUCCESS) return true;
+  *result = raise(call.comm, Status::error(ErrorKind::kBackend, "the host MPI could not free a persistent request"));
+  return false;
+}
+
+}  // namespace
+
+int send(Call *call) {
+  return guarded(call->comm, [call]() -> int {
     const statistics::Stopwatch watch;
+    const Operation operation = call->form.operation;
     // classify and plan
     Buffer buffer;
-    const bool is_buffered = forms.nonblocking == nullptr;
-    const MPI_Comm reached = is_buffered ? MPI_COMM_NULL : comm;
-    const bool is_standard = forms.operation == Operation::kSend;
-    Status status = Buffer::to_send(buf, count, datatype, dest, reached, &buffer,
-                                    is_standard ? Buffer::Sending::kStandardBlocking : Buffer::Sending::kOnce);
-    if (!status.is_ok()) return raise(comm, status);
+    const bool is_standard = call->form.mode == Mode::kStandard;
+    Status status =
+        plan_send(*call, is_standard ? Buffer::Sending::kStandardBlocking : Buffer::Sending::kOnce, &buffer);
+    if (!status.is_ok()) return raise(call->comm, status);
     // execute
-    const auto outgoing = Outgoing::make(forms.operation, false, &buffer, dest, tag, comm, &status);
-    if (outgoing != nullptr) return run(outgoing.get());
-    Side side(std::move(buffer));
-    side.name_message(forms.operation, dest, tag);
-    if (status.is_ok() && side.is_staged()) status = side.open_and_copy_down<Count>();
-    if (!status.is_ok()) return raise(comm, status);
-    int result = MPI_SUCCESS;
-    side.begin_wire();
-    if (is_buffered || !progress::Engine::process().is_busy()) {
-      result = (host.*forms.blocking)(side.buffer(), side.count<Count>(), side.type(), dest, tag, comm);
-    } else {
-      MPI_Request request = MPI_REQUEST_NULL;
-      result = (host.*forms.nonblocking)(side.buffer(), side.count<Count>(), side.type(), dest, tag, comm, &request);
-      if (result == MPI_SUCCESS) result = wait_in_turns(&request, MPI_STATUS_IGNORE);
+    if (const auto outgoing = Outgoing::make(operation, false, &buffer, *call, call->comm, &status)) {
+      if (const int result = outgoing->start(false); result != MPI_SUCCESS) return result;
+      MPI_Status acknowledged;
+      return complete_in_turns(outgoing.get(), outgoing->request(), &acknowledged);
     }
+    Side side(std::move(buffer));
+    side.name_message(operation, call->peer, call->tag);
+    if (status.is_ok() && side.is_staged()) status = side.open_and_copy_down(call->form.has_large_count);
+    if (!status.is_ok()) return raise(call->comm, status);
+    side.put_into(call);
+    side.begin_wire();
+    const int result = send_plainly(*call);
     // complete: a blocking send leaves the staging memory free, in buffered mode too
     if (result == MPI_SUCCESS) {
       side.end_sent();
-      side.record(forms.operation, side.size_bytes(), watch.elapsed());
+      side.record(operation, side.size_bytes(), watch.elapsed());
     }
     return result;
   });
 }
 
-}  // namespace
-
-int send(const void *buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm) {
-  return send_through<int>({Operation::kSend, &wire::Host::MPI_Send, &wire::Host::MPI_Isend}, buf, count, datatype,
-                           dest, tag, comm);
+int isend(Call *call) {
+  return guarded(call->comm, [call]() -> int {
+    // classify and plan
+    Buffer buffer;
+    Status status = plan_send(*call, Buffer::Sending::kOnce, &buffer);
+    if (!status.is_ok()) return raise(call->comm, status);
+    // execute; the program's request is that of the acknowledgement
+    if (const auto outgoing = Outgoing::make(call->form.operation, false, &buffer, *call, call->comm, &status)) {
+      if (const int result = outgoing->start(false); result != MPI_SUCCESS) return result;
+      *call->request = *outgoing->request();
+      progress::TrackedRequests::process().add(*call->request, outgoing);
+      return MPI_SUCCESS;
+    }
+    if (!status.is_ok()) return raise(call->comm, status);
+    if (!buffer.is_staged()) {
+      const int result = call->form.start(*call, call->request);
+      if (result == MPI_SUCCESS) buffer.record(call->form.operation);
+      return result;
+    }
+    auto staged = std::make_shared<StagedRequest>(call->form.operation, call->comm, false);
+    status = stage(*call, std::move(buffer), staged.get());
+    if (status.is_ok()) status = staged->prepare();
+    if (!status.is_ok()) return raise(call->comm, status);
+    staged->send_side.put_into(call);
+    const int result = call->form.start(*call, call->request);
+    // complete: when the program completes the request
+    return track(std::move(staged), call->request, result);
+  });
 }
 
-int send_c(const void *buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm) {
-  return send_through<MPI_Count>({Operation::kSend, &wire::Host::MPI_Send_c, &wire::Host::MPI_Isend_c}, buf, count,
-                                 datatype, dest, tag, comm);
+// The staging memory is taken here, once, and held until the request is freed; MPI_Start copies.
+int send_init(Call *call) {
+  return guarded(call->comm, [call]() -> int {
+    Buffer buffer;
+    Status ready = plan_send(*call, Buffer::Sending::kPersistent, &buffer);
+    if (!ready.is_ok()) return raise(call->comm, ready);
+    int result = MPI_SUCCESS;
+    if (buffer.is_described() && !accepts(*call, &result)) return result;
+    if (const auto outgoing = Outgoing::make(call->form.operation, true, &buffer, *call, call->comm, &ready)) {
+      *call->request = *outgoing->request();
+      progress::TrackedRequests::process().add(*call->request, outgoing);
+      return MPI_SUCCESS;
+    }
+    auto staged = std::make_shared<StagedRequest>(call->form.operation, call->comm, true);
+    if (ready.is_ok()) ready = stage(*call, std::move(buffer), staged.get());
+    if (!ready.is_ok()) return raise(call->comm, ready);
+    staged->send_side.put_into(call);
+    result = call->form.start(*call, call->request);
+    return track(std::move(staged), call->request, result);
+  });
 }
 
-int bsend(const void *buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm) {
-  return send_through<int>({Operation::kBsend, &wire::Host::MPI_Bsend, nullptr}, buf, count, datatype, dest, tag, comm);
-}
-
-int bsend_c(const void *buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm) {
-  return send_through<MPI_Count>({Operation::kBsend, &wire::Host::MPI_Bsend_c, nullptr}, buf, count, datatype, dest,
-                                 tag, comm);
-}
-
-int ssend(const void *buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm) {
-  return send_through<int>({Operation::kSsend, &wire::Host::MPI_Ssend, &wire::Host::MPI_Issend}, buf, count, datatype,
-                           dest, tag, comm);
-}
-
-int ssend_c(const void *buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm) {
-  return send_through<MPI_Count>({Operation::kSsend, &wire::Host::MPI_Ssend_c, &wire::Host::MPI_Issend_c}, buf, count,
-                                 datatype, dest, tag, comm);
-}
-
-int rsend(const void *buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm) {
-  return send_through<int>({Operation::kRsend, &wire::Host::MPI_Rsend, &wire::Host::MPI_Irsend}, buf, count, datatype,
-                           dest, tag, comm);
-}
-
-int rsend_c(const void *buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm) {
-  return send_through<MPI_Count>({Operation::kRsend, &wire::Host::MPI_Rsend_c, &wire::Host::MPI_Irsend_c}, buf, count,
-                                 datatype, dest, tag, comm);
-}
-
-}  // namespace sluice::ops
+}  // namespace sluice::ops::p2p

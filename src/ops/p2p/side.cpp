@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 
 #include "ops/datatype/layout_of.hpp"
 #include "ops/p2p/permissions.hpp"
@@ -112,10 +113,11 @@ Landing Side::landing() const {
   return {region(), is_staged() ? staged_.data() : nullptr, is_staged() ? &staged_ : nullptr, staging_memory()};
 }
 
-Status Side::open(std::uint64_t largest_count) {
+Status Side::open(bool has_large_count) {
   if (plan().form == plan::Form::kImage) return staged_.open_image(region(), staging_memory());
   if (is_short()) return staged_.open(region(), staging_memory(), kDescriptorBytes);
-  if (plan().form == plan::Form::kPacked && region().size_bytes() > largest_count) {
+  if (!has_large_count && plan().form == plan::Form::kPacked &&
+      region().size_bytes() > std::uint64_t{std::numeric_limits<int>::max()}) {
     return Status::error(ErrorKind::kUnsupported,
                          "more than 2 GiB of a type with gaps cannot be staged through an int count; use the "
                          "large-count form (MPI_Send_c, ...) or send it in parts");

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstdint>
-#include <limits>
 #include <memory>
 #include <utility>
 
@@ -35,21 +34,17 @@ class Side : public Buffer {
   [[nodiscard]] Landing landing() const;
 
   // Execute, the part before the host MPI's call. open() takes staging memory; copy_down() brings the payload into it.
-  // `Count` is the count type of the host MPI's function that will be called. Only for a staged side. Block.
-  template <typename Count>
-  [[nodiscard]] Status open() {
-    return open(static_cast<std::uint64_t>(std::numeric_limits<Count>::max()));
-  }
+  // `has_large_count`: the host MPI's function that will be called counts by MPI_Count, not by int. Only for a staged
+  // side. Block.
+  [[nodiscard]] Status open(bool has_large_count);
   // The same for what is only received into: a long one takes staging memory only where a plain message is expected.
-  template <typename Count>
-  [[nodiscard]] Status open_to_receive() {
+  [[nodiscard]] Status open_to_receive(bool has_large_count) {
     if (is_long_receive()) staged_.prefer(expected_room());
-    return open<Count>();
+    return open(has_large_count);
   }
   [[nodiscard]] Status copy_down() const;
-  template <typename Count>
-  [[nodiscard]] Status open_and_copy_down() {
-    Status status = open<Count>();
+  [[nodiscard]] Status open_and_copy_down(bool has_large_count) {
+    Status status = open(has_large_count);
     return status.is_ok() ? copy_down() : status;
   }
   // The part after it: brings the `came_bytes` that `operation` received, as *status says too, up into the program's
@@ -104,20 +99,24 @@ class Side : public Buffer {
   void abandon_wire() noexcept { wire_.abandon(); }
 
   // What the host MPI is given: the program's own arguments, or memory of ours. A packed payload, and what comes into a
-  // short side, travels as MPI_PACKED, which matches every type; an image by the program's own type. `Count` is int or
-  // MPI_Count, as the MPI function has it.
+  // short side, travels as MPI_PACKED, which matches every type; an image by the program's own type.
   [[nodiscard]] void *buffer() const noexcept {
     if (!is_staged()) return lands_apart() ? room() : address();
     if (plan().form == plan::Form::kImage) return staged_.image_origin();
     // What is sent by the program's type lies as far from the address as in the program's buffer.
     return plan().form == plan::Form::kPlain ? transfer::at(staged_.data(), -run_offset_bytes()) : staged_.data();
   }
-  template <typename Count>
-  [[nodiscard]] Count count() const noexcept {
-    if (is_short()) return static_cast<Count>(kDescriptorBytes);
-    return static_cast<Count>(travels_as_bytes() ? static_cast<MPI_Count>(region().size_bytes()) : given_count());
+  [[nodiscard]] MPI_Count count() const noexcept {
+    if (is_short()) return static_cast<MPI_Count>(kDescriptorBytes);
+    return travels_as_bytes() ? static_cast<MPI_Count>(region().size_bytes()) : given_count();
   }
   [[nodiscard]] MPI_Datatype type() const noexcept { return travels_as_bytes() ? MPI_PACKED : given_type(); }
+  // The same in *part, in the place of the program's arguments.
+  void put_into(p2p::Part *part) const noexcept {
+    part->buffer = buffer();
+    part->count = count();
+    part->type = type();
+  }
 
  private:
   // The host MPI is given bytes of ours in the place of elements of the program's type.
@@ -138,7 +137,6 @@ class Side : public Buffer {
   // The host MPI receives into room of ours.
   [[nodiscard]] bool lands_apart() const noexcept { return is_short() || room_ != nullptr; }
   [[nodiscard]] std::byte *room() const noexcept { return is_short() ? landing_.bytes : room_.get(); }
-  [[nodiscard]] Status open(std::uint64_t largest_count);
 
   transfer::Staged staged_;
   // Of a side that a descriptor may come to. A short one of host memory: the host MPI writes here. A longer one of host

@@ -30,12 +30,11 @@ class StagedRequest final : public progress::Tracked {
   [[nodiscard]] bool is_staged() const noexcept { return send_side.is_staged() || recv_side.is_staged(); }
 
   // Takes the staging memory of both sides; copies nothing. Blocks.
-  template <typename Count>
-  [[nodiscard]] Status open() {
+  [[nodiscard]] Status open(bool has_large_count) {
     if (send_side.is_staged()) {
-      if (Status status = send_side.open<Count>(); !status.is_ok()) return status;
+      if (Status status = send_side.open(has_large_count); !status.is_ok()) return status;
     }
-    return recv_side.is_staged() ? recv_side.open<Count>() : Status();
+    return recv_side.is_staged() ? recv_side.open(has_large_count) : Status();
   }
 
   // Outgoing data down. Counts the call.

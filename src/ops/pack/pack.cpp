@@ -94,7 +94,7 @@ int pack_through(PackFunction<Count> function, const void *inbuf, Count incount,
       record(Operation::kPack, in, Route::kKernel, watch);
       return MPI_SUCCESS;
     }
-    if (in.is_staged()) status = in.open_and_copy_down<Count>();
+    if (in.is_staged()) status = in.open_and_copy_down(kIsLarge<Count>);
     if (!status.is_ok()) return raise(comm, status);
     int result = MPI_SUCCESS;
     if (out.is_staged()) {
@@ -103,13 +103,14 @@ int pack_through(PackFunction<Count> function, const void *inbuf, Count incount,
       if (result != MPI_SUCCESS) return result;
       if (status = out.open(most); !status.is_ok()) return raise(comm, status);
       Count packed = 0;
-      result = (host.*function)(in.buffer(), in.count<Count>(), in.type(), out.room(),
+      result = (host.*function)(in.buffer(), static_cast<Count>(in.count()), in.type(), out.room(),
                                 static_cast<Count>(out.opened_bytes()), &packed, comm);
       if (result != MPI_SUCCESS) return result;
       if (status = out.copy_up(packed); !status.is_ok()) return raise(comm, status);
       *position += packed;
     } else {
-      result = (host.*function)(in.buffer(), in.count<Count>(), in.type(), outbuf, outsize, position, comm);
+      result =
+          (host.*function)(in.buffer(), static_cast<Count>(in.count()), in.type(), outbuf, outsize, position, comm);
     }
     // complete
     if (result == MPI_SUCCESS) record(Operation::kPack, in, in.route(), watch);
@@ -143,7 +144,7 @@ int unpack_through(UnpackFunction<Count> function, const void *inbuf, Count insi
       record(Operation::kUnpack, out, Route::kKernel, watch);
       return MPI_SUCCESS;
     }
-    if (out.is_staged()) status = out.open<Count>();
+    if (out.is_staged()) status = out.open(kIsLarge<Count>);
     if (!status.is_ok()) return raise(comm, status);
     int result = MPI_SUCCESS;
     if (in.is_staged()) {
@@ -155,10 +156,11 @@ int unpack_through(UnpackFunction<Count> function, const void *inbuf, Count insi
       if (!status.is_ok()) return raise(comm, status);
       Count unpacked = 0;
       result = (host.*function)(in.room(), static_cast<Count>(in.opened_bytes()), &unpacked, out.buffer(),
-                                out.count<Count>(), out.type(), comm);
+                                static_cast<Count>(out.count()), out.type(), comm);
       if (result == MPI_SUCCESS) *position += unpacked;
     } else {
-      result = (host.*function)(inbuf, insize, position, out.buffer(), out.count<Count>(), out.type(), comm);
+      result =
+          (host.*function)(inbuf, insize, position, out.buffer(), static_cast<Count>(out.count()), out.type(), comm);
     }
     if (result != MPI_SUCCESS) return result;
     // complete

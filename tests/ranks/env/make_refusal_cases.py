@@ -49,6 +49,7 @@ def main():
     functions = json.loads(generate_mpi.FUNCTIONS.read_text())
     carried_out = set(generate_mpi.names_in(generate_mpi.OPERATIONS))
     carried_out |= {form[0] for form in generate_mpi.collective_forms_of(functions)}
+    carried_out |= {form[0] for form in generate_mpi.message_forms_of(functions)}
     headers = [pathlib.Path(header)]
     if "MPI_ABI_VERSION" not in headers[0].read_text():
         headers = list(headers[0].parent.glob("mpi*.h"))  # MPICH keeps its prototypes in a second header

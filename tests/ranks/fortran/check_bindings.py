@@ -1,18 +1,21 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
 """Checks that the Fortran bindings which a program is linked to end in C functions that Sluice can take the place of:
-for each operation of data/operations.txt that has a Fortran binding, a library with bindings refers to MPI_X or PMPI_X
+for each operation of data/operations.txt and data/message_forms.txt that has a Fortran binding, a library with bindings refers to MPI_X or PMPI_X
 as an undefined symbol, which the dynamic linker resolves to Sluice's. The operations of STRINGS may be missing.
 
 Usage: check_bindings.py PROGRAM [--also LIBRARY]      LIBRARY is judged by itself, not with those of the program
 """
 import argparse
+import json
 import pathlib
 import re
 import subprocess
 import sys
 
-OPERATIONS = pathlib.Path(__file__).resolve().parents[3] / "data/operations.txt"
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[3] / "tools"))
+import generate_mpi  # noqa: E402
+
 # Open MPI 5 converts the strings of these inside its library. They take no buffer. Fortran programs then do not see
 # what Sluice adds to MPI_INFO_ENV (docs/adr/0009-fortran.md).
 STRINGS = {"MPI_Info_get", "MPI_Info_get_nthkey", "MPI_Info_get_string"}
@@ -40,8 +43,9 @@ def bindings_of(libraries):
         if bindings and "MPI_Send" not in defined:
             bound |= bindings
             called |= undefined
-    lines = (line.split("#")[0].strip() for line in OPERATIONS.read_text().splitlines())
-    operations = [name for name in lines if f"{name.lower()}_" in bound]
+    names = generate_mpi.names_in(generate_mpi.OPERATIONS)
+    names += [form[0] for form in generate_mpi.message_forms_of(json.loads(generate_mpi.FUNCTIONS.read_text()))]
+    operations = [name for name in names if f"{name.lower()}_" in bound]
     return operations, [name for name in operations if name not in called and "P" + name not in called]
 
 
