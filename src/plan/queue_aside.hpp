@@ -49,14 +49,13 @@ struct QueueAsidePlan {
 // as the send takes where something would have. What follows something that is not joined goes aside, too: in the
 // stream it would have to wait for that.
 [[nodiscard]] constexpr QueueAsidePlan choose_queue_aside(const QueueAsideQuery &query) noexcept {
-  using Reason = QueueAsideReason;
-  if (query.wanted == QueueAside::kNever) return {false, Reason::kSwitchedOff};
-  if (!query.has_side) return {false, Reason::kNoSide};
-  if (query.wanted == QueueAside::kAlways) return {true, Reason::kAsked};
-  if (query.is_unjoined) return {true, Reason::kUnjoined};
-  if (!query.between_ns) return {false, Reason::kUnknown};
-  return *query.between_ns >= kLeastWorkNs ? QueueAsidePlan{true, Reason::kWork}
-                                           : QueueAsidePlan{false, Reason::kNoWork};
+  using enum QueueAsideReason;
+  if (query.wanted == QueueAside::kNever) return {false, kSwitchedOff};
+  if (!query.has_side) return {false, kNoSide};
+  if (query.wanted == QueueAside::kAlways) return {true, kAsked};
+  if (query.is_unjoined) return {true, kUnjoined};
+  if (!query.between_ns) return {false, kUnknown};
+  return *query.between_ns >= kLeastWorkNs ? QueueAsidePlan{true, kWork} : QueueAsidePlan{false, kNoWork};
 }
 
 // Whether receives go aside, too, where the sends of their batch would, and are taken while the program's work runs,
