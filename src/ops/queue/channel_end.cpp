@@ -51,10 +51,6 @@ Status SenderEnd::take_offer(const SlotOffer &told, const wire::SegmentName &wor
   return {};
 }
 
-Status SenderEnd::map(const device::Stream &stream) {
-  return slots_begin_ != nullptr ? Status() : try_map(&stream.backend(), stream.device());
-}
-
 void SenderEnd::map_for(const device::Stream &stream) {
   if (!words.is_open() || !stream.has_channels()) return;
   // Slots that were mapped for another stream's device stay so.
@@ -63,7 +59,10 @@ void SenderEnd::map_for(const device::Stream &stream) {
   }
 }
 
-Status SenderEnd::try_map(const device::Backend *backend, std::int32_t device) {
+Status SenderEnd::map(const device::Stream &stream) {
+  if (slots_begin_ != nullptr) return {};
+  const device::Backend *backend = &stream.backend();
+  const std::int32_t device = stream.device();
   if (!words.is_reached()) {
     if (Status status = words.reach(backend, device); !status.is_ok()) return status;
   }

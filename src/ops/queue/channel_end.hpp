@@ -105,7 +105,8 @@ class SenderEnd : public ChannelEnd {
   // What the receiver said, checked: its words are mapped from here on, by the CPU. Errors: it makes no sense.
   [[nodiscard]] Status take_offer(const SlotOffer &told, const wire::SegmentName &words_name);
   [[nodiscard]] bool is_offered() const noexcept { return words.is_open(); }
-  // Maps the slots for `stream`'s device, if they are not. Errors: there are none, or not now.
+  // Maps the slots for `stream`'s device, if they are not. Errors: there are none, or not now: what cannot be reached
+  // now may be later.
   [[nodiscard]] Status map(const device::Stream &stream);
   // The same, quietly.
   void map_for(const device::Stream &stream);
@@ -137,9 +138,6 @@ class SenderEnd : public ChannelEnd {
   }
 
  private:
-  // What cannot be reached now may be later.
-  [[nodiscard]] Status try_map(const device::Backend *backend, std::int32_t device);
-
   SlotOffer offer_;
   device::ImportedPtr slots_;         // none where they lie in the host's memory
   std::byte *slots_begin_ = nullptr;  // null: not mapped

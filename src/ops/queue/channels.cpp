@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <chrono>
 #include <exception>
+#include <iterator>
 #include <string>
 #include <utility>
 
@@ -101,24 +102,18 @@ void Channels::close() {
   const std::scoped_lock lock(mutex_);
   // What a stream may still look at is left to the end of the process.
   static auto *const kept = new std::vector<std::shared_ptr<ChannelEnd>>();
-  const auto keep = [](const auto &end) {
-    if (end->n_incomplete != 0) kept->push_back(end);
+  const auto let_go = [](auto *ends, auto *forgotten, bool are_senders) {
+    for (auto &[key, end] : *ends) {
+      count_launches(*end, are_senders);
+      forgotten->push_back(end);
+    }
+    ends->clear();
+    std::ranges::copy_if(*forgotten, std::back_inserter(*kept), [](const auto &end) { return end->n_incomplete != 0; });
+    forgotten->clear();
   };
-  for (auto &[key, end] : senders_) {
-    keep(end);
-    count_launches(*end, true);
-  }
-  for (const SenderEndPtr &end : forgotten_senders_) keep(end);
-  senders_.clear();
-  forgotten_senders_.clear();
+  let_go(&senders_, &forgotten_senders_, true);
   take_in_the_last();
-  for (auto &[key, end] : receivers_) {
-    keep(end);
-    count_launches(*end, false);
-  }
-  for (const ReceiverEndPtr &end : forgotten_receivers_) keep(end);
-  receivers_.clear();
-  forgotten_receivers_.clear();
+  let_go(&receivers_, &forgotten_receivers_, false);
   if (receive_ != MPI_REQUEST_NULL) {
     if (host.MPI_Cancel(&receive_) != MPI_SUCCESS || host.MPI_Wait(&receive_, MPI_STATUS_IGNORE) != MPI_SUCCESS) {
       log::debug("ops", "queues: a receive is left");
