@@ -21,70 +21,54 @@
 #include "generated/operations.hpp"
 #include "ops/env/errors.hpp"
 #include "ops/queue/channels.hpp"
-#include "ops/queue/flat_buffer.hpp"
-#include "ops/queue/held_type.hpp"
 #include "wire/host.hpp"
 #include "wire/status.hpp"
 
 namespace sluice::ops::queue {
 namespace {
 
-// What both directions have in common. Held by one queue's stream.
-class ChannelCarrier : public Carrier {
+// What both directions have in common. Held by one queue's stream, `stream`.
+class ChannelMessage : public PointMessage {
  public:
-  ChannelCarrier(const Arguments &given, const device::Stream &stream) noexcept : given_(given), stream_(stream) {}
-  [[nodiscard]] Status hold(const device::Place &place) {
-    if (Status status = flat_.look(given_, &place); !status.is_ok()) return status;
-    return type_.hold(&given_.type);
-  }
-  [[nodiscard]] std::string describe() const override {
-    return fmt::format("{} {}, tag {}", given_.is_send ? "to" : "from", given_.peer, given_.tag);
-  }
-  [[nodiscard]] std::uint64_t payload_bytes(const MPI_Status &status) const override {
-    return given_.is_send ? flat_.size_bytes() : wire::received_bytes(status);
-  }
-  [[nodiscard]] Route route_taken(Route /*engine*/) const noexcept override {
-    return is_by_stream_ ? Route::kQueueDevice : Route::kThread;
-  }
+  ChannelMessage(const Arguments &given, const transfer::Region &region, const device::Stream *stream,
+                 const ChannelKey &key) noexcept
+      : PointMessage(given, region), stream_(*stream), key_(key) {}
+  [[nodiscard]] Status hold() { return type_.hold(&given_.type); }
 
  protected:
-  // Of the stream's own device, in one run.
-  [[nodiscard]] bool is_run_of_stream() const noexcept {
-    return flat_.size_bytes() == 0 || (flat_.is_run_of_device() && flat_.place().backend == &stream_.backend() &&
-                                       flat_.place().device == stream_.device());
-  }
-
-  Arguments given_;
   const device::Stream &stream_;  // while something is enqueued
-  FlatBuffer flat_;
+  const ChannelKey key_;
   std::uint64_t number_ = 0;  // 0: none yet
   bool is_by_stream_ = false;
 
  private:
+  [[nodiscard]] Route route_taken() const noexcept override {
+    return is_by_stream_ ? Route::kQueueDevice : Route::kThread;
+  }
+
   HeldType type_;
 };
 
-class ChannelSend final : public ChannelCarrier {
+class ChannelSend final : public ChannelMessage {
  public:
-  ChannelSend(const Arguments &given, const device::Stream &stream, const ChannelKey &key) noexcept
-      : ChannelCarrier(given, stream), key_(key) {}
+  using ChannelMessage::ChannelMessage;
 
   [[nodiscard]] Status prepare() override;
   [[nodiscard]] std::uint64_t batches_with_room() const noexcept override {
-    return is_run_of_stream() ? end_->batches_with_room(stream_, flat_.size_bytes()) : plan::kNoLimit;
+    return flat_.is_run_of(stream_) ? end_->batches_with_room(stream_, flat_.size_bytes()) : plan::kNoLimit;
   }
-  [[nodiscard]] bool plan_start(const device::Stream &stream, sluice_stream_send_t *send) override;
+  [[nodiscard]] bool plan_start(sluice_stream_send_t *send) override;
   void start_enqueued(bool is_in_stream) override { is_by_stream_ = is_in_stream; }
   // What comes behind the wait comes behind the stream's own copy, in the stream or aside: the wait joins that.
-  [[nodiscard]] Wait plan_wait(const device::Stream & /*stream*/, sluice_stream_receive_t * /*receive*/) override {
+  [[nodiscard]] Wait plan_wait(sluice_stream_receive_t * /*receive*/) override {
     return is_by_stream_ ? Wait::kNotAtAll : Wait::kForPoll;
   }
-  [[nodiscard]] int begin() override;
-  [[nodiscard]] bool poll(int *code, MPI_Status *status) override;
   [[nodiscard]] bool is_done_by_stream() const noexcept override { return is_by_stream_ && end_->is_gone(number_); }
 
  private:
-  const ChannelKey key_;
+  [[nodiscard]] int start_transfer() override;
+  [[nodiscard]] bool test_transfer(int *code, MPI_Status *status) override;
+
   SenderEndPtr end_;
   MPI_Request request_ = MPI_REQUEST_NULL;
 };
@@ -100,15 +84,15 @@ Status ChannelSend::prepare() {
   return end_->number_next(stream_.native(), &number_);
 }
 
-bool ChannelSend::plan_start(const device::Stream &stream, sluice_stream_send_t *send) {
+bool ChannelSend::plan_start(sluice_stream_send_t *send) {
   if (is_by_stream_) return false;
-  const plan::StreamMessage message = {number_, flat_.size_bytes(), is_run_of_stream()};
-  const plan::StreamChoice choice = end_->choose(stream, message);
+  const plan::StreamMessage message = {number_, flat_.size_bytes(), flat_.is_run_of(stream_)};
+  const plan::StreamChoice choice = end_->choose(stream_, message);
   if (choice.is_by_stream) *send = end_->command(message, choice, flat_.origin());
   return choice.is_by_stream;
 }
 
-int ChannelSend::begin() {
+int ChannelSend::start_transfer() {
   if (is_by_stream_) return MPI_SUCCESS;
   Channels &channels = Channels::process();
   Status status;
@@ -127,7 +111,7 @@ int ChannelSend::begin() {
   return code;
 }
 
-bool ChannelSend::poll(int *code, MPI_Status *status) {
+bool ChannelSend::test_transfer(int *code, MPI_Status *status) {
   int is_done = 0;
   if (is_by_stream_) {
     is_done = end_->is_gone(number_) ? 1 : 0;
@@ -144,30 +128,30 @@ bool ChannelSend::poll(int *code, MPI_Status *status) {
 // Who takes a message out of its slot, or would.
 enum class Taker : std::uint8_t { kNobodyYet, kStream, kThread };
 
-class ChannelReceive final : public ChannelCarrier {
+class ChannelReceive final : public ChannelMessage {
  public:
-  ChannelReceive(const Arguments &given, const device::Stream &stream, const ChannelKey &key) noexcept
-      : ChannelCarrier(given, stream), key_(key) {}
+  using ChannelMessage::ChannelMessage;
 
   [[nodiscard]] Status prepare() override;
-  [[nodiscard]] bool plan_aside(const device::Stream &stream, sluice_stream_receive_t *receive) override;
-  [[nodiscard]] Wait plan_wait(const device::Stream &stream, sluice_stream_receive_t *receive) override;
+  [[nodiscard]] bool plan_aside(sluice_stream_receive_t *receive) override;
+  [[nodiscard]] Wait plan_wait(sluice_stream_receive_t *receive) override;
   void wait_enqueued(bool is_in_stream) override;
-  [[nodiscard]] int begin() override { return MPI_SUCCESS; }
-  [[nodiscard]] bool poll(int *code, MPI_Status *status) override;
   [[nodiscard]] bool is_done_by_stream() const noexcept override {
     return taker_.load(std::memory_order_acquire) == Taker::kStream && end_->words.get(ChannelWords::kTaken) >= number_;
   }
-  void ask() noexcept override { is_asked_.store(true, std::memory_order_relaxed); }
 
  private:
+  [[nodiscard]] int start_transfer() override { return MPI_SUCCESS; }
+  [[nodiscard]] bool test_transfer(int *code, MPI_Status *status) override;
+  void ask() noexcept override { is_asked_.store(true, std::memory_order_relaxed); }
+
   using Clock = std::chrono::steady_clock;
   // So long a message may lie in its slot before the progress thread takes it: then the program has the stream not wait
   // for it, or not soon, and may never ask.
   static constexpr std::chrono::milliseconds kGrace{1};
 
   // All with the lock of Channels.
-  [[nodiscard]] bool may_be_the_streams(const device::Stream &stream) const noexcept;
+  [[nodiscard]] bool may_be_the_streams() const noexcept;
   void give_to_stream(sluice_stream_receive_t *receive);
   // The stream waits for it, or need not.
   void note_joined() noexcept {
@@ -178,7 +162,6 @@ class ChannelReceive final : public ChannelCarrier {
   [[nodiscard]] Status take_out(std::uint64_t word, std::uint64_t size_bytes);
   void finish(int *code, MPI_Status *status);
 
-  const ChannelKey key_;
   ReceiverEndPtr end_;
   bool is_flat_open_ = false;
   bool is_looked_for_ = false;  // in a slot: its word says when it is there
@@ -216,8 +199,8 @@ Status ChannelReceive::prepare() {
 
 // In the order of the numbers: behind one that the thread takes the stream takes nothing; nor does it before one that
 // it waits for the thread to take, for it would come to that too late (two queues of one stream).
-bool ChannelReceive::may_be_the_streams(const device::Stream &stream) const noexcept {
-  return is_looked_for_ && is_run_of_stream() && end_->is_on_device_of(stream) && end_->settled + 1 == number_ &&
+bool ChannelReceive::may_be_the_streams() const noexcept {
+  return is_looked_for_ && flat_.is_run_of(stream_) && end_->is_on_device_of(stream_) && end_->settled + 1 == number_ &&
          number_ > end_->awaited_of_thread;
 }
 
@@ -228,21 +211,21 @@ void ChannelReceive::give_to_stream(sluice_stream_receive_t *receive) {
 }
 
 // One of a channel at a time, because `taken` counts up, and what is aside has no order with what is not.
-bool ChannelReceive::plan_aside(const device::Stream &stream, sluice_stream_receive_t *receive) {
+bool ChannelReceive::plan_aside(sluice_stream_receive_t *receive) {
   const bool is_free = taker_.load(std::memory_order_relaxed) == Taker::kNobodyYet;
-  if (number_ == 0 || !is_free || end_->aside != 0 || !may_be_the_streams(stream)) return false;
+  if (number_ == 0 || !is_free || end_->aside != 0 || !may_be_the_streams()) return false;
   end_->aside = number_;
   end_->aside_of = &stream_;
   give_to_stream(receive);
   return true;
 }
 
-Carrier::Wait ChannelReceive::plan_wait(const device::Stream &stream, sluice_stream_receive_t *receive) {
+Message::Wait ChannelReceive::plan_wait(sluice_stream_receive_t *receive) {
   const Taker taker = taker_.load(std::memory_order_relaxed);
   note_joined();  // if it is aside, for the stream has joined just now
   if (taker != Taker::kNobodyYet) return taker == Taker::kStream ? Wait::kNotAtAll : Wait::kForPoll;
   const bool is_in_order = end_->aside == 0 || end_->aside_of == &stream_;
-  if (!is_in_order || !may_be_the_streams(stream)) {
+  if (!is_in_order || !may_be_the_streams()) {
     end_->awaited_of_thread = std::max(end_->awaited_of_thread, number_);
     return Wait::kForPoll;
   }
@@ -288,7 +271,7 @@ bool ChannelReceive::is_thread_to_take() {
   if (taker_.load(std::memory_order_relaxed) != Taker::kNobodyYet) {
     return taker_.load(std::memory_order_relaxed) == Taker::kThread;
   }
-  const bool is_the_streams = is_looked_for_ && is_run_of_stream() && !is_posted_;
+  const bool is_the_streams = is_looked_for_ && flat_.is_run_of(stream_) && !is_posted_;
   if (is_the_streams && !is_asked_.load(std::memory_order_relaxed)) {
     const Clock::time_point now = Clock::now();
     if (!is_waiting_) waits_since_ = now;
@@ -314,7 +297,7 @@ Status ChannelReceive::take_out(std::uint64_t word, std::uint64_t size_bytes) {
   return flat_.copy_up(size_bytes);
 }
 
-bool ChannelReceive::poll(int *code, MPI_Status *status) {
+bool ChannelReceive::test_transfer(int *code, MPI_Status *status) {
   const auto lock = Channels::process().hold();
   receive_by_thread();
   if (is_posted_ && !is_received_) return false;
@@ -378,15 +361,10 @@ void ChannelReceive::finish(int *code, MPI_Status *status) {
 
 }  // namespace
 
-Status make_channel_carrier(const Arguments &given, const device::Place &place, const device::Stream &stream,
-                            const ChannelKey &key, CarrierPtr *carrier) {
-  const auto hold = [&](auto made) -> Status {
-    if (Status status = made->hold(place); !status.is_ok()) return status;
-    *carrier = std::move(made);
-    return {};
-  };
-  return given.is_send ? hold(std::make_unique<ChannelSend>(given, stream, key))
-                       : hold(std::make_unique<ChannelReceive>(given, stream, key));
+Status make_channel_message(const Arguments &given, const transfer::Region &region, const device::Stream &stream,
+                            const ChannelKey &key, MessagePtr *message) {
+  return given.is_send ? make_holding<ChannelSend>(message, given, region, &stream, key)
+                       : make_holding<ChannelReceive>(message, given, region, &stream, key);
 }
 
 }  // namespace sluice::ops::queue

@@ -12,15 +12,10 @@
 #include <exception>
 #include <utility>
 
-#include "ops/comm/comm_state.hpp"
 #include "ops/env/errors.hpp"
+#include "ops/queue/carriers.hpp"
 #include "ops/queue/comm_number.hpp"
-#include "ops/queue/engine.hpp"
-#include "ops/queue/flat_buffer.hpp"
-#include "ops/queue/held_type.hpp"
-#include "wire/channel.hpp"
 #include "wire/fabric.hpp"
-#include "wire/host.hpp"
 #include "wire/status.hpp"
 
 namespace sluice::ops::queue {
@@ -44,33 +39,18 @@ struct Line {
 };
 
 // What both directions have in common. A turn's exception (memory ran out) becomes the message's error.
-class FabricCarrier : public Carrier {
+class DeferredMessage : public PointMessage {
  public:
-  FabricCarrier(const Arguments &given, const Destination &destination, std::shared_ptr<Line> line)
-      : given_(given), destination_(destination), line_(std::move(line)) {}
-  [[nodiscard]] Status hold() { return type_.hold(&given_.type); }
+  DeferredMessage(const Arguments &given, const transfer::Region &region, const Destination &destination,
+                  std::shared_ptr<Line> line) noexcept
+      : PointMessage(given, region), destination_(destination), line_(std::move(line)) {}
 
   [[nodiscard]] Status prepare() override {
     if (is_prepared_) return {};
-    Status status = flat_.look(given_);
-    if (status.is_ok()) status = flat_.open();
+    Status status = flat_.open();
     if (status.is_ok()) status = number();
     is_prepared_ = status.is_ok();
     return status;
-  }
-  [[nodiscard]] int begin() override {
-    return guarded_step([this] { return start(); });
-  }
-  [[nodiscard]] bool poll(int *code, MPI_Status *status) override {
-    bool is_done = false;
-    *code = guarded_step([&] { return go_on(status, &is_done); });
-    return *code != MPI_SUCCESS || is_done;
-  }
-  [[nodiscard]] std::string describe() const override {
-    return fmt::format("{} {}, tag {}", given_.is_send ? "to" : "from", given_.peer, given_.tag);
-  }
-  [[nodiscard]] std::uint64_t payload_bytes(const MPI_Status &status) const override {
-    return given_.is_send ? flat_.size_bytes() : wire::received_bytes(status);
   }
 
  protected:
@@ -78,14 +58,21 @@ class FabricCarrier : public Carrier {
   [[nodiscard]] virtual Status start() = 0;
   [[nodiscard]] virtual Status go_on(MPI_Status *status, bool *is_done) = 0;
 
-  Arguments given_;
   const Destination destination_;
   const std::shared_ptr<Line> line_;
-  FlatBuffer flat_;
   // Behind the memory that it uses: it goes first.
   wire::FabricMessage message_;
 
  private:
+  [[nodiscard]] int start_transfer() override {
+    return guarded_step([this] { return start(); });
+  }
+  [[nodiscard]] bool test_transfer(int *code, MPI_Status *status) override {
+    bool is_done = false;
+    *code = guarded_step([&] { return go_on(status, &is_done); });
+    return *code != MPI_SUCCESS || is_done;
+  }
+  [[nodiscard]] Route route_taken() const noexcept override { return Route::kDwq; }
   template <typename Step>
   [[nodiscard]] static int guarded_step(Step step) noexcept {
     try {
@@ -96,13 +83,12 @@ class FabricCarrier : public Carrier {
     }
   }
 
-  HeldType type_;
   bool is_prepared_ = false;
 };
 
-class FabricSend final : public FabricCarrier {
+class FabricSend final : public DeferredMessage {
  public:
-  using FabricCarrier::FabricCarrier;
+  using DeferredMessage::DeferredMessage;
 
  private:
   [[nodiscard]] Status number() override {
@@ -155,9 +141,9 @@ class FabricSend final : public FabricCarrier {
   bool has_left_ = false;
 };
 
-class FabricReceive final : public FabricCarrier {
+class FabricReceive final : public DeferredMessage {
  public:
-  using FabricCarrier::FabricCarrier;
+  using DeferredMessage::DeferredMessage;
 
  private:
   [[nodiscard]] Status number() override {
@@ -199,39 +185,28 @@ constexpr unsigned kLargestCommBits = 32;
 class DeferredWork final : public Carriers {
  public:
   [[nodiscard]] Status open() { return line_->trigger.open(); }
-  [[nodiscard]] Route route() const noexcept override { return Route::kDwq; }
-  [[nodiscard]] Status carry(const Arguments &given, const device::Place &place, CarrierPtr *carrier) override;
+  [[nodiscard]] Status carry(const Arguments &given, const transfer::Region &region, MessagePtr *message) override;
   void turn() noexcept override { wire::Fabric::process().turn(); }
 
  private:
   const std::shared_ptr<Line> line_ = std::make_shared<Line>();
 };
 
-// Both sides of a message come to the same answer: it hangs on what both know of the pair and of the communicator.
-bool is_reached(const Arguments &given, int *world_rank) {
-  if (given.peer < 0) return false;  // MPI_PROC_NULL
-  int is_inter = 0;
-  if (wire::host().MPI_Comm_test_inter(given.comm, &is_inter) != MPI_SUCCESS || is_inter != 0) return false;
-  return peer_of(given.comm, given.peer, world_rank) != plan::Peer::kUnknown &&
-         *world_rank != wire::Channel::process().rank() && wire::Fabric::process().reaches(*world_rank) &&
-         is_within_channel(given.comm);
-}
-
-// Where the buffer lies is asked when the message is started: its memory is handed to the network then.
-Status DeferredWork::carry(const Arguments &given, const device::Place & /*place*/, CarrierPtr *carrier) {
+Status DeferredWork::carry(const Arguments &given, const transfer::Region &region, MessagePtr *message) {
   Destination destination;
-  if (!is_reached(given, &destination.world_rank)) return {};
+  if (!is_within_world(given, &destination.world_rank) || !wire::Fabric::process().reaches(destination.world_rank)) {
+    return Carriers::carry(given, region, message);
+  }
   const unsigned n_bits = std::min(wire::Fabric::process().tag_bits() - kTagBits, kLargestCommBits);
   std::uint32_t comm = 0;
   if (Status status = comm_number(given.comm, n_bits, &comm); !status.is_ok()) return status;
   destination.tag = (static_cast<std::uint64_t>(comm) << kTagBits) | static_cast<std::uint64_t>(given.tag);
-  const auto hold = [&](auto made) -> Status {
-    if (Status status = made->hold(); !status.is_ok()) return status;
-    *carrier = std::move(made);
-    return {};
-  };
-  return given.is_send ? hold(std::make_unique<FabricSend>(given, destination, line_))
-                       : hold(std::make_unique<FabricReceive>(given, destination, line_));
+  if (given.is_send) {
+    *message = std::make_shared<FabricSend>(given, region, destination, line_);
+  } else {
+    *message = std::make_shared<FabricReceive>(given, region, destination, line_);
+  }
+  return {};
 }
 
 }  // namespace

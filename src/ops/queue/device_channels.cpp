@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The engine `device`: which of a queue's messages go by channels (docs/adr/0033), or belong to a graph (0057).
-#include "ops/queue/captured.hpp"
+#include "ops/comm/comm_memo.hpp"
+#include "ops/queue/carriers.hpp"
 #include "ops/queue/channel_messages.hpp"
-#include "ops/queue/channel_pairs.hpp"
 #include "ops/queue/channels.hpp"
-#include "ops/queue/engine.hpp"
+#include "ops/queue/comm_number.hpp"
+#include "wire/channel.hpp"
 
 namespace sluice::ops::queue {
 namespace {
@@ -12,30 +13,55 @@ namespace {
 class DeviceChannels final : public Carriers {
  public:
   explicit DeviceChannels(const device::Stream &stream) noexcept : stream_(stream) {}
-  [[nodiscard]] Route route() const noexcept override { return Route::kQueueDevice; }
-  [[nodiscard]] Status carry(const Arguments &given, const device::Place &place, CarrierPtr *carrier) override;
-  [[nodiscard]] Status capture(const Arguments &given, const device::Place &place, CarrierPtr *carrier) override;
+  [[nodiscard]] bool can_wait() const noexcept override { return true; }
+  [[nodiscard]] bool can_go_aside() const noexcept override { return true; }
+  [[nodiscard]] bool can_capture() const noexcept override { return true; }
+  [[nodiscard]] Status carry(const Arguments &given, const transfer::Region &region, MessagePtr *message) override;
   void turn() noexcept override { Channels::process().turn(); }
   [[nodiscard]] bool is_idle() override { return Channels::process().has_sent_all(); }
   [[nodiscard]] std::unique_lock<std::mutex> hold() override { return Channels::process().hold(); }
 
  private:
+  // *key: the channel of `given`, where *is_reached. Hot for a pair that was found before; else some calls of the host
+  // MPI, for whose lock a progress thread may be waited for. Errors: the communicator cannot be told from another one.
+  [[nodiscard]] Status find_channel(const Arguments &given, bool *is_reached, ChannelKey *key);
+
   const device::Stream &stream_;
-  ChannelPairs pairs_;
+  struct Pair {
+    MPI_Comm comm = MPI_COMM_NULL;
+    int peer = MPI_PROC_NULL;
+    ChannelKey key;  // but for the tag
+  };
+  // As many as a rank has neighbours in three dimensions, and some more.
+  CommMemo<Pair, 32> reached_;
 };
 
-Status DeviceChannels::carry(const Arguments &given, const device::Place &place, CarrierPtr *carrier) {
-  bool is_reached = false;
-  ChannelKey key;
-  if (Status status = pairs_.find(given, &is_reached, &key); !status.is_ok() || !is_reached) return status;
-  return make_channel_carrier(given, place, stream_, key, carrier);
+Status DeviceChannels::find_channel(const Arguments &given, bool *is_reached, ChannelKey *key) {
+  const Pair *known =
+      reached_.find([&](const Pair &pair) { return pair.comm == given.comm && pair.peer == given.peer; });
+  *is_reached = known != nullptr;
+  if (known != nullptr) {
+    *key = known->key;
+  } else {
+    // One that is not reached is not kept: its communicator may be one without a state.
+    if (!is_within_world(given, &key->peer) || !wire::Channel::process().is_local(key->peer)) return {};
+    if (Status status = comm_number(given.comm, 32, &key->comm); !status.is_ok()) return status;
+    *is_reached = true;
+    reached_.keep({given.comm, given.peer, *key});
+  }
+  key->tag = given.tag;
+  return {};
 }
 
-Status DeviceChannels::capture(const Arguments &given, const device::Place &place, CarrierPtr *carrier) {
+Status DeviceChannels::carry(const Arguments &given, const transfer::Region &region, MessagePtr *message) {
   bool is_reached = false;
   ChannelKey key;
-  if (Status status = pairs_.find(given, &is_reached, &key); !status.is_ok()) return status;
-  return make_captured_carrier(given, place, stream_, is_reached ? &key : nullptr, carrier);
+  if (Status status = find_channel(given, &is_reached, &key); !status.is_ok()) return status;
+  if (stream_.is_captured()) {
+    return make_captured_message(given, region, stream_, is_reached ? &key : nullptr, message);
+  }
+  return is_reached ? make_channel_message(given, region, stream_, key, message)
+                    : Carriers::carry(given, region, message);
 }
 
 }  // namespace

@@ -1,48 +1,61 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "ops/queue/flat_buffer.hpp"
 
+#include <fmt/format.h>
+
 #include "ops/datatype/layout_of.hpp"
 #include "plan/policy.hpp"
 #include "transfer/host_layout.hpp"
 
 namespace sluice::ops::queue {
 
-Status FlatBuffer::look(const Arguments &given, const device::Place *first) {
+Status classify_buffer(const Arguments &given, const device::Stream &stream, transfer::Region *region) {
   transfer::LayoutPtr layout;
   if (!named_layout(given.type, &layout)) {
+    if (!is_valid(given.type)) {
+      return Status::error(ErrorKind::kBadType,
+                           "the datatype of a message is none, or not committed (MPI_Type_commit)");
+    }
     if (Status status = layout_of(given.type, &layout); !status.is_ok()) return status;
   }
   device::Place place;
   auto *origin = static_cast<std::byte *>(given.buffer);
-  if (first != nullptr && given.buffer != MPI_BOTTOM) {
-    place = *first;
-  } else if (given.count > 0) {
+  if (given.count > 0 && given.peer != MPI_PROC_NULL) {
     Status status =
         transfer::classify_payload(origin, *layout, given.buffer == MPI_BOTTOM, device::loaded_backends(), &place);
     if (!status.is_ok()) return status;
   }
-  region_ = {origin, given.count, std::move(layout), place};
-  static_cast<void>(transfer::name_as_bytes(&region_));
-  is_device_ = place.kind == MemoryKind::kDevice || place.kind == MemoryKind::kShared;
+  if (place.kind == MemoryKind::kFreed) {
+    return Status::error(ErrorKind::kBadBuffer, "the buffer was freed before the message was enqueued");
+  }
+  if (place.kind == MemoryKind::kDevice && (place.backend != &stream.backend() || place.device != stream.device())) {
+    return Status::error(
+        ErrorKind::kBadBuffer,
+        fmt::format("the buffer is memory of {} device {}, and the queue's stream works on {} device {}; "
+                    "make the queue for a stream of the buffer's device",
+                    place.backend->name(), place.device, stream.backend().name(), stream.device()));
+  }
+  *region = {origin, given.count, std::move(layout), place};
+  static_cast<void>(transfer::name_as_bytes(region));
   return {};
 }
 
 Status FlatBuffer::open() {
-  if (region_.size_bytes() == 0 || (!is_device_ && region_.layout->is_contiguous)) return {};
+  if (size_bytes() == 0 || (!is_device() && region_.layout->is_contiguous)) return {};
   const plan::Policy &policy = plan::policy_of(region_.place.backend, region_.place.device);
-  return staged_.open(region_, is_device_ ? policy.staging_memory : StagingMemory::kMalloc);
+  return staged_.open(region_, is_device() ? policy.staging_memory : StagingMemory::kMalloc);
 }
 
 Status FlatBuffer::copy_down() const {
   if (!staged_.is_open()) return {};
-  if (is_device_) return staged_.copy_down();
+  if (is_device()) return staged_.copy_down();
   transfer::gather(region_, staged_.data(), region_.size_bytes());
   return {};
 }
 
 Status FlatBuffer::copy_up(std::uint64_t size_bytes) const {
   if (!staged_.is_open()) return {};
-  if (is_device_) return staged_.copy_up(size_bytes);
+  if (is_device()) return staged_.copy_up(size_bytes);
   transfer::scatter(region_, staged_.data(), size_bytes);
   return {};
 }

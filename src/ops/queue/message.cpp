@@ -9,23 +9,13 @@
 #include "base/log.hpp"
 #include "base/statistics.hpp"
 #include "generated/operations.hpp"
+#include "ops/datatype/layout_of.hpp"
 #include "ops/env/errors.hpp"
 #include "progress/tracked_requests.hpp"
 #include "wire/host.hpp"
 #include "wire/status.hpp"
 
 namespace sluice::ops::queue {
-namespace {
-
-// An error of the message's own, in the words of whoever found it.
-Status error_of(const Carrier &carrier, int code) {
-  char text[MPI_MAX_ERROR_STRING] = "";
-  int length = 0;
-  if (error_string(code, text, &length) != MPI_SUCCESS) text[0] = '\0';
-  return Status::error(kind_of(code), fmt::format("a message of a queue ({}): {}", carrier.describe(), text));
-}
-
-}  // namespace
 
 // Makes completion calls take turns, and raises what went wrong on the communicator.
 class Message::Marker final : public progress::Tracked {
@@ -36,7 +26,7 @@ class Message::Marker final : public progress::Tracked {
   [[nodiscard]] Status recall(MPI_Status * /*status*/) override { return message_->outcome_; }
   [[nodiscard]] bool is_hidden() const noexcept override {
     if (message_->is_complete()) return false;
-    message_->carrier_->ask();
+    message_->ask();
     return true;
   }
   [[nodiscard]] bool ignores_cancel() const noexcept override { return true; }
@@ -47,17 +37,17 @@ class Message::Marker final : public progress::Tracked {
 
 Status Message::open(MPI_Request *request) {
   auto *holder = new MessagePtr(shared_from_this());  // the request's; release() deletes it
-  if (wire::host().MPI_Grequest_start(&query, &release, &cancel, holder, &request_) != MPI_SUCCESS) {
+  if (wire::host().MPI_Grequest_start(&query, &release, &cancel, holder, &program_request_) != MPI_SUCCESS) {
     delete holder;
     return Status::error(ErrorKind::kBackend, "the host MPI could not make a generalized request");
   }
   try {
-    progress::TrackedRequests::process().add(request_, std::make_shared<Marker>(shared_from_this()));
+    progress::TrackedRequests::process().add(program_request_, std::make_shared<Marker>(shared_from_this()));
   } catch (...) {
-    withdraw(&request_);
+    withdraw(&program_request_);
     throw;
   }
-  *request = request_;
+  *request = program_request_;
   return {};
 }
 
@@ -71,14 +61,14 @@ void Message::withdraw(MPI_Request *request) noexcept {
 }
 
 void Message::begin() noexcept {
-  if (const int code = carrier_->begin(); code != MPI_SUCCESS) end(code);
+  if (const int code = start_transfer(); code != MPI_SUCCESS) end(code);
 }
 
 bool Message::poll() noexcept {
   if (is_complete()) return true;
   int code = MPI_SUCCESS;
   wire::clear(&status_);
-  if (!carrier_->poll(&code, &status_)) return false;
+  if (!test_transfer(&code, &status_)) return false;
   end(code);
   return true;
 }
@@ -86,17 +76,20 @@ bool Message::poll() noexcept {
 void Message::end(int code) noexcept {
   try {
     if (code != MPI_SUCCESS) {
-      outcome_ = error_of(*carrier_, code);
+      char text[MPI_MAX_ERROR_STRING] = "";  // in the words of whoever found the error
+      int length = 0;
+      if (error_string(code, text, &length) != MPI_SUCCESS) text[0] = '\0';
+      outcome_ = Status::error(kind_of(code), fmt::format("a message of a queue ({}): {}", describe(), text));
       wire::set_received_bytes(&status_, 0);
     }
-    const std::uint64_t bytes = code == MPI_SUCCESS ? carrier_->payload_bytes(status_) : 0;
-    if (operation_) statistics::record(*operation_, kind_, carrier_->route_taken(engine_), 1, bytes, {});
+    const std::uint64_t bytes = code == MPI_SUCCESS ? payload_bytes(status_) : 0;
+    if (operation_) statistics::record(*operation_, kind_, route_taken(), 1, bytes, {});
   } catch (const std::exception &) {
     log::error("ops", "out of memory: the error of a queue's message is lost; lower the program's use of memory");
   }
-  // From here on the program may free the request, and with it this; the engine holds it, too.
+  // From here on the program may free the request, and with it this; the queue holds it, too.
   is_complete_.store(true, std::memory_order_release);
-  if (wire::host().MPI_Grequest_complete(request_) != MPI_SUCCESS) {
+  if (wire::host().MPI_Grequest_complete(program_request_) != MPI_SUCCESS) {
     log::warn_once("queue_complete", "ops", "the host MPI could not complete a request of a queue");
   }
 }
@@ -115,6 +108,35 @@ int Message::release(void *state) {
 
 int Message::cancel(void * /*state*/, int /*is_complete*/) {
   return MPI_SUCCESS;
+}
+
+std::string PointMessage::describe() const {
+  return fmt::format("{} {}, tag {}", given_.is_send ? "to" : "from", given_.peer, given_.tag);
+}
+
+std::uint64_t PointMessage::payload_bytes(const MPI_Status &status) const {
+  return given_.is_send ? flat_.size_bytes() : wire::received_bytes(status);
+}
+
+HeldType::~HeldType() {
+  if (held_ == MPI_DATATYPE_NULL) return;
+  if (wire::host().MPI_Type_free(&held_) != MPI_SUCCESS) log::debug("ops", "a datatype could not be freed");
+}
+
+// One element of it: a duplicate would copy the program's attributes.
+Status HeldType::hold(MPI_Datatype *type) {
+  transfer::LayoutPtr layout;
+  if (named_layout(*type, &layout)) return {};
+  MPI_Datatype held = MPI_DATATYPE_NULL;
+  if (wire::host().MPI_Type_contiguous(1, *type, &held) != MPI_SUCCESS) {
+    return Status::error(ErrorKind::kBackend, "the host MPI could not keep a datatype for a message of a queue");
+  }
+  held_ = held;
+  if (wire::host().MPI_Type_commit(&held_) != MPI_SUCCESS) {
+    return Status::error(ErrorKind::kBackend, "the host MPI could not commit a datatype for a message of a queue");
+  }
+  *type = held_;
+  return {};
 }
 
 }  // namespace sluice::ops::queue

@@ -1,28 +1,32 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Message: a send, receive or collective operation of a queue, from the call that enqueues it until it is complete.
+// Each way in which one travels is a kind of Message.
 #pragma once
 
 #include <atomic>
+#include <cstdint>
 #include <memory>
 #include <optional>
+#include <string>
 #include <utility>
 
 #include "base/status.hpp"
 #include "base/types.hpp"
-#include "ops/queue/carrier.hpp"
+#include "ops/queue/flat_buffer.hpp"
+#include "sluice/stream_message.h"
 #include "wire/mpi.hpp"
 
 namespace sluice::ops::queue {
 
-// Held by its engine while there is something to do, and by the program's request, which is a generalized one of the
+// Held by its queue while there is something to do, and by the program's request, which is a generalized one of the
 // host MPI's.
-class Message final : public std::enable_shared_from_this<Message> {
+class Message : public std::enable_shared_from_this<Message> {
  public:
-  // Errors are raised on `comm`. `operation`, `kind` and `engine` are what the statistics name; without an operation
-  // they say nothing.
-  Message(std::optional<Operation> operation, MPI_Comm comm, MemoryKind kind, Route engine, CarrierPtr carrier) noexcept
-      : operation_(operation), comm_(comm), kind_(kind), engine_(engine), carrier_(std::move(carrier)) {}
-  ~Message() = default;
+  // Errors are raised on `comm`. `operation` and `kind` are what the statistics name; without an operation they say
+  // nothing.
+  Message(std::optional<Operation> operation, MPI_Comm comm, MemoryKind kind) noexcept
+      : operation_(operation), comm_(comm), kind_(kind) {}
+  virtual ~Message() = default;
   Message(const Message &) = delete;
   Message &operator=(const Message &) = delete;
   Message(Message &&) = delete;
@@ -33,32 +37,58 @@ class Message final : public std::enable_shared_from_this<Message> {
   // Takes the request back that nobody was given: enqueuing failed.
   void withdraw(MPI_Request *request) noexcept;
 
-  // Its carrier's.
-  [[nodiscard]] Status prepare() { return carrier_->prepare(); }
-  [[nodiscard]] std::uint64_t batches_with_room() const noexcept { return carrier_->batches_with_room(); }
-  [[nodiscard]] bool plan_start(const device::Stream &stream, sluice_stream_send_t *send) {
-    return carrier_->plan_start(stream, send);
-  }
-  void start_enqueued(bool is_in_stream) { carrier_->start_enqueued(is_in_stream); }
-  [[nodiscard]] bool plan_aside(const device::Stream &stream, sluice_stream_receive_t *receive) {
-    return carrier_->plan_aside(stream, receive);
-  }
-  [[nodiscard]] Carrier::Wait plan_wait(const device::Stream &stream, sluice_stream_receive_t *receive) {
-    return is_complete() ? Carrier::Wait::kNotAtAll : carrier_->plan_wait(stream, receive);
-  }
-  void wait_enqueued(bool is_in_stream) { carrier_->wait_enqueued(is_in_stream); }
-  [[nodiscard]] bool is_captured() const noexcept { return carrier_->is_captured(); }
-  [[nodiscard]] bool plan_captured(sluice_captured_t *captured) { return carrier_->plan_captured(captured); }
-  [[nodiscard]] bool is_done_by_stream() const noexcept { return carrier_->is_done_by_stream(); }
-  // Starts it. Once; within a turn of the engine.
+  // These are called by the thread that tells the stream; those that plan with the lock of Carriers::hold().
+  // Plans: before the stream is told to start the message; a second time when the stream refused. Never blocks for a
+  // message. Errors: the message cannot be started.
+  [[nodiscard]] virtual Status prepare() { return {}; }
+  // How many batches the stream may be behind this message's for plan_start() to find what it needs; behind prepare().
+  [[nodiscard]] virtual std::uint64_t batches_with_room() const noexcept { return ~std::uint64_t{0}; }
+  // Plans what the stream is to do for the message when it comes to the start: true, and *send, of which
+  // start_enqueued() is told; false: nothing, or it is in the stream already, which refused the trigger then.
+  [[nodiscard]] virtual bool plan_start(sluice_stream_send_t * /*send*/) { return false; }
+  virtual void start_enqueued(bool /*is_in_stream*/) {}
+  // Plans that the message is received aside of the stream, as soon as it is there: true, and *receive, of which
+  // wait_enqueued() is told; false: as plan_wait() has it. The stream must join before it takes anything else.
+  [[nodiscard]] virtual bool plan_aside(sluice_stream_receive_t * /*receive*/) { return false; }
+  // Plans how the stream is to wait for the message, which was started and is not complete: kCommand says *receive, of
+  // which wait_enqueued() is told. Again after an error of the caller's own.
+  enum class Wait : std::uint8_t {
+    kForPoll,  // for whoever calls poll()
+    kCommand,
+    kNotAtAll,  // the stream will have done all by then
+  };
+  [[nodiscard]] virtual Wait plan_wait(sluice_stream_receive_t * /*receive*/) { return Wait::kForPoll; }
+  virtual void wait_enqueued(bool /*is_in_stream*/) {}
+  // A message of a graph that the program captures. It is started by being captured: plan_captured() says how, with the
+  // lock of Carriers::hold() and behind prepare(); false: the graph has nothing to do for it. It is complete when both
+  // sides know each other.
+  [[nodiscard]] virtual bool is_captured() const noexcept { return false; }
+  [[nodiscard]] virtual bool plan_captured(sluice_captured_t * /*captured*/) { return false; }
+
+  // The stream has done all for the message, and poll() is about to say so. Any thread.
+  [[nodiscard]] virtual bool is_done_by_stream() const noexcept { return false; }
+  // Starts it when the stream has come to the start. Once, within a turn; in the order in which messages were enqueued.
   void begin() noexcept;
   // True when it is complete, well or not; the program's request is complete by then. After begin(), within a turn.
   [[nodiscard]] bool poll() noexcept;
-
   // Any thread.
   [[nodiscard]] bool is_complete() const noexcept { return is_complete_.load(std::memory_order_acquire); }
 
  private:
+  // Starts the transfer. Returns an MPI error code; after an error test_transfer() is not called.
+  [[nodiscard]] virtual int start_transfer() = 0;
+  // Whether it is complete, well or not; then *code is an MPI error code and *status, which was cleared, tells of it.
+  // Within a turn.
+  [[nodiscard]] virtual bool test_transfer(int *code, MPI_Status *status) = 0;
+  // The program asks whether it is complete. Any thread. Hot.
+  virtual void ask() noexcept {}
+  // What the statistics call the way that it took. When it is complete.
+  [[nodiscard]] virtual Route route_taken() const noexcept { return Route::kThread; }
+  // For error messages: "to 3, tag 5".
+  [[nodiscard]] virtual std::string describe() const = 0;
+  // Payload of a message that ended well, in bytes.
+  [[nodiscard]] virtual std::uint64_t payload_bytes(const MPI_Status &status) const = 0;
+
   class Marker;
   static int query(void *state, MPI_Status *status);
   static int release(void *state);
@@ -69,14 +99,55 @@ class Message final : public std::enable_shared_from_this<Message> {
   const std::optional<Operation> operation_;
   const MPI_Comm comm_;
   const MemoryKind kind_;
-  const Route engine_;
-  const CarrierPtr carrier_;
-  MPI_Request request_ = MPI_REQUEST_NULL;  // the program's
+  MPI_Request program_request_ = MPI_REQUEST_NULL;
   MPI_Status status_{};
   Status outcome_;
   std::atomic<bool> is_complete_{false};
 };
 
 using MessagePtr = std::shared_ptr<Message>;
+
+// A send or a receive. `region` is what classify_buffer() found for `given`, which the host MPI took.
+class PointMessage : public Message {
+ public:
+  PointMessage(const Arguments &given, transfer::Region region) noexcept
+      : Message(given.is_send ? Operation::kEnqueueSend : Operation::kEnqueueRecv, given.comm, region.place.kind),
+        given_(given),
+        flat_(std::move(region)) {}
+
+ protected:
+  [[nodiscard]] std::string describe() const override;
+  [[nodiscard]] std::uint64_t payload_bytes(const MPI_Status &status) const override;
+
+  Arguments given_;
+  FlatBuffer flat_;
+};
+
+// A datatype of ours in place of the program's, which may be freed as soon as a message is enqueued.
+class HeldType {
+ public:
+  HeldType() noexcept = default;
+  ~HeldType();
+  HeldType(const HeldType &) = delete;
+  HeldType &operator=(const HeldType &) = delete;
+  HeldType(HeldType &&) = delete;
+  HeldType &operator=(HeldType &&) = delete;
+
+  // Puts a type that means the same in place of *type, a valid one, unless that is MPI's own. Once. Errors: the host
+  // MPI refuses.
+  [[nodiscard]] Status hold(MPI_Datatype *type);
+
+ private:
+  MPI_Datatype held_ = MPI_DATATYPE_NULL;
+};
+
+// Makes a message of a kind that holds datatypes. Errors: the host MPI refuses.
+template <typename Kind, typename... Values>
+[[nodiscard]] Status make_holding(MessagePtr *message, const Values &...values) {
+  auto made = std::make_shared<Kind>(values...);
+  if (Status status = made->hold(); !status.is_ok()) return status;
+  *message = std::move(made);
+  return {};
+}
 
 }  // namespace sluice::ops::queue

@@ -2,7 +2,7 @@
 // The functions of sluice/queue.h.
 #pragma once
 
-#include "ops/queue/collectives.hpp"
+#include "ops/queue/host_messages.hpp"
 #include "sluice/queue.h"
 #include "wire/mpi.hpp"
 

@@ -1,132 +1,94 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The engine `thread` (arXiv 2208.04817, section IV.B): a stream counts up the trigger word; the progress thread, or
-// whoever is inside MPI, sees it in a turn and starts the batch's messages by the ordinary routes; when all of a batch
-// are complete it counts up the completion word, for which the stream waits. Carriers may have the stream do some of
-// that by itself.
+#include "ops/queue/batch_queue.hpp"
+
+#include <fmt/format.h>
+
 #include <algorithm>
-#include <deque>
-#include <list>
-#include <mutex>
+#include <chrono>
 #include <ranges>
-#include <utility>
-#include <vector>
 
 #include "base/knobs.hpp"
 #include "base/log.hpp"
-#include "device/moving_stream.hpp"
-#include "ops/queue/aside_choice.hpp"
-#include "ops/queue/captured.hpp"
-#include "ops/queue/engine.hpp"
+#include "ops/datatype/layout_of.hpp"
 #include "plan/stream_channel.hpp"
-#include "progress/engine.hpp"
-#include "progress/thread.hpp"
-#include "wire/host.hpp"
 
 namespace sluice::ops::queue {
 namespace {
 
-struct Batch {
-  std::uint64_t number = 0;  // what the stream writes
-  std::vector<MessagePtr> messages;
-  bool is_begun = false;
-};
+void forget_complete(std::vector<MessagePtr> *messages) {
+  std::erase_if(*messages, [](const MessagePtr &message) { return message->is_complete(); });
+}
 
-using BatchList = std::list<Batch>;  // batches go from one to the other without an allocation that might fail
-
-class ThreadEngine final : public Engine, public progress::RecurringTask {
- public:
-  ThreadEngine(std::unique_ptr<device::Stream> stream, std::unique_ptr<Carriers> carriers)
-      : stream_(std::move(stream)),
-        carriers_(std::move(carriers)),
-        aside_(*stream_, carriers_ != nullptr && carriers_->route() == Route::kQueueDevice) {}
-
-  [[nodiscard]] Route route() const noexcept override {
-    return carriers_ != nullptr ? carriers_->route() : Route::kThread;
+// Tells the messages that were planned whether they are in the stream: the first ones are. Failures are theirs to make
+// good.
+void tell(std::vector<MessagePtr> *planned, std::size_t n_in_stream, const Status &status,
+          void (Message::*told)(bool)) {
+  if (!status.is_ok()) {
+    log::warn_once("queue_channel", "ops", status.message() + "; such messages go by the progress thread");
   }
-  [[nodiscard]] Status carry(const Arguments &given, const device::Place &place, CarrierPtr *carrier,
-                             Route *route) override;
-  void enqueue(MessagePtr message) override { open_.push_back(std::move(message)); }
-  [[nodiscard]] Status start() override;
-  [[nodiscard]] Status wait() override;
-  [[nodiscard]] Pending pending() override;
-  void close() noexcept override { stream_->close(); }
-  void abandon() noexcept override { stream_->abandon(); }
+  for (std::size_t k = 0; k < planned->size(); ++k) (*(*planned)[k].*told)(k < n_in_stream);
+  planned->clear();
+}
 
-  // progress::Task
-  [[nodiscard]] bool advance() override;
+}  // namespace
 
- private:
-  static void forget_complete(std::vector<MessagePtr> *messages) {
-    std::erase_if(*messages, [](const MessagePtr &message) { return message->is_complete(); });
-  }
+Status BatchQueue::was_freed() {
+  return Status::error(ErrorKind::kInvalidArgument,
+                       "the queue was freed (MPIX_Free_queue) before this call; make another one");
+}
 
-  // The program captures the stream into a graph, and the carriers have messages for graphs.
-  [[nodiscard]] bool is_captured() const noexcept {
-    return carriers_ != nullptr && carriers_->route() == Route::kQueueDevice && stream_->is_captured();
-  }
-  [[nodiscard]] Status start_captured();
-  // The newest trigger that the stream is to have come to before another batch is enqueued.
-  [[nodiscard]] std::uint64_t least_trigger();
-  [[nodiscard]] std::unique_lock<std::mutex> hold() {
-    return carriers_ != nullptr ? carriers_->hold() : std::unique_lock<std::mutex>();
-  }
-  // Asks the messages of the batch what the stream is to do for them: into sends_ and planned_, and into receives_ and
-  // planned_receives_ what it is to receive aside.
-  [[nodiscard]] Status plan_starts(bool are_received_aside);
-  // Has the stream do it. True: the trigger went along, as one command more of the same call.
-  [[nodiscard]] bool enqueue_starts(std::uint64_t trigger, bool is_aside, unsigned *n_commands);
-  // Has it receive what is to be received aside, behind its last command or beside what it was to send just before.
-  void enqueue_receives_aside(bool is_with_sends, unsigned *n_commands);
-  // True: the stream waits for all that was started by itself, so it has to wait for nobody else.
-  [[nodiscard]] bool enqueue_waits(unsigned *n_commands);
-  // Tells the messages that were planned whether they are in the stream: the first ones are. Failures are theirs to
-  // make good.
-  static void tell(std::vector<MessagePtr> *planned, std::size_t n_in_stream, const Status &status,
-                   void (Message::*told)(bool));
-
-  const std::unique_ptr<device::Stream> stream_;
-  const std::unique_ptr<Carriers> carriers_;  // over the stream; null: the host MPI is the only one
-  std::vector<MessagePtr> open_;              // of the caller
-  AsideChoice aside_;                         // of the caller
-  std::uint64_t n_started_ = 0;               // batches; of the caller
-  device::MovingStream moving_{[this] { return stream_->triggered(); }};  // of the caller
-  std::uint64_t n_awaited_ = 0;        // batches that a wait was enqueued for; of the caller
-  std::vector<MessagePtr> unawaited_;  // of batches that no wait was enqueued for; of the caller
-  // What a call tells the stream, and whose messages these are; of the caller. Members, so
-  // that their memory is there at the next call.
-  std::vector<sluice_stream_send_t> sends_;
-  std::vector<sluice_stream_receive_t> receives_;
-  std::vector<MessagePtr> planned_;
-  std::vector<MessagePtr> planned_receives_;
-  struct Commands {
-    std::uint64_t batch = 0;
-    unsigned count = 0;
+bool BatchQueue::has_taken(const Arguments &given) {
+  const std::scoped_lock lock(calls_);
+  const auto is_meant = [&](const Arguments &taken) {
+    return taken.peer == given.peer && taken.tag == given.tag && taken.is_send == given.is_send &&
+           taken.type == given.type && taken.comm == given.comm;
   };
-  std::deque<Commands> commands_;       // in the stream, of batches that it may not have come to; of the caller
-  BatchList started_;                   // with mutex_: not yet seen by a turn
-  std::vector<MessagePtr> incomplete_;  // with mutex_: started, and not known to be complete
-  BatchList running_;                   // belongs to the turn
-  // Messages of graphs that do not know their other side yet: with mutex_, not yet seen by a turn; and the turn's.
-  std::vector<MessagePtr> started_captured_;
-  std::vector<MessagePtr> captured_;
-};
+  return given.count >= 0 && taken_.find(is_meant) != nullptr;
+}
 
-Status ThreadEngine::carry(const Arguments &given, const device::Place &place, CarrierPtr *carrier, Route *route) {
-  if (is_captured()) {
-    *route = carriers_->route();
-    return carriers_->capture(given, place, carrier);
+void BatchQueue::note_taken(const Arguments &given) {
+  transfer::LayoutPtr layout;
+  if (given.count < 0 || !named_layout(given.type, &layout)) return;
+  if (given.comm != MPI_COMM_WORLD && state_of(given.comm) == nullptr) return;
+  const std::scoped_lock lock(calls_);
+  taken_.keep(given);
+}
+
+Status BatchQueue::enqueue(const Arguments &given, MPI_Request *request) {
+  transfer::Region region;
+  if (Status status = classify_buffer(given, *stream_, &region); !status.is_ok()) return status;
+  MessagePtr message;
+  {
+    const std::scoped_lock lock(calls_);
+    if (is_freed_) return was_freed();
+    if (Status status = carriers_->carry(given, region, &message); !status.is_ok()) return status;
+    const bool is_staged = region.place.kind == MemoryKind::kDevice && !message->is_captured();
+    if (is_staged) reserve_.add(region.place, region.size_bytes());
   }
-  *route = Route::kThread;
-  if (carriers_ != nullptr) {
-    if (Status status = carriers_->carry(given, place, carrier); !status.is_ok()) return status;
-    if (*carrier != nullptr) *route = carriers_->route();
+  return enqueue(message, request);
+}
+
+Status BatchQueue::enqueue(const MessagePtr &message, MPI_Request *request) {
+  if (Status status = message->open(request); !status.is_ok()) return status;
+  Status status;
+  try {
+    const std::scoped_lock lock(calls_);
+    if (is_freed_) {
+      status = was_freed();
+    } else {
+      open_.push_back(message);
+    }
+  } catch (...) {
+    message->withdraw(request);
+    throw;
   }
-  return *carrier != nullptr ? Status() : make_plain_carrier(given, carrier);
+  if (!status.is_ok()) message->withdraw(request);
+  return status;
 }
 
 // As many batches as queue_depth says may be ahead of the stream, and with messages of many commands fewer: runtimes
 // take about a thousand commands (docs/adr/0032).
-std::uint64_t ThreadEngine::least_trigger() {
+std::uint64_t BatchQueue::least_trigger() {
   static const std::uint64_t depth = Knobs::process().number("queue_depth");
   constexpr std::uint64_t kCommandsOfABatch = 8;
   const std::uint64_t triggered = stream_->triggered();
@@ -142,7 +104,34 @@ std::uint64_t ThreadEngine::least_trigger() {
   return std::min(least, n_started_);
 }
 
-Status ThreadEngine::plan_starts(bool are_received_aside) {
+Status BatchQueue::await_room() {
+  const std::uint64_t least = least_trigger();
+  std::uint64_t seen = stream_->triggered();
+  if (seen >= least) return {};
+  const std::chrono::nanoseconds most = Knobs::process().duration("queue_patience");
+  auto since = std::chrono::steady_clock::now();
+  progress::Patience patience;
+  for (;;) {
+    patience.pause();
+    const std::uint64_t now_at = stream_->triggered();
+    if (now_at >= least) return {};
+    const auto time = std::chrono::steady_clock::now();
+    if (now_at != seen) {
+      seen = now_at;
+      since = time;
+    } else if (time - since > most) {
+      return Status::error(
+          ErrorKind::kUnsupported,
+          fmt::format(
+              "{} batches of the queue are enqueued that the stream has not come to, and it has not moved for {} "
+              "ms; nothing was enqueued: let the stream go on and call again, or raise queue_depth or "
+              "queue_patience (SLUICE_TUNING)",
+              n_started_ - now_at, std::chrono::duration_cast<std::chrono::milliseconds>(most).count()));
+    }
+  }
+}
+
+Status BatchQueue::plan_starts(bool are_received_aside) {
   sends_.clear();
   planned_.clear();
   receives_.clear();
@@ -151,7 +140,7 @@ Status ThreadEngine::plan_starts(bool are_received_aside) {
   planned_.reserve(open_.size());
   receives_.reserve(SLUICE_STREAM_MOST_RECEIVES_ASIDE);
   planned_receives_.reserve(SLUICE_STREAM_MOST_RECEIVES_ASIDE);
-  auto lock = hold();
+  auto lock = carriers_->hold();
   std::uint64_t n_ahead = plan::kNoLimit;
   for (const MessagePtr &message : open_) {
     if (Status status = message->prepare(); !status.is_ok()) return status;
@@ -161,11 +150,11 @@ Status ThreadEngine::plan_starts(bool are_received_aside) {
   if (n_started_ >= n_ahead && stream_->triggered() < n_started_ - n_ahead + 1) {
     if (lock.owns_lock()) lock.unlock();
     moving_.await(n_started_ - n_ahead + 1);
-    lock = hold();
+    lock = carriers_->hold();
   }
   for (const MessagePtr &message : open_) {
     sluice_stream_send_t send{};
-    if (!message->plan_start(*stream_, &send)) continue;
+    if (!message->plan_start(&send)) continue;
     sends_.push_back(send);
     planned_.push_back(message);
   }
@@ -173,26 +162,17 @@ Status ThreadEngine::plan_starts(bool are_received_aside) {
   for (const MessagePtr &message : open_) {
     if (receives_.size() == SLUICE_STREAM_MOST_RECEIVES_ASIDE) break;  // the others at the wait
     sluice_stream_receive_t receive{};
-    if (!message->plan_aside(*stream_, &receive)) continue;
+    if (!message->plan_aside(&receive)) continue;
     receives_.push_back(receive);
     planned_receives_.push_back(message);
   }
   return {};
 }
 
-void ThreadEngine::tell(std::vector<MessagePtr> *planned, std::size_t n_in_stream, const Status &status,
-                        void (Message::*told)(bool)) {
-  if (!status.is_ok()) {
-    log::warn_once("queue_channel", "ops", status.message() + "; such messages go by the progress thread");
-  }
-  for (std::size_t k = 0; k < planned->size(); ++k) (*(*planned)[k].*told)(k < n_in_stream);
-  planned->clear();
-}
-
 // What the stream does by itself comes before the trigger or beside it: that is for the host, which is not on the way.
 // Behind a batch that went aside a trigger goes there alone, too: in the stream it might be seen before the earlier
 // one.
-bool ThreadEngine::enqueue_starts(std::uint64_t trigger, bool is_aside, unsigned *n_commands) {
+bool BatchQueue::enqueue_starts(std::uint64_t trigger, bool is_aside, unsigned *n_commands) {
   if (sends_.empty() && !stream_->is_unjoined()) return false;
   sends_.push_back(stream_->trigger(trigger));
   sluice_stream_enqueued_t enqueued{};
@@ -205,7 +185,7 @@ bool ThreadEngine::enqueue_starts(std::uint64_t trigger, bool is_aside, unsigned
   return is_triggered;
 }
 
-void ThreadEngine::enqueue_receives_aside(bool is_with_sends, unsigned *n_commands) {
+void BatchQueue::enqueue_receives_aside(bool is_with_sends, unsigned *n_commands) {
   if (planned_receives_.empty()) return;
   sluice_stream_enqueued_t enqueued{};
   const Status status = stream_->enqueue_receives_aside(receives_, is_with_sends, &enqueued);
@@ -217,10 +197,16 @@ void ThreadEngine::enqueue_receives_aside(bool is_with_sends, unsigned *n_comman
 // No lock is held while the stream is told: a runtime may block there until the stream has room, which it may not have
 // before a turn completes what it waits for. So the stream may come to the trigger before a turn knows of the batch;
 // the next one does.
-Status ThreadEngine::start() {
+Status BatchQueue::start() {
+  const std::scoped_lock one_at_a_time(calls_);
+  if (is_freed_) return was_freed();
   if (is_captured()) return start_captured();
-  if (std::ranges::any_of(open_, &Message::is_captured)) return started_outside_of_capture();
-  if (Status status = await_room(*stream_, n_started_, least_trigger()); !status.is_ok()) return status;
+  if (std::ranges::any_of(open_, &Message::is_captured)) {
+    return Status::error(ErrorKind::kInvalidArgument,
+                         "messages that were enqueued while the stream was captured into a graph are started within "
+                         "the same capture; it is over, so begin another and call MPIX_Enqueue_start in it");
+  }
+  if (Status status = await_room(); !status.is_ok()) return status;
   BatchList batch;
   batch.push_back({n_started_ + 1, open_, false});
   {
@@ -246,7 +232,8 @@ Status ThreadEngine::start() {
   }
   enqueue_receives_aside(is_triggered && aside.is_aside, &commands_.back().count);
   ++n_started_;
-  if (carriers_ != nullptr) unawaited_.insert(unawaited_.end(), open_.begin(), open_.end());
+  if (carriers_->can_wait()) unawaited_.insert(unawaited_.end(), open_.begin(), open_.end());
+  reserve_.begin_batch();
   const std::scoped_lock lock(mutex_);
   incomplete_.insert(incomplete_.end(), open_.begin(), open_.end());
   open_.clear();
@@ -258,17 +245,30 @@ Status ThreadEngine::start() {
 
 // There is nothing for the stream to trigger: each launch of the graph starts the messages. What is left for the turns
 // is to let both sides know of each other.
-Status ThreadEngine::start_captured() {
+Status BatchQueue::start_captured() {
   {
     const std::scoped_lock lock(mutex_);
     forget_complete(&incomplete_);
     incomplete_.reserve(incomplete_.size() + open_.size());
     started_captured_.reserve(started_captured_.size() + open_.size());
   }
-  {
-    const auto lock = hold();
-    if (Status status = capture_batch(*stream_, open_); !status.is_ok()) return status;
+  if (!std::ranges::all_of(open_, &Message::is_captured)) {
+    return Status::error(ErrorKind::kUnsupported,
+                         "the stream is being captured into a graph, and a message of this batch is not to be: "
+                         "collective and persistent operations cannot be, nor what was enqueued before the capture "
+                         "began; start those outside of it");
   }
+  std::vector<sluice_captured_t> planned;
+  {
+    const auto lock = carriers_->hold();
+    for (const MessagePtr &message : open_) {
+      if (Status status = message->prepare(); !status.is_ok()) return status;
+      sluice_captured_t captured{};
+      if (message->plan_captured(&captured)) planned.push_back(captured);
+    }
+    if (Status status = stream_->capture(planned); !status.is_ok()) return status;
+  }
+  reserve_.begin_batch();
   const std::scoped_lock lock(mutex_);
   incomplete_.insert(incomplete_.end(), open_.begin(), open_.end());
   started_captured_.insert(started_captured_.end(), open_.begin(), open_.end());
@@ -277,20 +277,21 @@ Status ThreadEngine::start_captured() {
   return {};
 }
 
-bool ThreadEngine::enqueue_waits(unsigned *n_commands) {
-  if (carriers_ == nullptr) return false;
+bool BatchQueue::enqueue_waits(unsigned *n_commands) {
+  if (!carriers_->can_wait()) return false;
   receives_.clear();
   planned_.clear();
   receives_.reserve(unawaited_.size());
   planned_.reserve(unawaited_.size());
   bool is_by_stream = true;
   {
-    const auto lock = hold();
+    const auto lock = carriers_->hold();
     for (const MessagePtr &message : unawaited_) {
       sluice_stream_receive_t receive{};
-      const Carrier::Wait wait = message->plan_wait(*stream_, &receive);
-      if (wait == Carrier::Wait::kForPoll) is_by_stream = false;
-      if (wait != Carrier::Wait::kCommand) continue;
+      if (message->is_complete()) continue;
+      const Message::Wait wait = message->plan_wait(&receive);
+      if (wait == Message::Wait::kForPoll) is_by_stream = false;
+      if (wait != Message::Wait::kCommand) continue;
       receives_.push_back(receive);
       planned_.push_back(message);
     }
@@ -305,7 +306,9 @@ bool ThreadEngine::enqueue_waits(unsigned *n_commands) {
   return is_by_stream;
 }
 
-Status ThreadEngine::wait() {
+Status BatchQueue::wait() {
+  const std::scoped_lock one_at_a_time(calls_);
+  if (is_freed_) return was_freed();
   if (is_captured()) return stream_->capture_join();
   if (n_started_ == 0) {
     return Status::error(ErrorKind::kInvalidArgument,
@@ -332,18 +335,30 @@ Status ThreadEngine::wait() {
   return {};
 }
 
-Engine::Pending ThreadEngine::pending() {
+Status BatchQueue::free() {
+  const std::scoped_lock one_at_a_time(calls_);
+  if (is_freed_) return was_freed();
   // A stream that is past its wait has said so; it may be that nobody has looked since.
-  progress::turn_until([this] {
+  std::size_t n_incomplete = 0;
+  progress::turn_until([&] {
     const std::scoped_lock lock(mutex_);
     forget_complete(&incomplete_);
+    n_incomplete = incomplete_.size();
     return std::ranges::none_of(incomplete_, [](const MessagePtr &message) { return message->is_done_by_stream(); });
   });
-  const std::scoped_lock lock(mutex_);
-  return {open_.size(), incomplete_.size()};
+  if (open_.size() + n_incomplete != 0) {
+    return Status::error(
+        ErrorKind::kInvalidArgument,
+        fmt::format("the queue has {} messages that were not started and {} that are not complete; start them, wait "
+                    "for them (MPI_Waitall, or MPIX_Enqueue_wait and the stream), then free it",
+                    open_.size(), n_incomplete));
+  }
+  is_freed_ = true;
+  stream_->close();
+  return {};
 }
 
-bool ThreadEngine::advance() {
+bool BatchQueue::advance() {
   {
     const std::scoped_lock lock(mutex_);
     running_.splice(running_.end(), started_);
@@ -351,7 +366,7 @@ bool ThreadEngine::advance() {
     started_captured_.clear();
   }
   // No lock from here on: messages may call an error handler of the program's, which may call MPI.
-  if (carriers_ != nullptr) carriers_->turn();
+  carriers_->turn();
   const std::uint64_t triggered = stream_->triggered();
   std::size_t n_complete = std::erase_if(captured_, [](const MessagePtr &message) { return message->poll(); });
   for (Batch &batch : running_) {
@@ -370,29 +385,7 @@ bool ThreadEngine::advance() {
   // Here rather than at the next start, which the program waits for.
   if (n_complete != 0) forget_complete(&incomplete_);
   const bool has_messages = !running_.empty() || !started_.empty() || !captured_.empty() || !started_captured_.empty();
-  return may_go(!has_messages && (carriers_ == nullptr || carriers_->is_idle()));
-}
-
-// The progress thread is what looks at the trigger while the program computes.
-Status run_progress_thread() {
-  static std::mutex mutex;
-  const std::scoped_lock lock(mutex);
-  int provided = MPI_THREAD_SINGLE;
-  if (wire::host().MPI_Query_thread(&provided) != MPI_SUCCESS || provided != MPI_THREAD_MULTIPLE) {
-    return Status::error(ErrorKind::kUnsupported,
-                         "queues need MPI_THREAD_MULTIPLE, for a thread that starts their messages; ask for it with "
-                         "MPI_Init_thread, or set SLUICE_PROGRESS_THREAD=1, which does");
-  }
-  return progress::ProgressThread::process().start();
-}
-
-}  // namespace
-
-Status make_thread_engine(std::unique_ptr<device::Stream> stream, std::unique_ptr<Carriers> carriers,
-                          std::shared_ptr<Engine> *engine) {
-  if (Status status = run_progress_thread(); !status.is_ok()) return status;
-  *engine = std::make_shared<ThreadEngine>(std::move(stream), std::move(carriers));
-  return {};
+  return may_go(!has_messages && carriers_->is_idle());
 }
 
 }  // namespace sluice::ops::queue

@@ -1,49 +1,22 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "ops/queue/engine.hpp"
+#include "ops/queue/carriers.hpp"
 
 #include <fmt/format.h>
 
-#include <chrono>
 #include <string_view>
-#include <utility>
 
 #include "base/knobs.hpp"
 #include "base/log.hpp"
 #include "ops/comm/comm_state.hpp"
 #include "ops/queue/channels.hpp"
+#include "ops/queue/host_messages.hpp"
 #include "plan/queue_engine.hpp"
-#include "progress/engine.hpp"
+#include "progress/thread.hpp"
+#include "wire/channel.hpp"
 #include "wire/fabric.hpp"
 #include "wire/host.hpp"
 
 namespace sluice::ops::queue {
-
-Status await_room(const device::Stream &stream, std::uint64_t n_triggers, std::uint64_t least) {
-  std::uint64_t seen = stream.triggered();
-  if (seen >= least) return {};
-  const std::chrono::nanoseconds most = Knobs::process().duration("queue_patience");
-  auto since = std::chrono::steady_clock::now();
-  progress::Patience patience;
-  for (;;) {
-    patience.pause();
-    const std::uint64_t now_at = stream.triggered();
-    if (now_at >= least) return {};
-    const auto time = std::chrono::steady_clock::now();
-    if (now_at != seen) {
-      seen = now_at;
-      since = time;
-    } else if (time - since > most) {
-      return Status::error(
-          ErrorKind::kUnsupported,
-          fmt::format(
-              "{} batches of the queue are enqueued that the stream has not come to, and it has not moved for {} "
-              "ms; nothing was enqueued: let the stream go on and call again, or raise queue_depth or "
-              "queue_patience (SLUICE_TUNING)",
-              n_triggers - now_at, std::chrono::duration_cast<std::chrono::milliseconds>(most).count()));
-    }
-  }
-}
-
 namespace {
 
 // Both sides of a message find the same: what lies where is known to all members.
@@ -72,18 +45,36 @@ bool is_begun(plan::QueueEngine engine) noexcept {
   return engine == plan::QueueEngine::kDwq && wire::Fabric::process().is_open();
 }
 
-}  // namespace
-
-Status Carriers::capture(const Arguments & /*given*/, const device::Place & /*place*/, CarrierPtr * /*carrier*/) {
-  return Status::error(
-      ErrorKind::kUnsupported,
-      "the stream is being captured into a graph, which takes messages with SLUICE_QUEUE_ENGINE=device "
-      "only; set that on all ranks, or end the capture first");
+// The progress thread is what looks at the trigger while the program computes.
+Status run_progress_thread() {
+  static std::mutex mutex;
+  const std::scoped_lock lock(mutex);
+  int provided = MPI_THREAD_SINGLE;
+  if (wire::host().MPI_Query_thread(&provided) != MPI_SUCCESS || provided != MPI_THREAD_MULTIPLE) {
+    return Status::error(ErrorKind::kUnsupported,
+                         "queues need MPI_THREAD_MULTIPLE, for a thread that starts their messages; ask for it with "
+                         "MPI_Init_thread, or set SLUICE_PROGRESS_THREAD=1, which does");
+  }
+  return progress::ProgressThread::process().start();
 }
 
-Status make_engine(MPI_Comm comm, std::unique_ptr<device::Stream> stream, std::shared_ptr<Engine> *engine) {
+}  // namespace
+
+Status Carriers::carry(const Arguments &given, const transfer::Region &region, MessagePtr *message) {
+  return make_plain_message(given, region, message);
+}
+
+bool is_within_world(const Arguments &given, int *world_rank) {
+  if (given.peer < 0) return false;  // MPI_PROC_NULL
+  int is_inter = 0;
+  if (wire::host().MPI_Comm_test_inter(given.comm, &is_inter) != MPI_SUCCESS || is_inter != 0) return false;
+  return peer_of(given.comm, given.peer, world_rank) != plan::Peer::kUnknown &&
+         *world_rank != wire::Channel::process().rank() && is_within_channel(given.comm);
+}
+
+Status make_carriers(MPI_Comm comm, const device::Stream &stream, std::unique_ptr<Carriers> *carriers) {
   const plan::QueueEngine wanted = plan::queue_engine_of(Knobs::process().text("SLUICE_QUEUE_ENGINE"));
-  const plan::QueueEngineQuery query{wanted, is_begun(wanted), stream->has_channels(), reach_of(comm)};
+  const plan::QueueEngineQuery query{wanted, is_begun(wanted), stream.has_channels(), reach_of(comm)};
   const plan::QueueEnginePlan plan = choose_queue_engine(query);
   if (log::level() >= log::Level::kDebug) log::debug("plan", explain(query, plan));
   if (plan.reason == plan::QueueEngineReason::kMissing) {
@@ -92,12 +83,14 @@ Status make_engine(MPI_Comm comm, std::unique_ptr<device::Stream> stream, std::s
         "queue_engine", "ops",
         fmt::format("a queue was to have the engine {}, which is not there: it has the engine thread", missing));
   }
-  std::unique_ptr<Carriers> carriers;
-  if (plan.engine == plan::QueueEngine::kDevice) carriers = make_device_channels(*stream);
   if (plan.engine == plan::QueueEngine::kDwq) {
-    if (Status status = make_deferred_work(&carriers); !status.is_ok()) return status;
+    if (Status status = make_deferred_work(carriers); !status.is_ok()) return status;
+  } else if (plan.engine == plan::QueueEngine::kDevice) {
+    *carriers = make_device_channels(stream);
+  } else {
+    *carriers = std::make_unique<Carriers>();
   }
-  return make_thread_engine(std::move(stream), std::move(carriers), engine);
+  return run_progress_thread();
 }
 
 }  // namespace sluice::ops::queue

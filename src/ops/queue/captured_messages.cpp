@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "ops/queue/captured.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -10,9 +8,8 @@
 #include "base/knobs.hpp"
 #include "device/copy.hpp"
 #include "ops/env/errors.hpp"
+#include "ops/queue/channel_messages.hpp"
 #include "ops/queue/channels.hpp"
-#include "ops/queue/flat_buffer.hpp"
-#include "ops/queue/held_type.hpp"
 #include "wire/status.hpp"
 
 namespace sluice::ops::queue {
@@ -25,22 +22,27 @@ Status cannot_be_captured(const std::string &why) {
   return Status::error(ErrorKind::kUnsupported, "the stream is being captured into a graph, and " + why);
 }
 
-class CapturedCarrier final : public Carrier {
+class CapturedMessage final : public PointMessage {
  public:
-  CapturedCarrier(const Arguments &given, const device::Stream &stream) noexcept : given_(given), stream_(stream) {}
+  // `key` null: to nobody.
+  CapturedMessage(const Arguments &given, const transfer::Region &region, const device::Stream &stream,
+                  const ChannelKey *key) noexcept
+      : PointMessage(given, region),
+        stream_(stream),
+        is_to_nobody_(key == nullptr),
+        key_(key != nullptr ? *key : ChannelKey()) {}
 
-  [[nodiscard]] Status hold(const device::Place &place, const ChannelKey *key);
   [[nodiscard]] Status prepare() override;
   [[nodiscard]] bool is_captured() const noexcept override { return true; }
   [[nodiscard]] bool plan_captured(sluice_captured_t *captured) override;
-  [[nodiscard]] int begin() override { return MPI_SUCCESS; }
-  [[nodiscard]] bool poll(int *code, MPI_Status *status) override;
-  [[nodiscard]] std::string describe() const override {
-    return fmt::format("captured, {} {}, tag {}", given_.is_send ? "to" : "from", given_.peer, given_.tag);
-  }
-  [[nodiscard]] std::uint64_t payload_bytes(const MPI_Status & /*status*/) const override { return 0; }
 
  private:
+  [[nodiscard]] int start_transfer() override { return MPI_SUCCESS; }
+  [[nodiscard]] bool test_transfer(int *code, MPI_Status *status) override;
+  [[nodiscard]] Route route_taken() const noexcept override { return Route::kQueueDevice; }
+  [[nodiscard]] std::string describe() const override { return "captured, " + PointMessage::describe(); }
+  [[nodiscard]] std::uint64_t payload_bytes(const MPI_Status & /*status*/) const override { return 0; }
+
   using Clock = std::chrono::steady_clock;
 
   [[nodiscard]] ChannelEnd &end() const noexcept {
@@ -53,11 +55,8 @@ class CapturedCarrier final : public Carrier {
   [[nodiscard]] Status map_slots(bool *is_mapped);
   [[nodiscard]] Status write_end();
 
-  Arguments given_;
   const device::Stream &stream_;  // while the message is incomplete
-  FlatBuffer flat_;
-  HeldType type_;
-  bool is_to_nobody_ = false;
+  const bool is_to_nobody_;
   ChannelKey key_;
   SenderEndPtr sender_;      // of a send
   ReceiverEndPtr receiver_;  // of a receive
@@ -66,24 +65,8 @@ class CapturedCarrier final : public Carrier {
   Clock::time_point last_try_;
 };
 
-// Each launch is by the same kernel with the same arguments, so nobody could pack, stage or convert in between.
-Status CapturedCarrier::hold(const device::Place &place, const ChannelKey *key) {
-  is_to_nobody_ = key == nullptr;
-  if (is_to_nobody_) return {};
-  if (Status status = flat_.look(given_, &place); !status.is_ok()) return status;
-  const bool is_of_stream = flat_.is_run_of_device() && flat_.place().backend == &stream_.backend() &&
-                            flat_.place().device == stream_.device();
-  if (flat_.size_bytes() != 0 && !is_of_stream) {
-    return cannot_be_captured(
-        "a graph's messages are one run of memory of the stream's device: give such a buffer, or enqueue the message "
-        "before or after the capture");
-  }
-  key_ = *key;
-  return type_.hold(&given_.type);
-}
-
 // Makes this side of the channel, and tells the other.
-Status CapturedCarrier::open_end() {
+Status CapturedMessage::open_end() {
   Channels &channels = Channels::process();
   const std::uint64_t slot_bytes =
       (std::max<std::uint64_t>(flat_.size_bytes(), 1) + kAligned - 1) / kAligned * kAligned;
@@ -104,7 +87,7 @@ Status CapturedCarrier::open_end() {
   return {};
 }
 
-Status CapturedCarrier::prepare() {
+Status CapturedMessage::prepare() {
   if (is_open_ || is_to_nobody_) return {};
   if (key_.captured == 0) key_.captured = Channels::process().number_captured(key_, given_.is_send);
   if (Status status = open_end(); !status.is_ok()) return status;
@@ -121,7 +104,7 @@ Status CapturedCarrier::prepare() {
   return {};
 }
 
-bool CapturedCarrier::plan_captured(sluice_captured_t *captured) {
+bool CapturedMessage::plan_captured(sluice_captured_t *captured) {
   if (is_to_nobody_) return false;
   *captured = {reinterpret_cast<sluice_captured_end_t *>(end().captured.data()), flat_.origin(), flat_.size_bytes(),
                given_.is_send ? 1 : 0};
@@ -129,7 +112,7 @@ bool CapturedCarrier::plan_captured(sluice_captured_t *captured) {
 }
 
 // What cannot be mapped now may be later: a runtime refuses while a stream of the program's waits (docs/adr/0032).
-Status CapturedCarrier::map_slots(bool *is_mapped) {
+Status CapturedMessage::map_slots(bool *is_mapped) {
   constexpr std::chrono::milliseconds kBetweenTries{1};
   const std::chrono::nanoseconds most = Knobs::process().duration("queue_patience");
   const Clock::time_point now = Clock::now();
@@ -142,7 +125,7 @@ Status CapturedCarrier::map_slots(bool *is_mapped) {
   return now - first_try_ > most ? status : Status();
 }
 
-bool CapturedCarrier::meet(Status *status) {
+bool CapturedMessage::meet(Status *status) {
   const ChannelEnd &own = end();
   if (given_.is_send ? !sender_->is_offered() : receiver_->sender_id == 0) return false;
   const std::uint64_t sent_bytes = given_.is_send ? own.own_bytes : own.peer_bytes;
@@ -165,7 +148,7 @@ bool CapturedCarrier::meet(Status *status) {
 }
 
 // What the kernel of this side reads at each launch. Blocks for the copy.
-Status CapturedCarrier::write_end() {
+Status CapturedMessage::write_end() {
   const ChannelEnd &own = end();
   sluice_captured_end_t told{};
   told.slots = given_.is_send ? sender_->slots_begin() : receiver_->slots_begin();
@@ -177,7 +160,7 @@ Status CapturedCarrier::write_end() {
   return device::copy(stream_.place(), own.captured.data(), &told, offsetof(sluice_captured_end_t, n_launches));
 }
 
-bool CapturedCarrier::poll(int *code, MPI_Status *status) {
+bool CapturedMessage::test_transfer(int *code, MPI_Status *status) {
   Status met;
   if (!is_to_nobody_) {
     const auto lock = Channels::process().hold();
@@ -193,38 +176,21 @@ bool CapturedCarrier::poll(int *code, MPI_Status *status) {
 
 }  // namespace
 
-Status make_captured_carrier(const Arguments &given, const device::Place &place, const device::Stream &stream,
-                             const ChannelKey *key, CarrierPtr *carrier) {
+// Each launch is by the same kernel with the same arguments, so nobody could pack, stage or convert in between.
+Status make_captured_message(const Arguments &given, const transfer::Region &region, const device::Stream &stream,
+                             const ChannelKey *key, MessagePtr *message) {
   if (key == nullptr && given.peer != MPI_PROC_NULL) {
     return cannot_be_captured(
         "a graph's messages go between ranks of one node, on an intracommunicator, and to no rank itself: enqueue this "
         "one before or after the capture");
   }
-  auto made = std::make_unique<CapturedCarrier>(given, stream);
-  if (Status status = made->hold(place, key); !status.is_ok()) return status;
-  *carrier = std::move(made);
-  return {};
-}
-
-Status capture_batch(const device::Stream &stream, const std::vector<MessagePtr> &messages) {
-  if (!std::ranges::all_of(messages, &Message::is_captured)) {
+  if (key != nullptr && !FlatBuffer(region).is_run_of(stream)) {
     return cannot_be_captured(
-        "a message of this batch is not to be: collective and persistent operations cannot be, nor what was enqueued "
-        "before the capture began; start those outside of it");
+        "a graph's messages are one run of memory of the stream's device: give such a buffer, or enqueue the message "
+        "before or after the capture");
   }
-  std::vector<sluice_captured_t> planned;
-  for (const MessagePtr &message : messages) {
-    if (Status status = message->prepare(); !status.is_ok()) return status;
-    sluice_captured_t captured{};
-    if (message->plan_captured(&captured)) planned.push_back(captured);
-  }
-  return stream.capture(planned);
-}
-
-Status started_outside_of_capture() {
-  return Status::error(ErrorKind::kInvalidArgument,
-                       "messages that were enqueued while the stream was captured into a graph are started within the "
-                       "same capture; it is over, so begin another and call MPIX_Enqueue_start in it");
+  *message = std::make_shared<CapturedMessage>(given, region, stream, key);
+  return {};
 }
 
 }  // namespace sluice::ops::queue

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// BatchQueue: what a program enqueues into one stream of its own, in batches (arXiv 2208.04817, section IV.B). The
+// stream counts up the trigger word; the progress thread, or whoever is inside MPI, sees it in a turn and begins the
+// batch's messages; when all of a batch are complete it counts up the completion word, for which the stream waits.
+// Messages may have the stream do some of that by itself.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <list>
+#include <memory>
+#include <mutex>
+#include <utility>
+#include <vector>
+
+#include "base/status.hpp"
+#include "device/moving_stream.hpp"
+#include "device/stream.hpp"
+#include "ops/comm/comm_memo.hpp"
+#include "ops/queue/aside_choice.hpp"
+#include "ops/queue/batch_reserve.hpp"
+#include "ops/queue/carriers.hpp"
+#include "ops/queue/message.hpp"
+#include "progress/engine.hpp"
+
+namespace sluice::ops::queue {
+
+// Calls may come from any thread: they go one at a time, and none blocks for a message or for the stream. Errors of all
+// of them: was_freed().
+class BatchQueue final : public progress::RecurringTask {
+ public:
+  // A queue for messages on `comm` (MPI_COMM_NULL: on their own) over a stream that lives until the queue is freed or
+  // abandoned. `carriers` are of make_carriers() for both.
+  BatchQueue(MPI_Comm comm, std::unique_ptr<device::Stream> stream, std::unique_ptr<Carriers> carriers)
+      : comm_(comm),
+        stream_(std::move(stream)),
+        carriers_(std::move(carriers)),
+        aside_(*stream_, carriers_->can_go_aside()) {}
+
+  // The error of a call for a queue that was freed.
+  [[nodiscard]] static Status was_freed();
+  [[nodiscard]] MPI_Comm comm() const noexcept { return comm_; }
+  // For what its buffers are; nothing is to be enqueued there.
+  [[nodiscard]] const device::Stream &stream() const noexcept { return *stream_; }
+
+  // Whether the host MPI was shown as much as these arguments and took them: the same direction, peer, tag,
+  // communicator and type, any buffer and a count that is none too few. The next message then needs no call of it: with
+  // a progress thread at work each may have to wait for the host MPI's lock. Hot.
+  [[nodiscard]] bool has_taken(const Arguments &given);
+  // The host MPI took them. Only types and communicators are kept of which it is known when their handles are given to
+  // others: predefined types, and communicators with a state (ops/comm/comm_state.hpp).
+  void note_taken(const Arguments &given);
+
+  // Adds a message to the batch that the next start() ends, and makes its request. `given` was taken by the host MPI.
+  // Errors: the buffer, as classify_buffer() has it; the carriers refuse; the host MPI refuses the request.
+  [[nodiscard]] Status enqueue(const Arguments &given, MPI_Request *request);
+  [[nodiscard]] Status enqueue(const MessagePtr &message, MPI_Request *request);
+  // Ends the batch, and has the stream start it. Errors: the stream refuses, or has not moved for queue_patience; the
+  // batch is open as before.
+  [[nodiscard]] Status start();
+  // Has the stream wait for the batches so far, what it sends by itself included. Errors: none was started, the stream
+  // refuses.
+  [[nodiscard]] Status wait();
+  // Lets go of the stream, which need not live any longer. Errors: a message is not complete; nothing has changed.
+  [[nodiscard]] Status free();
+  // The same when the stream may be gone already. Last call.
+  void abandon() noexcept { stream_->abandon(); }
+
+  // progress::Task
+  [[nodiscard]] bool advance() override;
+
+ private:
+  struct Batch {
+    std::uint64_t number = 0;  // what the stream writes
+    std::vector<MessagePtr> messages;
+    bool is_begun = false;
+  };
+  using BatchList = std::list<Batch>;  // batches go from one to the other without an allocation that might fail
+
+  // The program captures the stream into a graph, and the carriers have messages for graphs.
+  [[nodiscard]] bool is_captured() const noexcept { return carriers_->can_capture() && stream_->is_captured(); }
+  [[nodiscard]] Status start_captured();
+  // Waits until the stream has come so far that another batch may be enqueued. A runtime that has no room in a stream
+  // holds up its caller, and may hold up every other thread that asks anything of it, among them the one that would
+  // carry the message that the stream waits for. Holds nothing up here: the progress thread goes on. Errors: the stream
+  // has not moved for queue_patience; nothing was enqueued.
+  [[nodiscard]] Status await_room();
+  // The newest trigger that the stream is to have come to before another batch is enqueued.
+  [[nodiscard]] std::uint64_t least_trigger();
+  // Asks the messages of the batch what the stream is to do for them: into sends_ and planned_, and into receives_ and
+  // planned_receives_ what it is to receive aside.
+  [[nodiscard]] Status plan_starts(bool are_received_aside);
+  // Has the stream do it. True: the trigger went along, as one command more of the same call.
+  [[nodiscard]] bool enqueue_starts(std::uint64_t trigger, bool is_aside, unsigned *n_commands);
+  // Has it receive what is to be received aside, behind its last command or beside what it was to send just before.
+  void enqueue_receives_aside(bool is_with_sends, unsigned *n_commands);
+  // True: the stream waits for all that was started by itself, so it has to wait for nobody else.
+  [[nodiscard]] bool enqueue_waits(unsigned *n_commands);
+
+  const MPI_Comm comm_;
+  const std::unique_ptr<device::Stream> stream_;
+  const std::unique_ptr<Carriers> carriers_;  // over the stream
+
+  // All of these with calls_, which a call of the program's holds; mutex_ comes behind it.
+  std::mutex calls_;
+  bool is_freed_ = false;
+  CommMemo<Arguments, 64> taken_;  // as many as an exchange with all neighbours in three dimensions has, both ways
+  BatchReserve reserve_;
+  AsideChoice aside_;
+  std::vector<MessagePtr> open_;
+  std::uint64_t n_started_ = 0;  // batches
+  device::MovingStream moving_{[this] { return stream_->triggered(); }};
+  std::uint64_t n_awaited_ = 0;        // batches that a wait was enqueued for
+  std::vector<MessagePtr> unawaited_;  // of batches that no wait was enqueued for; where the stream can wait
+  // What a call tells the stream, and whose messages these are. Members, so that their memory is there at the next
+  // call.
+  std::vector<sluice_stream_send_t> sends_;
+  std::vector<sluice_stream_receive_t> receives_;
+  std::vector<MessagePtr> planned_;
+  std::vector<MessagePtr> planned_receives_;
+  struct Commands {
+    std::uint64_t batch = 0;
+    unsigned count = 0;
+  };
+  std::deque<Commands> commands_;  // in the stream, of batches that it may not have come to
+
+  BatchList started_;                   // with mutex_: not yet seen by a turn
+  std::vector<MessagePtr> incomplete_;  // with mutex_: started, and not known to be complete
+  BatchList running_;                   // belongs to the turn
+  // Messages of graphs that do not know their other side yet: with mutex_, not yet seen by a turn; and the turn's.
+  std::vector<MessagePtr> started_captured_;
+  std::vector<MessagePtr> captured_;
+};
+
+}  // namespace sluice::ops::queue

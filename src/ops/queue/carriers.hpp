@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Carriers: what makes the messages of one queue, each as its engine carries it. make_carriers() says which engine.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <mutex>
+
+#include "base/status.hpp"
+#include "device/stream.hpp"
+#include "ops/queue/message.hpp"
+
+namespace sluice::ops::queue {
+
+// These are the engine `thread`'s: the host MPI carries all messages. Others carry what they can.
+class Carriers {
+ public:
+  virtual ~Carriers() = default;
+  Carriers() noexcept = default;
+  Carriers(const Carriers &) = delete;
+  Carriers &operator=(const Carriers &) = delete;
+  Carriers(Carriers &&) = delete;
+  Carriers &operator=(Carriers &&) = delete;
+
+  // The stream itself may wait for messages (Message::plan_wait()).
+  [[nodiscard]] virtual bool can_wait() const noexcept { return false; }
+  // Messages may go aside of the stream.
+  [[nodiscard]] virtual bool can_go_aside() const noexcept { return false; }
+  // There are messages for graphs.
+  [[nodiscard]] virtual bool can_capture() const noexcept { return false; }
+
+  // Makes a message as it is to travel; for a graph, where the program captures the stream into one and can_capture().
+  // `given` was taken by the host MPI; `region` is what classify_buffer() found for it. One thread at a time. Errors:
+  // the message cannot be enqueued.
+  [[nodiscard]] virtual Status carry(const Arguments &given, const transfer::Region &region, MessagePtr *message);
+  // At the beginning of each turn.
+  virtual void turn() noexcept {}
+  // Nothing of the carriers' own waits for a turn any more.
+  [[nodiscard]] virtual bool is_idle() { return true; }
+  // Held while the messages of a batch say what the stream is to do, once for all of them; not while it is told: a
+  // runtime may hold up its caller until the stream has room.
+  [[nodiscard]] virtual std::unique_lock<std::mutex> hold() { return {}; }
+};
+
+// Those of the engine that plan/queue_engine.hpp chooses, over `stream`, which outlives them, for messages on `comm`
+// (MPI_COMM_NULL: on their own). Starts the progress thread, which begins messages. Errors: this process cannot have
+// the engine, or the thread.
+[[nodiscard]] Status make_carriers(MPI_Comm comm, const device::Stream &stream, std::unique_ptr<Carriers> *carriers);
+
+// Whether the engines that do without the host MPI could reach the peer of `given`: another process of this
+// MPI_COMM_WORLD, within an intracommunicator; then *world_rank is its rank there. Both sides of a message come to the
+// same answer: it hangs on what both know of the pair and of the communicator. Some calls of the host MPI.
+[[nodiscard]] bool is_within_world(const Arguments &given, int *world_rank);
+
+// device_channels.cpp. The channels of the process are open.
+[[nodiscard]] std::unique_ptr<Carriers> make_device_channels(const device::Stream &stream);
+
+// deferred_work.cpp. The fabric of the process is open. Errors: it has no more counters.
+[[nodiscard]] Status make_deferred_work(std::unique_ptr<Carriers> *carriers);
+
+}  // namespace sluice::ops::queue
