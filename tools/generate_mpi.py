@@ -21,12 +21,14 @@ import json
 import pathlib
 import re
 
+from mpi_messages import message_form, message_forms_of
+from mpi_names import argument, enumerator, names_in, operation_name
+
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 FUNCTIONS = ROOT / "data/mpi_c_functions.json"
 OPERATIONS = ROOT / "data/operations.txt"
 COLLECTIVES = ROOT / "data/collectives.txt"
 COLLECTIVE_FORMS = ROOT / "data/collective_forms.txt"
-MESSAGE_FORMS = ROOT / "data/message_forms.txt"
 REFUSED_BUFFERS = ROOT / "data/refused_buffers.txt"
 RECENT = ROOT / "data/recent_functions.txt"
 SUPPORT_QUERIES = ROOT / "data/support_queries.txt"
@@ -69,20 +71,6 @@ def signatures(header):
     if missing:
         raise SystemExit(f"{header} declares no {', '.join(missing)}")
     FUNCTIONS.write_text(json.dumps({name: found[name] for name in sorted(known)}, indent=1) + "\n")
-
-
-def argument(parameter):
-    """The name in a declaration such as 'const int counts[]' or 'int ranges[][3]'."""
-    return re.search(r"(\w+)\s*(?:\[[^\]]*\])*$", parameter).group(1)
-
-
-def operation_name(function):
-    return function.removeprefix("MPI_").lower()
-
-
-def names_in(path):
-    """The lines of a list of functions, without comments."""
-    return [name for name in (line.split("#")[0].strip() for line in path.read_text().splitlines()) if name]
 
 
 def exported(name, returns, declared, body, is_recent):
@@ -232,11 +220,6 @@ def refusing(name, answerer, buffers, functions):
     return text + f"    return {answer};\n  }}\n  return wire::host().{name}({arguments});\n}}\n"
 
 
-def enumerator(function):
-    """The operation as src/base/operations.def names it: kReduceScatterInit for MPI_Reduce_scatter_init_c."""
-    return "k" + "".join(word[0].upper() + word[1:] for word in function.removeprefix("MPI_").removesuffix("_c").split("_"))
-
-
 def collective_forms_of(functions):
     """(name, what carries it out, form, blocking function, function with a request, of a persistent form the non-blocking
     one) of each form of each line."""
@@ -296,65 +279,6 @@ def collective_form(name, carried_by, form, block, start, once, functions):
     if once is not None:
         text += f"  call.start_once = [](const coll::Call &c, MPI_Request *r) {{ return {host_call(once)}; }};\n"
     return text + f"  return coll::{carried_by}(&call);\n}}\n"
-
-
-def message_forms_of(functions):
-    """(name, what carries it out, mode, function with a request, function for a matched message) of each form of each
-    line; None for a function that there is not."""
-    for line in names_in(MESSAGE_FORMS):
-        name, carried_by, mode, start, take = line.split()
-        for suffix in ("", "_c"):
-            if name + suffix not in functions:
-                raise SystemExit(f"{MESSAGE_FORMS}: MPI has no {name + suffix}")
-            yield name + suffix, carried_by, mode, *(None if f == "-" else f + suffix for f in (start, take))
-
-
-def message_meaning(parameter, is_exchange):
-    """What a parameter of a point-to-point function is in ops::p2p::Call, or ExchangeCall: the statement that fills it in,
-    and the expression that takes it out again for the host MPI."""
-    name = argument(parameter)
-    if name in ("comm", "status", "request"):
-        return f"call.{name} = {name};", f"c.{name}"
-    if name == "message":
-        return "call.set_matched(message);", "c.matched"
-    side = "send" if name.startswith("send") or name == "dest" else "recv"
-    part = f"{side}." if is_exchange else ""
-    what = {"datatype": "type", "dest": "peer", "source": "peer"}.get(name, name.removeprefix(side))
-    if what == "buf":
-        return f"call.{part}set_buffer({name});", f"c.{part}buffer"
-    taken = f"c.{part}{what}"
-    return f"call.{part}{what} = {name};", f"static_cast<{parameter.split()[0]}>({taken})" if what == "count" else taken
-
-
-def message_form(name, carried_by, mode, start, take, functions):
-    """The definition of one point-to-point operation on buffers."""
-    parameters = functions[name]["parameters"]
-    is_exchange = any(argument(p) == "sendtag" for p in parameters)
-
-    def function_of(function, lead, given):
-        if function is None:
-            return "nullptr"
-        own = functions[function]["parameters"]
-        taken = ", ".join(given.get(argument(p)) or message_meaning(p, is_exchange)[1] for p in own)
-        return f"[]({lead}) {{ return wire::host().{function}({taken}); }}"
-
-    kind, operation = ("Exchange" if is_exchange else ""), f"Operation::{enumerator(name)}"
-    has_large_count = "true" if name.endswith("_c") else "false"
-    call = f"const p2p::{kind}Call &c"
-    if is_exchange:
-        form = [operation, has_large_count, function_of(name, call, {})]
-    else:
-        has_request = any(argument(p) == "request" for p in parameters)
-        form = [operation, f"p2p::Mode::k{'None' if mode == '-' else mode.capitalize()}", has_large_count,
-                function_of(None if has_request else name, call, {}),
-                function_of(start, f"{call}, MPI_Request *r", {"request": "r"}),
-                function_of(take, f"{call}, MPI_Message *m, MPI_Request *r", {"message": "m", "request": "r"})]
-    return (f"int {operation_name(name)}({', '.join(parameters)}) {{\n"
-            f"  if (is_plain_host_traffic()) return wire::host().{name}({', '.join(argument(p) for p in parameters)});\n"
-            f"  static constexpr p2p::{kind}Form kForm{{\n      " + ",\n      ".join(form) + "};\n"
-            f"  p2p::{kind}Call call(kForm);\n" +
-            "".join(f"  {message_meaning(p, is_exchange)[0]}\n" for p in parameters) +
-            f"  return p2p::{carried_by}(&call);\n}}\n")
 
 
 def sources(header, out, has_indirect):

@@ -34,15 +34,25 @@ enum class Route : std::uint8_t {
   kKernel,       // computed by the device, where the data is (docs/adr/0018)
   kThread,       // of a queue: started by the progress thread when its stream said so (docs/adr/0027)
   kQueueDevice,  // of a queue: moved by the stream itself, inside a node
-  kDwq           // of a queue: a deferred work queue of libfabric's (docs/adr/0034)
+  kDwq,          // of a queue: a deferred work queue of libfabric's (docs/adr/0034)
+  kUndecided     // planned, never taken: of a receive, whose message says whether it is pulled or comes staged
 };
-inline constexpr std::array<std::string_view, 8> kRouteNames = {"host",   "staged", "pipelined", "ipc",
-                                                                "kernel", "thread", "device",    "dwq"};
+inline constexpr std::array<std::string_view, 9> kRouteNames = {"host",   "staged", "pipelined", "ipc",      "kernel",
+                                                                "thread", "device", "dwq",       "undecided"};
 
 // What staging buffers are made of (CCGrid'23, section IV.A). The values are those of sluice_staging_memory_t.
 enum class StagingMemory : std::uint8_t { kMalloc, kAligned, kRuntime, kRuntimeAligned };
 inline constexpr std::array<std::string_view, 4> kStagingMemoryNames = {"malloc", "aligned", "runtime",
                                                                         "runtime_aligned"};
+
+// Where staged data are to lie (docs/adr/0059).
+enum class StagingRoom : std::uint8_t {
+  kPool,      // in staging memory
+  kSpare,     // in what the pool of staging memory has to spare; else in address space
+  kUntouched  // in address space, which takes memory as data come there
+};
+inline constexpr std::array<std::string_view, 3> kStagingRoomNames = {"staging memory", "spare staging memory",
+                                                                      "address space"};
 
 // How a message is cut into blocks (transfer/blocks.hpp).
 enum class Pipeline : std::uint8_t { kNone, kEven, kAdvanced, kAuto };
@@ -76,6 +86,9 @@ inline constexpr std::size_t kStagingAlignment = 4096;
 }
 [[nodiscard]] constexpr std::string_view name(PackMeans means) noexcept {
   return kPackMeansNames[static_cast<std::size_t>(means)];
+}
+[[nodiscard]] constexpr std::string_view name(StagingRoom room) noexcept {
+  return kStagingRoomNames[static_cast<std::size_t>(room)];
 }
 [[nodiscard]] constexpr std::string_view name(StagingMemory memory) noexcept {
   return kStagingMemoryNames[static_cast<std::size_t>(memory)];

@@ -104,12 +104,13 @@ RouteAnswer answer(const RouteQuestion &question, const OpenBackends &open) {
   const device::Backend *backend = find_backend(open, [](const sluice_backend_t &) { return true; });
   RouteAnswer result{question, backend != nullptr ? backend->name() : "", "", ""};
   const plan::Policy &policy = plan::policy_of(backend, 0);
-  const auto explain = [&](MemoryKind kind) {
-    const plan::Query query{kind, question.size_bytes, true};
+  const auto explain = [&](MemoryKind kind, bool may_be_described) {
+    plan::Query query{kind, question.size_bytes, true};
+    query.may_be_described = may_be_described;
     return plan::explain(query, plan::choose(query, policy));
   };
-  result.send = explain(question.from);
-  result.receive = explain(question.to);
+  result.send = explain(question.from, false);
+  result.receive = explain(question.to, backend != nullptr);
   return result;
 }
 

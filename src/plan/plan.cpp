@@ -24,6 +24,8 @@ const char *sentence(Reason reason) {
       return "the receiver is on this node and pulls it out of the sender's device memory";
     case Reason::kLarge:
       return "long enough that copies and wire overlap";
+    case Reason::kMessageDecides:
+      return "the message says whether its data are pulled or have come staged";
   }
   return "";
 }
@@ -47,6 +49,7 @@ std::string explain(const Query &query, const Plan &plan) {
   if (plan.route == Route::kStaged) {
     how += fmt::format(" through {} memory{}", name(plan.staging_memory), words(plan.form));
   }
+  if (plan.route == Route::kUndecided) how += fmt::format(", posted in {}{}", name(plan.room), words(plan.form));
   if (plan.route == Route::kPipelined) how += fmt::format(" through {} memory", name(plan.staging_memory));
   if (plan.packs) how += plan.form == Form::kPacked ? " by one kernel" : ", packed by one kernel";
   return fmt::format("{} {} bytes -> {}: {}", name(query.kind), query.size_bytes, how, sentence(plan.reason));

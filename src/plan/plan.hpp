@@ -34,6 +34,9 @@ struct Policy {
 // so it does here, whatever the policy says of others.
 inline constexpr std::uint64_t kSelfBufferedBytes = 8192;
 
+// Shorter receives are posted in staging memory: of them many are needed before it matters.
+inline constexpr std::uint64_t kLongReceiveBytes = 64 << 10;
+
 // What the other side of a message can do.
 enum class Peer : std::uint8_t {
   kUnknown,    // carries no Sluice that we know of: plain messages alone
@@ -54,6 +57,8 @@ struct Query {
   Peer peer = Peer::kUnknown;               // of a side that is outgoing; a receiver learns the route from the message
   bool may_be_relied_on_to_buffer = false;  // a blocking send in standard mode
   std::uint64_t n_runs = 0;                 // of a payload that is not one: of how many, as long as a kernel knows them
+  bool may_be_described = false;            // only received into, and the message may be a descriptor
+  bool expects_staged = false;              // then: the last long one from that source was none
 };
 
 // Why a route was chosen; the sentence is in explain().
@@ -65,7 +70,8 @@ enum class Reason : std::uint8_t {
   kSharedIsStaged,
   kBuffered,
   kPeerPulls,
-  kLarge
+  kLarge,
+  kMessageDecides
 };
 
 // How the payload lies in staging memory.
@@ -84,6 +90,8 @@ struct Plan {
   // Of a described route: how the payload is cut where the receiver asks for blocks (transfer/blocks.hpp).
   Pipeline pipeline = Pipeline::kNone;
   std::uint32_t pipeline_blocks = 1;
+  // Of an undecided route: where the message comes to lie, descriptor or data.
+  StagingRoom room = StagingRoom::kPool;
 };
 
 // An image costs the gaps, and lets the host MPI send by the program's own datatype; from MPICH 4.0 a packed message of
@@ -93,6 +101,14 @@ struct Plan {
   if (query.is_contiguous) return query.is_named_as_bytes && !query.is_outgoing ? Form::kPacked : Form::kPlain;
   const bool is_dense = query.span_bytes != 0 && query.span_bytes / 2 <= query.size_bytes;
   return query.is_outgoing && is_dense ? Form::kImage : Form::kPacked;
+}
+
+// A receive that a descriptor may come to takes staging memory only for data that come staged. A short one cannot wait
+// for that; a long one is posted in address space, or, where staged data are expected, in memory that costs nobody
+// else, which a device reaches faster.
+[[nodiscard]] constexpr StagingRoom room_of(const Query &query) noexcept {
+  if (query.size_bytes < kLongReceiveBytes) return StagingRoom::kPool;
+  return query.expects_staged ? StagingRoom::kSpare : StagingRoom::kUntouched;
 }
 
 // The longest message that a blocking send in standard mode copies, so that it returns before its receive is posted.
@@ -111,12 +127,19 @@ struct Plan {
   return plan;
 }
 
-// The route of device memory that is sent from: only one run of bytes can be pulled or cut, be it one that a kernel
-// packs, and only a Sluice at the other end knows what to do with a descriptor.
+// The route of device memory. What is received into learns it from the message. Of what is sent from, only one run of
+// bytes can be pulled or cut, be it one that a kernel packs, and only a Sluice at the other end knows what to do with a
+// descriptor.
 [[nodiscard]] constexpr Plan choose_for_device(const Query &query, const Policy &policy) noexcept {
   const bool packs = !query.is_contiguous && can_pack(query.n_runs, policy.pack);
   Plan staged{Route::kStaged, Reason::kDeviceMemory, policy.staging_memory, form_of(query)};
   staged.packs = packs && staged.form == Form::kPacked && may_pack(query.n_runs, policy.pack);
+  if (query.may_be_described) {
+    staged.route = Route::kUndecided;
+    staged.reason = Reason::kMessageDecides;
+    staged.room = room_of(query);
+    return staged;
+  }
   if (!query.is_outgoing || !(query.is_contiguous || packs) || query.peer == Peer::kUnknown) return staged;
   if (query.may_be_relied_on_to_buffer && query.size_bytes <= buffered_bytes(query.peer, policy)) {
     staged.reason = Reason::kBuffered;

@@ -10,24 +10,24 @@
 
 namespace sluice::transfer {
 
-Status Staged::open(const Region &region, StagingMemory memory, std::uint64_t least_bytes) {
+Status Staged::open(const Region &region, StagingMemory memory, std::uint64_t least_bytes, StagingRoom room) {
   is_image_ = false;
-  return acquire(region, memory, std::max(region.size_bytes(), least_bytes));
+  return acquire(region, memory, std::max(region.size_bytes(), least_bytes), room);
 }
 
 Status Staged::open_image(const Region &region, StagingMemory memory) {
   is_image_ = true;
-  return acquire(region, memory, region.span_bytes());
+  return acquire(region, memory, region.span_bytes(), StagingRoom::kPool);
 }
 
-Status Staged::acquire(const Region &region, StagingMemory memory, std::uint64_t size_bytes) {
+Status Staged::acquire(const Region &region, StagingMemory memory, std::uint64_t size_bytes, StagingRoom room) {
   if (Status status = refuse_freed(region.place, region.origin); !status.is_ok()) return status;
   region_ = region;
   if (!untouched_.is_empty()) untouched_ = device::UntouchedMemory();
   const device::StagingSource source{region.place.backend, region.place.device, memory};
-  if (room_ == Room::kSpare) device::StagingPool::process().acquire_spare(source, size_bytes, &lease_);
-  if (room_ == Room::kSpare && !lease_.is_empty()) return {};
-  if (room_ != Room::kMemory && device::UntouchedMemory::acquire(size_bytes, &untouched_).is_ok()) return {};
+  if (room == StagingRoom::kSpare) device::StagingPool::process().acquire_spare(source, size_bytes, &lease_);
+  if (room == StagingRoom::kSpare && !lease_.is_empty()) return {};
+  if (room != StagingRoom::kPool && device::UntouchedMemory::acquire(size_bytes, &untouched_).is_ok()) return {};
   return device::StagingPool::process().acquire(source, size_bytes, &lease_);
 }
 

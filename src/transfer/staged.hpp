@@ -19,14 +19,11 @@ class Staged {
  public:
   Staged() noexcept = default;
 
-  // Of what what is opened from here on is made: staging memory; spare one of the pool's, or, where it has none to
-  // spare, address space; or that at once. Address space suits who most likely writes little there.
-  enum class Room : std::uint8_t { kMemory, kSpare, kUntouched };
-  void prefer(Room room) noexcept { room_ = room; }
-
-  // Takes staging memory of the kind `memory` for the whole of `region`, `least_bytes` at least. Copies nothing.
-  // Errors: no memory.
-  [[nodiscard]] Status open(const Region &region, StagingMemory memory, std::uint64_t least_bytes = 0);
+  // Takes staging memory of the kind `memory`, or the other `room`, for the whole of `region`, `least_bytes` at least.
+  // Address space suits who most likely writes little there; where there is none left, it is staging memory. Copies
+  // nothing. Errors: no memory.
+  [[nodiscard]] Status open(const Region &region, StagingMemory memory, std::uint64_t least_bytes = 0,
+                            StagingRoom room = StagingRoom::kPool);
   // The same for an image; the region's span is known (not 0).
   [[nodiscard]] Status open_image(const Region &region, StagingMemory memory);
 
@@ -54,7 +51,7 @@ class Staged {
 
  private:
   enum class Direction : std::uint8_t { kDown, kUp };
-  [[nodiscard]] Status acquire(const Region &region, StagingMemory memory, std::uint64_t size_bytes);
+  [[nodiscard]] Status acquire(const Region &region, StagingMemory memory, std::uint64_t size_bytes, StagingRoom room);
   // The first `size_bytes` of the payload of `part`, which lies at `staged` in the staging memory.
   [[nodiscard]] Status copy(Direction direction, const Region &part, std::byte *staged, std::uint64_t size_bytes) const;
   [[nodiscard]] Status copy_blocks(Direction direction, const Region &part, std::byte *staged,
@@ -66,7 +63,6 @@ class Staged {
   [[nodiscard]] Status copy_image_down() const;
 
   Region region_;
-  Room room_ = Room::kMemory;
   // One of the two, once open.
   device::StagingLease lease_;
   device::UntouchedMemory untouched_;

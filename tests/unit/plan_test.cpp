@@ -129,6 +129,25 @@ TEST(Plan_Choose, StagesWhatCannotBeDescribed) {
   }
 }
 
+TEST(Plan_Choose, LeavesAReceiveUndecided_ThatADescriptorMayComeTo) {
+  const auto plan = [](MemoryKind kind, std::uint64_t size_bytes, bool expects_staged) {
+    Query query{kind, size_bytes, true};
+    query.may_be_described = true;
+    query.expects_staged = expects_staged;
+    return choose(query, all_routes());
+  };
+  for (const MemoryKind kind : {MemoryKind::kDevice, MemoryKind::kShared}) {
+    EXPECT_EQ(plan(kind, 8, false).route, Route::kUndecided) << name(kind);
+    EXPECT_EQ(plan(kind, 8, false).reason, Reason::kMessageDecides) << name(kind);
+    EXPECT_EQ(plan(kind, kLongReceiveBytes - 1, false).room, StagingRoom::kPool) << name(kind);
+    EXPECT_EQ(plan(kind, kLongReceiveBytes, false).room, StagingRoom::kUntouched) << name(kind);
+    EXPECT_EQ(plan(kind, kLongReceiveBytes, true).room, StagingRoom::kSpare) << name(kind);
+  }
+  EXPECT_EQ(plan(MemoryKind::kFreed, 8, false).route, Route::kStaged);
+  EXPECT_EQ(plan(MemoryKind::kHost, 8, false).route, Route::kHost);
+  EXPECT_EQ(plan(MemoryKind::kDevice, 0, false).route, Route::kHost);
+}
+
 TEST(Plan_Choose, SendsDensePiecesAsAnImage) {
   const auto form = [](bool is_outgoing, std::uint64_t span_bytes) {
     Query query{MemoryKind::kDevice, 100, false};
@@ -194,6 +213,19 @@ TEST(Plan_Explain, NamesKindBytesRouteAndReason) {
             "device 12 bytes -> staged through runtime_aligned memory, packed: the CPU may not touch device memory");
   const Query host{MemoryKind::kHost, 7, true};
   EXPECT_EQ(explain(host, choose(host, {})), "host 7 bytes -> host: plain host memory goes to the host MPI as it is");
+}
+
+TEST(Plan_Explain, SaysWhereAnUndecidedReceiveIsPosted) {
+  Query query{MemoryKind::kDevice, 1 << 20, true};
+  query.may_be_described = true;
+  EXPECT_EQ(explain(query, choose(query, {})),
+            "device 1048576 bytes -> undecided, posted in address space: the message says whether its data are pulled "
+            "or have come staged");
+  query.expects_staged = true;
+  EXPECT_THAT(explain(query, choose(query, {})), HasSubstr("undecided, posted in spare staging memory: "));
+  query.is_contiguous = false;
+  query.size_bytes = 8;
+  EXPECT_THAT(explain(query, choose(query, {})), HasSubstr("undecided, posted in staging memory, packed: "));
 }
 
 TEST(Plan_Explain, HasWordsForEveryChoice) {

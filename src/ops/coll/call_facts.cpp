@@ -119,9 +119,8 @@ void find_facts_of_reduction(const Call &call, const Member &member, CallFacts *
     return;
   }
   ReductionPair pair{};
-  facts->can_be_reduced_in_parts =
-      call.may_be_cut || (!call.recv.counts.is_named() && !facts->is_in_rank_order &&
-                          find_reduction_pair(call.recv.type, call.op, &pair));
+  facts->can_be_reduced_in_parts = call.may_be_cut || (!call.recv.counts.is_named() && !facts->is_in_rank_order &&
+                                                       find_reduction_pair(call.recv.type, call.op, &pair));
 }
 
 CallFacts facts_of(const Call &call, const Member *member) {

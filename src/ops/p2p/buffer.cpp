@@ -8,6 +8,7 @@
 #include "ops/datatype/pack_choice.hpp"
 #include "ops/p2p/permissions.hpp"
 #include "ops/p2p/pull_hints.hpp"
+#include "ops/p2p/receive_hints.hpp"
 #include "plan/policy.hpp"
 #include "transfer/packing.hpp"
 
@@ -56,7 +57,7 @@ Status Buffer::classify(Use use) {
   return kind_ == MemoryKind::kHost ? Status() : ask_for_plan(use);  // plan_ says so
 }
 
-// What the plan of memory that belongs to a device's runtime goes by; of what is sent the peer is still to be found.
+// What the plan of memory that belongs to a device's runtime goes by.
 Status Buffer::ask_for_plan(Use use) {
   const bool is_outgoing = use == Use::kSent;
   // Only what the host MPI does not touch by the program's type; the host MPI's int counts what is received; and parts
@@ -70,7 +71,10 @@ Status Buffer::ask_for_plan(Use use) {
   const std::uint64_t span_bytes = is_contiguous || address_ == MPI_BOTTOM ? 0 : region_.span_bytes();
   query_ = {kind_, region_.size_bytes(), is_contiguous, is_named_as_bytes, is_outgoing, span_bytes};
   if (!is_contiguous) query_.n_runs = transfer::most_runs(*region_.layout, count_);
-  if (!is_outgoing) choose_route();
+  if (is_outgoing) return {};  // the peer is still to be found
+  query_.may_be_described = may_meet_descriptor_;
+  query_.expects_staged = may_meet_descriptor_ && ReceiveHints::process().expects_staged(source_);
+  choose_route();
   return {};
 }
 
@@ -110,7 +114,7 @@ bool Buffer::is_wrong_null() const noexcept {
 }
 
 Buffer Buffer::to_send_plain() const {
-  Buffer copy = to_send_what_is_there();
+  Buffer copy = *this;
   copy.query_.peer = plan::Peer::kUnknown;
   copy.choose_route();
   return copy;
@@ -120,7 +124,14 @@ Buffer Buffer::to_send_what_is_there() const {
   Buffer copy = *this;
   copy.may_meet_descriptor_ = false;
   copy.source_ = MPI_PROC_NULL;
+  copy.plan_to_replace();
   return copy;
+}
+
+void Buffer::plan_to_replace() {
+  if (plan_.route != Route::kUndecided) return;
+  query_.may_be_described = false;
+  choose_route();
 }
 
 void Buffer::plan_without_ipc() {

@@ -57,14 +57,19 @@ class Buffer {
 
   // The same buffer for a message to a peer that must not be sent a descriptor; planned.
   [[nodiscard]] Buffer to_send_plain() const;
-  // The same, of what is received into: what lies in it is sent by the same plan.
+  // The same, of what is received into: what lies in it is sent.
   [[nodiscard]] Buffer to_send_what_is_there() const;
+  // Plans again what is received into and sent from, too, by one call: staged, whatever comes.
+  void plan_to_replace();
   // Plans again for a payload that turned out not to be packed by a kernel: staged.
   void plan_without_packing();
   // Plans again for memory that turned out not to be exportable.
   void plan_without_ipc();
 
-  [[nodiscard]] bool is_staged() const noexcept { return plan_.route == Route::kStaged; }
+  // The host MPI is given staging memory; undecided, or what stands for it until data come staged.
+  [[nodiscard]] bool is_staged() const noexcept {
+    return plan_.route == Route::kStaged || plan_.route == Route::kUndecided;
+  }
   // Sent as a descriptor (Outgoing).
   [[nodiscard]] bool is_described() const noexcept {
     return plan_.route == Route::kIpc || plan_.route == Route::kPipelined;
@@ -90,9 +95,10 @@ class Buffer {
 
   // Of payload. Where the buffer was not classified the host MPI is asked, if anything is counted; else 0.
   [[nodiscard]] std::uint64_t size_bytes() const noexcept;
-  // Counts one call in the statistics; `bytes` of payload, or the whole buffer's.
+  // Counts one call in the statistics; `bytes` of payload, or the whole buffer's. What was undecided has come staged:
+  // messages that are pulled are counted by their Pull's route.
   void record(Operation operation, std::uint64_t bytes, std::chrono::nanoseconds time) const noexcept {
-    statistics::record(operation, kind_, plan_.route, 1, bytes, time);
+    statistics::record(operation, kind_, is_staged() ? Route::kStaged : plan_.route, 1, bytes, time);
   }
   void record(Operation operation) const noexcept {
     if (statistics::is_enabled()) record(operation, size_bytes(), {});

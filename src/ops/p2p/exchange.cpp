@@ -19,7 +19,7 @@ int Exchange::post(const p2p::Part &from) {
   incoming_->side = std::move(recv_side);
   Side &target = incoming_->side;
   if (target.is_staged()) {
-    if (Status status = target.open_to_receive(has_large_count_); !status.is_ok()) return raise(comm_, status);
+    if (Status status = target.open(has_large_count_); !status.is_ok()) return raise(comm_, status);
   }
   target.begin_wire();
   std::optional<Envelope> envelope;

@@ -20,7 +20,7 @@ Status plan_receive(const Call &call, Side *side) {
 // Execute, the part before the host MPI's call.
 Status open(const Call &call, Side *side) {
   if (side->is_staged()) {
-    if (Status status = side->open_to_receive(call.form.has_large_count); !status.is_ok()) return status;
+    if (Status status = side->open(call.form.has_large_count); !status.is_ok()) return status;
   }
   side->begin_wire();
   return {};
@@ -98,7 +98,7 @@ int recv_init(Call *call) {
     incoming->again = {&call->form, call->peer, call->tag};
     Side &side = incoming->side;
     Status ready = plan_receive(*call, &side);
-    if (ready.is_ok() && side.is_staged()) ready = side.open_to_receive(call->form.has_large_count);
+    if (ready.is_ok() && side.is_staged()) ready = side.open(call->form.has_large_count);
     if (!ready.is_ok()) return raise(call->comm, ready);
     side.stay(true);
     side.put_into(call);

@@ -33,7 +33,7 @@ int sendrecv(ExchangeCall *call) {
     Side send_side(std::move(sent));
     send_side.name_message(form.operation, send.peer, send.tag);
     if (send_side.is_staged()) ready = send_side.open_and_copy_down(form.has_large_count);
-    if (ready.is_ok() && recv_side.is_staged()) ready = recv_side.open_to_receive(form.has_large_count);
+    if (ready.is_ok() && recv_side.is_staged()) ready = recv_side.open(form.has_large_count);
     if (!ready.is_ok()) return raise(call->comm, ready);
     send_side.begin_wire();
     recv_side.begin_wire();
@@ -69,6 +69,7 @@ int sendrecv_replace(ExchangeCall *call) {
       exchange.recv_side = std::move(side);
       return exchange.run_replacing(send, recv, call->status);
     }
+    side.plan_to_replace();
     if (side.is_staged()) {
       side.name_message(form.operation, send.peer, send.tag);
       if (ready = side.open_and_copy_down(form.has_large_count); !ready.is_ok()) return raise(call->comm, ready);

@@ -17,7 +17,8 @@ namespace sluice::ops {
 Arrival Side::read_arrival(std::uint64_t came_bytes, int sender, Descriptor *descriptor, Status *why) {
   if (!may_meet_descriptor()) return Arrival::kPlain;
   const Arrival arrival = look_at(came_bytes, sender, descriptor, why);
-  if (is_staged() && is_long_receive()) note_arrival(came_bytes, arrival != Arrival::kPlain);
+  if (is_staged() && region().size_bytes() >= plan::kLongReceiveBytes)
+    note_arrival(came_bytes, arrival != Arrival::kPlain);
   return arrival;
 }
 
@@ -44,19 +45,10 @@ Arrival Side::look_at(std::uint64_t came_bytes, int sender, Descriptor *descript
   return arrival;
 }
 
-bool Side::is_long_receive() const noexcept {
-  return may_meet_descriptor() && region().size_bytes() >= ReceiveHints::kShortestBytes;
-}
-
-transfer::Staged::Room Side::expected_room() const noexcept {
-  using Room = transfer::Staged::Room;
-  return ReceiveHints::process().expects_plain(source()) ? Room::kSpare : Room::kUntouched;
-}
-
 // A short message says nothing of the long ones. In an image its end is somewhere, and blocks of a payload with gaps
 // come there too.
 void Side::note_arrival(std::uint64_t came_bytes, bool is_described) noexcept {
-  if (is_described || came_bytes >= ReceiveHints::kShortestBytes) {
+  if (is_described || came_bytes >= plan::kLongReceiveBytes) {
     ReceiveHints::process().note(source(), !is_described);
   }
   if (plan().form == plan::Form::kImage || (is_described && !region().layout->is_contiguous)) return;
@@ -115,14 +107,13 @@ Landing Side::landing() const {
 
 Status Side::open(bool has_large_count) {
   if (plan().form == plan::Form::kImage) return staged_.open_image(region(), staging_memory());
-  if (is_short()) return staged_.open(region(), staging_memory(), kDescriptorBytes);
   if (!has_large_count && plan().form == plan::Form::kPacked &&
       region().size_bytes() > std::uint64_t{std::numeric_limits<int>::max()}) {
     return Status::error(ErrorKind::kUnsupported,
                          "more than 2 GiB of a type with gaps cannot be staged through an int count; use the "
                          "large-count form (MPI_Send_c, ...) or send it in parts");
   }
-  return staged_.open(region(), staging_memory());
+  return staged_.open(region(), staging_memory(), is_short() ? kDescriptorBytes : 0, plan().room);
 }
 
 Status Side::copy_down() const {

@@ -33,15 +33,11 @@ class Side : public Buffer {
   // Where what the descriptor describes is to go. Valid as long as this side stays where it is.
   [[nodiscard]] Landing landing() const;
 
-  // Execute, the part before the host MPI's call. open() takes staging memory; copy_down() brings the payload into it.
+  // Execute, the part before the host MPI's call. open() takes staging memory, or what the plan of an undecided side
+  // says; copy_down() brings the payload into it.
   // `has_large_count`: the host MPI's function that will be called counts by MPI_Count, not by int. Only for a staged
   // side. Block.
   [[nodiscard]] Status open(bool has_large_count);
-  // The same for what is only received into: a long one takes staging memory only where a plain message is expected.
-  [[nodiscard]] Status open_to_receive(bool has_large_count) {
-    if (is_long_receive()) staged_.prefer(expected_room());
-    return open(has_large_count);
-  }
   [[nodiscard]] Status copy_down() const;
   [[nodiscard]] Status open_and_copy_down(bool has_large_count) {
     Status status = open(has_large_count);
@@ -126,9 +122,6 @@ class Side : public Buffer {
   [[nodiscard]] Status copy_up_bytes(Operation operation, const MPI_Status &status, std::uint64_t size_bytes) const;
   void keep_head();
   void claim_head();
-  // A descriptor may come, and what else may is long.
-  [[nodiscard]] bool is_long_receive() const noexcept;
-  [[nodiscard]] transfer::Staged::Room expected_room() const noexcept;
   // Of a staged side, which `came_bytes` came to.
   [[nodiscard]] Arrival look_at(std::uint64_t came_bytes, int sender, Descriptor *descriptor, Status *why) const;
   void note_arrival(std::uint64_t came_bytes, bool is_described) noexcept;
