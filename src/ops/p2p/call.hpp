@@ -66,8 +66,10 @@ struct ExchangeCall {
 };
 
 // Each for its functions of data/message_forms.txt. `call` is changed. Return an error code, raised already. Any
-// thread, as the host MPI allows. Blocks: until the host MPI's own function would have returned, or, where a descriptor
-// is sent, until its receiver has the payload.
+// thread, as the host MPI allows.
+
+// Blocks until the host MPI's own function would have returned, or, where a descriptor is sent, until its receiver has
+// the payload.
 int send(Call *call);
 // Blocks for the copy into staging memory, or the packing. After an error there is no request.
 int isend(Call *call);

@@ -17,8 +17,9 @@ namespace sluice::ops {
 Arrival Side::read_arrival(std::uint64_t came_bytes, int sender, Descriptor *descriptor, Status *why) {
   if (!may_meet_descriptor()) return Arrival::kPlain;
   const Arrival arrival = look_at(came_bytes, sender, descriptor, why);
-  if (is_staged() && region().size_bytes() >= plan::kLongReceiveBytes)
+  if (is_staged() && region().size_bytes() >= plan::kLongReceiveBytes) {
     note_arrival(came_bytes, arrival != Arrival::kPlain);
+  }
   return arrival;
 }
 
