@@ -189,6 +189,7 @@ QueueAnswer answer_queue(const OpenBackends &open) {
 
 std::vector<std::string> collective_names() {
   std::vector<std::string> names;
+  names.reserve(kCollectives.size());
   for (const NamedPattern &known : kCollectives) names.emplace_back(known.name);
   return names;
 }
