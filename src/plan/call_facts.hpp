@@ -62,7 +62,7 @@ struct CallFacts {
 
   bool trusts_blocking = false;   // the host MPI is trusted with its blocking function, for what this rank gives
   std::uint32_t length_term = 0;  // of compares_lengths (length_terms.hpp)
-  int common_length = 0;          // what all ranks have to give alike, modulo kLengthPrime; of kAll
+  int common_length = 0;          // what all have to give alike, where a way but the node's and the host's is tried
 };
 
 }  // namespace sluice::plan

@@ -13,6 +13,7 @@
 #include "ops/coll/call/call_bytes.hpp"
 #include "ops/coll/call/host_trust.hpp"
 #include "ops/coll/call/length_terms.hpp"
+#include "ops/coll/fold/fold.hpp"
 #include "ops/coll/fold/rank_order.hpp"
 #include "ops/coll/reduction/reduction_pair.hpp"
 #include "ops/comm/comm_state.hpp"
@@ -99,20 +100,19 @@ void find_length(const Call &call, const Member &member, CallFacts *facts) {
   if (facts->known == LengthKnown::kAll) facts->size_bytes = *bytes;
 }
 
-void find_terms(const Call &call, const Member &member, CallFacts *facts) {
-  if (!are_lengths_comparable(call, member) || !facts->has_channel) return;
-  const CallLengths lengths = lengths_of(call, member);
-  facts->length_term = lengths.term;
-  facts->common_length = lengths.common;
+void find_length_term(const Call &call, const Member &member, CallFacts *facts) {
+  if (!has_length_term(call, member) || !facts->has_channel) return;
   // Steps of levels have Sluice's own lengths.
   const bool meets = wire::Channel::process().terms().first_meeting != wire::CollectiveTerms::kNever;
   facts->compares_lengths = meets && member.size > 1 && !member.state->is_of_levels && facts->is_blocking &&
                             !facts->follows_barrier && !facts->is_in_rank_order;
+  if (facts->compares_lengths) facts->length_term = length_term(call, member);
 }
 
 void find_facts_of_reduction(const Call &call, const Member &member, CallFacts *facts) {
   facts->keeps_rank_order = keeps_rank_order(call);
-  facts->is_in_rank_order = facts->keeps_rank_order && is_folded_in_rank_order(call, member);
+  facts->is_in_rank_order =
+      facts->keeps_rank_order && facts->is_of_one_group && !facts->has_own_operation && can_be_folded(call, member);
   facts->unit_bytes = std::max<std::uint64_t>(element_bytes(call.recv.type).value_or(1), 1);
   if (facts->known != LengthKnown::kAll ||
       facts->size_bytes < wire::Channel::process().terms().segments_threshold_bytes) {
@@ -129,7 +129,8 @@ CallFacts facts_of(const Call &call, const Member *member) {
   facts.is_blocking = call.form == Form::kBlocking;
   facts.is_persistent = call.form == Form::kPersistent;
   facts.has_own_operation = is_by_own_operation(call.op);
-  facts.follows_barrier = is_after_barrier(call);
+  // By an operation of the program's: Open MPI 4's MPI_Ireduce writes beside its memory where a type has a lower bound.
+  facts.follows_barrier = call.comes_after_barrier || facts.has_own_operation || is_between_groups(call.comm);
   facts.all_trust_blocking = all_trust_blocking(call);
   // Without a channel nobody meets, and nothing is asked.
   facts.trusts_blocking = wire::Channel::process().is_open() && trusts_blocking(call);
@@ -145,7 +146,7 @@ CallFacts facts_of(const Call &call, const Member *member) {
   if (call.pattern == Pattern::kNone) return facts;
   find_length(call, *member, &facts);
   if (is_reduction(call.pattern)) find_facts_of_reduction(call, *member, &facts);
-  find_terms(call, *member, &facts);
+  find_length_term(call, *member, &facts);
   return facts;
 }
 
@@ -159,25 +160,23 @@ void say(const Call &call) {
 }  // namespace
 
 void find_facts(const Member *member, Call *call) {
-  const wire::CollectiveTerms &terms = wire::Channel::process().terms();
-  if (member == nullptr || member->state == nullptr || call->pattern == Pattern::kNone) {
-    call->facts = facts_of(*call, member);
-    call->ways = choose_ways(call->facts, terms);
-    say(*call);
-    return;
-  }
   const Signature signature(*call);
-  std::unique_ptr<FactsOfComm::Known> &last = member->state->part<FactsOfComm>().at(signature);
-  if (last != nullptr && last->signature == signature) {
-    call->facts = last->facts;
-    call->ways = last->ways;
-    return;
+  std::unique_ptr<FactsOfComm::Known> *known = nullptr;
+  if (member != nullptr && member->state != nullptr) {
+    known = &member->state->part<FactsOfComm>().at(signature);
+    if (*known != nullptr && (*known)->signature == signature) {
+      call->facts = (*known)->facts;
+      call->ways = (*known)->ways;
+      return;
+    }
   }
   call->facts = facts_of(*call, member);
-  call->ways = choose_ways(call->facts, terms);
+  call->ways = choose_ways(call->facts, wire::Channel::process().terms());
+  if (member != nullptr && !are_together_or_with_host(call->ways))
+    call->facts.common_length = common_length(*call, *member);
   say(*call);
-  if (!is_repeatable(*call)) return;
-  last = std::make_unique<FactsOfComm::Known>(FactsOfComm::Known{signature, call->facts, call->ways});
+  if (known == nullptr || !is_repeatable(*call)) return;
+  *known = std::make_unique<FactsOfComm::Known>(FactsOfComm::Known{signature, call->facts, call->ways});
 }
 
 }  // namespace sluice::ops::coll

@@ -73,7 +73,8 @@ Status Buffer::ask_for_plan(Use use) {
   if (!is_contiguous) query_.n_runs = transfer::most_runs(*region_.layout, count_);
   if (is_outgoing) return {};  // the peer is still to be found
   query_.may_be_described = may_meet_descriptor_;
-  query_.expects_staged = may_meet_descriptor_ && ReceiveHints::process().expects_staged(source_);
+  query_.expects_staged = may_meet_descriptor_ && query_.size_bytes >= plan::kLongReceiveBytes &&
+                          ReceiveHints::process().expects_staged(source_);
   choose_route();
   return {};
 }

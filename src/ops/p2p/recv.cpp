@@ -12,11 +12,6 @@
 namespace sluice::ops::p2p {
 namespace {
 
-// Classifies and plans.
-Status plan_receive(const Call &call, Side *side) {
-  return Buffer::to_receive(call, call.peer, side);
-}
-
 // Execute, the part before the host MPI's call.
 Status open(const Call &call, Side *side) {
   if (side->is_staged()) {
@@ -40,7 +35,7 @@ int recv(Call *call) {
   return guarded(call->comm, [call]() -> int {
     // classify and plan
     Side side;
-    if (Status status = plan_receive(*call, &side); !status.is_ok()) return raise(call->comm, status);
+    if (Status status = Buffer::to_receive(*call, call->peer, &side); !status.is_ok()) return raise(call->comm, status);
     // execute
     std::optional<Envelope> envelope;
     if (call->matched != nullptr) envelope = take_envelope(*call->matched);
@@ -73,7 +68,7 @@ int irecv(Call *call) {
     // classify and plan
     auto incoming = make_recycled<Incoming>(call->form.operation, call->comm, false);  // almost every receive is kept
     Side &side = incoming->side;
-    if (Status status = plan_receive(*call, &side); !status.is_ok()) return raise(call->comm, status);
+    if (Status status = Buffer::to_receive(*call, call->peer, &side); !status.is_ok()) return raise(call->comm, status);
     // execute
     if (Status status = open(*call, &side); !status.is_ok()) return raise(call->comm, status);
     side.put_into(call);
@@ -97,7 +92,7 @@ int recv_init(Call *call) {
     auto incoming = std::make_shared<Incoming>(call->form.operation, call->comm, true);
     incoming->again = {&call->form, call->peer, call->tag};
     Side &side = incoming->side;
-    Status ready = plan_receive(*call, &side);
+    Status ready = Buffer::to_receive(*call, call->peer, &side);
     if (ready.is_ok() && side.is_staged()) ready = side.open(call->form.has_large_count);
     if (!ready.is_ok()) return raise(call->comm, ready);
     side.stay(true);

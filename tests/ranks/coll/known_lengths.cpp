@@ -6,7 +6,6 @@
 
 #include <cstdint>
 #include <set>
-#include <string>
 
 #include "tests/ranks/coll/threshold_alone.hpp"
 #include "tests/support/session.hpp"
@@ -50,14 +49,14 @@ class ShortCallsOfKnownLength : public testing::Test {
     MPI_Datatype type = MPI_DATATYPE_NULL;
     EXPECT_EQ(MPI_Type_contiguous(static_cast<int>(size_bytes), MPI_BYTE, &type), MPI_SUCCESS);
     EXPECT_EQ(MPI_Type_commit(&type), MPI_SUCCESS);
-    handles_.insert(std::string(reinterpret_cast<const char *>(&type), sizeof type));
+    handles_.insert(type);
     const bool goes = broadcasts_together(Kind::device, size_bytes, 0, 1, type);
     EXPECT_EQ(MPI_Type_free(&type), MPI_SUCCESS);
     return goes;
   }
 
   int n_rounds_ = 0;
-  std::set<std::string> handles_;  // of own types
+  std::set<MPI_Datatype> handles_;  // of own types
   const Session &session_ = Session::get();
 
  private:

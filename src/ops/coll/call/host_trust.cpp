@@ -12,13 +12,6 @@
 namespace sluice::ops::coll {
 namespace {
 
-// Between two groups the host MPIs' non-blocking forms are not to be relied on: MPICH 4.0's MPI_Ibcast ends before the
-// data is there. All members know what their communicator is, so they do the same.
-bool is_between_groups(MPI_Comm comm) {
-  const CommState *const state = state_for_call(comm);
-  return state != nullptr && state->is_inter;
-}
-
 bool is_host(std::string_view version_begins) {
   char text[MPI_MAX_LIBRARY_VERSION_STRING] = "";
   int length = 0;
@@ -45,10 +38,9 @@ bool all_trust_blocking(const Call &call) {
   return call.pattern != Pattern::kAllgather || !may_distrust_allgather;
 }
 
-// Between two groups: is_between_groups(). With types that only a program's own operation takes: Open MPI 4's
-// MPI_Ireduce writes beside its memory when one has a lower bound. All members name the same operation.
-bool is_after_barrier(const Call &call) {
-  return call.comes_after_barrier || is_by_own_operation(call.op) || is_between_groups(call.comm);
+bool is_between_groups(MPI_Comm comm) {
+  const CommState *const state = state_for_call(comm);
+  return state != nullptr && state->is_inter;
 }
 
 bool trusts_blocking(const Call &call) {

@@ -10,9 +10,9 @@ namespace sluice::ops::coll {
 // Whether `op` is one that the program has made; MPI_OP_NULL is none. Any thread.
 [[nodiscard]] bool is_by_own_operation(MPI_Op op);
 
-// The host MPIs' non-blocking forms are not to be relied on, so that the ranks come together and the blocking one
-// follows. The same on all ranks. Any thread.
-[[nodiscard]] bool is_after_barrier(const Call &call);
+// Whether `comm` has two groups, between which the host MPIs' non-blocking forms are not to be relied on: MPICH 4.0's
+// MPI_Ibcast ends before the data is there. Any thread.
+[[nodiscard]] bool is_between_groups(MPI_Comm comm);
 
 // The host MPI's blocking form is to be relied on, for what this rank gives. Any thread.
 [[nodiscard]] bool trusts_blocking(const Call &call);

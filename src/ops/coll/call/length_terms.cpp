@@ -83,15 +83,18 @@ Common common_of(const Call &call, const Member &member) {
 
 }  // namespace
 
-bool are_lengths_comparable(const Call &call, const Member &member) noexcept {
+bool has_length_term(const Call &call, const Member &member) noexcept {
   return call.pattern != Pattern::kNone && !is_of_neighbors(call.pattern) && !member.is_inter;
 }
 
-CallLengths lengths_of(const Call &call, const Member &member) {
-  if (is_of_parts(call)) return {term_of_parts(call, member), 0};
+std::uint32_t length_term(const Call &call, const Member &member) {
+  if (is_of_parts(call)) return term_of_parts(call, member);
   const Common common = common_of(call, member);
-  return {plan::common_term(member.rank, member.size, common.length, common.fits_here),
-          static_cast<int>(common.length)};
+  return plan::common_term(member.rank, member.size, common.length, common.fits_here);
+}
+
+int common_length(const Call &call, const Member &member) {
+  return is_of_parts(call) ? 0 : static_cast<int>(common_of(call, member).length);
 }
 
 }  // namespace sluice::ops::coll

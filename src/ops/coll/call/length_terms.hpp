@@ -12,20 +12,17 @@ namespace sluice::ops::coll {
 
 using plan::kLengthPrime;
 
-// Whether the lengths of such calls can be compared at all; the same on all ranks. Not between groups, nor of
+// Whether the calls that `call` is one of can be compared at all; the same on all ranks. Not between groups, nor of
 // neighbours, whose edges only the host MPI knows.
-[[nodiscard]] bool are_lengths_comparable(const Call &call, const Member &member) noexcept;
+[[nodiscard]] bool has_length_term(const Call &call, const Member &member) noexcept;
 
-struct CallLengths {
-  // This rank's term: the sum over all ranks is 0 modulo kLengthPrime where the lengths, in bytes, fit together.
-  std::uint32_t term = 0;
-  // What all ranks have to give alike in the operations that go in levels or in segments: a number below kLengthPrime;
-  // 0 of calls that each rank knows its own part of alone.
-  int common = 0;
-};
+// This rank's term: the sum over all ranks is 0 modulo kLengthPrime where the lengths, in bytes, fit together.
+// Arguments that the host MPI refuses count as no bytes. Local. Hot: some ten multiplications, and two for each block
+// where blocks have lengths of their own.
+[[nodiscard]] std::uint32_t length_term(const Call &call, const Member &member);
 
-// Of a call whose lengths are comparable. Arguments that the host MPI refuses count as no bytes. Local. Warm: some ten
-// multiplications, and two for each block where blocks have lengths of their own.
-[[nodiscard]] CallLengths lengths_of(const Call &call, const Member &member);
+// What all ranks have to give alike in the operations that go in levels or in segments: a number below kLengthPrime; 0
+// of calls that each rank knows its own part of alone. Local.
+[[nodiscard]] int common_length(const Call &call, const Member &member);
 
 }  // namespace sluice::ops::coll

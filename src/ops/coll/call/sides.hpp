@@ -21,6 +21,10 @@ struct Sides {
   // steps that Sluice's own levels take on theirs may write over what they read.
   void look_for_overlap(MPI_Comm comm);
   [[nodiscard]] bool is_staged() const noexcept { return send.is_staged() || recv.is_staged(); }
+  // A buffer lies on a device; a refused one, too.
+  [[nodiscard]] bool has_device() const noexcept {
+    return send.content() == CollectiveSide::Content::kDevice || recv.content() == CollectiveSide::Content::kDevice;
+  }
   // The first side's that has one.
   [[nodiscard]] const Status &refusal() const noexcept {
     return send.refusal().is_ok() ? recv.refusal() : send.refusal();

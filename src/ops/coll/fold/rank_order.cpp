@@ -5,8 +5,6 @@
 
 #include "base/log.hpp"
 #include "generated/operations.hpp"
-#include "ops/coll/call/host_trust.hpp"
-#include "ops/coll/fold/fold.hpp"
 #include "ops/coll/reduction/reduction_pair.hpp"
 #include "wire/channel.hpp"
 
@@ -15,11 +13,6 @@ namespace sluice::ops::coll {
 bool keeps_rank_order(const Call &call) {
   return is_reduction(call.pattern) && wire::Channel::process().terms().keeps_rank_order &&
          !has_exact_results(call.send.is_in_place() ? call.recv.type : call.send.type);
-}
-
-bool is_folded_in_rank_order(const Call &call, const Member &member) {
-  return keeps_rank_order(call) && !member.is_inter && member.size > 1 && !is_by_own_operation(call.op) &&
-         can_be_folded(call, member);
 }
 
 void say_fold(const Call &call) {

@@ -4,18 +4,12 @@
 #pragma once
 
 #include "ops/coll/call/call.hpp"
-#include "ops/coll/call/member.hpp"
 
 namespace sluice::ops::coll {
 
 // Whether SLUICE_REDUCE_ORDER asks for the order of the ranks, and another would show in the result. The same on all
 // ranks.
 [[nodiscard]] bool keeps_rank_order(const Call &call);
-
-// Whether `call`, of any form, is to be folded so where no device computes it: a reduction of one group by a predefined
-// operation on a type that rounds. The same on all ranks. Operations of more elements in blocks than an int tells are
-// left to the host MPI, in its order.
-[[nodiscard]] bool is_folded_in_rank_order(const Call &call, const Member &member);
 
 // Tells the debug log.
 void say_fold(const Call &call);

@@ -28,27 +28,20 @@ namespace {
 using plan::Chance;
 
 // Whether a blocking call has found that all can, which is the same on all ranks at the same call.
-bool have_met(const Call &call) {
-  const CommState *const state = state_for_call(call.comm);
-  if (state == nullptr) return false;
-  const NodeGroupPtr &group = state->part<NodeOfComm>().group;
+bool have_met(const Call &call, const CommState &state) {
+  const NodeGroupPtr &group = state.part<NodeOfComm>().group;
   return group != nullptr && group->have_met(call.pattern);
 }
 
 // Whether the ranks look at the call together, by what is alike on all of them, and by what they agreed on before.
-Chance chance_together(const Call &call) {
+Chance chance_together(const Call &call, const Member &member) {
   const Chance chance = plan::chance_of(call.ways, plan::Way::kTogether);
   if (chance != Chance::kIfMet) return chance;
-  return have_met(call) ? Chance::kAsked : Chance::kNone;
+  return have_met(call, *member.state) ? Chance::kAsked : Chance::kNone;
 }
 
 bool may_skip_attempts() noexcept {
   return wire::Channel::process().terms().may_leave_out;
-}
-
-bool has_device(const Sides &sides) noexcept {
-  using Content = CollectiveSide::Content;
-  return sides.send.content() == Content::kDevice || sides.recv.content() == Content::kDevice;
 }
 
 // A call's time in the queue.
@@ -156,7 +149,7 @@ bool start(const Call &call, const Member &member, Sides *sides, const Status &c
   NodeRequest::Meeting meeting;
   const Status status = call.form == Form::kPersistent
                             ? may_start_together(call, member, *sides, classified, &meeting.group)
-                            : find_meeting(call, member, has_device(*sides), &meeting);
+                            : find_meeting(call, member, sides->has_device(), &meeting);
   if (!status.is_ok()) {
     *result = raise(call.comm, status);
     return true;
@@ -181,7 +174,7 @@ Status find_made(MPI_Comm comm, const Member &member, NodeGroupPtr *group) {
 
 bool carry_out_on_node(Call *call, const Member &member, Sides *sides, const Status &classified, Meeting *meeting,
                        int *result) {
-  const Chance chance = chance_together(*call);
+  const Chance chance = chance_together(*call, member);
   const bool is_alone = chance == Chance::kNone;
   if (call->form != Form::kBlocking) {
     return !is_alone && start(*call, member, sides, classified, result);

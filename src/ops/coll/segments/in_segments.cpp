@@ -138,8 +138,7 @@ bool carry_out_in_segments(const Call &call, const Member &member, const Sides &
 bool start_in_segments(const Call &call, const Member &member, Sides *sides, const Status &classified, int *result) {
   const std::optional<SegmentQuery> query = query_of(call);
   if (!query) return false;
-  using Content = CollectiveSide::Content;
-  const bool has_device = sides->send.content() == Content::kDevice || sides->recv.content() == Content::kDevice;
+  const bool has_device = sides->has_device();
   SegmentGroupPtr group;
   if (call.form == Form::kPersistent) {
     Status status = find_group_of_persistent(call, member, *sides, *query, has_device, &group);
