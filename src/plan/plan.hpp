@@ -89,9 +89,10 @@ struct Plan {
   bool packs = false;  // one kernel brings the runs of the payload together, or apart, instead of a copy for each
   // Of a described route: how the payload is cut where the receiver asks for blocks (transfer/blocks.hpp).
   Pipeline pipeline = Pipeline::kNone;
-  std::uint32_t pipeline_blocks = 1;
-  // Of an undecided route: where the message comes to lie, descriptor or data.
+  // Of an undecided route: where the message comes to lie, descriptor or data. Here, where it makes a plan no longer:
+  // plans are copied.
   StagingRoom room = StagingRoom::kPool;
+  std::uint32_t pipeline_blocks = 1;
 };
 
 // An image costs the gaps, and lets the host MPI send by the program's own datatype; from MPICH 4.0 a packed message of
