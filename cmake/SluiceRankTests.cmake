@@ -14,7 +14,7 @@
 #   WRAP <word> ...        a command that is given the whole command line of tests/launch
 #   ENV <K=V> ...          environment of the ranks
 #   LABELS <label> ...     besides ranks-<n>, backend-<name>, mpi-<name>
-#   TIMEOUT <s>            default 120
+#   TIMEOUT <s>            what a machine of two cores needs at most, default 120; the limit is three times as long
 #   FAULT <text>           the value of the backend's fault knob, for BACKENDS faulty
 #   FAULT_RANK <r>         the only rank on which the fault is in force (default: all)
 #   [NO_SLUICE]            the host MPI alone
@@ -196,9 +196,12 @@ function(_sluice_add_one_rank_test)
   endif()
   _sluice_test_environment(${backend} backend_env fault_knob startup_s)
   math(EXPR limit_s "${arg_TIMEOUT} + ${startup_s}")
+  # A hang is what the limit is for, and not other work on the machine, nor a slow one.
+  set(factor 3)
   if(SLUICE_SANITIZE)
-    math(EXPR limit_s "${limit_s} * 4")
+    set(factor 4)
   endif()
+  math(EXPR limit_s "${limit_s} * ${factor}")
   set(launch ${SLUICE_LAUNCH} --mpi ${mpi} -n ${n} --timeout ${limit_s})
   if(NOT arg_NO_SLUICE AND TARGET sluice_${flavour})
     list(APPEND launch --sluice ${CMAKE_LIBRARY_OUTPUT_DIRECTORY})

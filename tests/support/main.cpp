@@ -8,6 +8,7 @@
 #include <memory>
 #include <string>
 
+#include "tests/support/of_sources.hpp"
 #include "tests/support/session.hpp"
 
 namespace sluice::tests {
@@ -88,11 +89,16 @@ int run(int argc, char **argv) {
   const std::string wrong = session.parse(argc, argv);
   if (!wrong.empty()) {
     fmt::print(stderr,
-               "{}\noptions: --backend NAME --matrix quick|full --open-late --threads --seed N --programs N "
-               "--digests\n",
+               "{}\noptions: --backend NAME --matrix quick|full --sources FILE,... --open-late --threads --seed N "
+               "--programs N --digests\n",
                wrong);
     return 2;
   }
+  if (const std::string unknown = choose_tests_of(session.options().sources); !unknown.empty()) {
+    fmt::print(stderr, "--sources: {}\n", unknown);
+    return 2;
+  }
+  if (GTEST_FLAG_GET(list_tests)) return RUN_ALL_TESTS();
   const std::string missing = session.open(argc, argv);
   int status = kSkipStatus;
   if (!missing.empty()) {

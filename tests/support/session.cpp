@@ -53,6 +53,8 @@ std::string Session::parse(int &argc, char **argv) {
     } else if (name == "--matrix") {
       is_good = value == "quick" || value == "full";
       options_.is_full = value == "full";
+    } else if (name == "--sources") {
+      options_.sources = value;
     } else if (name == "--seed") {
       is_good = parse_number(value, options_.seed);
     } else if (name == "--programs") {

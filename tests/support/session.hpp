@@ -23,6 +23,7 @@ struct Options {
   std::uint64_t seed = 1;       // --seed, of the differential test
   int n_programs = 0;           // --programs; 0: as many as the matrix says
   bool prints_digests = false;  // --digests, of the differential test
+  std::string sources;          // --sources a.cpp,b.cpp: the tests of these files alone; "" for all
 };
 
 // One per process, made by the rank-aware main.
