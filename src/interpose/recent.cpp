@@ -70,7 +70,7 @@ void ask_when_bound(std::span<const RecentFunction> functions) noexcept {
       symbol.st_info = static_cast<unsigned char>(ELF64_ST_INFO(ELF64_ST_BIND(symbol.st_info), STT_GNU_IFUNC));
     }
     protect(own, own.protection);
-  } catch (const std::exception &) {
+  } catch (const std::exception &) {  // NOLINT(bugprone-empty-catch): this runs before the log may be used
     // Without memory the definitions stay what names are bound to.
   }
 }

@@ -16,6 +16,7 @@
 #include "device/place.hpp"
 #include "device/queue.hpp"
 #include "device/staging_pool.hpp"
+#include "ops/p2p/descriptor.hpp"
 #include "transfer/blocks.hpp"
 #include "wire/mpi.hpp"
 
@@ -86,6 +87,7 @@ class IncomingBlocks {
     std::byte *memory = nullptr;
     std::uint64_t capacity_bytes = 0;
     StagingMemory staging_memory = StagingMemory::kMalloc;
+    std::byte *head = nullptr;  // where the first kDescriptorBytes go instead (Landing)
   };
 
   // Posts the first receives. Then the sender may be asked for n_blocks().
@@ -108,6 +110,7 @@ class IncomingBlocks {
   };
   [[nodiscard]] Status post(Slot *slot, std::uint32_t block);
   [[nodiscard]] bool is_direct(std::uint32_t block) const noexcept;
+  void put(std::uint64_t offset_bytes, const std::byte *from, std::uint64_t size_bytes) const noexcept;
   void end_span(Slot *slot, trace::Lane lane) const noexcept;
   [[nodiscard]] std::uint64_t wanted_bytes(std::uint32_t block) const noexcept;
   void take(Slot *slot);

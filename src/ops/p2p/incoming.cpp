@@ -89,7 +89,7 @@ bool Incoming::advance() {
   if (!pull_->is_settled()) return false;
   // What is left is to see the acknowledgement off. The program may start this receive again as soon as it is settled.
   if (!is_done) progress::Engine::process().watch(pull_);
-  side.leave_room(pull_->received_bytes());
+  side.leave_room_described(pull_->received_bytes());
   settle();
   return true;
 }
@@ -208,7 +208,7 @@ int finish_receive(Operation operation, MPI_Comm comm, Side *side, MPI_Status *s
   const auto pull = make_recycled<Pull>(descriptor, side->landing(), operation, status->MPI_SOURCE, status->MPI_TAG);
   progress::Engine::process().watch(pull);
   progress::turn_until([&] { return pull->is_settled(); });
-  side->leave_room(pull->received_bytes());
+  side->leave_room_described(pull->received_bytes());
   side->release_head();
   wire::set_received_bytes(status, pull->received_bytes());
   statistics::record(operation, side->kind(), pull->route(), 1, pull->received_bytes(), time + watch.elapsed());

@@ -25,9 +25,11 @@ Status IncomingBlocks::begin(const Target &target, const transfer::BlockPlan &pl
   return {};
 }
 
-// Straight into memory that the CPU may touch, unless the block is longer than what is left of it.
+// Straight into memory that the CPU may touch, unless the block is longer than what is left of it, or has bytes of the
+// head.
 bool IncomingBlocks::is_direct(std::uint32_t block) const noexcept {
-  return target_.place.kind == MemoryKind::kHost &&
+  const bool has_head = target_.head != nullptr && plan_.offset_bytes(block) < kDescriptorBytes;
+  return target_.place.kind == MemoryKind::kHost && !has_head &&
          plan_.offset_bytes(block) + plan_.block_bytes(block) <= target_.capacity_bytes;
 }
 
@@ -90,12 +92,20 @@ void IncomingBlocks::take(Slot *slot) {
   const std::uint64_t offset = plan_.offset_bytes(slot->block);
   const std::uint64_t bytes = wanted_bytes(slot->block);
   if (target_.place.kind == MemoryKind::kHost) {
-    if (!is_direct(slot->block)) std::memcpy(target_.memory + offset, slot->lease.data(), bytes);
+    if (!is_direct(slot->block)) put(offset, slot->lease.data(), bytes);
     return;
   }
   const sluice_copy_t piece{target_.memory + offset, slot->lease.data(), bytes};
   slot->span.begin();
   outcome_ = slot->copy.begin(&queue_, {&piece, 1});
+}
+
+// Into memory that the CPU may touch.
+void IncomingBlocks::put(std::uint64_t offset_bytes, const std::byte *from, std::uint64_t size_bytes) const noexcept {
+  const bool has_head = target_.head != nullptr && offset_bytes < kDescriptorBytes;
+  const std::uint64_t head_bytes = has_head ? std::min(size_bytes, kDescriptorBytes - offset_bytes) : 0;
+  if (has_head) std::memcpy(target_.head + offset_bytes, from, head_bytes);
+  std::memcpy(target_.memory + offset_bytes + head_bytes, from + head_bytes, size_bytes - head_bytes);
 }
 
 // What the target has room for.

@@ -78,7 +78,7 @@ void Pull::poll_copy() {
   if (unpacking_.is_running()) return poll_unpacking();
   bool is_done = false;
   if (!span_.is_begun()) span_.begin();  // asking begins what has not begun
-  Status status = batch_->poll(progress::Engine::process().turn_number(), &is_done);
+  Status status = poll_batches(&is_done);
   if (!is_done) return;
   if (status.is_ok()) {
     const bool is_pinned = landing_.region.place.kind == MemoryKind::kPinned;
@@ -86,8 +86,10 @@ void Pull::poll_copy() {
     span_.end(lane, message_, {wanted_bytes_});
     return acknowledge({});
   }
-  if (batch_->size() > 1) {  // whose error it is shows when each is copied alone
+  if (batch_->size() > 1 || (head_batch_ != nullptr && head_batch_->size() > 1)) {
+    // Whose error it is shows when each is copied alone.
     batch_ = device::CopyBatch::alone(landing_.region.place, piece_);
+    if (head_batch_ != nullptr) head_batch_ = device::CopyBatch::alone(landing_.region.place, head_piece_);
     return;
   }
   if (batch_->has_begun()) return acknowledge(std::move(status));
@@ -95,6 +97,16 @@ void Pull::poll_copy() {
   route_ = Route::kPipelined;
   state_ = State::kStreaming;
   if (Status begun = begin_stream(); !begun.is_ok()) acknowledge(std::move(begun));
+}
+
+Status Pull::poll_batches(bool *is_done) {
+  const std::uint64_t turn = progress::Engine::process().turn_number();
+  Status status = batch_->poll(turn, is_done);
+  if (head_batch_ == nullptr) return status;
+  bool is_head_done = false;
+  Status head = head_batch_->poll(turn, &is_head_done);
+  *is_done = *is_done && is_head_done;
+  return status.is_ok() ? head : status;
 }
 
 // Slower, and said once.
@@ -134,9 +146,15 @@ Status Pull::begin_copy(bool *is_begun) {
     *is_begun = begin_kernel(source);
     return {};
   }
-  piece_ = {region.origin, source, wanted_bytes_};
-  using Source = device::CopyBatch::Source;
-  batch_ = device::CopyBatch::join(place, piece_, imported_ == nullptr ? Source::kSelf : Source::kPeer);
+  using device::CopyBatch;
+  const CopyBatch::Source whose = imported_ == nullptr ? CopyBatch::Source::kSelf : CopyBatch::Source::kPeer;
+  piece_ = {landing_.head != nullptr ? landing_.head : region.origin, source, wanted_bytes_};
+  if (landing_.head != nullptr && wanted_bytes_ > kDescriptorBytes) {
+    head_piece_ = {landing_.head, source, kDescriptorBytes};
+    head_batch_ = CopyBatch::join(place, head_piece_, whose);
+    piece_ = {region.origin + kDescriptorBytes, source + kDescriptorBytes, wanted_bytes_ - kDescriptorBytes};
+  }
+  batch_ = CopyBatch::join(place, piece_, whose);
   return {};
 }
 
@@ -201,7 +219,8 @@ void Pull::poll_unpacking() {
 }
 
 Status Pull::begin_stream() {
-  IncomingBlocks::Target target{landing_.region.place, landing_.region.origin, wanted_bytes_, landing_.staging_memory};
+  IncomingBlocks::Target target{landing_.region.place, landing_.region.origin, wanted_bytes_, landing_.staging_memory,
+                                landing_.head};
   const bool is_host = landing_.staged == nullptr;
   if (is_host) target.place.kind = MemoryKind::kHost;
   if (!landing_.region.layout->is_contiguous) {
@@ -245,6 +264,7 @@ void Pull::finish_stream() {
 void Pull::acknowledge(Status outcome) {
   state_ = State::kAcknowledging;
   batch_.reset();
+  head_batch_.reset();
   imported_.reset();
   outcome_ = std::move(outcome);
   if (outcome_.is_ok() && descriptor_.size_bytes() > wanted_bytes_) {

@@ -22,6 +22,9 @@ struct Landing {
   std::byte *staging = nullptr;              // room for the packed payload; null where there is none
   const transfer::Staged *staged = nullptr;  // what brings `staging` up into a device region; null for host memory
   StagingMemory staging_memory = StagingMemory::kMalloc;
+  // Of a region whose beginning another receive's descriptor may lie in: the first kDescriptorBytes go here instead.
+  // Null where the whole region is this receive's.
+  std::byte *head = nullptr;
 };
 
 // What a receive ends with that has room for `room_bytes`, when `came_bytes` came.
@@ -50,6 +53,7 @@ class Pull final : public progress::Task {
   [[nodiscard]] bool begin_kernel(const std::byte *source);
   [[nodiscard]] Status enqueue_kernel(std::byte *lowest, bool *is_refused);
   void poll_copy();
+  [[nodiscard]] Status poll_batches(bool *is_done);
   void poll_unpacking();
   void fall_back(const Status &why);
   [[nodiscard]] Status begin_stream();
@@ -68,6 +72,8 @@ class Pull final : public progress::Task {
   device::ImportedPtr imported_;
   sluice_copy_t piece_{};
   std::shared_ptr<device::CopyBatch> batch_;
+  sluice_copy_t head_piece_{};  // of a landing with a head: goes there
+  std::shared_ptr<device::CopyBatch> head_batch_;
   device::Queue queue_;  // of a payload that a kernel moves; outlives what runs on it
   device::PendingCopy unpacking_;
   trace::Span span_;

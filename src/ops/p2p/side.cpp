@@ -97,7 +97,12 @@ void Side::leave_room(std::uint64_t came_bytes) const noexcept {
   if (room_ != nullptr) DescriptorLandings::process().scatter_around(region(), room_.get(), came_bytes);
 }
 
+void Side::leave_room_described(std::uint64_t came_bytes) const noexcept {
+  leave_room(lands_around_head() ? std::min<std::uint64_t>(came_bytes, kDescriptorBytes) : came_bytes);
+}
+
 Landing Side::landing() const {
+  if (lands_around_head()) return {region(), nullptr, nullptr, staging_memory(), room_.get()};
   if (room_ != nullptr) {
     transfer::Region room{room_.get(), static_cast<std::int64_t>(region().size_bytes()), nullptr, {}};
     [[maybe_unused]] const bool is_named = named_layout(MPI_BYTE, &room.layout);

@@ -81,9 +81,9 @@ class Side : public Buffer {
       head_.release();
     }
   }
-  // After a descriptor's payload of `came_bytes` has come: brings it from room of ours into the program's buffer, if it
-  // lies there.
-  void leave_room(std::uint64_t came_bytes) const noexcept;
+  // After a descriptor's payload of `came_bytes` has come: brings what of it lies in room of ours (landing()) into the
+  // program's buffer.
+  void leave_room_described(std::uint64_t came_bytes) const noexcept;
   // Nothing that comes into another receive can lie on a descriptor that came into this one; claims the beginning of
   // the buffer for that if it has to. Within a turn.
   [[nodiscard]] bool is_safe();
@@ -120,6 +120,10 @@ class Side : public Buffer {
     return is_staged() ? plan().form == plan::Form::kPacked || is_short() : lands_apart();
   }
   [[nodiscard]] Status copy_up_bytes(Operation operation, const MPI_Status &status, std::uint64_t size_bytes) const;
+  // From room of ours into the program's buffer, if the first `came_bytes` lie there.
+  void leave_room(std::uint64_t came_bytes) const noexcept;
+  // A descriptor's payload goes to where it belongs, but for what another descriptor may lie in.
+  [[nodiscard]] bool lands_around_head() const noexcept { return room_ != nullptr && region().layout->is_contiguous; }
   void keep_head();
   void claim_head();
   // Of a staged side, which `came_bytes` came to.

@@ -72,7 +72,8 @@ TEST(SharedBuffers, TakeAWindow_WhereMessagesMayBeDescribed) {
   for (const bool is_persistent : {false, true}) {
     for (const std::size_t bytes : {std::size_t{8}, std::size_t{300}, kBytes, std::size_t{200'000}}) {
       SCOPED_TRACE(bytes);
-      for (const Kind target : {Kind::host, device_or_host()}) {
+      for (const Kind target : {Kind::host, Kind::pinned, device_or_host()}) {
+        if (!Session::get().has_kind(target)) continue;
         compare_with_host({device_or_host(), target, bytes}, [&](Trial &run) {
           const Session &session = Session::get();
           const int count = static_cast<int>(bytes);

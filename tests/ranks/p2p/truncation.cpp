@@ -55,7 +55,7 @@ class Truncation : public testing::Test {
 };
 
 TEST_F(Truncation, RecvReturnsTruncate_WhenTheMessageIsLonger) {
-  compare_each_case(Breadth::narrow, {0, 8, 4000, 70'000}, [](Trial &run, const Case &c) {
+  compare_each_case(Breadth::narrow, {0, 8, 4000, 70'000, 300'000}, [](Trial &run, const Case &c) {
     const Session &session = Session::get();
     in_turn([&] { send_too_much(run, c.size_bytes); },
             [&] {
