@@ -81,8 +81,10 @@ struct CUstream_st {
 };
 
 struct CUevent_st {
-  CUstream stream = nullptr;
+  std::shared_ptr<const std::atomic<uint64_t>> done;  // of the stream that it was recorded in, which may be gone
   uint64_t number = 0;
+
+  bool has_come() const { return done == nullptr || *done >= number; }
 };
 
 namespace loopback {

@@ -214,7 +214,7 @@ CUresult cuEventDestroy(CUevent event) {
 }
 
 CUresult cuEventRecord(CUevent event, CUstream stream) {
-  event->stream = stream;
+  event->done = stream->done();
   event->number = stream->n_enqueued();
   return CUDA_SUCCESS;
 }
@@ -223,21 +223,20 @@ CUresult cuEventRecord(CUevent event, CUstream stream) {
 CUresult cuStreamWaitEvent(CUstream stream, CUevent event, unsigned /*flags*/) {
   if (stream->context() != current()) return CUDA_ERROR_INVALID_CONTEXT;
   const auto forgotten = stream->has_priority() ? loopback::Forgotten::kByPriority : loopback::Forgotten::kByOthers;
-  if (event->stream == nullptr || state().forgotten == forgotten) return CUDA_SUCCESS;
-  stream->enqueue([done = event->stream->done(), number = event->number] {
+  if (event->done == nullptr || state().forgotten == forgotten) return CUDA_SUCCESS;
+  stream->enqueue([stands_for = *event] {
     ++state().n_at_events;
-    while (*done < number && !is_broken()) std::this_thread::yield();
+    while (!stands_for.has_come() && !is_broken()) std::this_thread::yield();
     --state().n_at_events;
   });
   return CUDA_SUCCESS;
 }
 
 CUresult cuEventQuery(CUevent event) {
-  const bool is_done = event->stream == nullptr || event->stream->n_done() >= event->number;
-  return is_done ? CUDA_SUCCESS : CUDA_ERROR_NOT_READY;
+  return event->has_come() ? CUDA_SUCCESS : CUDA_ERROR_NOT_READY;
 }
 
 CUresult cuEventSynchronize(CUevent event) {
-  if (event->stream != nullptr) event->stream->wait(event->number);
+  while (!event->has_come() && !is_broken()) std::this_thread::yield();
   return CUDA_SUCCESS;
 }

@@ -11,6 +11,7 @@
 #include <deque>
 #include <functional>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <thread>
 
@@ -23,10 +24,11 @@ struct ihipStream_t {
   ihipStream_t &operator=(const ihipStream_t &) = delete;
 
   int device() const { return device_; }
-  // Returns the number of the work, which is done when n_done() has reached it.
+  // Returns the number of the work, which is done when *done() has reached it.
   uint64_t enqueue(std::function<void()> work);
   uint64_t n_enqueued();
-  uint64_t n_done();
+  // How much of it is done, for those that may outlive the stream.
+  std::shared_ptr<const std::atomic<uint64_t>> done() const { return n_done_; }
   void wait(uint64_t number);
 
  private:
@@ -37,14 +39,16 @@ struct ihipStream_t {
   std::condition_variable changed_;
   std::deque<std::function<void()>> waiting_;
   uint64_t n_enqueued_ = 0;
-  uint64_t n_done_ = 0;
+  std::shared_ptr<std::atomic<uint64_t>> n_done_ = std::make_shared<std::atomic<uint64_t>>(0);
   bool is_closing_ = false;
   std::thread worker_;
 };
 
 struct ihipEvent_t {
-  hipStream_t stream = nullptr;
+  std::shared_ptr<const std::atomic<uint64_t>> done;  // of the stream that it was recorded in, which may be gone
   uint64_t number = 0;
+
+  bool has_come() const { return done == nullptr || *done >= number; }
 };
 
 namespace loopback {

@@ -34,14 +34,9 @@ uint64_t ihipStream_t::n_enqueued() {
   return n_enqueued_;
 }
 
-uint64_t ihipStream_t::n_done() {
-  const std::scoped_lock lock(mutex_);
-  return n_done_;
-}
-
 void ihipStream_t::wait(uint64_t number) {
   std::unique_lock lock(mutex_);
-  changed_.wait(lock, [&] { return n_done_ >= number; });
+  changed_.wait(lock, [&] { return *n_done_ >= number; });
 }
 
 void ihipStream_t::run() {
@@ -54,7 +49,7 @@ void ihipStream_t::run() {
     lock.unlock();
     work();
     lock.lock();
-    ++n_done_;
+    ++*n_done_;
     changed_.notify_all();
   }
 }
@@ -159,21 +154,23 @@ hipError_t hipEventDestroy(hipEvent_t event) {
   return hipSuccess;
 }
 hipError_t hipEventRecord(hipEvent_t event, hipStream_t stream) {
-  event->stream = stream;
+  event->done = stream->done();
   event->number = stream->n_enqueued();
   return hipSuccess;
 }
 hipError_t hipStreamWaitEvent(hipStream_t stream, hipEvent_t event, unsigned /*flags*/) {
-  const hipStream_t other = event->stream;
-  const uint64_t number = event->number;
-  if (other != nullptr && other != stream) stream->enqueue([=] { other->wait(number); });
+  // It waits for what the event stands for now, whatever becomes of the event and of its stream.
+  if (event->done == nullptr || event->done == stream->done()) return hipSuccess;
+  stream->enqueue([stands_for = *event] {
+    while (!stands_for.has_come() && !is_broken()) std::this_thread::yield();
+  });
   return hipSuccess;
 }
 hipError_t hipEventQuery(hipEvent_t event) {
   if (is_broken()) return hipErrorIllegalAddress;
-  return event->stream == nullptr || event->stream->n_done() >= event->number ? hipSuccess : hipErrorNotReady;
+  return event->has_come() ? hipSuccess : hipErrorNotReady;
 }
 hipError_t hipEventSynchronize(hipEvent_t event) {
-  if (event->stream != nullptr) event->stream->wait(event->number);
+  while (!event->has_come() && !is_broken()) std::this_thread::yield();
   return is_broken() ? hipErrorIllegalAddress : hipSuccess;
 }
