@@ -22,6 +22,12 @@ inline sluice_result_t fail(sluice_result_t result, std::string_view text) {
   return result;
 }
 
+// What the member ipc_open says of its arguments before it looks at them.
+inline sluice_result_t check_opening(const sluice_ipc_handle_t *handle, void **base, const uint64_t *size_bytes) {
+  const bool are_given = handle != nullptr && base != nullptr && size_bytes != nullptr;
+  return are_given ? SLUICE_SUCCESS : fail(SLUICE_ERROR_INVALID_ARGUMENT, "ipc_open: null pointer");
+}
+
 // This thread's last text; the member last_error.
 inline const char *error_text() {
   return t_error_text.data();

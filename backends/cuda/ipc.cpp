@@ -349,9 +349,8 @@ sluice_result_t ipc_export(const void *address, sluice_ipc_handle_t *handle, uin
 }
 
 sluice_result_t ipc_open(int32_t device, const sluice_ipc_handle_t *handle, void **base, uint64_t *size_bytes) {
-  if (handle == nullptr || base == nullptr || size_bytes == nullptr) {
-    return fail(SLUICE_ERROR_INVALID_ARGUMENT, "ipc_open: null pointer");
-  }
+  const sluice_result_t given = check_opening(handle, base, size_bytes);
+  if (given != SLUICE_SUCCESS) return given;
   run_releases();
   HandleLayout layout = {};
   sluice_result_t result = read_handle(*handle, &layout);

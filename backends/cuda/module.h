@@ -159,11 +159,7 @@ bool is_opened(int32_t device, CUdeviceptr range_begin);
 bool is_within_opened(int32_t device, unsigned long long context_number, const void *address);
 
 // probe_kernels.cpp, where kernels are compiled: members of sluice_probe_t
-sluice_result_t check_memory(const sluice_memory_check_t *check, sluice_check_finding_t *finding);
-sluice_result_t work_create(sluice_work_t **work);
-sluice_result_t work_enqueue(sluice_work_t *work, uint64_t n_steps);
-sluice_result_t work_wait(sluice_work_t *work, uint64_t *result);
-sluice_result_t work_destroy(sluice_work_t *work);
+#include "../probe_members.h"
 
 // Members of the table.
 #define SLUICE_MEMBER SLUICE_DECLARED

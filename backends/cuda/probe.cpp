@@ -19,28 +19,11 @@ sluice_result_t memory_in_use(int32_t device, uint64_t *size_bytes) {
   return asked;
 }
 
-constexpr sluice_probe_t kProbe = {
-    .api_version = SLUICE_PROBE_API_VERSION,
-    .struct_size = sizeof(sluice_probe_t),
-    .memory_in_use = memory_in_use,
-#ifdef SLUICE_CUDA_HAS_KERNELS
-    .check_memory = check_memory,
-    .work_create = work_create,
-    .work_enqueue = work_enqueue,
-    .work_wait = work_wait,
-    .work_destroy = work_destroy,
-#else
-    .check_memory = nullptr,
-    .work_create = nullptr,
-    .work_enqueue = nullptr,
-    .work_wait = nullptr,
-    .work_destroy = nullptr,
-#endif
-};
-
 }  // namespace
 }  // namespace sluice::backends::cuda
 
-extern "C" __attribute__((visibility("default"))) const sluice_probe_t *sluice_backend_probe() {
-  return &sluice::backends::cuda::kProbe;
-}
+#define SLUICE_MODULE_NAMESPACE cuda
+#ifndef SLUICE_CUDA_HAS_KERNELS
+#define SLUICE_PROBE_WITHOUT_KERNELS
+#endif
+#include "../exported_probe.inc"

@@ -104,22 +104,8 @@ sluice_result_t graph_destroy(void *graph) {
   return translate("cuGraphExecDestroy", g_driver.cuGraphExecDestroy(static_cast<CUgraphExec>(graph)));
 }
 
-constexpr sluice_program_kernels_t kKernels = {
-    .api_version = SLUICE_PROGRAM_KERNELS_API_VERSION,
-    .struct_size = sizeof(sluice_program_kernels_t),
-    .stream_create = program_stream_create,
-    .stream_destroy = program_stream_destroy,
-    .stream_synchronize = program_stream_synchronize,
-    .launch = launch,
-    .graph_begin = graph_begin,
-    .graph_end = graph_end,
-    .graph_launch = graph_launch,
-    .graph_destroy = graph_destroy,
-};
-
 }  // namespace
 }  // namespace sluice::backends::cuda
 
-extern "C" __attribute__((visibility("default"))) const sluice_program_kernels_t *sluice_backend_program_kernels() {
-  return &sluice::backends::cuda::kKernels;
-}
+#define SLUICE_MODULE_NAMESPACE cuda
+#include "../exported_program_kernels.inc"

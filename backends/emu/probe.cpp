@@ -88,20 +88,8 @@ sluice_result_t work_destroy(sluice_work_t *work) {
   return translate(emu_queue_destroy(owned->queue));
 }
 
-constexpr sluice_probe_t kProbe = {
-    .api_version = SLUICE_PROBE_API_VERSION,
-    .struct_size = sizeof(sluice_probe_t),
-    .memory_in_use = memory_in_use,
-    .check_memory = check_memory,
-    .work_create = work_create,
-    .work_enqueue = work_enqueue,
-    .work_wait = work_wait,
-    .work_destroy = work_destroy,
-};
-
 }  // namespace
 }  // namespace sluice::backends::emu
 
-extern "C" __attribute__((visibility("default"))) const sluice_probe_t *sluice_backend_probe() {
-  return &sluice::backends::emu::kProbe;
-}
+#define SLUICE_MODULE_NAMESPACE emu
+#include "../exported_probe.inc"

@@ -52,18 +52,8 @@ sluice_result_t enqueue(sluice_program_fft_plan_t *plan, void *data, int32_t is_
   return translate(emu_launch_async(plan->queue, run, &launch, sizeof(launch), &range, 1, 1));
 }
 
-constexpr sluice_program_fft_t kTransforms = {
-    .api_version = SLUICE_PROGRAM_FFT_API_VERSION,
-    .struct_size = sizeof(sluice_program_fft_t),
-    .library = library,
-    .plan_create = plan_create,
-    .plan_destroy = plan_destroy,
-    .enqueue = enqueue,
-};
-
 }  // namespace
 }  // namespace sluice::backends::emu
 
-extern "C" __attribute__((visibility("default"))) const sluice_program_fft_t *sluice_backend_program_fft() {
-  return &sluice::backends::emu::kTransforms;
-}
+#define SLUICE_MODULE_NAMESPACE emu
+#include "../exported_program_fft.inc"

@@ -58,22 +58,8 @@ sluice_result_t graph_destroy(void *graph) {
   return translate(emu_graph_destroy(static_cast<emu_graph_t *>(graph)));
 }
 
-constexpr sluice_program_kernels_t kKernels = {
-    .api_version = SLUICE_PROGRAM_KERNELS_API_VERSION,
-    .struct_size = sizeof(sluice_program_kernels_t),
-    .stream_create = program_stream_create,
-    .stream_destroy = program_stream_destroy,
-    .stream_synchronize = program_stream_synchronize,
-    .launch = launch,
-    .graph_begin = graph_begin,
-    .graph_end = graph_end,
-    .graph_launch = graph_launch,
-    .graph_destroy = graph_destroy,
-};
-
 }  // namespace
 }  // namespace sluice::backends::emu
 
-extern "C" __attribute__((visibility("default"))) const sluice_program_kernels_t *sluice_backend_program_kernels() {
-  return &sluice::backends::emu::kKernels;
-}
+#define SLUICE_MODULE_NAMESPACE emu
+#include "../exported_program_kernels.inc"

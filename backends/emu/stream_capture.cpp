@@ -92,22 +92,16 @@ sluice_result_t capture_join(sluice_stream_t *stream) {
 }
 
 // Other messages are commands of the contract.
-constexpr sluice_stream_message_t kTable = {
-    .api_version = SLUICE_STREAM_MESSAGE_API_VERSION,
-    .struct_size = sizeof(sluice_stream_message_t),
-    .can_carry = nullptr,
-    .send = nullptr,
-    .receive = nullptr,
-    .can_send_aside = nullptr,
-    .send_aside = nullptr,
-    .join = nullptr,
-    .can_receive_aside = nullptr,
-    .receive_aside = nullptr,
-    .join_all = nullptr,
-    .is_captured = is_captured,
-    .capture = capture,
-    .capture_join = capture_join,
-};
+constexpr sluice_stream_message_t make_table() {
+  sluice_stream_message_t table{};
+  table.api_version = SLUICE_STREAM_MESSAGE_API_VERSION;
+  table.struct_size = sizeof(sluice_stream_message_t);
+  table.is_captured = is_captured;
+  table.capture = capture;
+  table.capture_join = capture_join;
+  return table;
+}
+constexpr sluice_stream_message_t kTable = make_table();
 
 }  // namespace
 }  // namespace sluice::backends::emu

@@ -130,32 +130,37 @@ sluice_result_t enqueue_ticket(sluice_queue_t *queue, uint64_t *ticket) {
   return SLUICE_SUCCESS;
 }
 
-sluice_result_t test_ticket(sluice_queue_t *queue, uint64_t ticket) {
+namespace {
+
+// Retires marks in their order up to `ticket`, each once `look` says that its event has been passed. What else `look`
+// says, an error or SLUICE_NOT_READY, ends that.
+template <typename Look>
+sluice_result_t retire_to(sluice_queue_t *queue, uint64_t ticket, Look look) {
   sluice_result_t result = failure_of(*queue);
   if (result == SLUICE_SUCCESS) result = check_ticket(*queue, ticket);
   if (result != SLUICE_SUCCESS || is_done(*queue, ticket)) return result;
   const DeviceScope scope(queue->device);
   result = scope.result();
   while (result == SLUICE_SUCCESS && !is_done(*queue, ticket)) {
-    const hipError_t native = g_runtime.hipEventQuery(queue->marks.front().event);
-    if (native == hipErrorNotReady) return SLUICE_NOT_READY;
-    result = keep_failure(queue, "hipEventQuery", native);
+    result = look(queue->marks.front().event);
     if (result == SLUICE_SUCCESS) retire_front(queue);
   }
   return result;
 }
 
+}  // namespace
+
+sluice_result_t test_ticket(sluice_queue_t *queue, uint64_t ticket) {
+  return retire_to(queue, ticket, [queue](hipEvent_t event) {
+    const hipError_t native = g_runtime.hipEventQuery(event);
+    return native == hipErrorNotReady ? SLUICE_NOT_READY : keep_failure(queue, "hipEventQuery", native);
+  });
+}
+
 sluice_result_t wait_ticket(sluice_queue_t *queue, uint64_t ticket) {
-  sluice_result_t result = failure_of(*queue);
-  if (result == SLUICE_SUCCESS) result = check_ticket(*queue, ticket);
-  if (result != SLUICE_SUCCESS || is_done(*queue, ticket)) return result;
-  const DeviceScope scope(queue->device);
-  result = scope.result();
-  while (result == SLUICE_SUCCESS && !is_done(*queue, ticket)) {
-    result = keep_failure(queue, "hipEventSynchronize", g_runtime.hipEventSynchronize(queue->marks.front().event));
-    if (result == SLUICE_SUCCESS) retire_front(queue);
-  }
-  return result;
+  return retire_to(queue, ticket, [queue](hipEvent_t event) {
+    return keep_failure(queue, "hipEventSynchronize", g_runtime.hipEventSynchronize(event));
+  });
 }
 
 // The event may be recorded again at once: who waits for it waits for what it stood for then.

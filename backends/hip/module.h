@@ -73,11 +73,7 @@ sluice_result_t device_range(int32_t device, const void *memory, size_t size_byt
 bool is_opened(int32_t device, const void *address);
 
 // probe_kernels.cpp: members of sluice_probe_t
-sluice_result_t check_memory(const sluice_memory_check_t *check, sluice_check_finding_t *finding);
-sluice_result_t work_create(sluice_work_t **work);
-sluice_result_t work_enqueue(sluice_work_t *work, uint64_t n_steps);
-sluice_result_t work_wait(sluice_work_t *work, uint64_t *result);
-sluice_result_t work_destroy(sluice_work_t *work);
+#include "../probe_members.h"
 
 // Members of the table.
 #define SLUICE_MEMBER SLUICE_DECLARED

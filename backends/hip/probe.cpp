@@ -20,20 +20,8 @@ sluice_result_t memory_in_use(int32_t device, uint64_t *size_bytes) {
   return asked;
 }
 
-constexpr sluice_probe_t kProbe = {
-    .api_version = SLUICE_PROBE_API_VERSION,
-    .struct_size = sizeof(sluice_probe_t),
-    .memory_in_use = memory_in_use,
-    .check_memory = check_memory,
-    .work_create = work_create,
-    .work_enqueue = work_enqueue,
-    .work_wait = work_wait,
-    .work_destroy = work_destroy,
-};
-
 }  // namespace
 }  // namespace sluice::backends::hip
 
-extern "C" __attribute__((visibility("default"))) const sluice_probe_t *sluice_backend_probe() {
-  return &sluice::backends::hip::kProbe;
-}
+#define SLUICE_MODULE_NAMESPACE hip
+#include "../exported_probe.inc"

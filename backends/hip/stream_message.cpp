@@ -201,22 +201,16 @@ sluice_result_t receive(sluice_stream_t *stream, const sluice_stream_receive_t *
 
 // Nothing goes aside: streams share the few queues of the hardware, in which a send of a stream of its own might come
 // to stand behind another stream that waits (README.md), and no device was there to see it (docs/adr/0052).
-constexpr sluice_stream_message_t kTable = {
-    .api_version = SLUICE_STREAM_MESSAGE_API_VERSION,
-    .struct_size = sizeof(sluice_stream_message_t),
-    .can_carry = can_carry,
-    .send = send,
-    .receive = receive,
-    .can_send_aside = nullptr,
-    .send_aside = nullptr,
-    .join = nullptr,
-    .can_receive_aside = nullptr,
-    .receive_aside = nullptr,
-    .join_all = nullptr,
-    .is_captured = nullptr,
-    .capture = nullptr,
-    .capture_join = nullptr,
-};
+constexpr sluice_stream_message_t make_table() {
+  sluice_stream_message_t table{};
+  table.api_version = SLUICE_STREAM_MESSAGE_API_VERSION;
+  table.struct_size = sizeof(sluice_stream_message_t);
+  table.can_carry = can_carry;
+  table.send = send;
+  table.receive = receive;
+  return table;
+}
+constexpr sluice_stream_message_t kTable = make_table();
 
 }  // namespace
 

@@ -8,8 +8,9 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <map>
 #include <mutex>
+
+#include "../ledger.h"
 
 namespace sluice::backends::openacc {
 namespace {
@@ -31,16 +32,8 @@ struct Allocation {
   uint64_t id = 0;
 };
 
-struct Ledger {
-  std::mutex mutex;
-  std::map<const void *, Allocation> by_address;
-  uint64_t last_id = 0;
-};
-
-// Left to the end of the process: memory may be freed while it exits.
-Ledger &ledger() {
-  static auto *const all = new Ledger();
-  return *all;
+Ledger<Allocation> &ledger() {
+  return ledger_of<Allocation>();
 }
 
 bool is_on_device(const void *address) {
@@ -91,11 +84,8 @@ uint32_t device_traits(int32_t /*device*/) {
 sluice_result_t query_pointer(const void *address, sluice_pointer_info_t *info) {
   *info = {SLUICE_MEMORY_HOST, -1, 0};
   const std::scoped_lock lock(ledger().mutex);
-  auto after = ledger().by_address.upper_bound(address);
-  if (after == ledger().by_address.begin()) return SLUICE_SUCCESS;
-  const auto &[begin, known] = *--after;
-  const auto distance = static_cast<size_t>(static_cast<const char *>(address) - static_cast<const char *>(begin));
-  if (distance < known.size_bytes) *info = {SLUICE_MEMORY_DEVICE, known.device, known.id};
+  const Allocation *known = ledger().find(address);
+  if (known != nullptr) *info = {SLUICE_MEMORY_DEVICE, known->device, known->id};
   return SLUICE_SUCCESS;
 }
 

@@ -2,8 +2,9 @@
 // What this module allocated, and how.
 #include "allocations.h"
 
-#include <map>
 #include <mutex>
+
+#include "../ledger.h"
 
 namespace sluice::backends::opencl {
 namespace {
@@ -17,16 +18,8 @@ struct Allocation {
   uint64_t id = 0;
 };
 
-struct Ledger {
-  std::mutex mutex;
-  std::map<const void *, Allocation> by_address;
-  uint64_t last_id = 0;
-};
-
-// Left to the end of the process: memory may be freed while it exits.
-Ledger &ledger() {
-  static auto *const all = new Ledger();
-  return *all;
+Ledger<Allocation> &ledger() {
+  return ledger_of<Allocation>();
 }
 
 void keep(const void *memory, Allocation allocation) {
@@ -83,7 +76,7 @@ sluice_result_t allocate_usm(Device *device, sluice_memory_kind_t kind, size_t s
   return SLUICE_SUCCESS;
 }
 
-sluice_result_t release(void *memory) {
+sluice_result_t program_free(void *memory) {
   if (memory == nullptr) return SLUICE_SUCCESS;
   Allocation known;
   {
@@ -102,12 +95,8 @@ sluice_result_t release(void *memory) {
 sluice_result_t query_pointer(const void *address, sluice_pointer_info_t *info) {
   *info = {SLUICE_MEMORY_HOST, -1, 0};
   const std::scoped_lock lock(ledger().mutex);
-  auto after = ledger().by_address.upper_bound(address);
-  if (after == ledger().by_address.begin()) return SLUICE_SUCCESS;
-  const auto &[begin, known] = *--after;
-  const auto distance = static_cast<size_t>(static_cast<const char *>(address) - static_cast<const char *>(begin));
-  if (distance < known.size_bytes)
-    *info = {known.kind, static_cast<int32_t>(known.device - devices().data()), known.id};
+  const Allocation *known = ledger().find(address);
+  if (known != nullptr) *info = {known->kind, static_cast<int32_t>(known->device - devices().data()), known->id};
   return SLUICE_SUCCESS;
 }
 

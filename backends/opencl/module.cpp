@@ -5,42 +5,6 @@
 #include "allocations.h"
 
 namespace sluice::backends::opencl {
-namespace {
-
-sluice_result_t init(const sluice_host_services_t * /*services*/) {
-  return open_runtime();
-}
-
-void fini() {}
-
-sluice_backend_t make_table() {
-  sluice_backend_t table{};  // what a program needs, and no more
-  table.api_version = SLUICE_BACKEND_API_VERSION;
-  table.struct_size = sizeof(sluice_backend_t);
-  table.name = "opencl";
-  table.init = init;
-  table.fini = fini;
-  table.last_error = error_text;
-  table.device_count = device_count;
-  table.device_info = device_info;
-  table.device_traits = device_traits;
-  table.query_pointer = query_pointer;
-  table.host_alloc = host_alloc;
-  table.host_free = host_free;
-  table.queue_create = queue_create;
-  table.queue_destroy = queue_destroy;
-  table.enqueue_copies = enqueue_copies;
-  table.enqueue_ticket = enqueue_ticket;
-  table.wait_ticket = wait_ticket;
-  table.program_set_device = select_device;
-  table.program_alloc = program_alloc;
-  table.program_free = release;
-  table.program_copy = program_copy;
-  table.program_synchronize = program_synchronize;
-  return table;
-}
-
-}  // namespace
 
 sluice_result_t translate(const char *call, cl_int native) {
   if (native == CL_SUCCESS) return SLUICE_SUCCESS;
@@ -60,7 +24,6 @@ sluice_result_t translate(const char *call, cl_int native) {
 
 }  // namespace sluice::backends::opencl
 
-extern "C" __attribute__((visibility("default"))) const sluice_backend_t *sluice_backend_table() {
-  static const sluice_backend_t table = sluice::backends::opencl::make_table();
-  return &table;
-}
+#define SLUICE_MODULE_NAMESPACE opencl
+#define SLUICE_MODULE_NAME "opencl"
+#include "../exported_memory_table.inc"

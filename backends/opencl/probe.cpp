@@ -22,7 +22,7 @@ class Tables {
   Tables(const Tables &) = delete;
   Tables &operator=(const Tables &) = delete;
   ~Tables() {
-    if (result_ == SLUICE_SUCCESS) static_cast<void>(release(memory_));
+    if (result_ == SLUICE_SUCCESS) static_cast<void>(program_free(memory_));
   }
 
   sluice_result_t result() const { return result_; }

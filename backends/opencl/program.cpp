@@ -54,12 +54,12 @@ uint32_t device_traits(int32_t device) {
 }
 
 sluice_result_t host_alloc(int32_t device, size_t size_bytes, size_t alignment, void **memory) {
-  const sluice_result_t known = select_device(device);
+  const sluice_result_t known = program_set_device(device);
   return known == SLUICE_SUCCESS ? allocate_mapped(current_device(), size_bytes, alignment, memory) : known;
 }
 
 sluice_result_t host_free(int32_t /*device*/, void *memory) {
-  return release(memory);
+  return program_free(memory);
 }
 
 sluice_result_t program_alloc(sluice_memory_kind_t kind, size_t size_bytes, void **memory) {

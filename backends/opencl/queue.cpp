@@ -14,7 +14,7 @@ struct sluice_queue {
 namespace sluice::backends::opencl {
 
 sluice_result_t queue_create(int32_t device, sluice_queue_t **queue) {
-  const sluice_result_t known = select_device(device);
+  const sluice_result_t known = program_set_device(device);
   if (known != SLUICE_SUCCESS) return known;
   Device *chosen = current_device();
   cl_int native = CL_SUCCESS;

@@ -115,7 +115,7 @@ Device *current_device() {
   return device.queue != nullptr || make_queue(&device) == SLUICE_SUCCESS ? &device : nullptr;
 }
 
-sluice_result_t select_device(int32_t index) {
+sluice_result_t program_set_device(int32_t index) {
   if (index < 0 || static_cast<size_t>(index) >= devices().size()) {
     return fail(SLUICE_ERROR_NO_DEVICE, "there is no device " + std::to_string(index) + "; the runtimes show " +
                                             std::to_string(devices().size()));

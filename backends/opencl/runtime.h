@@ -57,6 +57,6 @@ sluice_result_t translate(const char *call, cl_int native);
 sluice_result_t open_runtime();
 // The device of this thread with its context and queue; null with a text kept.
 Device *current_device();
-sluice_result_t select_device(int32_t index);
+sluice_result_t program_set_device(int32_t index);
 
 }  // namespace sluice::backends::opencl

@@ -13,11 +13,7 @@ namespace {
 
 namespace experimental = ::sycl::ext::oneapi::experimental;
 
-struct Text {
-  const char *name;
-  const char *content;
-};
-constexpr Text kTexts[] = {
+constexpr SourceText kTexts[] = {
 #include "check_texts.inc"
 };
 
@@ -58,7 +54,7 @@ struct Compiled {
 
 ::sycl::kernel compile(ProbeKernel which, const ::sycl::context &context, const ::sycl::device &device) {
   experimental::include_files headers;
-  for (const Text &text : kTexts) headers.add(text.name, text.content);
+  for (const SourceText &text : kTexts) headers.add(text.name, text.content);
   const bool is_check = which == ProbeKernel::kCheck;
   auto sources = experimental::create_kernel_bundle_from_source(context, experimental::source_language::sycl,
                                                                 is_check ? kCheckSource : kWorkSource,

@@ -131,18 +131,8 @@ sluice_result_t enqueue(sluice_program_fft_plan_t *plan, void *data, int32_t is_
   });
 }
 
-constexpr sluice_program_fft_t kTransforms = {
-    .api_version = SLUICE_PROGRAM_FFT_API_VERSION,
-    .struct_size = sizeof(sluice_program_fft_t),
-    .library = library,
-    .plan_create = plan_create,
-    .plan_destroy = plan_destroy,
-    .enqueue = enqueue,
-};
-
 }  // namespace
 }  // namespace sluice::backends::sycl
 
-extern "C" __attribute__((visibility("default"))) const sluice_program_fft_t *sluice_backend_program_fft() {
-  return &sluice::backends::sycl::kTransforms;
-}
+#define SLUICE_MODULE_NAMESPACE sycl
+#include "../exported_program_fft.inc"

@@ -21,11 +21,7 @@ namespace {
 
 namespace experimental = ::sycl::ext::oneapi::experimental;
 
-struct Text {
-  const char *name;
-  const char *content;
-};
-constexpr Text kTexts[] = {
+constexpr SourceText kTexts[] = {
 #include "kernel_texts.inc"
 };
 
@@ -141,7 +137,7 @@ std::string source_of(const Filling &filling) {
 ::sycl::kernel compile(const ::sycl::context &context, const ::sycl::device &device, const std::string &source,
                        std::string *log) {
   experimental::include_files headers;
-  for (const Text &text : kTexts) headers.add(text.name, text.content);
+  for (const SourceText &text : kTexts) headers.add(text.name, text.content);
   auto sources = experimental::create_kernel_bundle_from_source(context, experimental::source_language::sycl, source,
                                                                 experimental::properties{headers});
   const experimental::build_options options(std::vector<std::string>{"-ffp-contract=off"});

@@ -12,6 +12,12 @@
 
 namespace sluice::backends::sycl {
 
+// A file that the runtime's compiler includes.
+struct SourceText {
+  const char *name;
+  const char *content;
+};
+
 // Whether the runtime can compile kernels for the device. The first question for a device may take a millisecond.
 bool can_compile(const ::sycl::device &device);
 
