@@ -33,6 +33,8 @@
 #   SLUICE_TEST_STARTUP_S     seconds that its runtime takes to start, added to the time limit
 #   SLUICE_TEST_MEMORIES      list of name:K=V, each of which makes another sort of device memory
 #   SLUICE_TEST_PRIVATE_MEMORIES  the same for memory that no other process can reach
+#   SLUICE_TEST_RELAYS_SHARED     ON: no other process can reach its shared memory, and its device memory it can
+#   SLUICE_TEST_LITTLE_MEMORY     K=V that leaves its device 20 to 30 MB of memory
 #   SLUICE_TEST_FEWER_DEVICES     K=V that shows a rank one device less
 #   SLUICE_TEST_REFUSED_CHANNELS  list of name:K=V, each of which has the backend's streams carry no messages
 #   SLUICE_TEST_LACKS         list of the tests of sluice-bench that end with a line, for its device cannot do that

@@ -28,3 +28,5 @@ set(SLUICE_TEST_MEMORY_KIND_WORDS cuda cuda:host cuda:device cuda:managed)
 set(memory SLUICE_BENCH_CUDA_MEMORY)
 set(SLUICE_TEST_MEMORIES pieces:${memory}=pieces fabric:${memory}=fabric_pieces)
 set(SLUICE_TEST_PRIVATE_MEMORIES private:${memory}=private_pieces pool:${memory}=pool)
+# Managed memory has no handle; messages out of it go through memory that has one.
+set(SLUICE_TEST_RELAYS_SHARED ON)

@@ -5,6 +5,8 @@ set(SLUICE_TEST_FAULT_KNOB SLUICE_EMU_FAULT)
 set(SLUICE_TEST_WORDS_ENVIRONMENT SLUICE_EMU_MACHINE=plays=cuda+hip)
 set(SLUICE_TEST_SUPPORT_WORDS cuda hip rocm)
 set(SLUICE_TEST_MEMORY_KIND_WORDS emu emu:device cuda cuda:host cuda:device cuda:managed rocm rocm:device)
+# A device with room for the tests' buffers, and for little of Sluice's own.
+set(SLUICE_TEST_LITTLE_MEMORY SLUICE_EMU_MACHINE=memory_bytes=24000000)
 # What shows a rank one device less.
 set(SLUICE_TEST_FEWER_DEVICES SLUICE_EMU_MACHINE=devices=1)
 # A program captures its streams into graphs.

@@ -18,3 +18,5 @@ endif()
 # The words that it answers, for the test of capabilities.
 set(SLUICE_TEST_SUPPORT_WORDS hip rocm)
 set(SLUICE_TEST_MEMORY_KIND_WORDS rocm rocm:host rocm:device rocm:managed)
+# Managed memory has no handle; messages out of it go through memory that has one.
+set(SLUICE_TEST_RELAYS_SHARED ON)

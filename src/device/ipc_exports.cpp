@@ -26,7 +26,8 @@ Status IpcExports::find(const Place &place, const void *address, std::uint64_t s
       entry.base = static_cast<const std::byte *>(address) - offset;
     } else {
       const Status why = place.backend->check(result, "export device memory");
-      log::warn_once("ipc_export", "device", why.message() + "; such memory is staged instead");
+      log::warn_once("ipc_export", "device",
+                     why.message() + "; such memory is copied instead, into memory of Sluice's own or to the host");
     }
     // The lowest numbers are the oldest allocations.
     if (entries_.size() >= kMost) entries_.erase(entries_.begin());

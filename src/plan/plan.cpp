@@ -22,6 +22,9 @@ const char *sentence(Reason reason) {
       return "a blocking send this short returns before its receive is posted";
     case Reason::kPeerPulls:
       return "the receiver is on this node and pulls it out of the sender's device memory";
+    case Reason::kNoHandle:
+      return "the receiver is on this node and cannot map this memory, but memory that the sender's device copies it "
+             "to";
     case Reason::kLarge:
       return "long enough that copies and wire overlap";
     case Reason::kMessageDecides:

@@ -15,6 +15,7 @@ namespace sluice::plan {
 struct Policy {
   StagingMemory staging_memory = StagingMemory::kMalloc;  // device_staging_memory, `auto` resolved
   bool allows_ipc = false;                                // SLUICE_P2P_IPC, and the backend has the group
+  bool allows_relay = false;                              // besides, Sluice can have device memory of its own
   std::uint64_t ipc_threshold_bytes = default_number("p2p_ipc_threshold");
   Pipeline pipeline = Pipeline::kNone;  // SLUICE_P2P_PIPELINE
   std::uint32_t pipeline_blocks = default_number("p2p_pipeline_blocks");
@@ -59,6 +60,10 @@ struct Query {
   std::uint64_t n_runs = 0;                 // of a payload that is not one: of how many, as long as a kernel knows them
   bool may_be_described = false;            // only received into, and the message may be a descriptor
   bool expects_staged = false;              // then: the last long one from that source was none
+  // What is sent, as far as is known before it was tried: other processes can map the memory in which it lies, or into
+  // which it is packed; else there is such memory of Sluice's own to copy it through.
+  bool is_exportable = true;
+  bool can_be_relayed = true;
 };
 
 // Why a route was chosen; the sentence is in explain().
@@ -70,6 +75,7 @@ enum class Reason : std::uint8_t {
   kSharedIsStaged,
   kBuffered,
   kPeerPulls,
+  kNoHandle,
   kLarge,
   kMessageDecides
 };
@@ -146,10 +152,15 @@ struct Plan {
     staged.reason = Reason::kBuffered;
     return staged;
   }
-  const bool is_reached = query.peer == Peer::kLocal || query.peer == Peer::kSelf;
+  const bool is_reached = query.peer == Peer::kSelf || (query.peer == Peer::kLocal && query.is_exportable);
   if (query.kind == MemoryKind::kDevice && is_reached && policy.allows_ipc &&
       query.size_bytes >= policy.ipc_threshold_bytes) {
     return describe(Route::kIpc, Reason::kPeerPulls, packs, query, policy);
+  }
+  // Short ones are staged: two copies by the device and the words about them take longer.
+  if (query.peer == Peer::kLocal && query.is_contiguous && policy.allows_relay && query.can_be_relayed &&
+      query.size_bytes >= policy.pipeline_threshold_bytes) {
+    return describe(Route::kRelayed, Reason::kNoHandle, packs, query, policy);
   }
   if (policy.pipeline != Pipeline::kNone && query.size_bytes >= policy.pipeline_threshold_bytes) {
     return describe(Route::kPipelined, Reason::kLarge, packs, query, policy);

@@ -104,6 +104,7 @@ Policy resolve(const Settled &settled, const sluice_backend_t &table, const Aske
   Policy policy = settled.policy;
   policy.pack.use = pack_use(policy.pack.use, asked);
   policy.allows_ipc &= table.ipc_export != nullptr && (asked.traits & SLUICE_DEVICE_NO_EXPORT) == 0;
+  policy.allows_relay = policy.allows_ipc && table.device_alloc != nullptr;
   if (policy.pipeline == Pipeline::kAuto && (asked.traits & SLUICE_DEVICE_COPIES_BY_CPU) != 0) {
     policy.pipeline = Pipeline::kNone;
   }

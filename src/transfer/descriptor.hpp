@@ -12,6 +12,7 @@
 #include "sluice/backend.h"
 #include "transfer/blocks.hpp"
 #include "transfer/layout_code.hpp"
+#include "transfer/relay.hpp"
 
 namespace sluice::transfer {
 
@@ -28,10 +29,11 @@ struct Descriptor {
   std::uint64_t address = 0;           // of the payload's lowest byte in the sender
   std::uint64_t offset_bytes = 0;      // of that byte in its allocation
   std::uint64_t allocation_bytes = 0;  // of that allocation
-  Route route = Route::kPipelined;     // kIpc: `handle` is good
+  Route route = Route::kPipelined;     // kIpc, kRelayed: `handle` is good
   char backend[15] = {};               // whose handle it is
   sluice_ipc_handle_t handle{};
   LayoutCode layout{};  // of route kIpc: where the payload lies from `address` on
+                        // of route kRelayed `address` is that of the slots that its blocks come into
 
   [[nodiscard]] std::uint64_t size_bytes() const noexcept { return blocks.size_bytes; }
 };
@@ -70,7 +72,9 @@ struct DescriptorFacts {
 // Whether the payload lies in the allocation as the descriptor tells of both; how long that really is, only who maps it
 // knows (device/ipc_imports.hpp).
 [[nodiscard]] inline bool lies_in_its_allocation(const Descriptor &descriptor) noexcept {
-  std::uint64_t span_bytes = descriptor.size_bytes();
+  const bool is_relayed = descriptor.route == Route::kRelayed;
+  std::uint64_t span_bytes = is_relayed ? kRelayBytes : descriptor.size_bytes();
+  if (is_relayed && !is_one_run(descriptor.layout)) return false;
   if (!is_one_run(descriptor.layout)) {
     sluice_layout_t decoded;
     Reach reach;
@@ -90,7 +94,7 @@ struct DescriptorFacts {
   if (descriptor.number <= 0 || descriptor.number > facts.most_number) return "its number has no tags";
   if (!descriptor.blocks.is_sound()) return "its blocks do not add up";
   if (descriptor.route == Route::kPipelined) return nullptr;
-  if (descriptor.route != Route::kIpc) return "its route is none";
+  if (descriptor.route != Route::kIpc && descriptor.route != Route::kRelayed) return "its route is none";
   if (!facts.is_local) return "it offers memory of another node";
   if (!lies_in_its_allocation(descriptor)) return "its payload does not lie in its allocation";
   if (std::memchr(descriptor.backend, 0, sizeof descriptor.backend) == nullptr) return "its backend has no name";
@@ -107,17 +111,29 @@ struct Control {
   enum class Kind : std::uint32_t {
     kGo,           // send the first `n_blocks` blocks
     kMayDescribe,  // who sends this takes descriptors (ops/p2p/permissions.hpp)
+    kRelay,        // put the first `n_blocks` blocks (transfer/relay.hpp) into the memory that the descriptor names
+    kTaken,        // the first `n_blocks` of them have been copied from there
   };
   Kind kind = Kind::kGo;
   std::int32_t number = 0;
   std::uint64_t operation = 0;
   std::uint64_t n_blocks = 0;
 };
-// Whether `from` asks for the message `own`, which went to `peer`, or for its beginning; both are ranks in
-// MPI_COMM_WORLD. Who asks for more than there is would wait for it.
+// Whether `from` speaks of the message `own`, which went to `peer`; both are ranks in MPI_COMM_WORLD.
+[[nodiscard]] inline bool is_about(const Control &control, int from, const Descriptor &own, int peer) noexcept {
+  return from == peer && control.number == own.number && control.operation == own.operation;
+}
+// Whether `from` asks for the message `own`, or for its beginning, in either sort of blocks. Who asks for more than
+// there is would wait for it.
 [[nodiscard]] inline bool asks_for(const Control &control, int from, const Descriptor &own, int peer) noexcept {
-  return control.kind == Control::Kind::kGo && from == peer && control.number == own.number &&
-         control.operation == own.operation && control.n_blocks <= own.blocks.n_blocks;
+  if (!is_about(control, from, own, peer)) return false;
+  if (control.kind == Control::Kind::kGo) return control.n_blocks <= own.blocks.n_blocks;
+  return control.kind == Control::Kind::kRelay && own.route == Route::kRelayed &&
+         control.n_blocks <= relay_blocks(own.size_bytes());
+}
+// Whether `from` tells how many blocks of `own` it has taken.
+[[nodiscard]] inline bool tells_taken(const Control &control, int from, const Descriptor &own, int peer) noexcept {
+  return control.kind == Control::Kind::kTaken && is_about(control, from, own, peer);
 }
 // Whether it is the end of `own`, and not of another message that had its number.
 [[nodiscard]] inline bool ends(const Acknowledgement &acknowledgement, const Descriptor &own) noexcept {

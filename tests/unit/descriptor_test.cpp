@@ -20,7 +20,7 @@ namespace {
 using tests::Mutator;
 
 constexpr int kMutations = 10'000;
-constexpr std::uint64_t kTrueBytes = 1U << 20U;  // of the sender's allocation, whatever it says
+constexpr std::uint64_t kTrueBytes = 2 * kRelayBytes;  // of the sender's allocation, whatever it says
 constexpr DescriptorFacts kFacts = {0x0123456789abcdefULL, 3, true, 8190};
 // Wider than what is checked, so that nothing wraps here.
 __extension__ using Wide = __int128;
@@ -61,6 +61,7 @@ std::vector<Descriptor> real_ones() {
           real_one(Route::kIpc, kTrueBytes, 0),
           real_one(Route::kIpc, 4096, kTrueBytes - 4096),
           real_one(Route::kPipelined, std::uint64_t{1} << 33U, 0),
+          real_one(Route::kRelayed, std::uint64_t{1} << 33U, kTrueBytes - kRelayBytes),
           real_one(Route::kPipelined, 300'000, 64),
           with_layout(8, {{512, 1024}}, 256),
           with_layout(64, {{8, 65536}, {16, -512}}, 0),
@@ -76,6 +77,7 @@ struct Reads {
 Reads reads_of(const Descriptor &descriptor) {
   const Wide from = descriptor.offset_bytes;
   sluice_layout_t layout;
+  if (descriptor.route == Route::kRelayed) return {from, from + kRelayBytes};
   if (is_one_run(descriptor.layout)) return {from, from + descriptor.size_bytes()};
   EXPECT_TRUE(decode(descriptor.layout, &layout));
   Wide lowest = 0;
@@ -187,12 +189,12 @@ TEST(Descriptor, MutationsLeadNowhereElse) {
     for (const std::uint64_t room : {std::uint64_t{1}, std::uint64_t{4097}, kTrueBytes, std::uint64_t{1} << 40U}) {
       ASSERT_NO_FATAL_FAILURE(expect_sound_blocks(read.blocks, room)) << room;
     }
-    if (read.route == Route::kIpc && read.allocation_bytes > kTrueBytes) {
+    if (read.route != Route::kPipelined && read.allocation_bytes > kTrueBytes) {
       ++n_refused;
       continue;
     }
     ++n_believed;
-    if (read.route != Route::kIpc) continue;
+    if (read.route == Route::kPipelined) continue;
     const Reads reads = reads_of(read);
     ASSERT_TRUE(reads.lowest >= 0 && reads.end <= Wide{kTrueBytes});
   }
@@ -228,6 +230,41 @@ TEST(Descriptor, MutationsOfAnswersAreOfOtherMessages) {
     ASSERT_EQ(ends(other, own), other.operation == end.operation);
   }
   std::printf("%d mutations of GO, of which %d ask for the message all the same, and of ACK\n", kMutations, n_asks);
+}
+
+TEST(Descriptor, AnswersAboutSlotsAreThoseOfARelayedMessage) {
+  Descriptor own = real_one(Route::kRelayed, 3 * kRelayBlockBytes + 1, 0);
+  constexpr int kPeer = 5;
+  Control control = {Control::Kind::kRelay, own.number, own.operation, 4};
+  EXPECT_TRUE(asks_for(control, kPeer, own, kPeer));
+  EXPECT_FALSE(asks_for(control, kPeer + 1, own, kPeer));
+  control.n_blocks = 5;
+  EXPECT_FALSE(asks_for(control, kPeer, own, kPeer)) << "more than there are";
+  control.kind = Control::Kind::kTaken;
+  EXPECT_TRUE(tells_taken(control, kPeer, own, kPeer));
+  EXPECT_FALSE(asks_for(control, kPeer, own, kPeer));
+  control = {Control::Kind::kRelay, own.number, own.operation, 1};
+  own.route = Route::kIpc;
+  EXPECT_FALSE(asks_for(control, kPeer, own, kPeer)) << "there are no slots";
+}
+
+TEST(Descriptor, ANoteIsBelievedOfTheBlockThatIsAwaited) {
+  const RelayNote note = {77, 2, kRelaySlots - 1};
+  EXPECT_TRUE(tells_of(note, sizeof note, 77, 2));
+  EXPECT_FALSE(tells_of(note, sizeof note - 1, 77, 2));
+  EXPECT_FALSE(tells_of(note, sizeof note, 78, 2));
+  EXPECT_FALSE(tells_of(note, sizeof note, 77, 3));
+  EXPECT_FALSE(tells_of({77, 2, kRelaySlots}, sizeof note, 77, 2));
+  for (const std::uint64_t size_bytes :
+       {std::uint64_t{1}, kRelayBlockBytes - 1, kRelayBlockBytes, 5 * kRelayBlockBytes + 1}) {
+    std::uint64_t sum = 0;
+    for (std::uint64_t block = 0; block < relay_blocks(size_bytes); ++block) {
+      ASSERT_GT(relay_block_bytes(size_bytes, block), 0U);
+      ASSERT_LE(relay_block_bytes(size_bytes, block), kRelayBlockBytes);
+      sum += relay_block_bytes(size_bytes, block);
+    }
+    EXPECT_EQ(sum, size_bytes);
+  }
 }
 
 // Claims about a channel's memory, and words that name a message in it.

@@ -81,6 +81,34 @@ TEST(Plan_Choose, LetsALocalPeerPull_FromTheThresholdOn) {
   EXPECT_EQ(choose(sent_to(Peer::kLocal, 1 << 20, MemoryKind::kShared), all_routes()).route, Route::kPipelined);
 }
 
+TEST(Plan_Choose, RelaysWhatALocalPeerCannotMap) {
+  Policy policy = all_routes();
+  policy.allows_relay = true;
+  const auto plan = [&](Peer peer, std::uint64_t size_bytes, MemoryKind kind, bool is_exportable) {
+    Query query = sent_to(peer, size_bytes, kind);
+    query.is_exportable = is_exportable;
+    return choose(query, policy);
+  };
+  for (const MemoryKind kind : {MemoryKind::kDevice, MemoryKind::kShared}) {
+    EXPECT_EQ(plan(Peer::kLocal, 65535, kind, false).route, Route::kStaged) << name(kind);
+    EXPECT_EQ(plan(Peer::kLocal, 65536, kind, false).route, Route::kRelayed) << name(kind);
+    EXPECT_EQ(plan(Peer::kLocal, 65536, kind, false).reason, Reason::kNoHandle) << name(kind);
+    EXPECT_EQ(plan(Peer::kLocalHost, 65536, kind, false).route, Route::kPipelined) << name(kind);
+    EXPECT_EQ(plan(Peer::kRemote, 65536, kind, false).route, Route::kPipelined) << name(kind);
+  }
+  EXPECT_EQ(plan(Peer::kLocal, 65536, MemoryKind::kDevice, true).route, Route::kIpc);
+  EXPECT_EQ(plan(Peer::kSelf, 65536, MemoryKind::kDevice, false).route, Route::kIpc) << "nobody has to map it";
+  Query query = sent_to(Peer::kLocal, 65536, MemoryKind::kShared);
+  EXPECT_THAT(explain(query, choose(query, policy)), HasSubstr("shared 65536 bytes -> relayed: the receiver"));
+  query.can_be_relayed = false;
+  EXPECT_EQ(choose(query, policy).route, Route::kPipelined);
+  query.can_be_relayed = true;
+  query.is_contiguous = false;
+  query.n_runs = 2;
+  policy.pack = {PackUse::kKernel, 4};
+  EXPECT_EQ(choose(query, policy).route, Route::kPipelined) << "it is packed into other memory";
+}
+
 TEST(Plan_Choose, CopiesWhatABlockingSendMayBeReliedOnToBuffer) {
   const auto route = [](Peer peer, std::uint64_t size_bytes, bool is_standard, std::uint64_t buffered_bytes) {
     Query query = sent_to(peer, size_bytes);

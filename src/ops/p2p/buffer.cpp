@@ -136,10 +136,13 @@ void Buffer::plan_to_replace() {
 }
 
 void Buffer::plan_without_ipc() {
-  plan::Policy policy = plan::policy_of(region_.place.backend, region_.place.device);
-  policy.allows_ipc = false;
-  plan_ = plan::choose(query_, policy);
-  choose_runs();
+  query_.is_exportable = false;
+  choose_route();
+}
+
+void Buffer::plan_without_relay() {
+  query_.can_be_relayed = false;
+  choose_route();
 }
 
 void Buffer::plan_without_packing() {

@@ -63,8 +63,9 @@ class Buffer {
   void plan_to_replace();
   // Plans again for a payload that turned out not to be packed by a kernel: staged.
   void plan_without_packing();
-  // Plans again for memory that turned out not to be exportable.
+  // Plans again for memory that turned out not to be exportable; and for want of such memory of Sluice's own.
   void plan_without_ipc();
+  void plan_without_relay();
 
   // The host MPI is given staging memory; undecided, or what stands for it until data come staged.
   [[nodiscard]] bool is_staged() const noexcept {
@@ -72,7 +73,7 @@ class Buffer {
   }
   // Sent as a descriptor (Outgoing).
   [[nodiscard]] bool is_described() const noexcept {
-    return plan_.route == Route::kIpc || plan_.route == Route::kPipelined;
+    return plan_.route == Route::kIpc || plan_.route == Route::kRelayed || plan_.route == Route::kPipelined;
   }
   // Received into, and a descriptor may come (Incoming).
   [[nodiscard]] bool may_meet_descriptor() const noexcept { return may_meet_descriptor_; }

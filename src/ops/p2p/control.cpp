@@ -63,7 +63,10 @@ bool ControlListener::look() {
 }
 
 bool ControlListener::advance() {
-  if (n_expecting_.load(std::memory_order_relaxed) > 0 || ++n_turns_ % kSeldom == 0) look();
+  if (n_expecting_.load(std::memory_order_relaxed) > 0 || ++n_turns_ % kSeldom == 0) {
+    unsigned n_heard = 0;
+    while (n_heard < kMostInTurn && look()) ++n_heard;
+  }
   const std::scoped_lock lock(mutex_);
   return may_go(n_sends_ == 0);
 }
@@ -72,14 +75,23 @@ bool ControlListener::advance() {
 // before the send that it is about has compared it with its own.
 void ControlListener::dispatch(const Control &control, int from) {
   if (control.kind == Control::Kind::kMayDescribe) return Permissions::process().note_granted(from);
-  if (control.kind != Control::Kind::kGo) return;
   std::shared_ptr<Outgoing> outgoing;
   {
     const std::scoped_lock lock(mutex_);
     const auto slot = static_cast<std::size_t>(control.number);  // a negative one is beyond all
     if (slot < sends_.size()) outgoing = sends_[slot].outgoing;
   }
-  if (outgoing == nullptr || !outgoing->go(control, from)) refuse(control.number, from);
+  switch (control.kind) {
+    case Control::Kind::kTaken:
+      if (outgoing != nullptr) outgoing->note_taken(control, from);
+      return;
+    case Control::Kind::kGo:
+    case Control::Kind::kRelay:
+      if (outgoing == nullptr || !outgoing->go(control, from)) refuse(control.number, from);
+      return;
+    case Control::Kind::kMayDescribe:
+      break;
+  }
 }
 
 // A receiver that asks for a message which is not there would wait for its blocks for ever. An empty one ends that.

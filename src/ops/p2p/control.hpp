@@ -29,12 +29,14 @@ class ControlListener final : public progress::RecurringTask {
   // Takes one message if one has come; whether one had. Any thread.
   bool look();
 
-  // Looks for one message in each turn while anybody expects it, and now and then while there is anybody to give it to.
+  // Looks for messages in each turn while anybody expects one, and now and then while there is anybody to give it to.
   [[nodiscard]] bool advance() override;
 
  private:
   // To look costs a search of the host MPI's queue.
   static constexpr unsigned kSeldom = 8;
+  // A window of relayed messages has several for each of them.
+  static constexpr unsigned kMostInTurn = 16;
   struct Send {
     std::shared_ptr<Outgoing> outgoing;  // null: none of that number is under way
     bool expects_go = false;

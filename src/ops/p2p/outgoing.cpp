@@ -128,6 +128,8 @@ bool Outgoing::export_memory() {
 // The one run of bytes that the receiver pulls, or that is cut into blocks.
 void Outgoing::locate() {
   const transfer::Region &region = packed_.of(buffer_);
+  descriptor_.address = reinterpret_cast<std::uintptr_t>(region.origin);
+  descriptor_.allocation_bytes = region.size_bytes();
   if (buffer_.route() == Route::kIpc && peer_ != wire::Channel::process().rank()) {
     device::Exported exported;
     if (device::IpcExports::process().find(region.place, region.origin, region.size_bytes(), &exported).is_ok()) {
@@ -135,10 +137,21 @@ void Outgoing::locate() {
     } else {
       buffer_.plan_without_ipc();
     }
-  } else {
-    descriptor_.allocation_bytes = region.size_bytes();
   }
-  descriptor_.address = reinterpret_cast<std::uintptr_t>(region.origin);
+  if (buffer_.route() == Route::kRelayed) lend_slots();
+}
+
+// The slots that the receiver copies blocks out of.
+void Outgoing::lend_slots() {
+  const Status status = RelayRing::find(peer_, buffer_.region().place, &ring_);
+  if (!status.is_ok()) {
+    log::warn_once("relay_memory", "p2p",
+                   status.message() + "; messages out of memory that other processes cannot map go through the host");
+    statistics::record_fallback("relay_memory");
+    return buffer_.plan_without_relay();
+  }
+  name(ring_->exported());
+  descriptor_.address = reinterpret_cast<std::uintptr_t>(ring_->data());
 }
 
 void Outgoing::name(const device::Exported &exported) noexcept {
@@ -178,7 +191,7 @@ int Outgoing::start(bool starts_request) {
   int result = starts_request ? host.MPI_Start(&request_) : MPI_SUCCESS;
   if (result != MPI_SUCCESS) return result;
   // Before anything is sent: another thread may hear the answer before this one goes on.
-  ControlListener::process().add(descriptor_.number, shared_from_this(), descriptor_.route == Route::kPipelined);
+  ControlListener::process().add(descriptor_.number, shared_from_this(), descriptor_.route != Route::kIpc);
   MPI_Request sending = MPI_REQUEST_NULL;
   result = host.MPI_Isend(message_.bytes, sizeof message_.bytes, MPI_BYTE, dest_, tag_, communicator(), &sending);
   // The MPI-5 ABI of MPICH 5 returns success after it has called the program's error handler.
@@ -199,8 +212,8 @@ int Outgoing::start(bool starts_request) {
 }
 
 bool Outgoing::advance() {
-  if (!stream_->blocks.advance()) return false;
-  stream_outcome_ = stream_->blocks.outcome();
+  if (!(stream_->is_relayed ? stream_->relay.advance() : stream_->blocks.advance())) return false;
+  stream_outcome_ = stream_->is_relayed ? stream_->relay.outcome() : stream_->blocks.outcome();
   is_streaming_.store(false, std::memory_order_release);
   return true;
 }
@@ -213,11 +226,15 @@ bool Outgoing::go(const Control &control, int from) {
   const BlockRoute route{
       peer_, descriptor_.number, {operation_, dest_, tag_, descriptor_.sender, descriptor_.operation}};
   if (stream_ == nullptr) stream_ = std::make_unique<Stream>();
+  stream_->is_relayed = control.kind == Control::Kind::kRelay;
   const std::byte *data = packed_.of(buffer_).origin;
   const Status status = is_exported_ ? bring_together_late(&data) : Status();
   // Before the receiver can hear of anything, an error too: from its answer on the program may start this again.
   is_streaming_.store(true, std::memory_order_release);
-  if (status.is_ok()) {
+  if (stream_->is_relayed) {
+    const transfer::Region &region = buffer_.region();
+    stream_->relay.begin(ring_, region.place, region.origin, region.size_bytes(), control.n_blocks, route);
+  } else if (status.is_ok()) {
     stream_->blocks.begin(packed_.of(buffer_).place, data, buffer_.staging_memory(), descriptor_.blocks,
                           static_cast<std::uint32_t>(control.n_blocks), route);
   } else {
@@ -225,6 +242,15 @@ bool Outgoing::go(const Control &control, int from) {
   }
   progress::Engine::process().watch(shared_from_this());
   return true;
+}
+
+// is_streaming_ orders what go() made before what is looked at here.
+void Outgoing::note_taken(const Control &control, int from) noexcept {
+  if (!is_streaming_.load(std::memory_order_acquire) || !transfer::tells_taken(control, from, descriptor_, peer_) ||
+      !stream_->is_relayed) {
+    return;
+  }
+  stream_->relay.note_taken(control.n_blocks);
 }
 
 // The receiver cannot read the runs where they are and wants blocks: packs them now, on the device, or where that
@@ -246,6 +272,8 @@ Status Outgoing::bring_together_late(const std::byte **data) {
 
 Status Outgoing::finish(MPI_Status *status) {
   is_acknowledged_.store(true, std::memory_order_release);
+  // That the last block was taken is still to be heard, as in recall().
+  if (is_hidden()) progress::turn_until([this] { return !is_hidden(); });
   if (!is_plain()) ControlListener::process().remove(descriptor_.number);
   return recall(status);
 }

@@ -12,6 +12,7 @@
 #include "ops/p2p/descriptor.hpp"
 #include "ops/p2p/packed_payload.hpp"
 #include "ops/p2p/plain_start.hpp"
+#include "ops/p2p/relay.hpp"
 #include "progress/engine.hpp"
 #include "progress/tracked_requests.hpp"
 #include "transfer/staged.hpp"
@@ -31,9 +32,9 @@ class Outgoing final : public progress::Tracked, public progress::Task, public s
         tag_(part.tag) {}
   ~Outgoing() override;
 
-  // A send of `buffer`, which is `part`'s, if its route is kIpc or kPipelined: with its descriptor, and the request for
-  // its acknowledgement. Sends nothing yet. Null when `buffer` does not travel so, or turns out to be no memory that
-  // can be exported and too short for blocks: then it is planned anew; and null after an error, *status.
+  // A send of `buffer`, which is `part`'s, if its route is one of a descriptor: with its descriptor, and the request
+  // for its acknowledgement. Sends nothing yet. Null when `buffer` does not travel so, or turns out to be no memory
+  // that can be exported and too short for blocks: then it is planned anew; and null after an error, *status.
   [[nodiscard]] static std::shared_ptr<Outgoing> make(Operation operation, bool is_persistent, Buffer *buffer,
                                                       const p2p::Part &part, MPI_Comm comm, Status *status);
   // Sends the descriptor; from now on the receiver is listened to. `starts_request`: also starts the persistent
@@ -60,21 +61,26 @@ class Outgoing final : public progress::Tracked, public progress::Task, public s
   // progress::Task: the blocks that the receiver asks for.
   [[nodiscard]] bool advance() override;
 
-  // `from` of MPI_COMM_WORLD asks for blocks; false: not of this message, or not as its receiver. The first time
-  // counts. Any thread.
+  // `from` of MPI_COMM_WORLD asks for blocks, of either sort; false: not of this message, or not as its receiver. The
+  // first time counts. Any thread.
   [[nodiscard]] bool go(const Control &control, int from);
+  // It says how many it has taken. What is not about this message is not heard. Any thread.
+  void note_taken(const Control &control, int from) noexcept;
 
  private:
   // What the receiver asked for. Most messages have none of it.
   struct Stream {
     OutgoingBlocks blocks;
     transfer::Staged spilled;  // a payload with gaps that the device has no room to pack
+    OutgoingRelay relay;
+    bool is_relayed = false;  // in this start
   };
 
   [[nodiscard]] Status open();
   void bring_together();
   [[nodiscard]] bool export_memory();
   void locate();
+  void lend_slots();
   void name(const device::Exported &exported) noexcept;
   [[nodiscard]] Status bring_together_late(const std::byte **data);
   [[nodiscard]] bool fill();
@@ -90,6 +96,7 @@ class Outgoing final : public progress::Tracked, public progress::Task, public s
   Descriptor descriptor_;
   // The payload has gaps and nobody has packed it: the descriptor says where its runs lie.
   bool is_exported_ = false;
+  std::shared_ptr<RelayRing> ring_;  // of route kRelayed
   DescriptorMessage message_;
   Acknowledgement acknowledgement_;
   MPI_Request request_ = MPI_REQUEST_NULL;

@@ -55,18 +55,21 @@ bool Pull::advance() {
   } else if (state_ == State::kCopying) {
     poll_copy();
   }
+  if (state_ == State::kRelaying && relay_->advance()) acknowledge(relay_->outcome());
   if (state_ == State::kStreaming && blocks_->advance()) finish_stream();
   return state_ == State::kAcknowledging && is_sent();
 }
 
 void Pull::begin() {
   if (wanted_bytes_ == 0) return acknowledge({});
-  if (descriptor_.route == Route::kIpc) {
+  if (descriptor_.route != Route::kPipelined) {
+    const bool is_relayed = descriptor_.route == Route::kRelayed;
     bool is_begun = false;
-    if (Status status = begin_copy(&is_begun); !status.is_ok()) return acknowledge(std::move(status));
+    Status status = is_relayed ? begin_relay(&is_begun) : begin_copy(&is_begun);
+    if (!status.is_ok()) return acknowledge(std::move(status));
     if (is_begun) {
-      route_ = Route::kIpc;
-      state_ = State::kCopying;
+      route_ = descriptor_.route;
+      state_ = is_relayed ? State::kRelaying : State::kCopying;
       return;
     }
   }
@@ -115,32 +118,54 @@ void Pull::fall_back(const Status &why) {
   statistics::record_fallback("ipc_open");
 }
 
-// Pulls straight into the program's memory, which a device of the sender's runtime reaches: its own, shared, or pinned
-// memory of the host. Not begun when that cannot be done here: then the sender is asked for blocks. Errors: there is
-// less memory than the sender says, so nothing that it says is to be done.
+// A device of the sender's runtime reaches the receive's memory: its own, shared, or pinned memory of the host.
+bool Pull::has_same_runtime() const {
+  const device::Place &place = landing_.region.place;
+  return place.backend != nullptr && place.kind != MemoryKind::kFreed &&
+         std::strcmp(place.backend->name(), descriptor_.backend) == 0 && place.backend->table().ipc_open != nullptr;
+}
+
+// Where the memory that the descriptor names is mapped here; null: it cannot be. Errors: there is less memory than the
+// sender says, so nothing that it says is to be done.
+Status Pull::open_source(const std::byte **source) {
+  const device::Place &place = landing_.region.place;
+  if (descriptor_.sender == wire::Channel::process().rank()) {
+    *source = reinterpret_cast<const std::byte *>(static_cast<std::uintptr_t>(descriptor_.address));
+    return {};
+  }
+  const device::ExportOrigin origin{static_cast<std::uint64_t>(descriptor_.sender),
+                                    descriptor_.address - descriptor_.offset_bytes, descriptor_.allocation_bytes};
+  Status status = device::IpcImports::process().open(place.backend, std::max(place.device, 0), descriptor_.handle,
+                                                     origin, &imported_);
+  if (status.is_ok()) *source = imported_->base() + descriptor_.offset_bytes;
+  if (status.is_ok() || status.kind() == ErrorKind::kBadPeer) return status;
+  fall_back(status);
+  return {};
+}
+
+// Copies block by block out of the slots of the sender. Not begun when that cannot be done here: then the sender is
+// asked for blocks by the host. A payload that comes apart goes so, too, and one that goes around another's descriptor.
+Status Pull::begin_relay(bool *is_begun) {
+  const transfer::Region &region = landing_.region;
+  if (!has_same_runtime() || !region.layout->is_contiguous || landing_.head != nullptr) return {};
+  const std::byte *slots = nullptr;
+  if (Status status = open_source(&slots); !status.is_ok() || slots == nullptr) return status;
+  relay_ = std::make_unique<IncomingRelay>();
+  Status status = relay_->begin({region.place, region.origin, wanted_bytes_}, descriptor_, slots,
+                                {descriptor_.sender, descriptor_.number, message_});
+  if (!status.is_ok()) return status;
+  *is_begun = true;
+  return ask(Control::Kind::kRelay, relay_->n_blocks());
+}
+
+// Pulls straight into the program's memory. Not begun when that cannot be done here: then the sender is asked for
+// blocks. Errors: as open_source().
 Status Pull::begin_copy(bool *is_begun) {
   const transfer::Region &region = landing_.region;
   const device::Place &place = region.place;
-  if (place.backend == nullptr || place.kind == MemoryKind::kFreed || !can_place(region, descriptor_) ||
-      std::strcmp(place.backend->name(), descriptor_.backend) != 0 || place.backend->table().ipc_open == nullptr) {
-    return {};
-  }
+  if (!has_same_runtime() || !can_place(region, descriptor_)) return {};
   const std::byte *source = nullptr;
-  Status status;
-  if (descriptor_.sender == wire::Channel::process().rank()) {
-    source = reinterpret_cast<const std::byte *>(static_cast<std::uintptr_t>(descriptor_.address));
-  } else {
-    const device::ExportOrigin origin{static_cast<std::uint64_t>(descriptor_.sender),
-                                      descriptor_.address - descriptor_.offset_bytes, descriptor_.allocation_bytes};
-    status = device::IpcImports::process().open(place.backend, std::max(place.device, 0), descriptor_.handle, origin,
-                                                &imported_);
-    if (status.is_ok()) source = imported_->base() + descriptor_.offset_bytes;
-  }
-  if (status.kind() == ErrorKind::kBadPeer) return status;
-  if (!status.is_ok()) {
-    fall_back(status);
-    return {};
-  }
+  if (Status status = open_source(&source); !status.is_ok() || source == nullptr) return status;
   *is_begun = true;
   if (!region.layout->is_contiguous || !transfer::is_one_run(descriptor_.layout)) {
     *is_begun = begin_kernel(source);
@@ -233,12 +258,12 @@ Status Pull::begin_stream() {
       !status.is_ok()) {
     return status;
   }
-  return send_go();
+  return ask(Control::Kind::kGo, blocks_->n_blocks());
 }
 
-Status Pull::send_go() {
+Status Pull::ask(Control::Kind kind, std::uint64_t n_blocks) {
   const wire::Channel &channel = wire::Channel::process();
-  go_ = {Control::Kind::kGo, descriptor_.number, descriptor_.operation, blocks_->n_blocks()};
+  go_ = {kind, descriptor_.number, descriptor_.operation, n_blocks};
   const int code =
       wire::host().MPI_Isend(&go_, sizeof go_, MPI_BYTE, descriptor_.sender,
                              wire::Channel::tag(wire::PrivateKind::kControl, 0), channel.comm(), &go_request_);

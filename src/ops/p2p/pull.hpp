@@ -11,6 +11,7 @@
 #include "device/ipc_imports.hpp"
 #include "ops/p2p/block_stream.hpp"
 #include "ops/p2p/descriptor.hpp"
+#include "ops/p2p/relay.hpp"
 #include "progress/engine.hpp"
 #include "transfer/staged.hpp"
 
@@ -47,9 +48,12 @@ class Pull final : public progress::Task {
   [[nodiscard]] Route route() const noexcept { return route_; }
 
  private:
-  enum class State : std::uint8_t { kNew, kCopying, kStreaming, kAcknowledging };
+  enum class State : std::uint8_t { kNew, kCopying, kRelaying, kStreaming, kAcknowledging };
   void begin();
+  [[nodiscard]] bool has_same_runtime() const;
+  [[nodiscard]] Status open_source(const std::byte **source);
   [[nodiscard]] Status begin_copy(bool *is_begun);
+  [[nodiscard]] Status begin_relay(bool *is_begun);
   [[nodiscard]] bool begin_kernel(const std::byte *source);
   [[nodiscard]] Status enqueue_kernel(std::byte *lowest, bool *is_refused);
   void poll_copy();
@@ -57,7 +61,7 @@ class Pull final : public progress::Task {
   void poll_unpacking();
   void fall_back(const Status &why);
   [[nodiscard]] Status begin_stream();
-  [[nodiscard]] Status send_go();
+  [[nodiscard]] Status ask(Control::Kind kind, std::uint64_t n_blocks);
   void finish_stream();
   void acknowledge(Status outcome);
   [[nodiscard]] bool is_sent();
@@ -77,6 +81,7 @@ class Pull final : public progress::Task {
   device::Queue queue_;  // of a payload that a kernel moves; outlives what runs on it
   device::PendingCopy unpacking_;
   trace::Span span_;
+  std::unique_ptr<IncomingRelay> relay_;  // route relayed
   // route pipelined; most messages have no blocks
   std::unique_ptr<IncomingBlocks> blocks_;
   std::unique_ptr<std::byte[]> scratch_;  // packed payload of a host region with gaps
