@@ -15,17 +15,28 @@
 namespace sluice::tests {
 namespace {
 
-TEST_F(Together, PullsOverIpc_WhenAllHaveDeviceMemory) {
+void expect_pulled(Kind kind) {
+  const Session &session = Session::get();
   for (const Moving &moving : movements()) {
-    for (int root = 0; root < session_.size(); ++root) {
-      const Buffers buffers(Kind::device, root);
+    for (int root = 0; root < session.size(); ++root) {
+      const Buffers buffers(kind, root);
       const long long before = calls_by(moving.name, "ipc");
       ASSERT_GE(before, 0) << "no statistics";
-      ASSERT_EQ(moving.call(buffers, root, session_.comm()), MPI_SUCCESS) << moving.name;
+      ASSERT_EQ(moving.call(buffers, root, session.comm()), MPI_SUCCESS) << moving.name;
       EXPECT_GT(calls_by(moving.name, "ipc"), before) << moving.name << " was not carried out together";
       expect_right(moving, buffers, root, root);
     }
   }
+}
+
+TEST_F(Together, PullsOverIpc_WhenAllHaveDeviceMemory) {
+  expect_pulled(Kind::device);
+}
+
+// Which no other process can map: what a rank offers is copied into device memory of Sluice's own.
+TEST_F(Together, PullsOverIpc_WhenAllHaveSharedMemory) {
+  if (!session_.has_kind(Kind::shared)) GTEST_SKIP() << "missing: shared memory";
+  expect_pulled(Kind::shared);
 }
 
 TEST_F(Together, StagesEverywhere_WhenOneRankHasHostMemory) {

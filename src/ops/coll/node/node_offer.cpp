@@ -33,14 +33,16 @@ bool is_broadcast(const Call &call) noexcept {
   return call.pattern == Pattern::kBroadcast;
 }
 
-// Others reach the memory of the side, or it can be pulled into: memory of the device itself, or for a destination
-// shared memory too, and no addresses that may lead elsewhere.
-bool is_reachable(const CollectiveSide &side, bool is_source) {
+// Others reach the memory of the side, or what it can be copied to, if it `may_be_copied`; or it can be pulled into:
+// memory of the device itself, or for those two shared memory too, and no addresses that may lead elsewhere.
+bool is_reachable(const CollectiveSide &side, bool is_source, bool may_be_copied) {
   if (side.content() == Content::kNothing) return true;
   if (side.content() != Content::kDevice || side.is_absolute()) return false;
   const device::Place &place = side.place();
-  const bool is_good_kind = place.kind == MemoryKind::kDevice || (!is_source && place.kind == MemoryKind::kShared);
-  return is_good_kind && plan::policy_of(place.backend, place.device).allows_ipc;
+  const plan::Policy &policy = plan::policy_of(place.backend, place.device);
+  const bool may_be_shared = !is_source || (may_be_copied && policy.allows_relay);
+  const bool is_good_kind = place.kind == MemoryKind::kDevice || (may_be_shared && place.kind == MemoryKind::kShared);
+  return is_good_kind && policy.allows_ipc;
 }
 
 const CollectiveSide &side_on_device(const Sides &sides) noexcept {
@@ -56,7 +58,10 @@ bool can_take_part(const Call &call, const Member &member, const Sides &sides) {
   // What is only received into may be shared memory; a broadcast's root, and a rank in place, is read from there too.
   const bool is_allgather = call.pattern == Pattern::kAllgather;
   const bool reads_recv = is_broadcast(call) ? call.root == member.rank : is_allgather && call.send.is_in_place();
-  if (!is_reachable(sides.send, true) || !is_reachable(sides.recv, reads_recv)) return false;
+  const bool may_be_copied = !is_reduction(call.pattern);
+  if (!is_reachable(sides.send, true, may_be_copied) || !is_reachable(sides.recv, reads_recv, may_be_copied)) {
+    return false;
+  }
   const device::Backend *sent = sides.send.place().backend;
   const device::Backend *received = sides.recv.place().backend;
   return sent == nullptr || received == nullptr || sent == received;
@@ -87,9 +92,12 @@ bool can_lay_out(const Region &block) {
   return status.is_ok();
 }
 
+// The longest data that are copied into memory of Sluice's own because other processes cannot map theirs: what
+// device::DeviceMemory keeps for the next call.
+constexpr std::uint64_t kMostCopiedBytes = std::uint64_t{256} << 20;
+
 void note_unpacked(const Status &why) {
-  log::warn_once("coll_pack", "ops",
-                 why.message() + "; collective operations on data with such gaps are staged instead");
+  log::warn_once("coll_pack", "ops", why.message() + "; collective operations on such data are staged instead");
   statistics::record_fallback("coll_pack");
 }
 
@@ -183,19 +191,22 @@ bool NodeOffer::describe_offered(const Call &call, const Member &member, const S
   const auto first =
       std::find_if(offered.begin(), offered.end(), [](const Region &region) { return size_of(region) != 0; });
   if (first == offered.end()) return true;
-  if (!is_broadcast(call)) return export_offered(first->place, offered);
+  if (!is_broadcast(call)) return export_offered(first->place, offered, true);
   const plan::Policy &policy = plan::policy_of(any.place().backend, any.place().device);
   const std::uint64_t chunk_bytes = plan::chain_block(size_of(*first), member.size, policy.coll_chain_block_bytes);
   const bool is_root = call.root == member.rank;
   if (is_root) published.chunk_bytes = chunk_bytes;
   const bool may_feed = chunk_bytes != 0 && first->place.kind == MemoryKind::kDevice;
   if (!is_root && (!may_feed || !first->layout->is_contiguous)) return true;  // nobody needs to reach it
-  const bool is_exported = export_offered(first->place, offered);
+  // What a rank feeds others from is what comes to it: no copy of what is there now.
+  const bool is_exported = export_offered(first->place, offered, is_root);
   published.feeds = may_feed && is_exported && (first->layout->is_contiguous || packed != nullptr);
   return is_exported || !is_root;
 }
 
-bool NodeOffer::export_offered(const device::Place &place, const std::vector<Region> &offered) {
+bool NodeOffer::export_offered(const device::Place &place, const std::vector<Region> &offered, bool may_be_copied) {
+  std::uint64_t size_bytes = 0;
+  for (const Region &region : offered) size_bytes += size_of(region);
   for (const Region &region : offered) {
     if (size_of(region) == 0) continue;
     const plan::BlockQuery query{region.size_bytes(), transfer::count_runs(region), is_regular(region)};
@@ -204,7 +215,9 @@ bool NodeOffer::export_offered(const device::Place &place, const std::vector<Reg
     if (log::level() >= log::Level::kDebug) log::debug("plan", "a block for others, " + explain(query, plan));
     return plan.form == plan::BlockForm::kKernel && export_packed(place, offered);
   }
-  return export_runs(place, offered);
+  if (place.kind == MemoryKind::kDevice && export_runs(place, offered)) return true;
+  const bool may_copy = may_be_copied && plan::policy_of(place.backend, place.device).allows_relay;
+  return may_copy && size_bytes <= kMostCopiedBytes && export_packed(place, offered);
 }
 
 bool NodeOffer::export_runs(const device::Place &place, const std::vector<Region> &offered) {

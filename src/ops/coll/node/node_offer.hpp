@@ -45,7 +45,8 @@ struct NodeOffer {
   [[nodiscard]] std::vector<transfer::Region> offered_to_others(const Member &member) const;
   [[nodiscard]] bool describe_offered(const Call &call, const Member &member, const Sides &sides);
   [[nodiscard]] bool name_backend(const Sides &sides);
-  [[nodiscard]] bool export_offered(const device::Place &place, const std::vector<transfer::Region> &offered);
+  [[nodiscard]] bool export_offered(const device::Place &place, const std::vector<transfer::Region> &offered,
+                                    bool may_be_copied);
   [[nodiscard]] bool export_runs(const device::Place &place, const std::vector<transfer::Region> &offered);
   [[nodiscard]] bool export_packed(const device::Place &place, const std::vector<transfer::Region> &offered);
   void publish_exported(const device::Exported &exported, const std::byte *base,
