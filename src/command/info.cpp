@@ -102,15 +102,24 @@ const device::Backend *find_backend(const OpenBackends &open, Suits suits) {
 // The route of a message depends on no more of a backend than that it has a device.
 RouteAnswer answer(const RouteQuestion &question, const OpenBackends &open) {
   const device::Backend *backend = find_backend(open, [](const sluice_backend_t &) { return true; });
-  RouteAnswer result{question, backend != nullptr ? backend->name() : "", "", ""};
+  RouteAnswer result{question, backend != nullptr ? backend->name() : "", "", "", "", ""};
   const plan::Policy &policy = plan::policy_of(backend, 0);
   const auto explain = [&](MemoryKind kind, bool may_be_described) {
     plan::Query query{kind, question.size_bytes, true};
     query.may_be_described = may_be_described;
     return plan::explain(query, plan::choose(query, policy));
   };
+  const auto explain_in_node = [&](bool is_exportable) {
+    plan::Query query{question.from, question.size_bytes, true};
+    query.is_outgoing = true;
+    query.peer = plan::Peer::kLocal;
+    query.is_exportable = is_exportable;
+    return plan::explain(query, plan::choose(query, policy));
+  };
   result.send = explain(question.from, false);
   result.receive = explain(question.to, backend != nullptr);
+  result.send_in_node = explain_in_node(true);
+  result.send_unmapped = explain_in_node(false);
   return result;
 }
 

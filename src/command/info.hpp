@@ -51,8 +51,10 @@ struct RouteQuestion {
 struct RouteAnswer {
   RouteQuestion question;
   std::string backend;  // whose staging memory was taken; empty when no backend is loaded
-  std::string send;     // plan::explain of the sender's side
+  std::string send;     // plan::explain of the sender's side, for whatever peer
   std::string receive;
+  std::string send_in_node;   // to a rank of this node with Sluice
+  std::string send_unmapped;  // the same out of memory that no other process can map
 };
 
 // What the ranks of a communicator would try for a blocking collective call.

@@ -73,7 +73,9 @@ std::string to_json(const Info &info) {
                      {"to", name(route.question.to)},
                      {"backend", route.backend},
                      {"send", route.send},
-                     {"receive", route.receive}};
+                     {"receive", route.receive},
+                     {"send_in_node", route.send_in_node},
+                     {"send_unmapped", route.send_unmapped}};
   }
   if (info.ways) {
     const WaysQuestion &question = info.ways->question;

@@ -99,10 +99,13 @@ std::string to_text(const Info &info) {
   print_knobs(out, info);
   if (info.route) {
     const RouteAnswer &route = *info.route;
-    fmt::format_to(out, "\nRoute of {} bytes from {} to {} memory{}\n  sender    {}\n  receiver  {}\n",
+    fmt::format_to(out,
+                   "\nRoute of {} bytes from {} to {} memory{}\n  sender    {}\n  receiver  {}\n"
+                   "  sender, to a rank of this node         {}\n"
+                   "  the same, memory that none other maps  {}\n",
                    route.question.size_bytes, name(route.question.from), name(route.question.to),
                    route.backend.empty() ? ", without a backend" : fmt::format(", backend {}", route.backend),
-                   route.send, route.receive);
+                   route.send, route.receive, route.send_in_node, route.send_unmapped);
   }
   if (info.ways) {
     const WaysQuestion &question = info.ways->question;

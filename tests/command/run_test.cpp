@@ -330,6 +330,9 @@ TEST(Program_Tells, VersionAndRoute) {
   EXPECT_EQ(ended.exit_status, 0) << ended.output;
   EXPECT_THAT(ended.output, HasSubstr("\"size_bytes\": 65536"));
   EXPECT_THAT(ended.output, HasSubstr("host 65536 bytes -> host"));
+  const Ended of_shared = sluice("info --route 1M --from shared --to device");
+  EXPECT_EQ(of_shared.exit_status, 0) << of_shared.output;
+  EXPECT_THAT(of_shared.output, HasSubstr("to a rank of this node         shared 1048576 bytes -> relayed: "));
 }
 
 TEST(Program_Tells, WhatBringsDataWithGapsTogether) {
