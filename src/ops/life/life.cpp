@@ -26,6 +26,7 @@
 #include "ops/coll/node/request_group.hpp"
 #include "ops/comm/comm_state.hpp"
 #include "ops/datatype/layout_of.hpp"
+#include "ops/p2p/partitioned_match.hpp"
 #include "ops/p2p/permissions.hpp"
 #include "ops/queue/engine_exchange.hpp"
 #include "ops/queue/queues.hpp"
@@ -119,6 +120,7 @@ void close_channel() {
   wire::Channel &channel = wire::Channel::process();
   if (!channel.is_open()) return;
   MPI_Request request = MPI_REQUEST_NULL;
+  PartitionedMatch::give_up_soon();
   progress::turn_until([] { return !progress::Engine::process().is_busy(); });
   if (wire::host().MPI_Ibarrier(channel.comm(), &request) == MPI_SUCCESS) {
     if (wait_in_turns(&request, MPI_STATUS_IGNORE) != MPI_SUCCESS) log::warn("ops", "the last barrier failed");

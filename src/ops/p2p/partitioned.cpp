@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // MPI_Psend_init, MPI_Precv_init, their large-count forms, MPI_Pready, MPI_Pready_range, MPI_Pready_list, MPI_Parrived:
-// the host MPI's own partitioned communication, on staging memory.
+// the host MPI's own partitioned communication, on staging memory; or, inside a node, copies between devices
+// (docs/adr/0071).
+#include "base/log.hpp"
 #include "generated/operations.hpp"
 #include "ops/env/errors.hpp"
+#include "ops/p2p/partitioned_match.hpp"
 #include "ops/p2p/partitioned_request.hpp"
 #include "progress/engine.hpp"
 
@@ -19,7 +22,38 @@ struct Partitions {
   MPI_Count count;  // elements of one partition
   MPI_Datatype type;
   int peer;
+  int tag;
 };
+
+// Makes the program's request with `init`, and behind it the offer by which the sides learn of each other, where they
+// do. `partitioned`: what stands beside a staged request.
+template <typename Init>
+int init_and_offer(Operation operation, const Partitions &given, MPI_Comm comm, MPI_Request *request,
+                   const PartitionedPtr &partitioned, Init init) {
+  const bool is_staged = partitioned->side.is_staged();
+  PartitionedMatch::Route route{given.peer, -1, given.tag, comm};
+  std::shared_ptr<PartitionedMatch> match;
+  if (PartitionedMatch::is_wanted(&route)) {
+    match = std::make_shared<PartitionedMatch>(operation == Operation::kPsendInit, route);
+  }
+  if (match == nullptr) {
+    const int result = init();
+    if (result == MPI_SUCCESS && is_staged) TrackedRequests::process().add(*request, partitioned);
+    return result;
+  }
+  const PartitionedMatch::InOrder in_order;
+  const int result = init();
+  // MPICH 5 returns success after some bad arguments, without a request.
+  if (result != MPI_SUCCESS || *request == MPI_REQUEST_NULL) return result;
+  if (is_staged) partitioned->await_match(*request);
+  const int offered = match->begin(is_staged ? partitioned : nullptr, partitioned->side.region(), given.n_partitions);
+  if (offered != MPI_SUCCESS) {
+    log::warn_once("partitions_offer", "p2p", "the host MPI could not make a partitioned request of Sluice's");
+    partitioned->go_staged();
+  }
+  if (is_staged) TrackedRequests::process().add(*request, partitioned);
+  return result;
+}
 
 // The staging memory is taken here, once, and held until the request is freed. `init` calls the host MPI's function
 // with a buffer, the count of one partition and a type.
@@ -34,33 +68,35 @@ int init_through(Operation operation, const Partitions &given, MPI_Comm comm, MP
       !__builtin_mul_overflow(given.count, static_cast<MPI_Count>(given.n_partitions), &n_elements);
   if (is_plain_host_traffic() || !is_possible) return init(buffer, given.count, given.type);
   return guarded(comm, [&]() -> int {
-    auto partitioned = std::make_shared<PartitionedRequest>(operation, comm, given.n_partitions, given.count);
+    const PartitionedRequest::Arguments arguments{given.n_partitions, given.count, given.peer, given.tag};
+    auto partitioned = std::make_shared<PartitionedRequest>(operation, comm, arguments);
     // What is sent is taken for received too: an image, which only a send can be, has no part that is one partition.
     Side &side = partitioned->side;
     Status status = Buffer::of_plain(buffer, n_elements, given.type, given.peer, &side);
     if (status.is_ok() && side.is_staged()) status = side.open(true);
     if (!status.is_ok()) return raise(comm, status);
-    const int result = init(side.buffer(), side.count() / given.n_partitions, side.type());
-    if (result == MPI_SUCCESS && side.is_staged()) TrackedRequests::process().add(*request, std::move(partitioned));
-    return result;
+    return init_and_offer(operation, given, comm, request, partitioned,
+                          [&] { return init(side.buffer(), side.count() / given.n_partitions, side.type()); });
   });
 }
 
 using PsendInitFunction = decltype(wire::Host::MPI_Psend_init) wire::Host::*;
 using PrecvInitFunction = decltype(wire::Host::MPI_Precv_init) wire::Host::*;
 
-int psend_init_through(PsendInitFunction function, const Partitions &given, int tag, MPI_Comm comm, MPI_Info info,
+int psend_init_through(PsendInitFunction function, const Partitions &given, MPI_Comm comm, MPI_Info info,
                        MPI_Request *request) {
   const auto init = [&](void *buffer, MPI_Count count, MPI_Datatype type) {
-    return (wire::host().*function)(buffer, given.n_partitions, count, type, given.peer, tag, comm, info, request);
+    return (wire::host().*function)(buffer, given.n_partitions, count, type, given.peer, given.tag, comm, info,
+                                    request);
   };
   return init_through(Operation::kPsendInit, given, comm, request, init);
 }
 
-int precv_init_through(PrecvInitFunction function, const Partitions &given, int tag, MPI_Comm comm, MPI_Info info,
+int precv_init_through(PrecvInitFunction function, const Partitions &given, MPI_Comm comm, MPI_Info info,
                        MPI_Request *request) {
   const auto init = [&](void *buffer, MPI_Count count, MPI_Datatype type) {
-    return (wire::host().*function)(buffer, given.n_partitions, count, type, given.peer, tag, comm, info, request);
+    return (wire::host().*function)(buffer, given.n_partitions, count, type, given.peer, given.tag, comm, info,
+                                    request);
   };
   return init_through(Operation::kPrecvInit, given, comm, request, init);
 }
@@ -71,26 +107,31 @@ PartitionedPtr find_partitioned(MPI_Request request) {
   return std::dynamic_pointer_cast<PartitionedRequest>(TrackedRequests::process().find(request));
 }
 
-// Brings partitions down with `bring_down`, then tells the host MPI with `tell`. After an error the host MPI is told of
-// none of them, and the program may call again.
-template <typename BringDown, typename Tell>
-int ready_through(MPI_Request request, BringDown bring_down, Tell tell) {
+// Makes partitions ready with `ready`, then tells the host MPI with `tell` if that says so. After an error the host MPI
+// is told of none of them, and the program may call again.
+template <typename MakeReady, typename Tell>
+int ready_through(MPI_Request request, MakeReady ready, Tell tell) {
   if (TrackedRequests::process().is_empty()) return tell();
   return guarded(MPI_COMM_SELF, [&]() -> int {
     const PartitionedPtr partitioned = find_partitioned(request);
-    if (partitioned != nullptr && partitioned->is_sender()) {
-      if (Status status = bring_down(partitioned.get()); !status.is_ok()) {
-        return raise(partitioned->communicator(), status);
-      }
-    }
-    return tell();
+    if (partitioned == nullptr) return tell();
+    bool tells_host = true;
+    const Status status = ready(partitioned.get(), &tells_host);
+    if (!status.is_ok()) return raise(partitioned->communicator(), status);
+    return tells_host ? tell() : MPI_SUCCESS;
   });
 }
 
-// Partitions that do not exist are for the host MPI to refuse.
-Status bring_down_range(PartitionedRequest *partitioned, int low, int high) {
-  if (high < low || !partitioned->has_partition(low) || !partitioned->has_partition(high)) return {};
-  return partitioned->ready(low, high - low + 1);
+// The list of a request that goes directly, or of which that is not known yet: one by one, because it may become the
+// host MPI's meanwhile. *code: the host MPI's.
+Status ready_one_by_one(PartitionedRequest *partitioned, MPI_Request request, int length, const int *list, int *code) {
+  Status status;
+  for (int i = 0; list != nullptr && i < length && status.is_ok() && *code == MPI_SUCCESS; ++i) {
+    bool tells_host = false;
+    status = partitioned->ready(list[i], list[i], &tells_host);
+    if (status.is_ok() && tells_host) *code = wire::host().MPI_Pready(list[i], request);
+  }
+  return status;
 }
 
 // MPIs differ in whether the list is const.
@@ -106,51 +147,63 @@ using List = SecondParameter<decltype(wire::Host::MPI_Pready_list)>::Type;
 
 int psend_init(const void *buf, int partitions, MPI_Count count, MPI_Datatype datatype, int dest, int tag,
                MPI_Comm comm, MPI_Info info, MPI_Request *request) {
-  return psend_init_through(&wire::Host::MPI_Psend_init, {buf, partitions, count, datatype, dest}, tag, comm, info,
+  return psend_init_through(&wire::Host::MPI_Psend_init, {buf, partitions, count, datatype, dest, tag}, comm, info,
                             request);
 }
 
 int psend_init_c(const void *buf, int partitions, MPI_Count count, MPI_Datatype datatype, int dest, int tag,
                  MPI_Comm comm, MPI_Info info, MPI_Request *request) {
-  return psend_init_through(&wire::Host::MPI_Psend_init_c, {buf, partitions, count, datatype, dest}, tag, comm, info,
+  return psend_init_through(&wire::Host::MPI_Psend_init_c, {buf, partitions, count, datatype, dest, tag}, comm, info,
                             request);
 }
 
 int precv_init(void *buf, int partitions, MPI_Count count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm,
                MPI_Info info, MPI_Request *request) {
-  return precv_init_through(&wire::Host::MPI_Precv_init, {buf, partitions, count, datatype, source}, tag, comm, info,
+  return precv_init_through(&wire::Host::MPI_Precv_init, {buf, partitions, count, datatype, source, tag}, comm, info,
                             request);
 }
 
 int precv_init_c(void *buf, int partitions, MPI_Count count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm,
                  MPI_Info info, MPI_Request *request) {
-  return precv_init_through(&wire::Host::MPI_Precv_init_c, {buf, partitions, count, datatype, source}, tag, comm, info,
+  return precv_init_through(&wire::Host::MPI_Precv_init_c, {buf, partitions, count, datatype, source, tag}, comm, info,
                             request);
 }
 
 int pready(int partition, MPI_Request request) {
   return ready_through(
-      request, [&](PartitionedRequest *partitioned) { return bring_down_range(partitioned, partition, partition); },
+      request,
+      [&](PartitionedRequest *partitioned, bool *tells_host) {
+        return partitioned->ready(partition, partition, tells_host);
+      },
       [&] { return wire::host().MPI_Pready(partition, request); });
 }
 
 int pready_range(int partition_low, int partition_high, MPI_Request request) {
   return ready_through(
       request,
-      [&](PartitionedRequest *partitioned) { return bring_down_range(partitioned, partition_low, partition_high); },
+      [&](PartitionedRequest *partitioned, bool *tells_host) {
+        return partitioned->ready(partition_low, partition_high, tells_host);
+      },
       [&] { return wire::host().MPI_Pready_range(partition_low, partition_high, request); });
 }
 
 int pready_list(int length, List array_of_partitions, MPI_Request request) {
-  const auto bring_down = [&](PartitionedRequest *partitioned) {
+  int code = MPI_SUCCESS;
+  const auto ready = [&](PartitionedRequest *partitioned, bool *tells_host) {
+    if (!partitioned->is_staged()) {
+      *tells_host = false;
+      return ready_one_by_one(partitioned, request, length, array_of_partitions, &code);
+    }
     Status status;
     for (int i = 0; array_of_partitions != nullptr && i < length && status.is_ok(); ++i) {
-      status = bring_down_range(partitioned, array_of_partitions[i], array_of_partitions[i]);
+      status = partitioned->ready(array_of_partitions[i], array_of_partitions[i], tells_host);
     }
+    *tells_host = true;
     return status;
   };
-  return ready_through(request, bring_down,
-                       [&] { return wire::host().MPI_Pready_list(length, array_of_partitions, request); });
+  const int result =
+      ready_through(request, ready, [&] { return wire::host().MPI_Pready_list(length, array_of_partitions, request); });
+  return result == MPI_SUCCESS ? code : result;
 }
 
 int parrived(MPI_Request request, int partition, int *flag) {
@@ -160,9 +213,15 @@ int parrived(MPI_Request request, int partition, int *flag) {
   return guarded(MPI_COMM_SELF, [&]() -> int {
     // Programs ask until the answer is yes; meanwhile a peer may need something of this process.
     progress::Engine::process().turn();
+    const PartitionedPtr partitioned = find_partitioned(request);
+    if (partitioned != nullptr && !partitioned->is_staged()) {
+      bool has_arrived = false;
+      const Status looked = partitioned->look(partition, &has_arrived);
+      *flag = has_arrived ? 1 : 0;
+      return looked.is_ok() ? MPI_SUCCESS : raise(partitioned->communicator(), looked);
+    }
     const int result = wire::host().MPI_Parrived(request, partition, flag);
     if (result != MPI_SUCCESS || *flag == 0) return result;
-    const PartitionedPtr partitioned = find_partitioned(request);
     if (partitioned == nullptr || partitioned->is_sender() || !partitioned->has_partition(partition)) return result;
     const Status status = partitioned->arrived(partition, 1);
     return status.is_ok() ? result : raise(partitioned->communicator(), status);

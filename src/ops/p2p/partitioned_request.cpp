@@ -1,23 +1,70 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "ops/p2p/partitioned_request.hpp"
 
+#include <exception>
+#include <string>
+#include <utility>
+
+#include "progress/host_turns.hpp"
 #include "wire/host.hpp"
+#include "wire/status.hpp"
 
 namespace sluice::ops {
 
-PartitionedRequest::PartitionedRequest(Operation operation, MPI_Comm communicator, int n_partitions, MPI_Count count)
+PartitionedRequest::PartitionedRequest(Operation operation, MPI_Comm communicator, const Arguments &arguments)
     : Tracked(communicator, true),
       operation_(operation),
-      n_partitions_(n_partitions),
-      count_(count),
-      stages_(std::make_unique<std::atomic<Stage>[]>(is_sender() ? 0 : static_cast<std::size_t>(n_partitions))) {}
+      arguments_(arguments),
+      stages_(
+          std::make_unique<std::atomic<Stage>[]>(is_sender() ? 0 : static_cast<std::size_t>(arguments.n_partitions))),
+      ready_starts_(is_sender() ? static_cast<std::size_t>(arguments.n_partitions) : 0) {}
 
-Status PartitionedRequest::ready(int first, int n) {
-  const statistics::Stopwatch watch;
-  Status status = side.copy_elements_down(first * count_, n * count_);
-  if (status.is_ok()) record(0, n, watch.elapsed());
-  return status;
+// ---- partitions of a send
+
+Status PartitionedRequest::ready(int low, int high, bool *tells_host) {
+  *tells_host = false;
+  if (high < low || !has_partition(low) || !has_partition(high) || !is_sender()) {
+    *tells_host = is_staged();  // for the host MPI to refuse
+    if (*tells_host) return {};
+    return Status::error(ErrorKind::kInvalidArgument,
+                         "MPI_Pready was given partitions that this request does not have to send");
+  }
+  // As long as the way is not known, too: then what goes wrong is told here, as in any other start.
+  if (way() != Way::kDirect) {
+    const statistics::Stopwatch watch;
+    const int n = high - low + 1;
+    if (Status status = side.copy_elements_down(low * arguments_.count, n * arguments_.count); !status.is_ok()) {
+      return status;
+    }
+    if (is_staged()) record(0, bytes_of(n), watch.elapsed(), side.route());
+  }
+  return mark_ready(low, high, tells_host);
 }
+
+Status PartitionedRequest::mark_ready(int low, int high, bool *tells_host) {
+  const std::scoped_lock lock(mutex_);
+  *tells_host = is_staged();
+  if (*tells_host) return {};
+  if (!is_active()) {
+    return Status::error(
+        ErrorKind::kInvalidArgument,
+        "a partition was made ready (MPI_Pready) and the request is not started; call MPI_Start first");
+  }
+  for (int i = low; i <= high; ++i) {
+    if (ready_starts_[static_cast<std::size_t>(i)] == start_) {
+      return Status::error(ErrorKind::kInvalidArgument,
+                           "partition " + std::to_string(i) + " was made ready (MPI_Pready) twice in one start");
+    }
+  }
+  for (int i = low; i <= high; ++i) {
+    ready_starts_[static_cast<std::size_t>(i)] = start_;
+    if (way() == Way::kDirect) words_.set_ready(static_cast<std::uint64_t>(i), start_);
+  }
+  if (way() == Way::kDirect) record(0, bytes_of(high - low + 1), {}, Route::kIpc);
+  return {};
+}
+
+// ---- partitions of a receive
 
 bool PartitionedRequest::claim(int partition) const noexcept {
   Stage seen = Stage::kOwed;
@@ -43,35 +90,190 @@ Status PartitionedRequest::arrived(int first, int n) {
       continue;
     }
     const statistics::Stopwatch watch;
-    Status status = side.copy_elements_up(i * count_, (claimed_end - i) * count_);
+    Status status = side.copy_elements_up(i * arguments_.count, (claimed_end - i) * arguments_.count);
     set_stages(i, claimed_end, status.is_ok() ? Stage::kDone : Stage::kOwed);
     if (!status.is_ok()) return status;
-    record(0, claimed_end - i, watch.elapsed());
+    record(0, bytes_of(claimed_end - i), watch.elapsed(), side.route());
     i = claimed_end;
   }
   return {};
 }
 
+Status PartitionedRequest::look(int partition, bool *has_arrived) {
+  *has_arrived = false;
+  if (is_sender() || !has_partition(partition)) {
+    return Status::error(ErrorKind::kInvalidArgument,
+                         "MPI_Parrived was given a partition that this request does not have to receive");
+  }
+  // As MPI has it, an inactive request has all of its partitions.
+  if (!is_active()) {
+    *has_arrived = true;
+    return {};
+  }
+  const std::scoped_lock lock(mutex_);
+  if (way() != Way::kDirect) return {};
+  if (!is_hidden() && !outcome_.is_ok()) return outcome_;
+  const std::uint64_t size_bytes = bytes_of(1);
+  *has_arrived = taker_->has_taken(start_, static_cast<std::uint64_t>(partition) * size_bytes, size_bytes);
+  return {};
+}
+
+// ---- starts
+
 int PartitionedRequest::start_again(const std::shared_ptr<Tracked> &self, MPI_Request *request) {
+  {
+    const std::scoped_lock lock(mutex_);
+    if (!is_staged()) {
+      ++start_;
+      outcome_ = {};
+      is_apart_.store(true, std::memory_order_release);
+      is_hidden_.store(true, std::memory_order_release);
+      if (way() == Way::kDirect) {
+        begin_direct();
+      } else {
+        is_waiting_ = true;
+      }
+      return MPI_SUCCESS;
+    }
+  }
+  return start_host(self, request);
+}
+
+int PartitionedRequest::start_host(const std::shared_ptr<Tracked> &self, MPI_Request *request) {
+  is_apart_.store(false, std::memory_order_release);
   // Before the host MPI starts it: a thread may see a partition arrive before MPI_Start returns to this one.
-  if (!is_sender()) set_stages(0, n_partitions_, Stage::kOwed);
+  if (!is_sender()) set_stages(0, arguments_.n_partitions, Stage::kOwed);
   const int result = Tracked::start_again(self, request);
   if (result == MPI_SUCCESS) {
-    record(1, 0, {});
+    record(1, 0, {}, side.route());
   } else if (!is_sender()) {
-    set_stages(0, n_partitions_, Stage::kDone);
+    set_stages(0, arguments_.n_partitions, Stage::kDone);
   }
   return result;
 }
 
-Status PartitionedRequest::finish(MPI_Status * /*status*/) {
-  return is_sender() ? Status() : arrived(0, n_partitions_);
+// With mutex_.
+void PartitionedRequest::begin_direct() {
+  if (taker_ != nullptr) taker_->begin(start_);
+  record(1, 0, {}, Route::kIpc);
+  progress::Engine::process().watch(shared_from_this());
 }
 
-void PartitionedRequest::record(std::uint64_t calls, int n, std::chrono::nanoseconds time) const noexcept {
+void PartitionedRequest::go_staged() {
+  {
+    const std::scoped_lock lock(mutex_);
+    if (!is_waiting_) {
+      way_.store(Way::kStaged, std::memory_order_release);
+      return;
+    }
+  }
+  // Until the host MPI has started it, threads that make partitions ready leave them to this one.
+  MPI_Request request = request_;
+  int code = start_host(shared_from_this(), &request);
+  std::vector<int> recorded;
+  {
+    const std::scoped_lock lock(mutex_);
+    is_waiting_ = false;
+    way_.store(Way::kStaged, std::memory_order_release);
+    for (std::size_t i = 0; i < ready_starts_.size(); ++i) {
+      if (ready_starts_[i] == start_) recorded.push_back(static_cast<int>(i));
+    }
+  }
+  for (const int partition : recorded) {
+    if (code == MPI_SUCCESS) code = wire::host().MPI_Pready(partition, request);
+  }
+  record(0, bytes_of(static_cast<int>(recorded.size())), {}, side.route());
+  if (code != MPI_SUCCESS) {
+    is_apart_.store(true, std::memory_order_release);
+    outcome_ = Status::error(ErrorKind::kBackend, "the host MPI could not start a partitioned operation");
+  }
+  is_hidden_.store(false, std::memory_order_release);
+}
+
+void PartitionedRequest::go_directly(PartitionWords words) {
+  const std::scoped_lock lock(mutex_);
+  words_ = std::move(words);
+  decide_directly();
+}
+
+void PartitionedRequest::go_directly(std::unique_ptr<PartitionTaker> taker) {
+  const std::scoped_lock lock(mutex_);
+  taker_ = std::move(taker);
+  decide_directly();
+}
+
+// With mutex_.
+void PartitionedRequest::decide_directly() {
+  way_.store(Way::kDirect, std::memory_order_release);
+  if (!std::exchange(is_waiting_, false)) return;
+  begin_direct();
+  int n_ready = 0;
+  for (std::size_t i = 0; i < ready_starts_.size(); ++i) {
+    if (ready_starts_[i] != start_) continue;
+    words_.set_ready(i, start_);
+    ++n_ready;
+  }
+  record(0, bytes_of(n_ready), {}, Route::kIpc);
+}
+
+// ---- a start that goes directly
+
+bool PartitionedRequest::advance() {
+  // A peer may need a message to move in the host MPI before it comes to this one.
+  constexpr unsigned kStepsBetween = 32;
+  if (++n_steps_ % kStepsBetween == 0) progress::HostTurns::serve_host();
+  try {
+    return go_on();
+  } catch (const std::exception &error) {
+    return complete(
+        Status::error(ErrorKind::kOutOfMemory, std::string("out of memory inside Sluice (") + error.what() + ")"));
+  }
+}
+
+bool PartitionedRequest::go_on() {
+  if (is_sender()) {
+    const std::uint64_t taken = words_.taken();
+    if (taken < start_) return false;
+    if (taken == start_) return complete({});
+    return complete(Status::error(ErrorKind::kBadPeer,
+                                  "the receiver of a partitioned message says that it has taken what cannot be; what "
+                                  "it received is not known"));
+  }
+  std::uint64_t bytes = 0;
+  bool is_done = false;
+  Status status = taker_->advance(&bytes, &is_done);
+  if (bytes != 0) record(0, bytes, {}, Route::kIpc);
+  return status.is_ok() && !is_done ? false : complete(std::move(status));
+}
+
+// Always true. Whoever looks at the outcome sees it behind is_hidden_.
+bool PartitionedRequest::complete(Status outcome) noexcept {
+  outcome_ = std::move(outcome);
+  is_hidden_.store(false, std::memory_order_release);
+  return true;
+}
+
+// ---- completion
+
+Status PartitionedRequest::finish(MPI_Status *status) {
+  if (is_apart()) return recall(status);
+  return is_sender() ? Status() : arrived(0, arguments_.n_partitions);
+}
+
+Status PartitionedRequest::recall(MPI_Status *status) {
+  if (!is_apart()) return {};
+  // The host MPI has filled it for an inactive request.
+  wire::clear(status);
+  status->MPI_SOURCE = is_sender() ? MPI_ANY_SOURCE : arguments_.peer;
+  status->MPI_TAG = is_sender() ? MPI_ANY_TAG : arguments_.tag;
+  wire::set_received_bytes(status, is_sender() ? 0 : bytes_of(arguments_.n_partitions));
+  return outcome_;
+}
+
+void PartitionedRequest::record(std::uint64_t calls, std::uint64_t bytes, std::chrono::nanoseconds time,
+                                Route route) const noexcept {
   if (!statistics::is_enabled()) return;
-  const auto elements = static_cast<std::uint64_t>(n * count_);
-  statistics::record(operation_, side.kind(), side.route(), calls, elements * side.region().layout->size_bytes, time);
+  statistics::record(operation_, side.kind(), route, calls, bytes, time);
 }
 
 }  // namespace sluice::ops

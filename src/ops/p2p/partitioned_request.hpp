@@ -1,37 +1,66 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// PartitionedRequest: what a partitioned operation (MPI_Psend_init, MPI_Precv_init) on device buffers owes. A partition
-// is brought down before the host MPI hears that it is ready, and up, once for each start, when it has arrived.
+// PartitionedRequest: what a partitioned operation (MPI_Psend_init, MPI_Precv_init) on device buffers owes. Staged: a
+// partition is brought down before the host MPI hears that it is ready, and up, once for each start, when it has
+// arrived. Directly: the receiver copies it out of the sender's memory, and the program's request, which is the host
+// MPI's, is never started (docs/adr/0071). Which of the two is known some time after the operation was made; the first
+// start may come before.
 #pragma once
 
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <mutex>
+#include <vector>
 
+#include "ops/p2p/shared_partitions.hpp"
 #include "ops/p2p/side.hpp"
+#include "progress/engine.hpp"
 #include "progress/tracked_requests.hpp"
 
 namespace sluice::ops {
 
-class PartitionedRequest final : public progress::Tracked {
+class PartitionedRequest final : public progress::Tracked,
+                                 public progress::Task,
+                                 public std::enable_shared_from_this<PartitionedRequest> {
  public:
-  // Of `n_partitions` (> 0) with `count` elements each.
-  PartitionedRequest(Operation operation, MPI_Comm communicator, int n_partitions, MPI_Count count);
+  // The program's arguments: `n_partitions` (> 0) with `count` elements each.
+  struct Arguments {
+    int n_partitions;
+    MPI_Count count;
+    int peer;
+    int tag;
+  };
+  PartitionedRequest(Operation operation, MPI_Comm communicator, const Arguments &arguments);
 
   // All partitions, one after the other: what is received into, or sent, never as an image. Staged and open before the
   // first start.
   Side side;
 
   [[nodiscard]] bool is_sender() const noexcept { return operation_ == Operation::kPsendInit; }
-  [[nodiscard]] bool has_partition(int index) const noexcept { return index >= 0 && index < n_partitions_; }
+  [[nodiscard]] bool has_partition(int index) const noexcept { return index >= 0 && index < arguments_.n_partitions; }
+  // The host MPI moves the data, from now on at every start. Any thread.
+  [[nodiscard]] bool is_staged() const noexcept { return way() == Way::kStaged; }
 
-  // Brings down, of a send, `n` partitions from `first` on. Blocks. Any thread, also while another one is in a
-  // completion call for this request.
-  [[nodiscard]] Status ready(int first, int n);
+  // Which way it goes is to be found out yet. `request`: the program's. Before anybody else knows of this.
+  void await_match(MPI_Request request) noexcept {
+    request_ = request;
+    way_.store(Way::kUndecided, std::memory_order_release);
+  }
+  // It was found out, once; a start that waits for that goes on. Within a turn.
+  void go_staged();
+  void go_directly(PartitionWords words);
+  void go_directly(std::unique_ptr<PartitionTaker> taker);
 
-  // Brings up, of a receive, `n` partitions from `first` on, which have arrived; those that no other call has brought
-  // up since the start, and waits for what other threads are bringing up. After an error the partitions are still owed.
-  // Blocks. Any thread.
+  // Makes ready, of a send, the partitions from `low` to `high`, whatever their numbers. *tells_host: the host MPI is
+  // to be told of them, too. Blocks. Any thread, also while another one is in a completion call for this request.
+  [[nodiscard]] Status ready(int low, int high, bool *tells_host);
+
+  // Brings up, of a receive that is staged, `n` partitions from `first` on, which have arrived; those that no other
+  // call has brought up since the start, and waits for what other threads are bringing up. After an error the
+  // partitions are still owed. Blocks. Any thread.
   [[nodiscard]] Status arrived(int first, int n);
+  // Whether a partition of a request that is not staged has arrived. Errors: it has not and will not. Any thread.
+  [[nodiscard]] Status look(int partition, bool *has_arrived);
 
   // Nothing: it is MPI_Pready that says when the data is there.
   [[nodiscard]] Status prepare() override { return {}; }
@@ -39,22 +68,54 @@ class PartitionedRequest final : public progress::Tracked {
   [[nodiscard]] int start_again(const std::shared_ptr<Tracked> &self, MPI_Request *request) override;
   // Brings up what MPI_Parrived has not.
   [[nodiscard]] Status finish(MPI_Status *status) override;
+  [[nodiscard]] Status recall(MPI_Status *status) override;
+  [[nodiscard]] bool is_hidden() const noexcept override { return is_hidden_.load(std::memory_order_acquire); }
+  [[nodiscard]] bool completes_without_host() const noexcept override { return is_apart() && !is_hidden(); }
   // To cancel an active partitioned request is an error of the program's; half of the partitions must not stay away.
   [[nodiscard]] bool ignores_cancel() const noexcept override { return true; }
 
+  // progress::Task: a start that goes directly.
+  [[nodiscard]] bool advance() override;
+
  private:
+  enum class Way : std::uint8_t { kUndecided, kStaged, kDirect };
+  [[nodiscard]] Way way() const noexcept { return way_.load(std::memory_order_acquire); }
+  // The last start was none of the host MPI's.
+  [[nodiscard]] bool is_apart() const noexcept { return is_apart_.load(std::memory_order_acquire); }
   enum class Stage : std::uint8_t { kDone, kOwed, kCopying };
   [[nodiscard]] std::atomic<Stage> &stage(int partition) const noexcept {
     return stages_[static_cast<std::size_t>(partition)];
   }
   [[nodiscard]] bool claim(int partition) const noexcept;
   void set_stages(int first, int end, Stage stage) const noexcept;
-  void record(std::uint64_t calls, int n, std::chrono::nanoseconds time) const noexcept;
+  [[nodiscard]] int start_host(const std::shared_ptr<Tracked> &self, MPI_Request *request);
+  void begin_direct();
+  void decide_directly();
+  [[nodiscard]] Status mark_ready(int low, int high, bool *tells_host);
+  [[nodiscard]] bool go_on();
+  bool complete(Status outcome) noexcept;
+  void record(std::uint64_t calls, std::uint64_t bytes, std::chrono::nanoseconds time, Route route) const noexcept;
+  [[nodiscard]] std::uint64_t bytes_of(int n_partitions) const noexcept {
+    return static_cast<std::uint64_t>(n_partitions * arguments_.count) * side.region().layout->size_bytes;
+  }
 
   const Operation operation_;
-  const int n_partitions_;
-  const MPI_Count count_;
+  const Arguments arguments_;
   const std::unique_ptr<std::atomic<Stage>[]> stages_;  // of a receive, one for each partition
+  MPI_Request request_ = MPI_REQUEST_NULL;
+  std::atomic<Way> way_{Way::kStaged};
+  std::atomic<bool> is_apart_{false};
+  std::atomic<bool> is_hidden_{false};
+
+  // Held for a look or two, and by nobody who calls the host MPI.
+  std::mutex mutex_;
+  std::uint64_t start_ = 0;                  // the number of the last one that goes directly, or may
+  bool is_waiting_ = false;                  // a start waits for the way
+  std::vector<std::uint64_t> ready_starts_;  // of a send, by partition: the start in which it was made ready last
+  PartitionWords words_;                     // of a send that goes directly
+  std::unique_ptr<PartitionTaker> taker_;    // of a receive that does
+  unsigned n_steps_ = 0;
+  Status outcome_;  // of the last start that was apart, once it is no longer hidden
 };
 
 }  // namespace sluice::ops

@@ -260,6 +260,67 @@ TEST(Partitioned, LeavesGapsUntouched) {
   EXPECT_EQ(MPI_Type_free(&padded), MPI_SUCCESS);
 }
 
+// Which receive gets which send is decided by the order in which both were made, not by that of their starts.
+TEST(Partitioned, KeepTheOrderOfTheirInits_WithOneTagOnTwoCommunicators) {
+  constexpr int kPairs = 4;
+  MPI_Comm other = MPI_COMM_NULL;
+  ASSERT_EQ(MPI_Comm_dup(Session::get().comm(), &other), MPI_SUCCESS);
+  compare_each_case(Breadth::narrow, {5000}, [&](Trial &run, const Case &c) {
+    const Session &session = Session::get();
+    const auto count = static_cast<MPI_Count>(c.size_bytes);
+    const Memory *in[kPairs] = {};
+    const Memory *out[kPairs] = {};
+    std::vector<MPI_Request> requests(2 * kPairs, MPI_REQUEST_NULL);
+    for (int i = 0; i < kPairs; ++i) {
+      in[i] = &run.input(kPartitions * c.size_bytes);
+      out[i] = &run.output(kPartitions * c.size_bytes);
+      MPI_Comm comm = i % 2 == 0 ? session.comm() : other;
+      run.call("MPI_Precv_init", MPI_Precv_init(out[i]->data(), kPartitions, count, MPI_BYTE, session.partner(), kTag,
+                                                comm, MPI_INFO_NULL, &requests[static_cast<std::size_t>(i)]));
+      run.call("MPI_Psend_init", MPI_Psend_init(in[i]->data(), kPartitions, count, MPI_BYTE, session.partner(), kTag,
+                                                comm, MPI_INFO_NULL, &requests[static_cast<std::size_t>(kPairs + i)]));
+    }
+    for (int round = 0; round < kRounds; ++round) {
+      for (int i = 0; i < kPairs; ++i) run.refill(*in[i], round * kPairs + i);
+      for (std::size_t i = requests.size(); i-- > 0;) run.call("MPI_Start", MPI_Start(&requests[i]));
+      for (int i = 0; i < kPairs; ++i) {
+        MPI_Request &send = requests[static_cast<std::size_t>(kPairs + (i + round) % kPairs)];
+        run.call("MPI_Pready_range", MPI_Pready_range(0, kPartitions - 1, send));
+      }
+      run.call("MPI_Waitall", MPI_Waitall(2 * kPairs, requests.data(), MPI_STATUSES_IGNORE));
+      for (int i = 0; i < kPairs; ++i) {
+        run.expect_pattern(*out[i], session.partner(), round * kPairs + i, out[i]->size_bytes());
+      }
+    }
+    for (MPI_Request &request : requests) run.call("MPI_Request_free", MPI_Request_free(&request));
+  });
+  EXPECT_EQ(MPI_Comm_free(&other), MPI_SUCCESS);
+}
+
+// One side is a whole phase ahead of the other, in each of the two ways.
+TEST(Partitioned, Deliver_WhenOneSideComesLate) {
+  compare_each_case(Breadth::narrow, {1, 5000, 70'000}, [](Trial &run, const Case &c) {
+    const Session &session = Session::get();
+    const Memory &in = run.input(kPartitions * c.size_bytes);
+    const Memory &out = run.output(kPartitions * c.size_bytes);
+    Exchange exchange = init(run, in, bytes(c.size_bytes), out, bytes(c.size_bytes));
+    for (int round = 0; round < 2 * kRounds; ++round) {
+      run.refill(in, round);
+      const int first = round % 2;
+      run.call("MPI_Start", MPI_Start(&exchange.requests[static_cast<std::size_t>(first)]));
+      if (first == 1) ready_one_by_one(exchange, kPartitions);
+      MPI_Barrier(session.comm());
+      run.call("MPI_Start", MPI_Start(&exchange.requests[static_cast<std::size_t>(1 - first)]));
+      if (first == 0) ready_one_by_one(exchange, kPartitions);
+      MPI_Status statuses[2];
+      run.call("MPI_Waitall", MPI_Waitall(2, exchange.requests.data(), statuses));
+      run.expect_pattern(out, session.partner(), round, out.size_bytes());
+      out.fill(kPoison);
+    }
+    free_requests(exchange);
+  });
+}
+
 class PartitionedThreads : public testing::Test {
  protected:
   void SetUp() override {

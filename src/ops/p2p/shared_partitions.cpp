@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "ops/p2p/shared_partitions.hpp"
+
+#include <utility>
+
+namespace sluice::ops {
+
+Status PartitionWords::create(std::uint64_t n_partitions, wire::SegmentName *name) {
+  return wire::SharedSegment::create(bytes_for(n_partitions), &segment_, name);
+}
+
+Status PartitionWords::open(std::uint64_t n_partitions, const wire::SegmentName &name) {
+  return wire::SharedSegment::open(name, bytes_for(n_partitions), &segment_);
+}
+
+PartitionTaker::PartitionTaker(PartitionWords words, std::uint64_t n_partitions, device::ImportedPtr imported,
+                               const std::byte *source, const transfer::Region &region)
+    : words_(std::move(words)),
+      n_partitions_(n_partitions),
+      imported_(std::move(imported)),
+      source_(source),
+      region_(region),
+      partition_bytes_(region.size_bytes() / n_partitions),
+      taken_(std::make_unique<std::atomic<std::uint64_t>[]>(static_cast<std::size_t>(n_partitions))) {}
+
+void PartitionTaker::begin(std::uint64_t start) noexcept {
+  start_ = start;
+  first_missing_ = 0;
+}
+
+Status PartitionTaker::advance(std::uint64_t *bytes, bool *is_done) {
+  *bytes = 0;
+  *is_done = false;
+  if (copy_.is_running()) {
+    bool has_ended = false;
+    if (Status status = copy_.poll(&has_ended); !status.is_ok()) return fail(std::move(status));
+    if (!has_ended) return {};
+    for (const std::uint64_t partition : under_way_) taken_[partition].store(start_, std::memory_order_release);
+    *bytes = under_way_.size() * partition_bytes_;
+    while (first_missing_ < n_partitions_ && taken_[first_missing_].load(std::memory_order_relaxed) == start_) {
+      ++first_missing_;
+    }
+    *is_done = first_missing_ == n_partitions_;
+    if (*is_done) words_.set_taken(start_);
+  }
+  if (!*is_done) {
+    if (Status status = collect(); !status.is_ok()) return fail(std::move(status));
+  }
+  // Others may have the queue while there is nothing to copy.
+  if (!copy_.is_running()) queue_ = device::Queue();
+  return {};
+}
+
+// Begins to copy all that is ready and has not come.
+Status PartitionTaker::collect() {
+  pieces_.clear();
+  under_way_.clear();
+  for (std::uint64_t i = first_missing_; i < n_partitions_; ++i) {
+    if (taken_[i].load(std::memory_order_relaxed) == start_) continue;
+    const std::uint64_t word = words_.ready(i);
+    if (word > start_) {
+      return Status::error(ErrorKind::kBadPeer,
+                           "the sender of a partitioned message says of a partition what cannot be; what came of this "
+                           "message is not known");
+    }
+    if (word != start_) continue;
+    const bool is_next = !under_way_.empty() && under_way_.back() + 1 == i;
+    under_way_.push_back(i);
+    if (is_next) {
+      pieces_.back().size_bytes += partition_bytes_;
+    } else {
+      pieces_.push_back({region_.origin + i * partition_bytes_, source_ + i * partition_bytes_, partition_bytes_});
+    }
+  }
+  if (pieces_.empty()) return {};
+  if (queue_.is_empty()) {
+    if (Status status = queue_.acquire(region_.place); !status.is_ok()) return status;
+  }
+  return copy_.begin(&queue_, pieces_);
+}
+
+Status PartitionTaker::fail(Status status) {
+  words_.set_taken(start_);
+  return status;
+}
+
+bool PartitionTaker::has_taken(std::uint64_t start, std::uint64_t first_bytes,
+                               std::uint64_t size_bytes) const noexcept {
+  const std::uint64_t last = (first_bytes + size_bytes - 1) / partition_bytes_;
+  for (std::uint64_t i = first_bytes / partition_bytes_; i <= last; ++i) {
+    if (taken_[i].load(std::memory_order_acquire) != start) return false;
+  }
+  return true;
+}
+
+}  // namespace sluice::ops
