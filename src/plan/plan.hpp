@@ -35,6 +35,10 @@ struct Policy {
 // so it does here, whatever the policy says of others.
 inline constexpr std::uint64_t kSelfBufferedBytes = 8192;
 
+// From here on a message is relayed. Shorter ones are staged: two copies by devices and the words about them take
+// longer.
+inline constexpr std::uint64_t kRelayFromBytes = 64 << 10;
+
 // Shorter receives are posted in staging memory: of them many are needed before it matters.
 inline constexpr std::uint64_t kLongReceiveBytes = 64 << 10;
 
@@ -157,9 +161,8 @@ struct Plan {
       query.size_bytes >= policy.ipc_threshold_bytes) {
     return describe(Route::kIpc, Reason::kPeerPulls, packs, query, policy);
   }
-  // Short ones are staged: two copies by the device and the words about them take longer.
   if (query.peer == Peer::kLocal && query.is_contiguous && policy.allows_relay && query.can_be_relayed &&
-      query.size_bytes >= policy.pipeline_threshold_bytes) {
+      query.size_bytes >= kRelayFromBytes) {
     return describe(Route::kRelayed, Reason::kNoHandle, packs, query, policy);
   }
   if (policy.pipeline != Pipeline::kNone && query.size_bytes >= policy.pipeline_threshold_bytes) {

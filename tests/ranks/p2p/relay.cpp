@@ -99,7 +99,7 @@ TEST_F(Relay, DeliversEveryLength_RoundTheEdgesOfBlocks_BothWays) {
                                                 (kRelaySlots + 1) * kRelayBlockBytes + 13};
   for (const std::size_t size_bytes : sizes_bytes) exchange(device_or_host(), size_bytes);
   exchange(unmapped_kind(), kRelayBlockBytes + 1);
-  const auto n = static_cast<long long>(sizes_bytes.size() + 1);
+  const long long n = static_cast<long long>(sizes_bytes.size()) + 1;
   expect_relayed(n, n);
 }
 
@@ -138,7 +138,8 @@ TEST_F(Relay, DeliversAll_WhenManyAreReceivedAtOnce) {
       start_receive(&run, *outputs.back(), kBytes, kTag, &requests[static_cast<std::size_t>(i)]);
     }
     for (int i = 0; i < kMessages; ++i) {
-      start_send(&run, run.input(kBytes, i), kBytes, kTag, &requests[static_cast<std::size_t>(kMessages + i)]);
+      start_send(&run, run.input(kBytes, i), kBytes, kTag,
+                 &requests[requests.size() / 2 + static_cast<std::size_t>(i)]);
     }
     run.call("MPI_Waitall", MPI_Waitall(2 * kMessages, requests.data(), MPI_STATUSES_IGNORE));
     for (int i = 0; i < kMessages; ++i) {
