@@ -277,14 +277,15 @@ TEST(Partitioned, KeepTheOrderOfTheirInits_WithOneTagOnTwoCommunicators) {
       MPI_Comm comm = i % 2 == 0 ? session.comm() : other;
       run.call("MPI_Precv_init", MPI_Precv_init(out[i]->data(), kPartitions, count, MPI_BYTE, session.partner(), kTag,
                                                 comm, MPI_INFO_NULL, &requests[static_cast<std::size_t>(i)]));
-      run.call("MPI_Psend_init", MPI_Psend_init(in[i]->data(), kPartitions, count, MPI_BYTE, session.partner(), kTag,
-                                                comm, MPI_INFO_NULL, &requests[static_cast<std::size_t>(kPairs + i)]));
+      run.call("MPI_Psend_init",
+               MPI_Psend_init(in[i]->data(), kPartitions, count, MPI_BYTE, session.partner(), kTag, comm, MPI_INFO_NULL,
+                              &requests[requests.size() / 2 + static_cast<std::size_t>(i)]));
     }
     for (int round = 0; round < kRounds; ++round) {
       for (int i = 0; i < kPairs; ++i) run.refill(*in[i], round * kPairs + i);
       for (std::size_t i = requests.size(); i-- > 0;) run.call("MPI_Start", MPI_Start(&requests[i]));
       for (int i = 0; i < kPairs; ++i) {
-        MPI_Request &send = requests[static_cast<std::size_t>(kPairs + (i + round) % kPairs)];
+        MPI_Request &send = requests[requests.size() / 2 + static_cast<std::size_t>((i + round) % kPairs)];
         run.call("MPI_Pready_range", MPI_Pready_range(0, kPartitions - 1, send));
       }
       run.call("MPI_Waitall", MPI_Waitall(2 * kPairs, requests.data(), MPI_STATUSES_IGNORE));

@@ -38,9 +38,9 @@ TEST(PlainStarts, EndByEachWayOfCompletion) {
          *index = 0;
          return result;
        }}};
-  for (const auto &[name, complete] : ways) {
-    SCOPED_TRACE(name);
-    compare_with_host({device_or_host(), Kind::host, kBytes}, [&, name = name, complete = complete](Trial &run) {
+  for (const auto &[label, finish] : ways) {
+    SCOPED_TRACE(label);
+    compare_with_host({device_or_host(), Kind::host, kBytes}, [&, name = label, complete = finish](Trial &run) {
       const Session &session = Session::get();
       const int count = static_cast<int>(kBytes);
       const Memory &in = run.input(kBytes);

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "tests/support/host_mpi.hpp"
 #include "tests/support/oracle.hpp"
 #include "tests/support/statistics.hpp"
 
@@ -173,6 +174,9 @@ TEST_F(Relay, BringsEachStart_OfAPersistentSend) {
 }
 
 TEST_F(Relay, FillsAReceiveThatIsTooShort_AndNoMore) {
+  if (aborts_on_truncation() && !session_.has_kind(Kind::device)) {
+    GTEST_SKIP() << "this host MPI ends the job at a truncated receive";
+  }
   constexpr std::size_t kBytes = 2 * kRelayBlockBytes;
   for (const std::size_t room_bytes : {kRelayBlockBytes + 100, kRelayBlockBytes, std::size_t{70'000}}) {
     SCOPED_TRACE(room_bytes);

@@ -139,7 +139,6 @@ TEST_F(Truncation, WaitReturnsTruncate_WhenTheMessageIsLonger) {
 
 // Far more than a receive that has not even room for a descriptor: the sender is told all the same.
 constexpr std::size_t kMuchMore[] = {300, 70'000};
-const std::vector<std::size_t> kShort = {0, 8, 255};
 
 // A way of MPI to receive `count` bytes into `out`. Returns the error code of what completes it.
 struct Receive {
@@ -205,7 +204,7 @@ TEST_F(Truncation, SenderOfALongMessageIsReleased_WhenTheReceiveIsShort) {
   for (const Receive &receive : kWays) {
     SCOPED_TRACE(receive.name);
     for (const std::size_t missing_bytes : kMuchMore) {
-      compare_each_case(Breadth::narrow, kShort, [&](Trial &run, const Case &c) {
+      compare_each_case(Breadth::narrow, {0, 8, 255}, [&](Trial &run, const Case &c) {
         in_turn([&] { send_too_much(run, c.size_bytes, missing_bytes); },
                 [&] {
                   const Memory &out = run.output(c.size_bytes);
