@@ -33,6 +33,10 @@ inline constexpr std::uint32_t kBlockSlots = 4;
 // The longest message of an int count, in bytes.
 inline constexpr std::uint64_t kLargestInt = std::numeric_limits<int>::max();
 
+// Has `peer`, which waits for blocks of the operation `number` of this process, wait for no more: a message without
+// bytes, for which the host MPI does not wait. Returns the host MPI's code.
+int send_no_block(int peer, int number);
+
 // The sender's end: copies blocks down and sends them. One thread at a time.
 class OutgoingBlocks {
  public:

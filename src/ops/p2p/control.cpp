@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/log.hpp"
+#include "ops/p2p/block_stream.hpp"
 #include "ops/p2p/outgoing.hpp"
 #include "ops/p2p/permissions.hpp"
 #include "wire/channel.hpp"
@@ -99,9 +100,7 @@ void ControlListener::refuse(int number, int from) {
   const wire::Channel &channel = wire::Channel::process();
   log::warn_once("control", "p2p", "another rank asks for a message that was not sent to it");
   if (number <= 0 || number > channel.most_number()) return;
-  // No bytes: nothing to hold on to, and the host MPI does not wait.
-  if (wire::host().MPI_Send(nullptr, 0, MPI_BYTE, from, wire::Channel::tag(wire::PrivateKind::kBlock, number),
-                            channel.comm()) != MPI_SUCCESS) {
+  if (send_no_block(from, number) != MPI_SUCCESS) {
     log::warn_once("control", "p2p", "the host MPI could not send a control message");
   }
 }

@@ -7,6 +7,11 @@
 
 namespace sluice::ops {
 
+int send_no_block(int peer, int number) {
+  return wire::host().MPI_Send(nullptr, 0, MPI_BYTE, peer, wire::Channel::tag(wire::PrivateKind::kBlock, number),
+                               wire::Channel::process().comm());
+}
+
 void OutgoingBlocks::begin(const device::Place &place, const std::byte *data, StagingMemory memory,
                            const transfer::BlockPlan &plan, std::uint32_t n_blocks, const BlockRoute &route) {
   place_ = place;
@@ -115,10 +120,8 @@ void OutgoingBlocks::end_span(Slot *slot, trace::Lane lane) const noexcept {
 void OutgoingBlocks::fail(const Status &status) {
   if (!outcome_.is_ok()) return;
   outcome_ = status;
-  const int tag = wire::Channel::tag(wire::PrivateKind::kBlock, route_.number);
-  // Nothing to hold on to: no bytes. If even this cannot be sent, the error of this side says what happened.
-  [[maybe_unused]] const int sent =
-      wire::host().MPI_Send(nullptr, 0, MPI_BYTE, route_.peer, tag, wire::Channel::process().comm());
+  // If even this cannot be sent, the error of this side says what happened.
+  [[maybe_unused]] const int sent = send_no_block(route_.peer, route_.number);
 }
 
 }  // namespace sluice::ops

@@ -99,10 +99,8 @@ bool OutgoingRelay::is_told(Block *block) {
 void OutgoingRelay::fail(const Status &status) {
   if (!outcome_.is_ok()) return;
   outcome_ = status;
-  const int tag = wire::Channel::tag(wire::PrivateKind::kBlock, route_.number);
   // If even this cannot be sent, the error of this side says what happened.
-  [[maybe_unused]] const int sent =
-      wire::host().MPI_Send(nullptr, 0, MPI_BYTE, route_.peer, tag, wire::Channel::process().comm());
+  [[maybe_unused]] const int sent = send_no_block(route_.peer, route_.number);
 }
 
 }  // namespace sluice::ops
