@@ -3,9 +3,9 @@
 
 #include <algorithm>
 #include <cctype>
-#include <cstdlib>
 #include <utility>
 
+#include "base/environment.hpp"
 #include "base/log.hpp"
 #include "base/settings.hpp"
 
@@ -75,7 +75,7 @@ void Knobs::read_settings(std::vector<Status> *problems) {
 const Knobs &Knobs::process() {
   static const Knobs knobs = [] {
     std::vector<Status> problems;
-    Knobs read_knobs = Knobs::read([](const char *name) { return std::getenv(name); }, &problems);
+    Knobs read_knobs = Knobs::read(environment_variable, &problems);
     const std::string &level = read_knobs.text("SLUICE_LOG");
     log::set_level(level == "error"  ? log::Level::kError
                    : level == "warn" ? log::Level::kWarn

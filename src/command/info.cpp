@@ -7,9 +7,9 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
-#include <cstdlib>
 #include <memory>
 
+#include "base/environment.hpp"
 #include "device/backend.hpp"
 #include "plan/collective_terms.hpp"
 #include "plan/plan.hpp"
@@ -71,7 +71,7 @@ void add_knobs_of(const device::Backend *backend, std::vector<KnobInfo> *knobs) 
   if (backend == nullptr) return;
   for (std::size_t i = 0; i < backend->table().n_knobs; ++i) {
     const sluice_backend_knob_t &knob = backend->table().knobs[i];
-    const char *set = std::getenv(knob.name);
+    const char *set = environment_variable(knob.name);
     knobs->push_back({knob.name, set != nullptr ? set : knob.default_value, set != nullptr ? "environment" : "default",
                       "", knob.doc, experimental_of(knob.doc)});
   }

@@ -4,10 +4,11 @@
 #include <glob.h>
 #include <unistd.h>
 
-#include <cstdlib>
 #include <fstream>
 #include <sstream>
 #include <system_error>
+
+#include "base/environment.hpp"
 
 namespace sluice::command {
 namespace {
@@ -27,7 +28,7 @@ std::vector<fs::path> split_path(const std::string &list) {
 }
 
 std::vector<fs::path> environment_path(const char *variable) {
-  const char *list = std::getenv(variable);
+  const char *list = environment_variable(variable);
   return list != nullptr ? split_path(list) : std::vector<fs::path>{};
 }
 

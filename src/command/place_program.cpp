@@ -6,10 +6,10 @@
 
 #include <cerrno>
 #include <cstdio>
-#include <cstdlib>
 #include <cstring>
 #include <vector>
 
+#include "base/knobs.hpp"
 #include "base/own_program.hpp"
 #include "command/installation.hpp"
 
@@ -21,12 +21,10 @@ std::string place_program() {
 
 int show_topology(const PlaceWords &words) {
   constexpr int kCannotRun = 126;
-  const char *named = std::getenv("SLUICE_BACKENDS");
-  const std::string backends = words.backends.empty() && named != nullptr ? named : words.backends;
-  std::vector<std::string> texts = {place_program(), "show",
-                                    "--lib-dir",     find_installation(words.library_folder).library_folder.string(),
-                                    "--backend",     backends.empty() ? "auto" : backends,
-                                    "--bind",        words.bind};
+  const std::string backends = words.backends.empty() ? Knobs::process().text("SLUICE_BACKENDS") : words.backends;
+  std::vector<std::string> texts = {
+      place_program(), "show",   "--lib-dir", find_installation(words.library_folder).library_folder.string(),
+      "--backend",     backends, "--bind",    words.bind};
   if (words.n_ranks > 0) texts.insert(texts.end(), {"--ranks", fmt::format("{}", words.n_ranks)});
   if (words.wants_json) texts.emplace_back("--json");
   if (words.wants_links) texts.emplace_back("--measure");

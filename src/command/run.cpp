@@ -16,6 +16,8 @@
 #include <system_error>
 #include <utility>
 
+#include "base/environment.hpp"
+#include "base/knobs.hpp"
 #include "base/log.hpp"
 #include "command/bind_rule.hpp"
 #include "command/flavour_choice.hpp"
@@ -190,8 +192,7 @@ Status check_reach(const std::vector<std::string> &command, const std::optional<
 Status plan_launch(const RunRequest &request, Launch *launch) {
   if (request.command.empty()) return wrong("no command: sluice run [options] -- mpiexec -n 4 ./app");
   const Installation installation = find_installation(request.library_folder);
-  const char *named = std::getenv("SLUICE_BACKENDS");
-  const std::string backends = request.backends.empty() && named != nullptr ? named : request.backends;
+  const std::string backends = request.backends.empty() ? Knobs::process().text("SLUICE_BACKENDS") : request.backends;
   if (Status status = check_backends(backends, installation); !status.is_ok()) return status;
 
   const std::optional<Launcher> launcher = find_launcher(request.command);
@@ -202,11 +203,11 @@ Status plan_launch(const RunRequest &request, Launch *launch) {
 
   if (Status status = check_reach(request.command, launcher, &launch->warnings); !status.is_ok()) return status;
 
-  const char *existing = std::getenv(kPreload);
+  const char *existing = environment_variable(kPreload);
   launch->rule = choice.rule;
   launch->environment[kPreload] = preloaded(library, existing != nullptr ? existing : "");
   if (const std::string lookup = lookup_library(installation, request.command, launcher); !lookup.empty()) {
-    const char *auditing = std::getenv(kAudit);
+    const char *auditing = environment_variable(kAudit);
     launch->environment[kAudit] = preloaded(lookup, auditing != nullptr ? auditing : "");
   }
   if (!request.backends.empty()) launch->environment["SLUICE_BACKENDS"] = request.backends;

@@ -9,11 +9,11 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstddef>
-#include <cstdlib>
 #include <cstring>
 #include <mutex>
 #include <vector>
 
+#include "base/environment.hpp"
 #include "base/log.hpp"
 #include "base/system_reason.hpp"
 
@@ -54,7 +54,7 @@ const char *knob_for_module(const char *name) {
   for (const sluice_backend_t *table : known_tables().tables) {
     for (std::size_t i = 0; i < table->n_knobs; ++i) {
       if (std::strcmp(table->knobs[i].name, name) != 0) continue;
-      const char *value = std::getenv(name);
+      const char *value = environment_variable(name);
       return value != nullptr ? value : table->knobs[i].default_value;
     }
   }

@@ -8,12 +8,12 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
 #include <string_view>
 
+#include "base/environment.hpp"
 #include "base/knobs.hpp"
 #include "base/own_program.hpp"
 #include "base/system_reason.hpp"
@@ -38,7 +38,7 @@ std::vector<std::string> files_of(const std::string &pattern) {
 std::vector<fs::path> library_folders() {
   std::vector<fs::path> folders = {
       "/lib64", "/usr/lib64", "/usr/lib/x86_64-linux-gnu", "/usr/lib/aarch64-linux-gnu", "/usr/lib", "/usr/local/lib"};
-  const char *path = std::getenv("LD_LIBRARY_PATH");
+  const char *path = environment_variable("LD_LIBRARY_PATH");
   std::istringstream words(path != nullptr ? path : "");
   for (std::string folder; std::getline(words, folder, ':');) {
     if (!folder.empty()) folders.emplace_back(folder);
@@ -95,7 +95,7 @@ Status read_needs(Module *module, const fs::path &path) {
 
 // Lists of devices end at the first that means nothing, so the first says whether there is any.
 bool hides_all(const Mask &mask) {
-  const char *text = std::getenv(mask.variable.c_str());
+  const char *text = environment_variable(mask.variable.c_str());
   if (text == nullptr) return false;
   std::string_view first = text;
   first = first.substr(0, first.find(','));

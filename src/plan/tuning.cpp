@@ -4,13 +4,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <functional>
 #include <iterator>
 #include <nlohmann/json.hpp>
 
+#include "base/environment.hpp"
 #include "base/knobs.hpp"
 #include "base/log.hpp"
 #include "base/settings.hpp"
@@ -114,8 +114,8 @@ std::vector<TuningTable> read_tuning(const std::string &path, std::vector<Status
 
 std::vector<std::string> tuning_folders(const std::string &module_folder) {
   std::vector<std::string> folders;
-  const char *config = std::getenv("XDG_CONFIG_HOME");
-  const char *home = std::getenv("HOME");
+  const char *config = environment_variable("XDG_CONFIG_HOME");
+  const char *home = environment_variable("HOME");
   if (config != nullptr && config[0] == '/') {
     folders.push_back(std::string(config) + "/sluice/tuning");
   } else if (home != nullptr && home[0] == '/') {

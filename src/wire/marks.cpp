@@ -8,7 +8,6 @@
 #include <array>
 #include <charconv>
 #include <chrono>
-#include <cstdlib>
 #include <cstring>
 #include <exception>
 #include <functional>
@@ -16,6 +15,7 @@
 #include <system_error>
 #include <thread>
 
+#include "base/environment.hpp"
 #include "base/local_rank.hpp"
 #include "base/log.hpp"
 #include "wire/local_socket.hpp"
@@ -24,7 +24,7 @@ namespace sluice::wire {
 namespace {
 
 std::string variable(const char *name) {
-  const char *text = std::getenv(name);
+  const char *text = environment_variable(name);
   return text != nullptr ? text : "";
 }
 
@@ -71,7 +71,7 @@ Marks &Marks::process() {
 
 void Marks::leave() noexcept {
   try {
-    const auto local = find_local_rank([](const char *name) { return std::getenv(name); });
+    const auto local = find_local_rank(environment_variable);
     if (!local || local->n_ranks < 2) return;
     job_ = find_job();
     n_local_ = local->n_ranks;

@@ -9,6 +9,8 @@
 #include <cstring>
 #include <limits>
 
+#include "base/environment.hpp"
+
 namespace sluice::command::place {
 namespace {
 
@@ -74,7 +76,7 @@ Status Machine::load(Machine *machine) {
   }
   if (hwloc_topology_set_io_types_filter(topology, HWLOC_TYPE_FILTER_KEEP_IMPORTANT) != 0 ||
       hwloc_topology_load(topology) != 0) {
-    const char *file = std::getenv("HWLOC_XMLFILE");
+    const char *file = environment_variable("HWLOC_XMLFILE");
     return Status::error(ErrorKind::kUnsupported,
                          fmt::format("hwloc cannot read the machine{}: {}; lstopo shows more",
                                      file != nullptr ? fmt::format(" in {}", file) : "", std::strerror(errno)));

@@ -7,9 +7,9 @@
 #include <algorithm>
 #include <array>
 #include <cstdio>
-#include <cstdlib>
 #include <exception>
 
+#include "base/environment.hpp"
 #include "command/bind_rule.hpp"
 #include "command/installation.hpp"
 #include "command/place/devices.hpp"
@@ -66,7 +66,7 @@ int show(const Words &words) {
   report.devices = devices.infos;
   for (const sluice_device_info_t &info : devices.infos) report.nearness.push_back(machine.near(info));
   report.rule = words.bind;
-  report.self = find_local_rank([](const char *name) { return std::getenv(name); });
+  report.self = find_local_rank(environment_variable);
   report.bound_to = machine.bound_to();
   int n_ranks = words.n_ranks > 0 ? words.n_ranks : static_cast<int>(devices.infos.size());
   if (rule.kind == BindKind::kList && words.n_ranks <= 0) n_ranks = static_cast<int>(rule.devices.size());

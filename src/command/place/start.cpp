@@ -7,9 +7,9 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
-#include <cstdlib>
 #include <cstring>
 
+#include "base/environment.hpp"
 #include "base/local_rank.hpp"
 #include "base/log.hpp"
 #include "command/bind_rule.hpp"
@@ -51,8 +51,7 @@ void bind_to_seat(const Machine &machine, const LocalRank &self, const Seat &sea
 
 // 0: go on, bound or not.
 int bind_self(const Installation &installation, const std::string &backends, const BindRule &rule) {
-  const LocalRank self =
-      find_local_rank([](const char *name) { return std::getenv(name); }).value_or(LocalRank{0, 1, ""});
+  const LocalRank self = find_local_rank(environment_variable).value_or(LocalRank{0, 1, ""});
   Devices devices;
   Machine machine;
   Status status = open_devices(installation, backends, &devices);

@@ -8,6 +8,7 @@
 #include <numeric>
 #include <ranges>
 
+#include "base/log.hpp"
 #include "ops/comm/comm_memo.hpp"
 #include "wire/channel.hpp"
 #include "wire/host.hpp"
@@ -21,7 +22,7 @@ std::atomic<std::uint64_t> n_gone{0};
 
 int delete_state(MPI_Comm /*comm*/, int /*keyval*/, void *value, void * /*extra*/) {
   n_gone.fetch_add(1, std::memory_order_release);
-  delete static_cast<CommStatePtr *>(value);
+  const std::unique_ptr<CommStatePtr> gone(static_cast<CommStatePtr *>(value));
   return MPI_SUCCESS;
 }
 
@@ -39,26 +40,42 @@ bool make_keyval() {
 
 using GroupFunction = int (*wire::Host::*)(MPI_Comm, MPI_Group *);
 
+// A group of the host MPI, freed at the end.
+struct Group {
+  Group() = default;
+  Group(const Group &) = delete;
+  Group &operator=(const Group &) = delete;
+  Group(Group &&) = delete;
+  Group &operator=(Group &&) = delete;
+  ~Group() {
+    if (handle != MPI_GROUP_NULL && wire::host().MPI_Group_free(&handle) != MPI_SUCCESS) {
+      log::warn_once("group_free", "comm", "the host MPI could not free a group of a communicator; its memory is lost");
+    }
+  }
+
+  MPI_Group handle = MPI_GROUP_NULL;
+};
+
 // The ranks of the processes in one of `comm`'s groups, seen from MPI_COMM_WORLD; -1 for one outside it.
 bool find_world_ranks(MPI_Comm comm, GroupFunction group_of, std::vector<int> *world_ranks) {
   const wire::Host &host = wire::host();
-  MPI_Group group = MPI_GROUP_NULL;
-  MPI_Group world = MPI_GROUP_NULL;
+  Group group;
+  Group world;
   int size = 0;
-  bool is_found = (host.*group_of)(comm, &group) == MPI_SUCCESS &&
-                  host.MPI_Comm_group(wire::Channel::process().comm(), &world) == MPI_SUCCESS &&
-                  host.MPI_Group_size(group, &size) == MPI_SUCCESS;
-  if (is_found) {
-    std::vector<int> ranks(static_cast<std::size_t>(size));
-    std::iota(ranks.begin(), ranks.end(), 0);
-    world_ranks->resize(ranks.size());
-    is_found = host.MPI_Group_translate_ranks(group, size, ranks.data(), world, world_ranks->data()) == MPI_SUCCESS;
+  if ((host.*group_of)(comm, &group.handle) != MPI_SUCCESS ||
+      host.MPI_Comm_group(wire::Channel::process().comm(), &world.handle) != MPI_SUCCESS ||
+      host.MPI_Group_size(group.handle, &size) != MPI_SUCCESS) {
+    return false;
   }
-  for (int &rank : *world_ranks) {
-    if (rank == MPI_UNDEFINED) rank = -1;
+  std::vector<int> ranks(static_cast<std::size_t>(size));
+  std::iota(ranks.begin(), ranks.end(), 0);
+  world_ranks->resize(ranks.size());
+  if (host.MPI_Group_translate_ranks(group.handle, size, ranks.data(), world.handle, world_ranks->data()) !=
+      MPI_SUCCESS) {
+    return false;
   }
-  if (group != MPI_GROUP_NULL && host.MPI_Group_free(&group) != MPI_SUCCESS) return false;
-  return (world == MPI_GROUP_NULL || host.MPI_Group_free(&world) == MPI_SUCCESS) && is_found;
+  std::ranges::replace(*world_ranks, MPI_UNDEFINED, -1);
+  return true;
 }
 
 bool are_all_known(const std::vector<int> &world_ranks) {

@@ -9,6 +9,7 @@
 #include "ops/p2p/call.hpp"
 #include "ops/p2p/exchange.hpp"
 #include "ops/p2p/staged_request.hpp"
+#include "ops/request/held_request.hpp"
 
 namespace sluice::ops::p2p {
 namespace {
@@ -23,13 +24,8 @@ class ExchangeTask final : public progress::Task {
 
   // `self`: this. The exchange was started.
   static int serve(const std::shared_ptr<ExchangeTask> &self, MPI_Request *request) {
-    // The request holds on to the task until the program has completed or freed it.
-    auto *holder = new std::shared_ptr<ExchangeTask>(self);  // the request's; release() deletes it
-    const int result = wire::host().MPI_Grequest_start(&query, &release, &cancel, holder, &self->request_);
-    if (result != MPI_SUCCESS) {
-      delete holder;
-      return result;
-    }
+    const int result = start_held_request(self, &query, &self->request_);
+    if (result != MPI_SUCCESS) return result;
     *request = self->request_;
     progress::TrackedRequests::process().add(*request, std::make_shared<Marker>(self));
     progress::Engine::process().watch(self);
@@ -62,17 +58,12 @@ class ExchangeTask final : public progress::Task {
   };
 
   static int query(void *state, MPI_Status *status) {
-    const MPI_Status &own = (*static_cast<std::shared_ptr<ExchangeTask> *>(state))->status_;
+    const MPI_Status &own = held_by_request<ExchangeTask>(state)->status_;
     const int error = status->MPI_ERROR;
     *status = own;
     status->MPI_ERROR = error;
     return own.MPI_ERROR;
   }
-  static int release(void *state) {
-    delete static_cast<std::shared_ptr<ExchangeTask> *>(state);
-    return MPI_SUCCESS;
-  }
-  static int cancel(void * /*state*/, int /*is_complete*/) { return MPI_SUCCESS; }
 
   MPI_Request request_ = MPI_REQUEST_NULL;
   MPI_Status status_{};

@@ -56,17 +56,16 @@ int copy_lineage(MPI_Comm /*comm*/, int /*keyval*/, void * /*extra*/, void *valu
 }
 
 int delete_lineage(MPI_Comm /*comm*/, int /*keyval*/, void *value, void * /*extra*/) {
-  const auto *lineage = static_cast<Lineage *>(value);
+  const std::unique_ptr<const Lineage> lineage(static_cast<Lineage *>(value));
   std::optional<std::uint32_t> unused;
   {
     const std::scoped_lock lock(mutex);
     std::erase_if(used(), [&](const auto &entry) {
-      if (entry.second == lineage) unused = entry.first;
-      return entry.second == lineage;
+      if (entry.second == lineage.get()) unused = entry.first;
+      return entry.second == lineage.get();
     });
   }
   if (unused) Channels::process().forget(*unused);
-  delete lineage;
   return MPI_SUCCESS;
 }
 

@@ -11,6 +11,7 @@
 #include "generated/operations.hpp"
 #include "ops/datatype/layout_of.hpp"
 #include "ops/env/errors.hpp"
+#include "ops/request/held_request.hpp"
 #include "progress/tracked_requests.hpp"
 #include "wire/host.hpp"
 #include "wire/status.hpp"
@@ -36,9 +37,7 @@ class Message::Marker final : public progress::Tracked {
 };
 
 Status Message::open(MPI_Request *request) {
-  auto *holder = new MessagePtr(shared_from_this());  // the request's; release() deletes it
-  if (wire::host().MPI_Grequest_start(&query, &release, &cancel, holder, &program_request_) != MPI_SUCCESS) {
-    delete holder;
+  if (start_held_request(shared_from_this(), &query, &program_request_) != MPI_SUCCESS) {
     return Status::error(ErrorKind::kBackend, "the host MPI could not make a generalized request");
   }
   try {
@@ -96,18 +95,9 @@ void Message::end(int code) noexcept {
 
 int Message::query(void *state, MPI_Status *status) {
   const int error = status->MPI_ERROR;
-  *status = (*static_cast<MessagePtr *>(state))->status_;
+  *status = held_by_request<Message>(state)->status_;
   status->MPI_ERROR = error;
   return MPI_SUCCESS;  // errors are raised by Marker, on the message's communicator
-}
-
-int Message::release(void *state) {
-  delete static_cast<MessagePtr *>(state);
-  return MPI_SUCCESS;
-}
-
-int Message::cancel(void * /*state*/, int /*is_complete*/) {
-  return MPI_SUCCESS;
 }
 
 std::string PointMessage::describe() const {

@@ -91,8 +91,6 @@ class Message : public std::enable_shared_from_this<Message> {
 
   class Marker;
   static int query(void *state, MPI_Status *status);
-  static int release(void *state);
-  static int cancel(void *state, int is_complete);
 
   void end(int code) noexcept;
 
