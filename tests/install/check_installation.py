@@ -7,7 +7,8 @@
     examples  each C example of the pages about queues compiles, in the same two ways
     bench     sluice-bench measures, and compare, report and paper work on what it measured; its checks fail under the
               library that spoils data
-    program   an MPI program linked to the installed library runs with two ranks, with Sluice on and off
+    program   an MPI program linked to the installed library, by the compiler's options, by find_package(Sluice) or by
+              pkg-config, runs with two ranks, with Sluice on and off
 
 Exit status 0 when all is well, 1 with a line for each thing that is not, 77 when a tool is missing.
 """
@@ -143,17 +144,54 @@ def own_runtimes(prefix):
     return pairs
 
 
+def link_by_options(args, target):
+    """As docs/queue/guide.md says. mpicc puts the MPI itself last, so libsluice stands before it. As libsluice defines all
+    of MPI, a linker that leaves out what nobody needs would leave out the MPI, to which libsluice hands the calls on."""
+    library = args.prefix / "lib"
+    return run([args.mpicc, "-std=gnu11", "-Wall", "-Werror", f"-I{args.prefix / 'include'}", args.source, "-o", target,
+                f"-L{library}", f"-Wl,-rpath,{library}", "-Wl,--no-as-needed", f"-lsluice_{args.flavour}"])
+
+
+def link_by_pkg_config(args, target):
+    """With what pkg-config says."""
+    if shutil.which("pkg-config") is None:
+        skip("pkg-config")
+    status, output = run(["pkg-config", "--cflags", "--libs", f"sluice_{args.flavour}"],
+                         env={**os.environ, "PKG_CONFIG_PATH": str(args.prefix / "lib/pkgconfig")})
+    if status != 0:
+        return status, output
+    return run([args.mpicc, "-std=gnu11", "-Wall", "-Werror", args.source, "-o", target, *output.split()])
+
+
+PROJECT = """cmake_minimum_required(VERSION 3.25)
+project(linked LANGUAGES C)
+find_package(Sluice {version} REQUIRED)
+add_executable({name} {source})
+target_link_libraries({name} PRIVATE Sluice::{flavour})
+"""
+
+
+def link_by_package(args, target):
+    """By a project of its own that knows find_package() only."""
+    folder = target.with_suffix(".project")
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir()
+    header = (args.prefix / "include/sluice/sluice.h").read_text(encoding="utf-8")
+    version = ".".join(re.findall(r"#define SLUICE_VERSION_(?:MAJOR|MINOR|PATCH) (\d+)", header))
+    (folder / "CMakeLists.txt").write_text(
+        PROJECT.format(version=version, name=target.name, source=args.source, flavour=args.flavour), encoding="utf-8")
+    status, output = run(["cmake", "-S", folder, "-B", folder / "build", f"-DCMAKE_PREFIX_PATH={args.prefix}",
+                          f"-DCMAKE_C_COMPILER={args.mpicc}", f"-DCMAKE_RUNTIME_OUTPUT_DIRECTORY={target.parent}"])
+    return (status, output) if status != 0 else run(["cmake", "--build", folder / "build"])
+
+
 def program(args):
     """Builds and runs the linked program."""
     if shutil.which(args.mpicc) is None:
         skip(f"{args.mpicc}, the host MPI's compiler")
-    target = args.prefix / f"linked_program.{args.flavour}"
-    library = args.prefix / "lib"
-    # mpicc puts the MPI itself last, so libsluice stands before it. As libsluice defines all of MPI, a linker that leaves
-    # out what nobody needs would leave out the MPI, to which libsluice hands the calls on.
-    status, output = run([args.mpicc, "-std=gnu11", "-Wall", "-Werror", f"-I{args.prefix / 'include'}", args.source,
-                          "-o", target, f"-L{library}", f"-Wl,-rpath,{library}", "-Wl,--no-as-needed",
-                          f"-lsluice_{args.flavour}", "-ldl"])
+    ways = {"options": link_by_options, "pkg_config": link_by_pkg_config, "find_package": link_by_package}
+    target = args.prefix / f"linked_program.{args.flavour}.{args.by}"
+    status, output = ways[args.by](args, target)
     if status != 0:
         return [f"the program cannot be linked:\n{output}"]
     needed = re.findall(r"NEEDED.*\[(.*)\]", dynamic_section(target))
@@ -254,6 +292,7 @@ def arguments():
     step.add_argument("--launch", required=True)
     step.add_argument("--mpi", required=True)
     step.add_argument("--source", type=pathlib.Path, required=True)
+    step.add_argument("--by", choices=["options", "pkg_config", "find_package"], required=True)
     return parser.parse_args()
 
 
