@@ -173,21 +173,22 @@ std::multimap<void *, Mapping> &mappings() {
   return *all;
 }
 
-sluice_result_t open_by_extension(const HandleLayout &layout, const ::sycl::context &context,
+sluice_result_t open_by_extension(const HandleContent &content, const ::sycl::context &context,
                                   const ::sycl::device &device, void **native) {
-  const native_ipc::handle_data_t data(layout.native, layout.native + layout.native_bytes);
+  const native_ipc::handle_data_t data(content.native.begin(),
+                                       content.native.begin() + static_cast<std::ptrdiff_t>(content.native_bytes));
   *native = native_ipc::memory::open(data, context, device);
   if (*native == nullptr) return fail(SLUICE_ERROR_NATIVE, "ipc::memory::open gave no address");
   return SLUICE_SUCCESS;
 }
 
-sluice_result_t open_by_level_zero(const HandleLayout &layout, const ::sycl::context &context,
+sluice_result_t open_by_level_zero(const HandleContent &content, const ::sycl::context &context,
                                    const ::sycl::device &device, void **native) {
   level_zero::MemoryName name{};
-  if (layout.native_bytes != sizeof name) {
+  if (content.native_bytes != sizeof name) {
     return fail(SLUICE_ERROR_INVALID_ARGUMENT, "these bytes are no handle of this backend, or one of another version");
   }
-  std::memcpy(&name, layout.native, sizeof name);
+  std::memcpy(&name, content.native.data(), sizeof name);
   const level_zero::Calls *calls = nullptr;
   Outcome outcome = level_zero::find_calls_of_process(&calls);
   if (outcome.is_success()) {
@@ -256,15 +257,15 @@ sluice_result_t ipc_open(int32_t device, const sluice_ipc_handle_t *handle, void
   const sluice_result_t given = check_opening(handle, base, size_bytes);
   if (given != SLUICE_SUCCESS) return given;
   run_releases();
-  HandleLayout layout{};
+  HandleContent content;
   sluice_result_t result = check_device(device);
-  if (result == SLUICE_SUCCESS) result = pass_on(read_handle(*handle, &layout));
+  if (result == SLUICE_SUCCESS) result = pass_on(read_handle(*handle, &content));
   if (result != SLUICE_SUCCESS) return result;
   return guarded("ipc::memory::open", [&] {
     const Runtime &runtime = Runtime::start();
     const ::sycl::device &user = runtime.devices()[static_cast<size_t>(device)];
     const ::sycl::context &context = runtime.default_context(device).context;
-    sluice_result_t opened = check_mechanism(user, layout.mechanism);
+    sluice_result_t opened = check_mechanism(user, content.mechanism);
     if (opened != SLUICE_SUCCESS) return opened;
     // Under the CUDA adapter the runtime keeps mappings that were closed, and ends one for good when it opens another:
     // for that the driver waits until the device is idle (docs/adr/0032).
@@ -274,11 +275,11 @@ sluice_result_t ipc_open(int32_t device, const sluice_ipc_handle_t *handle, void
       return fail(SLUICE_NOT_READY, "no memory is mapped while a stream of the program's waits for a message");
     }
     void *native = nullptr;
-    opened = layout.mechanism == Mechanism::kExtension ? open_by_extension(layout, context, user, &native)
-                                                       : open_by_level_zero(layout, context, user, &native);
+    opened = content.mechanism == Mechanism::kExtension ? open_by_extension(content, context, user, &native)
+                                                        : open_by_level_zero(content, context, user, &native);
     if (opened != SLUICE_SUCCESS) return opened;
-    const Mapping mapping{device, layout.mechanism, native};
-    const Outcome found = find_bounds(context, native, layout.offset, base, size_bytes);
+    const Mapping mapping{device, content.mechanism, native};
+    const Outcome found = find_bounds(context, native, content.offset, base, size_bytes);
     if (!found.is_success()) {
       const sluice_result_t closed = close_native(mapping, context);
       return closed == SLUICE_SUCCESS ? pass_on(found) : closed;

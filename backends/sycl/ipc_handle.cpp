@@ -4,6 +4,7 @@
 
 #include <cstring>
 #include <string>
+#include <type_traits>
 
 #include "../process_identity.h"
 
@@ -11,9 +12,57 @@ namespace sluice::backends::sycl {
 
 namespace {
 
-constexpr uint32_t kMagic = 0x32495953;  // "SYI2"
+struct Layout {
+  uint16_t magic;
+  uint16_t checksum;
+  int32_t pid;
+  uint32_t process;      // checksum of what else tells the process from others
+  uint8_t native_bytes;  // of the mechanism's part, with its zeros
+  Mechanism mechanism;
+  uint16_t offset_high;
+  uint32_t offset_low;
+  // The mechanism's part as it is, if there is room; else a bit for each of its bytes that is not zero, and those
+  // bytes.
+  std::byte native[108];
+};
+static_assert(sizeof(Layout) == sizeof(sluice_ipc_handle_t) && std::is_trivially_copyable_v<Layout>);
 
-uint16_t checksum_of(HandleLayout layout) {
+constexpr uint16_t kMagic = 0x3353;  // "S3"
+constexpr uint64_t kOffsets = uint64_t{1} << 48U;
+constexpr size_t kBits = 8;
+
+size_t map_bytes(size_t native_bytes) {
+  return (native_bytes + kBits - 1) / kBits;
+}
+
+std::byte bit_of(size_t i) {
+  return std::byte{1} << (i % kBits);
+}
+
+// False: more than there is room for.
+bool write_sparse(const std::byte *native, size_t native_bytes, Layout *layout) {
+  size_t at = map_bytes(native_bytes);
+  for (size_t i = 0; i < native_bytes; ++i) {
+    if (native[i] == std::byte{0}) continue;
+    if (at == sizeof layout->native) return false;
+    layout->native[i / kBits] |= bit_of(i);
+    layout->native[at++] = native[i];
+  }
+  return true;
+}
+
+// False: no such bytes were written.
+bool read_sparse(const Layout &layout, HandleContent *content) {
+  size_t at = map_bytes(layout.native_bytes);
+  for (size_t i = 0; i < layout.native_bytes; ++i) {
+    if ((layout.native[i / kBits] & bit_of(i)) == std::byte{0}) continue;
+    if (at == sizeof layout.native) return false;
+    content->native[i] = layout.native[at++];
+  }
+  return true;
+}
+
+uint16_t checksum_of(Layout layout) {
   layout.checksum = 0;
   const uint32_t sum = handle_checksum(&layout, sizeof layout);
   return static_cast<uint16_t>(sum ^ (sum >> 16U));
@@ -28,11 +77,19 @@ uint32_t process_checksum(const ProcessIdentity &process) {
 
 Outcome write_handle(Mechanism mechanism, const void *native, size_t native_bytes, uint64_t offset,
                      sluice_ipc_handle_t *handle) {
-  HandleLayout layout{};
-  if (native_bytes > sizeof layout.native) {
+  Layout layout{};
+  const auto *bytes = static_cast<const std::byte *>(native);
+  const bool is_plain = native_bytes <= sizeof layout.native;
+  if (is_plain) std::memcpy(layout.native, native, native_bytes);
+  if (!is_plain && (native_bytes > HandleContent::kMostBytes || !write_sparse(bytes, native_bytes, &layout))) {
     return {SLUICE_ERROR_UNSUPPORTED, "the runtime's handle has " + std::to_string(native_bytes) +
                                           " bytes; this version of Sluice has place for " +
                                           std::to_string(sizeof layout.native)};
+  }
+  if (offset >= kOffsets) {
+    return {SLUICE_ERROR_UNSUPPORTED,
+            "the memory lies " + std::to_string(offset) +
+                " bytes behind the beginning of its allocation; a handle has 48 bits for that"};
   }
   const ProcessIdentity self = this_process();
   layout.magic = kMagic;
@@ -40,21 +97,28 @@ Outcome write_handle(Mechanism mechanism, const void *native, size_t native_byte
   layout.process = process_checksum(self);
   layout.native_bytes = static_cast<uint8_t>(native_bytes);
   layout.mechanism = mechanism;
-  layout.offset = offset;
-  std::memcpy(layout.native, native, native_bytes);
+  layout.offset_high = static_cast<uint16_t>(offset >> 32U);
+  layout.offset_low = static_cast<uint32_t>(offset);
   layout.checksum = checksum_of(layout);
   std::memcpy(handle->bytes, &layout, sizeof layout);
   return {};
 }
 
-Outcome read_handle(const sluice_ipc_handle_t &handle, HandleLayout *layout) {
-  std::memcpy(layout, handle.bytes, sizeof *layout);
-  if (layout->magic != kMagic || layout->checksum != checksum_of(*layout) ||
-      layout->native_bytes > sizeof layout->native) {
+Outcome read_handle(const sluice_ipc_handle_t &handle, HandleContent *content) {
+  Layout layout{};
+  std::memcpy(&layout, handle.bytes, sizeof layout);
+  *content = {};
+  const bool is_plain = layout.native_bytes <= sizeof layout.native;
+  if (layout.magic != kMagic || layout.checksum != checksum_of(layout) ||
+      layout.native_bytes > HandleContent::kMostBytes || (!is_plain && !read_sparse(layout, content))) {
     return {SLUICE_ERROR_INVALID_ARGUMENT, "these bytes are no handle of this backend, or one of another version"};
   }
+  if (is_plain) std::memcpy(content->native.data(), layout.native, layout.native_bytes);
+  content->mechanism = layout.mechanism;
+  content->offset = (uint64_t{layout.offset_high} << 32U) | layout.offset_low;
+  content->native_bytes = layout.native_bytes;
   const ProcessIdentity self = this_process();
-  if (layout->pid == self.pid && layout->process == process_checksum(self)) {
+  if (layout.pid == self.pid && layout.process == process_checksum(self)) {
     return {SLUICE_ERROR_INVALID_ARGUMENT, "the handle is of this process itself; use the pointer"};
   }
   return {};

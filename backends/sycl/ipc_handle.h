@@ -2,9 +2,9 @@
 // The bytes of a handle for other processes: which mechanism leads to the memory, and what that mechanism needs.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
-#include <type_traits>
 
 #include "../outcome.h"
 
@@ -16,22 +16,23 @@ enum class Mechanism : uint8_t {
   kLevelZero = 2,  // a level_zero::MemoryName
 };
 
-struct HandleLayout {
-  uint32_t magic;
-  int32_t pid;
-  uint32_t process;  // checksum of what else tells the process from others
-  uint16_t checksum;
-  uint8_t native_bytes;
-  Mechanism mechanism;
-  uint64_t offset;        // of the address that the mechanism's part stands for, from the allocation's first byte
-  std::byte native[104];  // the mechanism's part; the runtime's handle has that many bytes where it was seen
-};
-static_assert(sizeof(HandleLayout) == sizeof(sluice_ipc_handle_t) && std::is_trivially_copyable_v<HandleLayout>);
+// What a handle says. The runtime's own handle was seen to have 104 bytes on NVIDIA's driver, and 108 and 120 under its
+// two adapters for Level Zero.
+struct HandleContent {
+  static constexpr size_t kMostBytes = 240;
 
-// A handle of this process for the memory that `native` stands for. SLUICE_ERROR_UNSUPPORTED when that is too long.
+  Mechanism mechanism = Mechanism::kExtension;
+  uint64_t offset =
+      0;  // of the address that the mechanism's part stands for, from the allocation's first byte: 48 bits
+  size_t native_bytes = 0;
+  std::array<std::byte, kMostBytes> native{};  // the mechanism's part
+};
+
+// A handle of this process for the memory that `native` stands for. SLUICE_ERROR_UNSUPPORTED when that is too long: a
+// part of more than 108 bytes is written without its zeros, of which most have enough.
 Outcome write_handle(Mechanism mechanism, const void *native, size_t native_bytes, uint64_t offset,
                      sluice_ipc_handle_t *handle);
 // SLUICE_SUCCESS when the bytes are a handle of another process that is in itself right; its mechanism may be unknown.
-Outcome read_handle(const sluice_ipc_handle_t &handle, HandleLayout *layout);
+Outcome read_handle(const sluice_ipc_handle_t &handle, HandleContent *content);
 
 }  // namespace sluice::backends::sycl

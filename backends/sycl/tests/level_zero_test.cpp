@@ -6,6 +6,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <array>
 #include <cstring>
 #include <filesystem>
 #include <functional>
@@ -239,22 +240,25 @@ TEST_F(LevelZero, AfterTheEnd_NamesAreGoodForNothingAndNewOnesAre) {
   EXPECT_EQ(check_in_child(name, 9), 0);
 }
 
+constexpr uint64_t kFar = 0x1234'5678'9ABC;  // of an offset
+
 // The bytes that travel, read by the other process.
 TEST_F(LevelZero, HandleOfAnotherVersion_IsRefused) {
-  using sluice::backends::sycl::HandleLayout;
+  using sluice::backends::sycl::HandleContent;
   using sluice::backends::sycl::Mechanism;
   const Memory memory(10);
   level_zero::MemoryName name{};
   ASSERT_TRUE(export_at(memory.at(0), &name).is_success());
   sluice_ipc_handle_t handle{};
   ASSERT_TRUE(write_handle(Mechanism::kLevelZero, &name, sizeof name, 0, &handle).is_success());
-  HandleLayout layout{};
-  EXPECT_EQ(read_handle(handle, &layout).result, SLUICE_ERROR_INVALID_ARGUMENT) << "of this process itself";
+  HandleContent content;
+  EXPECT_EQ(read_handle(handle, &content).result, SLUICE_ERROR_INVALID_ARGUMENT) << "of this process itself";
   const auto read_in_child = [&](const sluice_ipc_handle_t &bytes) {
     return in_child([&] {
-      const bool is_right = read_handle(bytes, &layout).is_success() && layout.mechanism == Mechanism::kLevelZero &&
-                            layout.native_bytes == sizeof name && std::memcmp(layout.native, &name, sizeof name) == 0;
-      return is_right ? 0 : static_cast<int>(read_handle(bytes, &layout).result);
+      const bool is_right = read_handle(bytes, &content).is_success() && content.mechanism == Mechanism::kLevelZero &&
+                            content.native_bytes == sizeof name &&
+                            std::memcmp(content.native.data(), &name, sizeof name) == 0;
+      return is_right ? 0 : static_cast<int>(read_handle(bytes, &content).result);
     });
   };
   EXPECT_EQ(read_in_child(handle), 0);
@@ -263,8 +267,34 @@ TEST_F(LevelZero, HandleOfAnotherVersion_IsRefused) {
     changed.bytes[i] ^= 1;  // byte 0 tells the version
     EXPECT_EQ(read_in_child(changed), SLUICE_ERROR_INVALID_ARGUMENT) << "byte " << i;
   }
-  std::byte large[200] = {};
-  EXPECT_EQ(write_handle(Mechanism::kExtension, large, sizeof large, 0, &handle).result, SLUICE_ERROR_UNSUPPORTED);
+}
+
+// Runtimes have handles of more bytes than there is room for, many of which are zero.
+TEST_F(LevelZero, LongHandle_IsWrittenWithoutItsZeros) {
+  using sluice::backends::sycl::HandleContent;
+  using sluice::backends::sycl::Mechanism;
+  sluice_ipc_handle_t handle{};
+  const auto is_read = [&](const std::array<std::byte, 200> &native, size_t size) {
+    return in_child([&] {
+      HandleContent content;
+      if (!read_handle(handle, &content).is_success() || content.native_bytes != size || content.offset != kFar)
+        return 1;
+      return std::memcmp(content.native.data(), native.data(), size) == 0 ? 0 : 2;
+    });
+  };
+  for (const size_t size : {1, 104, 108, 109, 120, 127, 200}) {
+    for (const size_t n_full : {size_t{0}, size / 3, size * 2 / 5}) {
+      std::array<std::byte, 200> native{};
+      for (size_t i = 0; i < n_full; ++i) native.at(i * size / n_full) = static_cast<std::byte>(i + 1);
+      ASSERT_TRUE(write_handle(Mechanism::kExtension, native.data(), size, kFar, &handle).is_success()) << size;
+      EXPECT_EQ(is_read(native, size), 0) << size << " bytes, " << n_full << " of them not zero";
+    }
+  }
+  std::array<std::byte, 200> full;
+  full.fill(std::byte{1});
+  EXPECT_TRUE(write_handle(Mechanism::kExtension, full.data(), 108, kFar, &handle).is_success());
+  EXPECT_EQ(write_handle(Mechanism::kExtension, full.data(), 109, kFar, &handle).result, SLUICE_ERROR_UNSUPPORTED);
+  EXPECT_EQ(write_handle(Mechanism::kExtension, full.data(), 8, kFar << 16U, &handle).result, SLUICE_ERROR_UNSUPPORTED);
 }
 
 TEST_F(LevelZero, LoaderWithoutAFunction_IsNamed) {
