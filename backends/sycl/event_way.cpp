@@ -12,17 +12,17 @@ namespace sluice::backends::sycl {
 
 namespace {
 
-// Events whose barriers may not be done yet, in the order of their queue.
+// What commands that may not be done yet need, in the order of their queue.
 struct Behind {
-  ::sycl::event barrier;
-  std::shared_ptr<HostEvent> event;
+  ::sycl::event command;
+  std::shared_ptr<void> needed;
 };
 using Pending = std::deque<Behind>;
 
 void drop_passed(Pending *pending) {
   constexpr auto kComplete = ::sycl::info::event_command_status::complete;
   while (!pending->empty() &&
-         pending->front().barrier.get_info<::sycl::info::event::command_execution_status>() == kComplete)
+         pending->front().command.get_info<::sycl::info::event::command_execution_status>() == kComplete)
     pending->pop_front();
 }
 
@@ -52,9 +52,16 @@ class EventWay : public StreamWay {
   EventWay(const EventWay &) = delete;
   EventWay &operator=(const EventWay &) = delete;
 
-  // The queue is in order. Eight aligned bytes come at once: nobody saw a half (docs/adr/0040).
+  // The queue is in order. Eight aligned bytes come at once: nobody saw a half (docs/adr/0040). On Level Zero the
+  // runtime fills by a kernel that a SYCL compiler has to have made, and none has made this module.
   Outcome write(uint64_t *word, uint64_t value) override {
-    queue_.fill(word, value, 1);
+    if (queue_.get_backend() == ::sycl::backend::ext_oneapi_level_zero) {
+      drop_passed(&pending_);
+      const auto source = std::make_shared<uint64_t>(value);
+      pending_.push_back({queue_.memcpy(word, source.get(), sizeof value), source});
+    } else {
+      queue_.fill(word, value, 1);
+    }
     queue_.ext_oneapi_prod();
     return {};
   }
@@ -70,7 +77,7 @@ class EventWay : public StreamWay {
     pending_.push_back({event->event(), event});
     outcome = watch(word, least, event);
     if (outcome.is_success()) {
-      pending_.back().barrier = queue_.ext_oneapi_submit_barrier({pending_.back().barrier});
+      pending_.back().command = queue_.ext_oneapi_submit_barrier({pending_.back().command});
       queue_.ext_oneapi_prod();  // some runtimes keep commands back until somebody waits
     } else {
       pending_.pop_back();

@@ -2,6 +2,7 @@
 // Owns staging memory: the runtime's host allocations.
 #include <bit>
 #include <map>
+#include <memory>
 #include <mutex>
 
 #include "runtime.h"
@@ -12,23 +13,40 @@ namespace sluice::backends::sycl {
 
 namespace {
 
-// Of what host_alloc gave: the runtime does not tell sizes. Never destroyed: memory may be given back at exit.
-struct Sizes {
-  std::mutex mutex;
-  std::map<void *, size_t> by_address;
+// What lies behind an address that host_alloc gave: the runtime's own allocation begins at or before that.
+struct Given {
+  void *begin = nullptr;
+  size_t size_bytes = 0;  // from the address on; the runtime does not tell it
 };
-Sizes &sizes() {
-  static auto *made = new Sizes();
+// Never destroyed: memory may be given back at exit.
+struct AllGiven {
+  std::mutex mutex;
+  std::map<void *, Given> by_address;
+};
+AllGiven &all_given() {
+  static auto *made = new AllGiven();
   return *made;
 }
 
-size_t forget_size(void *memory) {
-  const std::scoped_lock lock(sizes().mutex);
-  const auto found = sizes().by_address.find(memory);
-  if (found == sizes().by_address.end()) return 0;
-  const size_t size = found->second;
-  sizes().by_address.erase(found);
-  return size;
+Given forget(void *memory) {
+  const std::scoped_lock lock(all_given().mutex);
+  const auto found = all_given().by_address.find(memory);
+  if (found == all_given().by_address.end()) return {memory, 0};
+  const Given given = found->second;
+  all_given().by_address.erase(found);
+  return given;
+}
+
+// Null: no memory. One adapter for Level Zero takes no alignment above 64 KiB.
+void *allocate(const ::sycl::context &context, size_t size_bytes, size_t alignment, void **begin) {
+  *begin = alignment == 0 ? ::sycl::malloc_host(size_bytes, context)
+                          : ::sycl::aligned_alloc_host(alignment, size_bytes, context);
+  constexpr size_t kAlwaysTaken = size_t{1} << 16U;
+  if (*begin != nullptr || alignment <= kAlwaysTaken) return *begin;
+  *begin = ::sycl::malloc_host(size_bytes + alignment, context);
+  size_t space = size_bytes + alignment;
+  void *aligned = *begin;
+  return aligned != nullptr ? std::align(alignment, size_bytes, aligned, space) : nullptr;
 }
 
 }  // namespace
@@ -45,11 +63,11 @@ sluice_result_t host_alloc(int32_t device, size_t size_bytes, size_t alignment, 
     const ::sycl::context &context = Runtime::start().default_context(device).context;
     const size_t size = size_bytes == 0 ? 1 : size_bytes;
     // One at a time: over the CUDA adapter, concurrent aligned allocations were seen to fail (H200, 2026.2.0).
-    const std::scoped_lock lock(sizes().mutex);
-    *memory =
-        alignment == 0 ? ::sycl::malloc_host(size, context) : ::sycl::aligned_alloc_host(alignment, size, context);
+    const std::scoped_lock lock(all_given().mutex);
+    void *begin = nullptr;
+    *memory = allocate(context, size, alignment, &begin);
     if (*memory != nullptr) {
-      sizes().by_address.insert_or_assign(*memory, size);
+      all_given().by_address.insert_or_assign(*memory, Given{begin, size});
       return SLUICE_SUCCESS;
     }
     return fail(SLUICE_ERROR_OUT_OF_MEMORY, "aligned_alloc_host gave no " + std::to_string(size) +
@@ -62,10 +80,11 @@ sluice_result_t host_free(int32_t device, void *memory) {
   if (memory == nullptr || is_exiting()) return SLUICE_SUCCESS;
   const sluice_result_t known = check_device(device);
   if (known != SLUICE_SUCCESS) return known;
-  words_gone(memory, forget_size(memory));
-  return give_back([device, memory] {
+  const Given given = forget(memory);
+  words_gone(memory, given.size_bytes);
+  return give_back([device, begin = given.begin] {
     return guarded("free", [&] {
-      ::sycl::free(memory, Runtime::start().default_context(device).context);
+      ::sycl::free(begin, Runtime::start().default_context(device).context);
       return SLUICE_SUCCESS;
     });
   });

@@ -224,7 +224,8 @@ typedef struct sluice_backend {
 
   /* Says what `address` is. Hot: called for every buffer of every MPI call once the module is loaded, so well under
    * 100 ns, no lock that a copy may hold, and exact at any moment: an address whose allocation was freed or replaced
-   * since the last call is answered as it is now. Unknown addresses are SLUICE_MEMORY_HOST and no error.
+   * since the last call is answered as it is now; what the runtime keeps for its next allocations may be answered as
+   * memory still. Unknown addresses are SLUICE_MEMORY_HOST and no error.
    * Copies that are enqueued after it find what the program's blocking copies have put there, also where the runtime
    * lets those return before their data has arrived. */
   sluice_result_t (*query_pointer)(const void *address, sluice_pointer_info_t *info);

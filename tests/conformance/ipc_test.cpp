@@ -235,7 +235,8 @@ TEST(Ipc, BytesThatAreNoHandle_AreRefused) {
   for (const size_t kept : {size_t{1}, size_t{4}, size_t{8}, size_t{32}, size_t{64}}) {
     sluice_ipc_handle_t cut{};
     std::memcpy(cut.bytes, made.handle.bytes, kept);
-    garbage.push_back(cut);
+    // A short handle may end before that.
+    if (std::memcmp(cut.bytes, made.handle.bytes, sizeof cut.bytes) != 0) garbage.push_back(cut);
   }
   for (size_t i = 0; i < sizeof made.handle.bytes; ++i) {
     sluice_ipc_handle_t changed = made.handle;

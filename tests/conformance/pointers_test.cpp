@@ -107,14 +107,19 @@ TEST_P(OfKind, Ids_DifferBetweenLiveAllocations) {
   EXPECT_NE(first.allocation_id, second.allocation_id);
 }
 
+// Unless the runtime keeps it for its next allocation, which is then served out of it.
 TEST_P(OfKind, FreedMemory_IsNoLongerThatKind) {
   SKIP_WITHOUT_PROGRAM_GROUP();
   MAKE_MEMORY_OR_SKIP(memory, GetParam(), 0, 1U << 20U);
-  const std::byte *address = memory.data() + 4321;
+  const std::byte *const begin = memory.data();
+  const std::byte *address = begin + 4321;
   ASSERT_EQ(query(address).kind, GetParam());
   ASSERT_EQ(memory.reset(), "");
   const sluice_memory_kind_t kind = query(address).kind;
-  EXPECT_TRUE(kind == SLUICE_MEMORY_HOST || kind == SLUICE_MEMORY_FREED) << conformance::kind_name(kind);
+  if (kind == SLUICE_MEMORY_HOST || kind == SLUICE_MEMORY_FREED) return;
+  EXPECT_EQ(kind, GetParam()) << conformance::kind_name(kind);
+  MAKE_MEMORY_OR_SKIP(next, GetParam(), 0, 1U << 20U);
+  EXPECT_EQ(next.data(), begin) << conformance::kind_name(kind) << ", and not kept for the next allocation";
 }
 
 TEST(Pointers, AddressUsedAgain_IsAnsweredAsItIsNow) {
