@@ -10,6 +10,15 @@ if(TARGET sluice_onemkl)
 endif()
 # A copy that reaches out of an allocation is refused.
 set(SLUICE_TEST_REFUSES_REACHING_OUT TRUE)
+# The emulated GPU of emulated_driver/ in the CPU device's place, under each of the runtime's adapters for Level Zero.
+if(TARGET sluice_ze_emulated_gpu)
+  set(level_zero ZE_ENABLE_ALT_DRIVERS=${CMAKE_BINARY_DIR}/backends/sycl/emulated_driver/libze_emulated_gpu.so)
+  if(TARGET sluice_ze_old_loader)
+    string(APPEND level_zero ":ZEL_LIBRARY_PATH=${CMAKE_BINARY_DIR}/backends/sycl/emulated_driver/old_loader")
+  endif()
+  set(SLUICE_TEST_DEVICES level_zero:${level_zero}:SYCL_UR_USE_LEVEL_ZERO_V2=0
+                          level_zero_v2:${level_zero}:SYCL_UR_USE_LEVEL_ZERO_V2=1)
+endif()
 # What sluice-bench cannot have on its CPU device, whose memory no other process can map; windows in device memory lie where the
 # host MPI reaches them.
 set(SLUICE_TEST_LACKS copy_list ipc_export ipc_open)

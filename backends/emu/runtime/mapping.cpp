@@ -124,6 +124,10 @@ emu_result_t AddressRange::map_inaccessible_file(int descriptor, uint64_t offset
   return EMU_SUCCESS;
 }
 
+bool AddressRange::set_cpu_access(bool is_open) const {
+  return mprotect(memory_, size_bytes_, is_open ? PROT_READ | PROT_WRITE : PROT_NONE) == 0;
+}
+
 void AddressRange::make_inaccessible() {
   if (mmap(memory_, size_bytes_, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1, 0) !=
       MAP_FAILED) {

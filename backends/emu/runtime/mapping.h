@@ -50,6 +50,8 @@ class AddressRange {
   // Replace what lies behind the range, in place. EMU_ERROR_OUT_OF_MEMORY when refused; the range is then as before.
   emu_result_t map_host_memory();                                       // zeroed, the CPU may touch it
   emu_result_t map_inaccessible_file(int descriptor, uint64_t offset);  // device memory as programs see it
+  // Lets the CPU touch what is mapped, or not. False: the system refused, and nothing has changed.
+  bool set_cpu_access(bool is_open) const;
   // Takes the memory away and leaves only the address space, without access. Cannot fail in a way that matters: on
   // refusal the access is withdrawn and the pages are dropped instead.
   void make_inaccessible();

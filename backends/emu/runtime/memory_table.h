@@ -102,9 +102,23 @@ class MemoryTable {
   }
   uint64_t bytes_in_use(int32_t device);
 
+  // cpu_access.cpp. While one lives, the CPU may touch all device memory of the process: for kernels that cores of the
+  // CPU run and that follow pointers. A stray access of the host's is not caught meanwhile.
+  class OpenToCpu {
+   public:
+    explicit OpenToCpu(MemoryTable &memory);
+    ~OpenToCpu();
+    OpenToCpu(const OpenToCpu &) = delete;
+    OpenToCpu &operator=(const OpenToCpu &) = delete;
+
+   private:
+    MemoryTable &memory_;
+  };
+
  private:
   emu_result_t release(void *memory, bool is_import);
   // All below with mutex_ held.
+  void set_cpu_access(bool is_open);
   emu_result_t take_address_range(size_t size_bytes, size_t alignment, AddressRange *range, bool *is_reused);
   emu_result_t back_with_memory(emu_memory_kind_t kind, int32_t device, AddressRange *view, AddressRange *alias,
                                 uint64_t *offset);
@@ -123,6 +137,7 @@ class MemoryTable {
   std::vector<uint64_t> bytes_in_use_;   // one for each device
   ExportLedger ledger_;
   uint64_t last_id_ = 0;
+  int n_open_to_cpu_ = 0;
 };
 
 }  // namespace emurt
