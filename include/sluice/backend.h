@@ -36,12 +36,12 @@ extern "C" {
 
 typedef enum sluice_result {
   SLUICE_SUCCESS = 0,
-  SLUICE_NOT_READY = 1,           /* not yet, or not now (see Waiting); not an error; nothing was changed */
-  SLUICE_ERROR_OUT_OF_MEMORY = 2, /* the runtime could not provide memory; nothing was changed */
-  SLUICE_ERROR_INVALID_ARGUMENT = 3,
-  SLUICE_ERROR_NO_DEVICE = 4,   /* no device, or a device index out of range */
-  SLUICE_ERROR_UNSUPPORTED = 5, /* the runtime or the device cannot do this */
-  SLUICE_ERROR_NATIVE = 6       /* the runtime refused; last_error() has its text */
+  SLUICE_NOT_READY = 1,              /* not yet, or not now (see Waiting); not an error; nothing was changed */
+  SLUICE_ERROR_OUT_OF_MEMORY = 2,    /* the runtime could not provide memory; nothing was changed */
+  SLUICE_ERROR_INVALID_ARGUMENT = 3, /* numbers that make no sense, or an address that is none of what is asked for */
+  SLUICE_ERROR_NO_DEVICE = 4,        /* no device, or a device index out of range */
+  SLUICE_ERROR_UNSUPPORTED = 5,      /* the runtime or the device cannot do this */
+  SLUICE_ERROR_NATIVE = 6            /* the runtime refused; last_error() has its text */
 } sluice_result_t;
 
 /* What an address is, as far as a copy cares. */
@@ -53,14 +53,16 @@ typedef enum sluice_memory_kind {
   SLUICE_MEMORY_FREED = 4   /* was an allocation of this runtime and is one no more (backends that can tell) */
 } sluice_memory_kind_t;
 
+/* What query_pointer() says of an address. */
 typedef struct sluice_pointer_info {
-  sluice_memory_kind_t kind;
-  int32_t device;         /* the owning device; -1 when the memory belongs to none */
-  uint64_t allocation_id; /* never used twice in a process; 0 when the runtime has no such number */
+  sluice_memory_kind_t kind; /* of the memory at that address */
+  int32_t device;            /* the owning device; -1 when the memory belongs to none */
+  uint64_t allocation_id;    /* never used twice in a process; 0 when the runtime has no such number */
 } sluice_pointer_info_t;
 
+/* What device_info() says of a device. Texts end with a zero. */
 typedef struct sluice_device_info {
-  char name[128];
+  char name[128];        /* as the runtime has it; tuning tables are found by it */
   char runtime[128];     /* driver or platform, with its version */
   char pci_address[32];  /* "0000:1b:00.0"; empty when the device has none */
   int32_t numa_node;     /* -1 when unknown */
@@ -113,6 +115,7 @@ typedef enum sluice_element {
   SLUICE_ELEMENT_TWO_FLOAT64 = 20
 } sluice_element_t;
 
+/* MPI's operations of the same names; kernels/rules.hpp says how two elements become one. */
 typedef enum sluice_operation {
   SLUICE_OPERATION_SUM = 0,
   SLUICE_OPERATION_PROD = 1,
@@ -137,11 +140,11 @@ typedef enum sluice_operation {
 typedef struct sluice_reduction {
   sluice_element_t element;
   sluice_operation_t operation;
-  void *const *dsts;
-  const void *const *sources;
-  uint32_t n_dsts;    /* 1 to SLUICE_REDUCE_MAX_DSTS */
-  uint32_t n_sources; /* 1 to SLUICE_REDUCE_MAX_SOURCES */
-  uint64_t count;     /* of elements; 0: nothing is done */
+  void *const *dsts;          /* n_dsts addresses, each of `count` elements */
+  const void *const *sources; /* n_sources addresses, the same */
+  uint32_t n_dsts;            /* 1 to SLUICE_REDUCE_MAX_DSTS */
+  uint32_t n_sources;         /* 1 to SLUICE_REDUCE_MAX_SOURCES */
+  uint64_t count;             /* of elements; 0: nothing is done */
   /* A hint; not 0: copies between devices, over links much slower than memory, run beside it and are not to be slowed.
    */
   uint32_t is_beside_copies;
@@ -152,6 +155,7 @@ typedef struct sluice_queue sluice_queue_t; /* an in-order command queue; opaque
 /* A stream of the program's (group `stream`); opaque, owned by the backend. */
 typedef struct sluice_stream sluice_stream_t;
 
+/* One copy, of size_bytes from `src` to `dst`. The two do not overlap. */
 typedef struct sluice_copy {
   void *dst;
   const void *src;
@@ -163,9 +167,9 @@ typedef struct sluice_copy {
 
 /* Memory of which a word names a part (stream_take): units of the same length, numbered from 0. */
 typedef struct sluice_units {
-  const void *base;
+  const void *base;  /* of unit 0 */
   size_t size_bytes; /* of all of them */
-  size_t unit_bytes;
+  size_t unit_bytes; /* of one */
 } sluice_units_t;
 
 /* So many of a word's lowest bits are a length, in bytes; those above, up to bit 31, the number of a unit. */
@@ -186,19 +190,21 @@ typedef struct sluice_backend_knob {
 
 /* What Sluice lends to a module. Valid from init() to fini(). */
 typedef struct sluice_host_services {
-  uint32_t struct_size;
+  uint32_t struct_size; /* sizeof(sluice_host_services_t) as libsluice was compiled */
   /* level: 0 error, 1 warning, 2 info, 3 debug. text: one line without a newline; copied. Any thread. */
   void (*log)(int level, const char *text);
-  /* The text of a knob that the module listed, its default when unset; NULL for a name not listed. */
+  /* The text of a knob that the module listed, its default when unset; NULL for a name not listed. Owned by the
+   * environment or the module; any thread. */
   const char *(*knob)(const char *name);
 } sluice_host_services_t;
 
+/* The table. It belongs to the module, and stays as it is while the module is loaded. */
 typedef struct sluice_backend {
   uint32_t api_version; /* SLUICE_BACKEND_API_VERSION */
   uint32_t struct_size; /* sizeof(sluice_backend_t) as the module was compiled */
   const char *name;     /* lower case, the folder's name under backends/ */
 
-  const sluice_backend_knob_t *knobs;
+  const sluice_backend_knob_t *knobs; /* the module's own, n_knobs of them; null where there is none */
   size_t n_knobs;
 
   /* ---- mandatory: life ---------------------------------------------------------------------------------------- */
@@ -219,7 +225,11 @@ typedef struct sluice_backend {
 
   /* ---- mandatory: what is there ------------------------------------------------------------------------------- */
 
+  /* How many devices the runtime shows this process. 0 also where it cannot say, and last_error() has the reason.
+   * Creates no context. */
   int32_t (*device_count)(void);
+  /* Fills *info, all of it; what the runtime does not know has the value that the member names. SLUICE_ERROR_NO_DEVICE:
+   * there is no such device. After an error *info may hold anything. Setup cost: up to milliseconds. */
   sluice_result_t (*device_info)(int32_t device, sluice_device_info_t *info);
 
   /* Says what `address` is. Hot: called for every buffer of every MPI call once the module is loaded, so well under
@@ -231,31 +241,38 @@ typedef struct sluice_backend {
   sluice_result_t (*query_pointer)(const void *address, sluice_pointer_info_t *info);
 
   /* Makes pointers of another context of the runtime known, for runtimes whose pointer queries need one. `context`
-   * points to a native object (docs of the backend say which type). Runtimes that need no such thing return success. */
+   * points to a native object (docs of the backend say which type), which may be destroyed afterwards. Runtimes that
+   * need no such thing return success. SLUICE_ERROR_INVALID_ARGUMENT: it is none. Setup cost. */
   sluice_result_t (*register_context)(void *context);
 
   /* ---- mandatory: staging memory ------------------------------------------------------------------------------ */
 
   /* Host memory that the device copies to and from fastest, reachable by the CPU and by the kernel (a host MPI may
-   * read it with process_vm_readv). alignment: 0 for the runtime's own, else a power of two. Setup cost: milliseconds.
-   * SLUICE_NOT_READY: not now. */
+   * read it with process_vm_readv). alignment: 0 for the runtime's own, else a power of two. The caller owns *memory
+   * until host_free. Setup cost: milliseconds. SLUICE_ERROR_OUT_OF_MEMORY: nothing was changed. SLUICE_NOT_READY: not
+   * now. */
   sluice_result_t (*host_alloc)(int32_t device, size_t size_bytes, size_t alignment, void **memory);
+  /* Gives back what host_alloc gave for `device`; all copies and commands on it are done. While a stream waits the
+   * runtime may be told later. Memory that went with its context is no error. After an error it is not given back. */
   sluice_result_t (*host_free)(int32_t device, void *memory);
-  /* The staging memory that measured fastest for this runtime (docs/measurements); what the knob's `auto` means. */
+  /* The staging memory that measured fastest for this runtime (docs/measurements); what the knob's `auto` means. Never
+   * blocks. Hot. */
   sluice_staging_memory_t (*preferred_staging)(int32_t device);
 
   /* ---- mandatory: copies -------------------------------------------------------------------------------------- */
 
-  /* A queue of Sluice's own on `device`, not ordered with any queue of the program. SLUICE_NOT_READY: not now. */
+  /* A queue of Sluice's own on `device`, not ordered with any queue of the program. The caller owns it until
+   * queue_destroy. Setup cost: up to milliseconds. SLUICE_NOT_READY: not now. */
   sluice_result_t (*queue_create)(int32_t device, sluice_queue_t **queue);
-  /* Waits for what is queued, then frees. */
+  /* Waits for what is queued, then frees. The queue is gone whatever this answers, which may be a command's error. */
   sluice_result_t (*queue_destroy)(sluice_queue_t *queue);
 
   /* Enqueues copies between any two addresses that the CPU or the queue's device can reach; order within the queue is
    * kept, copies of one call may run in any order among themselves. Returns before they are done. Source and
    * destination stay valid until a later ticket is done. */
   sluice_result_t (*enqueue_copies)(sluice_queue_t *queue, const sluice_copy_t *copies, size_t n_copies);
-  /* Marks the end of all that was enqueued so far. Tickets of one queue are done in order. */
+  /* Marks the end of all that was enqueued so far. Tickets of one queue are done in order, and may be asked for as long
+   * as the queue is there. Hot. */
   sluice_result_t (*enqueue_ticket)(sluice_queue_t *queue, uint64_t *ticket);
   /* SLUICE_SUCCESS when done (the data of all earlier copies is visible to the CPU and to every later command of any
    * queue), SLUICE_NOT_READY when not, an error when a copy failed. Never blocks. Hot. */
@@ -263,7 +280,7 @@ typedef struct sluice_backend {
   /* Blocks until test_ticket would not say SLUICE_NOT_READY, and answers as it would. */
   sluice_result_t (*wait_ticket)(sluice_queue_t *queue, uint64_t ticket);
   /* One copy, begun and finished: the same as enqueue_copies + enqueue_ticket + wait_ticket, by whatever way measured
-   * fastest for that size and direction. Hot: the cost of a small staged message is this call. */
+   * fastest for that size and direction. Blocks for the copy. Hot: the cost of a small staged message is this call. */
   sluice_result_t (*copy)(sluice_queue_t *queue, void *dst, const void *src, size_t size_bytes);
 
   /* ---- optional group `program`: all five or none -------------------------------------------------------------- */
@@ -273,12 +290,13 @@ typedef struct sluice_backend {
 
   /* Makes `device` current for the calling thread, as cudaSetDevice or the choice of a queue would. */
   sluice_result_t (*program_set_device)(int32_t device);
-  /* kind: PINNED, DEVICE or SHARED; memory of the current device. */
+  /* kind: PINNED, DEVICE or SHARED; memory of the current device. The caller owns it until program_free. */
   sluice_result_t (*program_alloc)(sluice_memory_kind_t kind, size_t size_bytes, void **memory);
+  /* Gives back what program_alloc gave. May wait for all work of the device, as the runtime's own function does. */
   sluice_result_t (*program_free)(void *memory);
   /* The vendor's plain blocking copy, direction found from the addresses (cudaMemcpy, queue.memcpy().wait()). */
   sluice_result_t (*program_copy)(void *dst, const void *src, size_t size_bytes);
-  /* Waits for all work of the current device. */
+  /* Waits for all work of the current device. Errors may be those of that work. */
   sluice_result_t (*program_synchronize)(void);
 
   /* ---- optional group `ipc`: all three or none ------------------------------------------------------------------ */
@@ -302,7 +320,7 @@ typedef struct sluice_backend {
    * the exporter told of its size is checked against it. Of an honest handle it is no less than ipc_export said. Where
    * a runtime cannot say it is what the handle says, and the backend's README tells so. */
   sluice_result_t (*ipc_open)(int32_t device, const sluice_ipc_handle_t *handle, void **base, uint64_t *size_bytes);
-  /* Unmaps what ipc_open gave; all copies on it are done. */
+  /* Unmaps what ipc_open gave; all copies on it are done. After it `base` is not used again, whatever it answers. */
   sluice_result_t (*ipc_close)(int32_t device, void *base);
 
   /* ---- optional group `words`: both or none -------------------------------------------------------------------- */
@@ -355,7 +373,7 @@ typedef struct sluice_backend {
    * stream where stream_query says 0 is as harmful here as in the runtime's own functions.
    * SLUICE_ERROR_UNSUPPORTED: its device cannot do this. Setup cost: microseconds. */
   sluice_result_t (*stream_open)(void *native, sluice_stream_t **stream, int32_t *device);
-  /* The commands that were enqueued stay so and run; does not wait for them. */
+  /* The commands that were enqueued stay so and run; does not wait for them. `stream` is gone whatever this answers. */
   sluice_result_t (*stream_close)(sluice_stream_t *stream);
   /* Enqueues: write `value` to *word. When the host or a stream sees it (an acquiring load), all earlier commands of
    * the stream are done, and their data is visible. Returns before it has run.
@@ -372,7 +390,8 @@ typedef struct sluice_backend {
    */
   /* As `program`: what a program would do with a stream of its own. For tests and benchmarks. */
 
-  /* A stream of the current device that waits for no other, in the form that stream_open takes. */
+  /* A stream of the current device that waits for no other, in the form that stream_open takes. The caller owns it
+   * until program_stream_destroy. */
   sluice_result_t (*program_stream_create)(void **native);
   /* What is enqueued has run, or runs before this returns. */
   sluice_result_t (*program_stream_destroy)(void *native);
@@ -407,7 +426,8 @@ typedef struct sluice_backend {
   sluice_result_t (*enqueue_pack)(sluice_queue_t *queue, const sluice_pack_t *pack);
   /* Memory of `device`, aligned to 256, as a program would allocate it: query_pointer knows it, and where there is a
    * group `ipc` it can be exported if any can. Setup cost: microseconds to milliseconds, and it may wait for all work
-   * of the device. SLUICE_ERROR_OUT_OF_MEMORY: nothing was changed. SLUICE_NOT_READY: not now. */
+   * of the device. The caller owns it until device_free. SLUICE_ERROR_OUT_OF_MEMORY: nothing was changed.
+   * SLUICE_NOT_READY: not now. */
   sluice_result_t (*device_alloc)(int32_t device, size_t size_bytes, void **memory);
   /* Everything that uses it is done. Memory that went with its context is no error. */
   sluice_result_t (*device_free)(int32_t device, void *memory);
@@ -422,7 +442,7 @@ typedef struct sluice_backend {
    * pages. SLUICE_ERROR_UNSUPPORTED: this device reaches no such memory. SLUICE_NOT_READY: not now. Setup cost: up to
    * milliseconds for each MiB; where kernels are compiled at run time the first call takes seconds, and blocks. */
   sluice_result_t (*host_register)(int32_t device, void *memory, size_t size_bytes);
-  /* No command on anything in it is pending. */
+  /* Undoes host_register for `device`, before the memory is unmapped. No command on anything in it is pending. */
   sluice_result_t (*host_unregister)(int32_t device, void *memory);
   /* Enqueues a copy between memory of the stream's device and memory that ipc_open mapped for it, or that host_register
    * was given for it, or within any of these; what is written is there for everybody who sees a later stream_write.
@@ -444,6 +464,7 @@ typedef struct sluice_backend {
   sluice_result_t (*enqueue_wait_for_queue)(sluice_queue_t *queue, sluice_queue_t *other);
 } sluice_backend_t;
 
+/* What SLUICE_BACKEND_TABLE_SYMBOL is: the module's table, the same at every call; before init(), and any thread. */
 typedef const sluice_backend_t *(*sluice_backend_table_fn)(void);
 
 #ifdef __cplusplus

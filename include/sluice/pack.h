@@ -17,27 +17,27 @@ extern "C" {
 
 /* From one piece to the next along a dimension. */
 typedef struct sluice_dimension {
-  uint64_t count; /* of pieces, at least 1 */
-  int64_t stride_bytes;
+  uint64_t count;       /* of pieces, at least 1 */
+  int64_t stride_bytes; /* from the beginning of one to that of the next; may be negative */
 } sluice_dimension_t;
 
 /* Which bytes of memory a payload consists of, in the order in which they travel: a core that is repeated along up to
  * SLUICE_PACK_MAX_DIMENSIONS dimensions, the last of them the fastest. The core is one run of bytes from its origin on,
  * or a list of blocks. kernels/pack.hpp is the meaning of it. */
 typedef struct sluice_layout {
-  sluice_dimension_t dimensions[SLUICE_PACK_MAX_DIMENSIONS];
-  uint32_t n_dimensions;
-  uint32_t n_blocks;   /* of the core; 0: a run */
-  uint64_t core_bytes; /* payload of the core */
+  sluice_dimension_t dimensions[SLUICE_PACK_MAX_DIMENSIONS]; /* the first n_dimensions of them */
+  uint32_t n_dimensions;                                     /* 0: the core alone */
+  uint32_t n_blocks;                                         /* of the core; 0: a run */
+  uint64_t core_bytes;                                       /* payload of the core */
   /* Of a list only. Lengths count in units of list_unit_bytes (1, 2, 4, 8 or 16). `list` is memory of device_alloc:
    * n_blocks times an int32_t, where the block begins, from the core's origin. Where the blocks are not all of
    * block_units units (then that is 0), these follow: n_blocks + 1 times a uint32_t, how many units come before the
    * block, the last one all; and for each 2^tile_shift units one more uint32_t, the number of the block that holds the
    * first of them, and last n_blocks - 1. */
   const void *list;
-  uint64_t list_bytes;
+  uint64_t list_bytes; /* of the list itself */
   uint32_t list_unit_bytes;
-  uint32_t block_units;
+  uint32_t block_units; /* 0: the blocks differ */
   uint32_t tile_shift;
   uint32_t reserved; /* 0 */
 } sluice_layout_t;
@@ -62,14 +62,14 @@ typedef struct sluice_pack {
   sluice_pack_direction_t direction;
   sluice_pack_form_t form;
   sluice_layout_t layout;
-  void *origin;
-  void *beside;
-  int64_t lowest_bytes;
-  uint64_t span_bytes;
-  uint64_t first_bytes;
-  uint64_t size_bytes; /* 0: nothing is done */
+  void *origin;         /* of the layout's first core */
+  void *beside;         /* as `form` says */
+  int64_t lowest_bytes; /* from the origin to the lowest byte */
+  uint64_t span_bytes;  /* from there to behind the highest */
+  uint64_t first_bytes; /* of the payload, from its beginning */
+  uint64_t size_bytes;  /* 0: nothing is done */
   sluice_layout_t beside_layout;
-  int64_t beside_lowest_bytes;
+  int64_t beside_lowest_bytes; /* from `beside` */
   uint64_t beside_span_bytes;
 } sluice_pack_t;
 

@@ -16,6 +16,7 @@
 extern "C" {
 #endif
 
+/* The version of this header; sluice_version() says the library's. */
 #define SLUICE_VERSION_MAJOR 0
 #define SLUICE_VERSION_MINOR 1
 #define SLUICE_VERSION_PATCH 0

@@ -70,18 +70,20 @@ typedef struct sluice_captured_end {
   uint64_t *filled;    /* the sender counts up how many messages are in their slots */
   uint64_t *taken;     /* and the receiver how many are out of them */
   uint64_t is_ready;   /* 1 */
-  uint64_t n_launches;
+  uint64_t n_launches; /* this and what follows: the kernels' */
   uint64_t seen;
   uint32_t n_done;
 } sluice_captured_end_t;
 
+/* One message that `capture` is given. Read during the call only; what it names, as `capture` says. */
 typedef struct sluice_captured {
-  sluice_captured_end_t *end;
-  void *data;        /* memory of the stream's device: what a send reads, or where a receive writes */
-  size_t size_bytes; /* of that, at least end->size_bytes; it says how many blocks the kernel is given */
-  int32_t is_send;
+  sluice_captured_end_t *end; /* of this side, in memory of the stream's device */
+  void *data;                 /* memory of the stream's device: what a send reads, or where a receive writes */
+  size_t size_bytes;          /* of that, at least end->size_bytes; it says how many blocks the kernel is given */
+  int32_t is_send;            /* 1: of the sender; 0: of the receiver */
 } sluice_captured_t;
 
+/* The table. Of an optional part all members are set, or none. */
 typedef struct sluice_stream_message {
   uint32_t api_version; /* SLUICE_STREAM_MESSAGE_API_VERSION */
   uint32_t struct_size; /* sizeof(sluice_stream_message_t) as the module was compiled */
@@ -159,6 +161,7 @@ typedef struct sluice_stream_message {
   sluice_result_t (*capture_join)(sluice_stream_t *stream);
 } sluice_stream_message_t;
 
+/* Returns the table, which belongs to the module and stays as it is while the module is loaded. Any thread. */
 typedef const sluice_stream_message_t *(*sluice_stream_message_fn)(void);
 
 #ifdef __cplusplus

@@ -50,6 +50,7 @@ class Knobs {
   // Which tuning tables SLUICE_TUNING wants: auto, off, or a path.
   [[nodiscard]] const std::string &tuning_tables() const noexcept { return tuning_tables_; }
 
+  // All knobs, and all settings, in the order of their tables.
   [[nodiscard]] const std::vector<KnobValue> &values() const noexcept { return values_; }
   [[nodiscard]] const std::vector<KnobValue> &settings() const noexcept { return settings_; }
 

@@ -20,6 +20,7 @@ void set_rank(int rank) noexcept;
 // not mix. Any thread; never fails.
 void write(Level level, std::string_view room, std::string_view text) noexcept;
 
+// write() at that level.
 inline void error(std::string_view room, std::string_view text) noexcept {
   write(Level::kError, room, text);
 }

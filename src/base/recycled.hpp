@@ -82,6 +82,7 @@ class RecycledAllocator {
   }
 };
 
+// As std::make_shared(). Any thread. Throws std::bad_alloc, and what the constructor throws.
 template <class T, class... Arguments>
 [[nodiscard]] std::shared_ptr<T> make_recycled(Arguments &&...arguments) {
   return std::allocate_shared<T>(RecycledAllocator<T>(), std::forward<Arguments>(arguments)...);

@@ -13,6 +13,7 @@ namespace sluice {
 // Source: U. Drepper, Futexes Are Tricky, section 5 (the three states of a word).
 class ShortMutex {
  public:
+  // As a std::mutex has them; try_lock() never waits.
   void lock() noexcept {
     if (!try_lock()) wait_for_it();
   }

@@ -37,6 +37,7 @@ class [[nodiscard]] Status {
     return status;
   }
 
+  // The message is empty of a success, and lives as long as this.
   [[nodiscard]] bool is_ok() const noexcept { return kind_ == ErrorKind::kNone; }
   [[nodiscard]] ErrorKind kind() const noexcept { return kind_; }
   [[nodiscard]] const std::string &message() const noexcept { return message_; }

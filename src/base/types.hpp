@@ -73,6 +73,7 @@ inline constexpr std::array<std::string_view, 5> kPackMeansNames = {"one copy", 
 // The alignment of the two aligned staging memories, in bytes.
 inline constexpr std::size_t kStagingAlignment = 4096;
 
+// The word for it in output, documents and knobs.
 [[nodiscard]] constexpr std::string_view name(Operation operation) noexcept {
   return kOperationNames[static_cast<std::size_t>(operation)];
 }

@@ -28,6 +28,7 @@ class Backend {
   Backend(Backend &&) = delete;
   Backend &operator=(Backend &&) = delete;
 
+  // The backend's folder name, and its table; both as long as this lives. Hot. Any thread.
   [[nodiscard]] const char *name() const noexcept { return table_->name; }
   [[nodiscard]] const sluice_backend_t &table() const noexcept { return *table_; }
 

@@ -41,6 +41,7 @@ class CopyBatch {
   // asks, and the runtime is asked for the first of them in a turn only, whose number, not 0, the caller gives. Hot.
   [[nodiscard]] Status poll(std::uint64_t turn, bool *is_done);
 
+  // Copies in it.
   [[nodiscard]] std::size_t size() const noexcept { return n_pieces_; }
   // False after an error that came before anything was copied.
   [[nodiscard]] bool has_begun() const noexcept { return has_begun_; }

@@ -34,6 +34,7 @@ class IpcExports {
   // once. Any thread; the lock is held while the runtime exports, once for each allocation. Hot when known.
   [[nodiscard]] Status find(const Place &place, const void *address, std::uint64_t size_bytes, Exported *exported);
 
+  // Forgets all handles. Any thread.
   void clear() noexcept;
   // The most allocations remembered. A handle holds nothing of the runtime, so this bounds memory alone.
   static constexpr std::size_t kMost = 4096;

@@ -24,8 +24,10 @@ class Queue {
   Queue &operator=(const Queue &) = delete;
   ~Queue() { release(); }
 
-  // Takes an idle queue, or makes one. `place` has a backend. Any thread.
+  // Takes an idle queue, or makes one; what it held before is idle then. `place` has a backend. Any thread. Errors: the
+  // runtime makes none, and this is empty. Setup cost where one is made.
   [[nodiscard]] Status acquire(const Place &place);
+  // Empty at first, and after an error that gave the queue up; then the others mean nothing.
   [[nodiscard]] bool is_empty() const noexcept { return queue_ == nullptr; }
   [[nodiscard]] const Backend &backend() const noexcept { return *backend_; }
   [[nodiscard]] std::int32_t device() const noexcept { return device_; }
@@ -65,11 +67,13 @@ class PendingCopy {
   ~PendingCopy();
 
   // Enqueues `pieces` on `queue`, which outlives this. Sources and destinations stay valid until poll() says done.
+  // Errors: as Queue::enqueue(), and nothing is running.
   [[nodiscard]] Status begin(Queue *queue, std::span<const sluice_copy_t> pieces);
   // The same for what was enqueued on `queue` before, whatever it is.
   [[nodiscard]] Status begin(Queue *queue);
   [[nodiscard]] bool is_running() const noexcept { return queue_ != nullptr; }
-  // Sets *is_done when the copies have ended, well or not; never blocks. Hot.
+  // Sets *is_done when the copies have ended, well or not; never blocks. An error is that of a copy, and the queue is
+  // given up then. Hot.
   [[nodiscard]] Status poll(bool *is_done);
 
  private:

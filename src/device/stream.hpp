@@ -29,6 +29,7 @@ class Stream {
   Stream(Stream &&) = delete;
   Stream &operator=(Stream &&) = delete;
 
+  // Whose stream it is, and the device it works on.
   [[nodiscard]] const Backend &backend() const noexcept { return *words_.backend; }
   [[nodiscard]] std::int32_t device() const noexcept { return words_.device; }
   // Of its device, for memory that is made there.
@@ -47,9 +48,10 @@ class Stream {
   void abandon() noexcept;
 
   // Enqueues: triggered() becomes `number`, which only ever grows. Returns before it has. Joins, if something is aside,
-  // which may be an earlier trigger. One thread at a time.
+  // which may be an earlier trigger. One thread at a time. Errors: the runtime refuses; nothing was enqueued.
   [[nodiscard]] Status enqueue_trigger(std::uint64_t number);
-  // Enqueues: what follows waits until complete() was called with `number` or more. One thread at a time.
+  // Enqueues: what follows waits until complete() was called with `number` or more. One thread at a time. Errors: as
+  // enqueue_trigger().
   [[nodiscard]] Status enqueue_wait(std::uint64_t number) const;
 
   // Messages of channels; has_channels(). Each call is for a whole batch, by as few commands as the backend can do with

@@ -23,6 +23,7 @@ enum class Pattern : std::uint8_t {
   kExscan
 };
 
+// Data is computed, not only moved; and: between neighbours of a topology alone.
 [[nodiscard]] constexpr bool is_reduction(Pattern pattern) noexcept {
   return pattern >= Pattern::kReduce;
 }

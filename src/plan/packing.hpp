@@ -74,6 +74,7 @@ struct PackPlan {
   std::array<double, kPackMeans> times_us = {kCannot, kCannot, kCannot, kCannot, kCannot};
   std::string_view reason;
 
+  // By the model; kCannot where it is no candidate.
   [[nodiscard]] constexpr double time_us(PackMeans which) const noexcept {
     return times_us[static_cast<std::size_t>(which)];
   }
@@ -119,6 +120,7 @@ struct PackPlan {
 
 namespace packing_model {
 
+// What choose_packing() is made of: the times of one leg, and the least of them.
 constexpr void set(PackPlan *plan, PackMeans means, double us) noexcept {
   plan->times_us[static_cast<std::size_t>(means)] = us;
 }

@@ -61,6 +61,7 @@ inline constexpr std::uint64_t kMostSegments = std::uint64_t{1} << 30;
   return std::max(part - part % query.unit_bytes, query.unit_bytes);
 }
 
+// `divisor` > 0.
 [[nodiscard]] constexpr std::uint64_t quotient_upwards(std::uint64_t value, std::uint64_t divisor) noexcept {
   return value / divisor + (value % divisor != 0 ? 1 : 0);
 }

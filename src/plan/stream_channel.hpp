@@ -131,6 +131,7 @@ struct SlotChoice {
   std::string_view reason;
 };
 
+// The choice.
 [[nodiscard]] constexpr SlotChoice choose_slots(const SlotFacts &facts) noexcept {
   if (!facts.has_ipc) return {SlotMemory::kHost, "the backend shares no device memory between processes"};
   if (facts.is_never_exported) return {SlotMemory::kHost, "none of the device's memory can be exported"};

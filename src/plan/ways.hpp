@@ -39,6 +39,7 @@ using Ways = std::array<WayChoice, kWays>;
 // The choice. Warm.
 [[nodiscard]] Ways choose_ways(const CallFacts &facts, const wire::CollectiveTerms &terms) noexcept;
 
+// Of one of the ways that choose_ways() gave.
 [[nodiscard]] constexpr Chance chance_of(const Ways &ways, Way way) noexcept {
   return ways[static_cast<std::size_t>(way)].chance;
 }

@@ -61,6 +61,7 @@ Kind &process_task(const Arguments &...arguments) {
 // first pause) by letting others run.
 class Patience {
  public:
+  // Returns soon, whatever it waits for; the caller looks again.
   void pause() noexcept;
 
  private:

@@ -36,12 +36,13 @@ class Tracked {
   Tracked(Tracked &&) = delete;
   Tracked &operator=(Tracked &&) = delete;
 
-  // Brings outgoing data into place before a persistent request is started. Blocks for the copy.
+  // Brings outgoing data into place before a persistent request is started. Blocks for the copy. Errors: it is not
+  // started.
   [[nodiscard]] virtual Status prepare() = 0;
 
   // Brings incoming data to where the program wants it, after the host MPI completed the request with *status, and
   // makes the status say what the program is to see, but for its MPI_ERROR. Called at most once for each start. Blocks
-  // for the copy.
+  // for the copy. Errors: what the operation ends with.
   [[nodiscard]] virtual Status finish(MPI_Status *status) = 0;
 
   // What finish() said, once more: a second call asks about the same completion (MPI_Request_get_status, then

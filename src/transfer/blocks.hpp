@@ -17,6 +17,7 @@ struct BlockPlan {
   std::uint64_t middle_bytes = 0;  // of each block between the first and the last
   std::uint32_t n_blocks = 0;
 
+  // Where block `block` < n_blocks of a sound plan begins in the message, and how long it is.
   [[nodiscard]] constexpr std::uint64_t offset_bytes(std::uint32_t block) const noexcept {
     return block == 0 ? 0 : first_bytes + (block - 1) * middle_bytes;
   }

@@ -61,6 +61,7 @@ struct Published {
     std::uint64_t offset_bytes = 0;  // of the result's first byte, from the first of the allocation
   } target;
 
+  // Whose handles these are; as long as this lives.
   [[nodiscard]] std::string_view backend_name() const noexcept;
   // Whether a rank may have written that: each member is in its own range, and ends within it. Of copied bytes, before
   // a member is used. Hot.
@@ -96,6 +97,7 @@ struct Voted {
   std::uint64_t sum_of_terms = 0;
   bool has_all_terms = true;  // not where a rank was gone so far that its term is not there any more
 
+  // A rank has said it.
   [[nodiscard]] bool has(Vote one) const noexcept { return (said >> static_cast<unsigned>(one) & 1U) != 0; }
 };
 
@@ -255,6 +257,7 @@ class Heard {
   // std::bad_alloc.
   [[nodiscard]] Status take(const Board &board, std::uint64_t call, const Published &own);
 
+  // What take() has copied, by rank.
   [[nodiscard]] const Published &of(int rank) const noexcept { return said_[static_cast<std::size_t>(rank)]; }
   [[nodiscard]] std::span<const Published> all() const noexcept { return said_; }
   // Block `index` of another rank: each time another copy, to be checked.

@@ -31,6 +31,7 @@ class ChunkedCopy {
   // Goes as far as the first `n_there` chunks allow; never blocks. An error ends it. Hot.
   [[nodiscard]] Status advance(std::uint64_t n_there);
 
+  // In all; and copied, of which the first ones are at the destination.
   [[nodiscard]] std::uint64_t n_chunks() const noexcept { return n_chunks_; }
   [[nodiscard]] std::uint64_t n_copied() const noexcept { return n_copied_; }
   [[nodiscard]] bool is_done() const noexcept { return n_copied_ == n_chunks_; }

@@ -69,6 +69,7 @@ class CutBlocks {
   // Makes the parts of a block shorter than they were when it was opened. Before the first copy.
   void set_part(std::size_t block, std::uint64_t part_bytes) noexcept { shape_.blocks[block].part_bytes = part_bytes; }
 
+  // What open() was given, with the parts as they are now.
   [[nodiscard]] const CutShape &shape() const noexcept { return shape_; }
   // What the host MPI is given for `segment` in `slot`: the parts of all blocks, one after the other, or what lay_out()
   // counts from. Null without a buffer.

@@ -35,6 +35,7 @@ struct Descriptor {
   LayoutCode layout{};  // of route kIpc: where the payload lies from `address` on
                         // of route kRelayed `address` is that of the slots that its blocks come into
 
+  // Of the payload.
   [[nodiscard]] std::uint64_t size_bytes() const noexcept { return blocks.size_bytes; }
 };
 
@@ -50,6 +51,7 @@ struct DescriptorMessage {
 
 static_assert(std::is_trivially_copyable_v<Descriptor> && sizeof(Descriptor) <= kDescriptorBytes);
 
+// As it travels; what is behind the descriptor is 0.
 inline void write(const Descriptor &descriptor, DescriptorMessage *message) noexcept {
   std::memcpy(message->bytes, &descriptor, sizeof descriptor);
   std::memset(message->bytes + sizeof descriptor, 0, sizeof message->bytes - sizeof descriptor);

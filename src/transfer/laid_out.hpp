@@ -19,6 +19,7 @@ struct LaidOut {
   std::int64_t lowest_bytes = 0;  // from the origin to the lowest byte: 0, or less
   std::uint64_t span_bytes = 0;
 
+  // The payload has no gaps.
   [[nodiscard]] bool is_one_run() const noexcept { return layout.n_dimensions == 0 && layout.n_blocks == 0; }
 };
 

@@ -24,6 +24,7 @@ class PackedBlocks {
   // memory, or none that can be exported.
   [[nodiscard]] Status open(const device::Place &place, std::vector<Region> blocks);
 
+  // For the others to find the blocks by; once open, and until close().
   [[nodiscard]] const device::Exported &exported() const noexcept { return exported_; }
   // The first byte of the exported allocation.
   [[nodiscard]] const std::byte *base() const noexcept { return memory_.data() - exported_.offset_bytes; }

@@ -99,7 +99,8 @@ class Packer {
 // is beside (`beside` stands for the region's origin where that is an image), and `region` the rest.
 [[nodiscard]] Status enqueue_pack(device::Queue *queue, const Region &region, sluice_pack_t pack, bool *is_refused);
 
-// The same as Packer::add() on a queue of the caller's; returns before it is done.
+// The same as Packer::add() on a queue of the caller's; returns before it is done. Errors of these three: the
+// runtime's, and the queue is given up then.
 [[nodiscard]] Status enqueue_pack(device::Queue *queue, sluice_pack_direction_t direction, sluice_pack_form_t form,
                                   const Region &region, std::uint64_t first_bytes, std::uint64_t size_bytes,
                                   std::byte *beside, bool *is_refused);

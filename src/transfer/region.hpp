@@ -65,16 +65,16 @@ void for_each_run(const Region &region, std::uint64_t size_bytes, Visit visit) {
 [[nodiscard]] bool name_as_bytes(Region *region);
 
 // Where the payload of elements of `layout` at `origin` lies. `is_absolute`: addresses count from MPI_BOTTOM, so that
-// each block may be in an allocation of its own, and one on a device is enough. Any thread.
+// each block may be in an allocation of its own, and one on a device is enough. Any thread. Errors: a backend's query.
 [[nodiscard]] Status classify_payload(std::byte *origin, const Layout &layout, bool is_absolute,
                                       device::Backends backends, device::Place *place);
 
 // Whether the `size_bytes` from `lowest` on lie in one allocation of a device's runtime, which has memory between any
-// two of its bytes: then what is between two of them may be read.
+// two of its bytes: then what is between two of them may be read. Two queries. Errors: a backend's query.
 [[nodiscard]] Status lies_in_one_allocation(const std::byte *lowest, std::uint64_t size_bytes, bool *is_one);
 
 // Whether they do as far as the runtime can tell: one without numbers for allocations has the same device at both ends.
-// Enough where only the blocks of a layout are touched, and not what is between them.
+// Enough where only the blocks of a layout are touched, and not what is between them. Two queries. Errors: as above.
 [[nodiscard]] Status may_be_one_allocation(const std::byte *lowest, std::uint64_t size_bytes, bool *may_be);
 
 // How many of the `size_bytes` from `memory` on lie in the allocation of its first byte, as far as the runtime can

@@ -32,17 +32,18 @@ class Staged {
   [[nodiscard]] Status copy_down() const;
 
   // Copies the first `size_bytes` of the staging memory up into the region and touches no other byte of it: neither
-  // what lies behind a short message, nor the gaps of a type. Blocks.
+  // what lies behind a short message, nor the gaps of a type. Blocks. Errors of the runtime: a part may be there.
   [[nodiscard]] Status copy_up(std::uint64_t size_bytes) const;
 
   // The same for `count` elements from element `first` on, all of them the region's, of a payload that is no image.
-  // Block. Any thread; different elements at the same time.
+  // Block. Any thread; different elements at the same time. Errors: as copy_down() and copy_up().
   [[nodiscard]] Status copy_elements_down(std::int64_t first, std::int64_t count) const;
   [[nodiscard]] Status copy_elements_up(std::int64_t first, std::int64_t count) const;
 
   // Nothing has been written behind the first `size_bytes` of the staging memory.
   void note_written(std::uint64_t size_bytes) noexcept { untouched_.note_written(size_bytes); }
 
+  // The staging memory, from its first byte on; null until it is open. The host MPI may write there.
   [[nodiscard]] bool is_open() const noexcept { return data() != nullptr; }
   [[nodiscard]] std::byte *data() const noexcept { return untouched_.is_empty() ? lease_.data() : untouched_.data(); }
   // What stands for the region's origin in the image: may lie outside the staging memory, as an MPI buffer address may.

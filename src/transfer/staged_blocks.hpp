@@ -27,6 +27,7 @@ struct StagedBlock {
   Access access = Access::kNone;
   std::byte *staged = nullptr;  // set by open_...: in an image what stands for the origin, else the first byte
 
+  // By the operation: what has to come down before it, and to go up after it.
   [[nodiscard]] bool is_read() const noexcept { return access == Access::kRead || access == Access::kReadWrite; }
   [[nodiscard]] bool is_written() const noexcept { return access == Access::kWrite || access == Access::kReadWrite; }
 };
@@ -45,6 +46,7 @@ class StagedBlocks {
   // may be in several allocations, which may lie side by side.
   void set(const device::Place &place, std::vector<StagedBlock> blocks, bool is_absolute = false) noexcept;
 
+  // As set() was given them; and the memory that all of them reach over.
   [[nodiscard]] const std::vector<StagedBlock> &blocks() const noexcept { return blocks_; }
   [[nodiscard]] Span span() const noexcept { return span_of(false); }
   // Payload of all blocks; the largest number when it is more than that.
@@ -72,6 +74,7 @@ class StagedBlocks {
   // Copies the blocks that are written up, and touches no byte between them nor in the gaps of their types. Blocks.
   [[nodiscard]] Status copy_up() const;
 
+  // It has staging memory of its own.
   [[nodiscard]] bool is_open() const noexcept { return !lease_.is_empty(); }
   // Packed: the first byte. An image: what stands for `address`, which may lie outside the staging memory.
   [[nodiscard]] std::byte *data() const noexcept { return lease_.data(); }

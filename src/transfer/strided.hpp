@@ -18,6 +18,7 @@ struct StridedBlock {
   std::int64_t stride_bytes = 0;  // from one run to the next
   std::uint64_t n_runs = 0;       // 0: a block of no bytes
 
+  // Payload. Of a block that is_within().
   [[nodiscard]] std::uint64_t size_bytes() const noexcept { return run_bytes * n_runs; }
   // Every run lies within the first `allocation_bytes` bytes, and their bytes can be counted.
   [[nodiscard]] bool is_within(std::uint64_t allocation_bytes) const noexcept;

@@ -55,7 +55,8 @@ class Channel {
   // Several threads may call MPI at once.
   [[nodiscard]] bool has_threads() const noexcept { return has_threads_; }
 
-  // A number for one operation's private messages, unique among this process's unfinished ones. Any thread.
+  // A number for one operation's private messages, unique among this process's unfinished ones, until it is given back.
+  // Any thread. Errors: there are no more.
   [[nodiscard]] Status take_number(int *number);
   void give_number(int number) noexcept;
   // The highest number that take_number() gives on any rank: those above have no tags.

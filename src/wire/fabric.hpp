@@ -88,6 +88,7 @@ class Fabric {
   // the provider refuses.
   [[nodiscard]] Status connect(std::span<const std::string> addresses);
 
+  // From a good open() to close().
   [[nodiscard]] bool is_open() const noexcept { return state_ != nullptr; }
   // Whether messages can go to and come from `world_rank`. Hot.
   [[nodiscard]] bool reaches(int world_rank) const noexcept;

@@ -20,7 +20,7 @@ namespace detail {
 extern std::atomic<bool> is_resolved;
 extern Host next_table;
 extern Host profiling_table;
-void resolve() noexcept;
+void resolve() noexcept;  // fills both tables, once; any thread
 }  // namespace detail
 
 // The next definition of each MPI_X behind Sluice: a tool that is preloaded after Sluice, or the host MPI. Resolved at

@@ -69,6 +69,7 @@ typedef struct sluice_probe {
   sluice_result_t (*work_destroy)(sluice_work_t *work);
 } sluice_probe_t;
 
+/* Returns the table, which belongs to the module and stays as it is while the module is loaded. Any thread. */
 typedef const sluice_probe_t *(*sluice_probe_fn)(void);
 
 #ifdef __cplusplus

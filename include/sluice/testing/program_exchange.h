@@ -43,6 +43,7 @@ typedef struct sluice_program_exchange_parts {
   const uint64_t *received_displacements; /* from `received` */
 } sluice_program_exchange_parts_t;
 
+/* This rank's end of a group; of the module. */
 typedef struct sluice_program_exchange_group sluice_program_exchange_group_t;
 
 typedef struct sluice_program_exchange {
@@ -74,6 +75,7 @@ typedef struct sluice_program_exchange {
   sluice_result_t (*enqueue)(sluice_program_exchange_group_t *group, const sluice_program_exchange_parts_t *parts);
 } sluice_program_exchange_t;
 
+/* Returns the table, which belongs to the module and stays as it is while the module is loaded. Any thread. */
 typedef const sluice_program_exchange_t *(*sluice_program_exchange_fn)(void);
 
 #ifdef __cplusplus

@@ -33,6 +33,7 @@ typedef struct sluice_program_fft_batch {
   uint64_t is_double; /* 1: of double; 0: of float */
 } sluice_program_fft_batch_t;
 
+/* A batch prepared for one stream; of the module, and used by one thread at a time. */
 typedef struct sluice_program_fft_plan sluice_program_fft_plan_t;
 
 typedef struct sluice_program_fft {
@@ -53,6 +54,7 @@ typedef struct sluice_program_fft {
   sluice_result_t (*enqueue)(sluice_program_fft_plan_t *plan, void *data, int32_t is_inverse);
 } sluice_program_fft_t;
 
+/* Returns the table, which belongs to the module and stays as it is while the module is loaded. Any thread. */
 typedef const sluice_program_fft_t *(*sluice_program_fft_fn)(void);
 
 #ifdef __cplusplus

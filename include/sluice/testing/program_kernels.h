@@ -71,6 +71,7 @@ typedef struct sluice_program_kernels {
   sluice_result_t (*graph_destroy)(void *graph);
 } sluice_program_kernels_t;
 
+/* Returns the table, which belongs to the module and stays as it is while the module is loaded. Any thread. */
 typedef const sluice_program_kernels_t *(*sluice_program_kernels_fn)(void);
 
 #ifdef __cplusplus

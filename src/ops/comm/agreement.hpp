@@ -34,7 +34,7 @@ class Agreement {
   std::array<long long, N> least_{};
 };
 
-// All that follows is collective over `comm` and blocks, in turns.
+// All that follows is collective over `comm` and blocks, in turns. Errors: those of the host MPI.
 
 // A Status of `code`, which the host MPI returned in such a preparation; `what` has failed then.
 [[nodiscard]] Status preparation_status(int code, const char *what);

@@ -25,11 +25,13 @@ inline constexpr std::size_t kLengthClasses = 11;
 // and device memory in one. Counts calls that are the same on all ranks, so that all come to the same.
 class Attempts {
  public:
+  // Whether the ranks look at this call together. Once for each call: it counts those that are left out.
   [[nodiscard]] bool is_due() noexcept {
     if (n_left_out_ == 0) return true;
     --n_left_out_;
     return false;
   }
+  // How it came out when they looked: they could do better, or not.
   void note_good() noexcept {
     n_left_out_ = 0;
     n_vain_ = 0;

@@ -36,6 +36,8 @@ struct TypeContents {
   std::vector<MPI_Datatype> types;  // the caller frees those that are not predefined, once for each mention
 };
 
+// Both ask the host MPI, which communicates with nobody. Any thread. `envelope` is that of `type`. Errors: the host MPI
+// refuses. The second may throw std::bad_alloc.
 [[nodiscard]] Status read_envelope(MPI_Datatype type, TypeEnvelope *envelope);
 [[nodiscard]] Status read_contents(MPI_Datatype type, const TypeEnvelope &envelope, TypeContents *contents);
 

@@ -36,7 +36,7 @@ class Side : public Buffer {
   // Execute, the part before the host MPI's call. open() takes staging memory, or what the plan of an undecided side
   // says; copy_down() brings the payload into it.
   // `has_large_count`: the host MPI's function that will be called counts by MPI_Count, not by int. Only for a staged
-  // side. Block.
+  // side. Block. Errors: no memory, those of the runtime.
   [[nodiscard]] Status open(bool has_large_count);
   [[nodiscard]] Status copy_down() const;
   [[nodiscard]] Status open_and_copy_down(bool has_large_count) {
@@ -45,7 +45,7 @@ class Side : public Buffer {
   }
   // The part after it: brings the `came_bytes` that `operation` received, as *status says too, up into the program's
   // buffer. Nothing for a side that is not staged nor short. kTruncated, and the status says how much fitted, when a
-  // short one was sent more.
+  // short one was sent more. Blocks. Other errors: those of the runtime.
   [[nodiscard]] Status copy_up(Operation operation, std::uint64_t came_bytes, MPI_Status *status) const;
   // The same without a message: all that a staged side has room for.
   [[nodiscard]] Status copy_up_unpacked() const {
@@ -55,6 +55,7 @@ class Side : public Buffer {
   [[nodiscard]] Status copy_up_whole(Operation operation, const MPI_Status &status) const;
 
   // Parts of a side that is no image: `count` elements from element `first` on (transfer::Staged). Block. Any thread.
+  // Errors: those of the runtime.
   [[nodiscard]] Status copy_elements_down(std::int64_t first, std::int64_t count) const {
     return staged_.copy_elements_down(first, count);
   }
@@ -88,6 +89,7 @@ class Side : public Buffer {
   // the buffer for that if it has to. Within a turn.
   [[nodiscard]] bool is_safe();
 
+  // The host MPI has done with the side: its span of the trace ends, or was none.
   void end_sent() noexcept {
     if (wire_.is_begun()) wire_.end(trace::Lane::kWire, message_, {size_bytes()});
   }

@@ -54,6 +54,7 @@ struct Argument {
   const MPI_Datatype *types = nullptr;  // one for each block
   bool has_types = false;               // it is `types` that counts, null or not
 
+  // For the exported functions, which fill this in.
   void set_buffer(const void *address) noexcept {
     // Sending does not change the buffer; one pointer serves both directions.
     buffer = const_cast<void *>(address);  // NOLINT(cppcoreguidelines-pro-type-const-cast)

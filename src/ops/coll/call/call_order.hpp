@@ -20,6 +20,7 @@ namespace sluice::ops::coll {
 // that the others have to come after. Any thread. Throws std::bad_alloc.
 class CallOrder {
  public:
+  // Behind all that have joined.
   void join(const void *call) {
     const std::scoped_lock lock(mutex_);
     calls_.push_back({call, false});

@@ -23,6 +23,7 @@ struct BlockAccess {
   Access exceptional = Access::kNone;
   const std::vector<int> *ranks = nullptr;  // whom each is for or from; those of MPI_PROC_NULL are not accessed
 
+  // What it does with that block, which there is.
   [[nodiscard]] Access of(int block) const noexcept {
     if (ranks != nullptr && (*ranks)[static_cast<std::size_t>(block)] == MPI_PROC_NULL) return Access::kNone;
     return block == exception ? exceptional : all;
@@ -70,6 +71,7 @@ class CollectiveSide {
   // staged.
   [[nodiscard]] Status classify(const Argument &argument, int n_blocks, const BlockAccess &access, Use use);
 
+  // The host MPI is given staging memory.
   [[nodiscard]] bool is_staged() const noexcept { return plan_.route == Route::kStaged; }
 
   // What classify() found.
@@ -95,7 +97,7 @@ class CollectiveSide {
 
   // Execute, the part before the host MPI's call: takes staging memory and puts into *argument, the one that was
   // classified, what the host MPI is to be given. The types and arrays in it live as long as this side. Only for a
-  // staged side. Blocks.
+  // staged side. Blocks. Errors: no memory, the host MPI refuses a type.
   [[nodiscard]] Status open(Argument *argument);
   // The same with staging memory for all of `reach`, and without any, in that of `other`: for buffers that overlap.
   [[nodiscard]] Status open_reaching(const transfer::Span &reach, Argument *argument);

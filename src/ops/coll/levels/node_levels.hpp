@@ -24,6 +24,7 @@ struct NodeMap {
   int most_local = 0;   // on the fullest
   bool is_node_major = true;
 
+  // All nodes have as many ranks.
   [[nodiscard]] bool is_uniform() const noexcept { return least_local == most_local; }
   // The rank in lane `lane` of the process that stands there for `node`.
   [[nodiscard]] int rank_in_lane(int lane, int of_node) const noexcept;
@@ -56,6 +57,7 @@ class NodeLevels {
   NodeLevels(const NodeLevels &) = delete;
   NodeLevels &operator=(const NodeLevels &) = delete;
 
+  // As long as this lives; it never changes.
   [[nodiscard]] const NodeMap &map() const noexcept { return map_; }
   // Inside the node and across the nodes. Errors in them come back as codes.
   struct Pair {

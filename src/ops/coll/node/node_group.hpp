@@ -43,6 +43,7 @@ class NodeGroup {
   NodeGroup(NodeGroup &&) = delete;
   NodeGroup &operator=(NodeGroup &&) = delete;
 
+  // Both live as long as the group. The queue has a lock of its own.
   [[nodiscard]] transfer::Board &board() noexcept { return board_; }
   [[nodiscard]] NodeQueue &queue() noexcept { return *queue_; }
   // With the lock of queue().
