@@ -94,8 +94,10 @@ class StagingPool {
   // With the lock held.
   [[nodiscard]] bool take_idle(StagingLease *lease);
   void set_held(std::uint64_t bytes) noexcept;
+  // Without it; they take it.
   [[nodiscard]] Status fill_reserved(StagingLease *lease);
   void release(StagingLease *lease) noexcept;
+  // With it.
   void free_idle(std::uint64_t wanted_bytes) noexcept;
   // `cause` names the remedy that `why` asks for: each is said once.
   [[nodiscard]] static Status acquire_unpooled(std::size_t size_bytes, std::string_view cause, const Status &why,

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Engine: what this process still has to do for messages under way, done in turns by whoever is inside an MPI call.
 //
-// Turns never block and are never nested: a call that finds another thread at it goes on without. A process serves its
-// peers while it is in MPI, as with a host MPI that has no progress thread; unless it has one of ours (thread.hpp).
+// Turns wait for no other rank and are never nested: a call that finds another thread at it goes on without. A process
+// serves its peers while it is in MPI, as with a host MPI that has no progress thread; unless it has one of ours
+// (thread.hpp). docs/threads.md says what a turn may wait for.
 #pragma once
 
 #include <atomic>
@@ -28,8 +29,8 @@ class Task {
   Task(Task &&) = delete;
   Task &operator=(Task &&) = delete;
 
-  // Goes as far as is possible without blocking. True when there is nothing left to do; it is not called again then.
-  // One thread at a time. May watch() further tasks.
+  // Goes as far as is possible without waiting for a peer. True when there is nothing left to do; it is not called
+  // again then. One thread at a time. May watch() further tasks.
   [[nodiscard]] virtual bool advance() = 0;
 };
 

@@ -194,9 +194,9 @@ void BatchQueue::enqueue_receives_aside(bool is_with_sends, unsigned *n_commands
   tell(&planned_receives_, enqueued.n_messages, status, &Message::wait_enqueued);
 }
 
-// No lock is held while the stream is told: a runtime may block there until the stream has room, which it may not have
-// before a turn completes what it waits for. So the stream may come to the trigger before a turn knows of the batch;
-// the next one does.
+// No lock that a turn takes is held while the stream is told: a runtime may block there until the stream has room,
+// which it may not have before a turn completes what it waits for. So the stream may come to the trigger before a turn
+// knows of the batch; the next one does.
 Status BatchQueue::start() {
   const std::scoped_lock one_at_a_time(calls_);
   if (is_freed_) return was_freed();

@@ -26,8 +26,8 @@
 
 namespace sluice::ops::queue {
 
-// Calls may come from any thread: they go one at a time, and none blocks for a message or for the stream. Errors of all
-// of them: was_freed().
+// Calls may come from any thread: they go one at a time, and none waits for a message. start() alone may wait for the
+// stream, up to queue_patience. Errors of all of them: was_freed().
 class BatchQueue final : public progress::RecurringTask {
  public:
   // A queue for messages on `comm` (MPI_COMM_NULL: on their own) over a stream that lives until the queue is freed or

@@ -37,8 +37,8 @@ class Carriers {
   virtual void turn() noexcept {}
   // Nothing of the carriers' own waits for a turn any more.
   [[nodiscard]] virtual bool is_idle() { return true; }
-  // Held while the messages of a batch say what the stream is to do, once for all of them; not while it is told: a
-  // runtime may hold up its caller until the stream has room.
+  // Held while the messages of a batch say what the stream is to do, once for all of them; not while it is told, but
+  // for a capture: a runtime may hold up its caller until the stream has room.
   [[nodiscard]] virtual std::unique_lock<std::mutex> hold() { return {}; }
 };
 
