@@ -109,6 +109,8 @@ void TrackedRequests::remove(MPI_Request request, const Tracked *tracked) {
 
 namespace {
 
+thread_local bool t_is_reaping = false;  // this thread is in reap(), further out
+
 // Until all adopted requests are complete no call may block: their senders may wait for what Sluice owes on them.
 class Reaper final : public Task {
  public:
@@ -120,20 +122,21 @@ class Reaper final : public Task {
 void TrackedRequests::adopt(MPI_Request request, TrackedPtr tracked) {
   {
     const std::scoped_lock lock(adopted_mutex_);
-    adopted_.emplace_back(request, std::move(tracked));
-    n_adopted_.store(adopted_.size(), std::memory_order_release);
-    if (adopted_.size() > 1) return;
+    adopted_.push_back({request, std::move(tracked)});
+    if (n_adopted_.fetch_add(1, std::memory_order_acq_rel) != 0) return;
   }
   Engine::process().watch(std::make_shared<Reaper>());
 }
 
 bool TrackedRequests::try_complete(Adopted *adopted) {
-  auto &[request, tracked] = *adopted;
+  auto &[request, tracked, status, result, is_done] = *adopted;
+  // Looked at again once the host MPI has completed it: what came meanwhile is waited for here, and not in finish(), for
+  // this may be a turn, in which nothing else goes on.
   if (tracked->is_hidden()) return false;
-  MPI_Status status;
-  int is_done = 0;
-  const int result = wire::host().MPI_Test(&request, &is_done, &status);
-  if (result == MPI_SUCCESS && is_done == 0) return false;
+  if (is_done == 0) {
+    result = wire::host().MPI_Test(&request, &is_done, &status);
+    if (result == MPI_SUCCESS && (is_done == 0 || tracked->is_hidden())) return false;
+  }
   Status finished;
   if (result == MPI_SUCCESS && tracked->begin_finish()) finished = tracked->finish(&status);
   if (!finished.is_ok()) log::error("progress", "a freed request: " + finished.message());
@@ -145,10 +148,40 @@ bool TrackedRequests::try_complete(Adopted *adopted) {
 
 bool TrackedRequests::reap() {
   if (n_adopted_.load(std::memory_order_acquire) == 0) return true;
-  const std::scoped_lock lock(adopted_mutex_);
-  std::erase_if(adopted_, [&](Adopted &adopted) { return try_complete(&adopted); });
-  n_adopted_.store(adopted_.size(), std::memory_order_release);
-  return adopted_.empty();
+  if (is_reaping_.exchange(true, std::memory_order_acquire)) return false;
+  // Without the lock: the host MPI calls functions of the program's meanwhile, and a turn comes here again.
+  AdoptedList taken;
+  struct End {
+    TrackedRequests *requests;
+    AdoptedList *taken;
+    ~End() {
+      {
+        const std::scoped_lock lock(requests->adopted_mutex_);
+        requests->adopted_.splice(requests->adopted_.end(), *taken);
+      }
+      t_is_reaping = false;
+      requests->is_reaping_.store(false, std::memory_order_release);
+    }
+  } const end{this, &taken};
+  t_is_reaping = true;
+  {
+    const std::scoped_lock lock(adopted_mutex_);
+    taken.splice(taken.end(), adopted_);
+  }
+  for (auto adopted = taken.begin(); adopted != taken.end();) {
+    if (!try_complete(&*adopted)) {
+      ++adopted;
+      continue;
+    }
+    adopted = taken.erase(adopted);
+    n_adopted_.fetch_sub(1, std::memory_order_acq_rel);
+  }
+  return n_adopted_.load(std::memory_order_acquire) == 0;
+}
+
+void TrackedRequests::reap_what_came() {
+  for (Patience patience; is_reaping_.load(std::memory_order_acquire) && !t_is_reaping;) patience.pause();
+  static_cast<void>(reap());
 }
 
 void TrackedRequests::wait_for_adopted() {

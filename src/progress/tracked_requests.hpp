@@ -12,6 +12,7 @@
 
 #include <atomic>
 #include <cstddef>
+#include <list>
 #include <memory>
 #include <mutex>
 #include <span>
@@ -121,9 +122,14 @@ class TrackedRequests {
   // Keeps a request that the program has freed while it was active, until the host MPI completes it. Any thread.
   void adopt(MPI_Request request, TrackedPtr tracked);
 
-  // Completes adopted requests that the host MPI has completed; true when none is left. Errors are logged: nobody is
+  // Completes adopted requests that the host MPI has completed; true when none is left. Whoever comes while another is at
+  // it goes on without. Errors are logged: nobody is
   // left to raise them to. Cost without adopted requests: one load. Any thread.
   bool reap();
+
+  // The same for a call from which the program may learn that a message of such a request has come: waits for whoever is
+  // at it, and looks then. Cost without adopted requests: two loads. Any thread.
+  void reap_what_came();
 
   // Waits for all of them, in turns.
   void wait_for_adopted();
@@ -132,7 +138,15 @@ class TrackedRequests {
   struct Hash {
     std::size_t operator()(MPI_Request request) const noexcept;
   };
-  using Adopted = std::pair<MPI_Request, TrackedPtr>;
+  struct Adopted {
+    MPI_Request request;
+    TrackedPtr tracked;
+    // What the host MPI said, once it has completed the request; Sluice may still owe something then.
+    MPI_Status status{};
+    int result = MPI_SUCCESS;
+    int is_done = 0;
+  };
+  using AdoptedList = std::list<Adopted>;  // lists go from one to another without memory
   [[nodiscard]] static bool try_complete(Adopted *adopted);
 
   static constexpr std::size_t kMostSpareNodes = 1024;
@@ -146,8 +160,9 @@ class TrackedRequests {
   std::vector<Table::node_type> spare_nodes_;  // of entries that were taken out: a window of messages allocates none
   std::atomic<std::size_t> n_tracked_{0};
   std::mutex adopted_mutex_;
-  std::vector<Adopted> adopted_;
+  AdoptedList adopted_;  // but what reap() looks at just now
   std::atomic<std::size_t> n_adopted_{0};
+  std::atomic<bool> is_reaping_{false};
 };
 
 }  // namespace sluice::progress

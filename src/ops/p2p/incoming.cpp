@@ -183,7 +183,7 @@ Posting look_at_claims(MPI_Comm comm, int source, int tag) {
 
 int finish_receive(Operation operation, MPI_Comm comm, Side *side, MPI_Status *status, int result,
                    std::chrono::nanoseconds time) {
-  progress::TrackedRequests::process().reap();
+  progress::TrackedRequests::process().reap_what_came();
   if (result != MPI_SUCCESS) return result;
   const std::uint64_t came_bytes = wire::received_bytes(*status);
   const bool knows_sender = side->may_meet_descriptor() && comm != MPI_COMM_WORLD;

@@ -35,7 +35,7 @@ inline int wait_in_turns(MPI_Request *request, MPI_Status *status) {
 // A program that freed an active receive may learn from a collective call that its message has come; what Sluice owes
 // on such requests is done here.
 inline int reap(int result) {
-  progress::TrackedRequests::process().reap();
+  progress::TrackedRequests::process().reap_what_came();
   return result;
 }
 

@@ -85,7 +85,7 @@ void Watched::retire(Entry *entry) {
 }
 
 int Watched::finish(int index, MPI_Status *status, bool retires) {
-  progress::TrackedRequests::process().reap();
+  progress::TrackedRequests::process().reap_what_came();
   if (entries_.empty() || index < 0 || index >= count_) return MPI_SUCCESS;
   Entry &entry = entries_[static_cast<std::size_t>(index)];
   if (entry.tracked == nullptr || !entry.tracked->is_active()) return MPI_SUCCESS;
