@@ -31,6 +31,7 @@
 #   SLUICE_TEST_ENVIRONMENT   list of K=V for the ranks
 #   SLUICE_TEST_FAULT_KNOB    name of the variable that makes this backend fail on purpose
 #   SLUICE_TEST_STARTUP_S     seconds that its runtime takes to start, added to the time limit
+#   SLUICE_TEST_DEVICES       list of name:K=V, each of which puts other devices in the place of the usual ones
 #   SLUICE_TEST_MEMORIES      list of name:K=V, each of which makes another sort of device memory
 #   SLUICE_TEST_PRIVATE_MEMORIES  the same for memory that no other process can reach
 #   SLUICE_TEST_RELAYS_SHARED     ON: no other process can reach its shared memory, and its device memory it can
@@ -97,6 +98,19 @@ function(sluice_test_memories out_shared out_private)
   endforeach()
   set(${out_shared} "${all_shared}" PARENT_SCOPE)
   set(${out_private} "${all_private}" PARENT_SCOPE)
+endfunction()
+
+# Sets <out> in the caller: backend:name:K=V for devices that take the place of a backend's usual ones.
+function(sluice_test_devices out)
+  get_property(built GLOBAL PROPERTY SLUICE_BACKENDS)
+  set(all "")
+  foreach(backend IN LISTS built)
+    set(SLUICE_TEST_DEVICES "")
+    include(${CMAKE_SOURCE_DIR}/backends/${backend}/test_environment.cmake OPTIONAL)
+    list(TRANSFORM SLUICE_TEST_DEVICES PREPEND ${backend}: OUTPUT_VARIABLE some)
+    list(APPEND all ${some})
+  endforeach()
+  set(${out} "${all}" PARENT_SCOPE)
 endfunction()
 
 # Sets <out> to ON in the caller when something stands in for the backend's devices on this machine.

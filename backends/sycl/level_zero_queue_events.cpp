@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// HostEvent of Level Zero: all that needs the runtime above. Compiled, and not run on a device yet.
+// HostEvent of Level Zero: all that needs the runtime above. Run on the emulated GPU only.
 #include <sycl/ext/oneapi/backend/level_zero.hpp>
 
 #include "host_event.h"

@@ -16,6 +16,7 @@ if(TARGET sluice_ze_emulated_gpu)
   if(TARGET sluice_ze_old_loader)
     string(APPEND level_zero ":ZEL_LIBRARY_PATH=${CMAKE_BINARY_DIR}/backends/sycl/emulated_driver/old_loader")
   endif()
+  string(APPEND level_zero ":SLUICE_SYCL_STREAMS=events")
   set(SLUICE_TEST_DEVICES level_zero:${level_zero}:SYCL_UR_USE_LEVEL_ZERO_V2=0
                           level_zero_v2:${level_zero}:SYCL_UR_USE_LEVEL_ZERO_V2=1)
 endif()
