@@ -25,6 +25,8 @@ const char *sentence(Reason reason) {
     case Reason::kNoHandle:
       return "the receiver is on this node and cannot map this memory, but memory that the sender's device copies it "
              "to";
+    case Reason::kByDevice:
+      return "the receiver is on this node, and devices bring this memory there faster than the CPU";
     case Reason::kLarge:
       return "long enough that copies and wire overlap";
     case Reason::kMessageDecides:

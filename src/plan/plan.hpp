@@ -16,6 +16,7 @@ struct Policy {
   StagingMemory staging_memory = StagingMemory::kMalloc;  // device_staging_memory, `auto` resolved
   bool allows_ipc = false;                                // SLUICE_P2P_IPC, and the backend has the group
   bool allows_relay = false;                              // besides, Sluice can have device memory of its own
+  bool relays_pinned = false;                             // besides, the device copies without the CPU
   std::uint64_t ipc_threshold_bytes = default_number("p2p_ipc_threshold");
   Pipeline pipeline = Pipeline::kNone;  // SLUICE_P2P_PIPELINE
   std::uint32_t pipeline_blocks = default_number("p2p_pipeline_blocks");
@@ -38,6 +39,9 @@ inline constexpr std::uint64_t kSelfBufferedBytes = 8192;
 // From here on a message is relayed. Shorter ones are staged: two copies by devices and the words about them take
 // longer.
 inline constexpr std::uint64_t kRelayFromBytes = 64 << 10;
+
+// The same for pinned host memory: of shorter messages the host MPI's two copies by the CPU are as quick.
+inline constexpr std::uint64_t kRelayPinnedFromBytes = 512 << 10;
 
 // Shorter receives are posted in staging memory: of them many are needed before it matters.
 inline constexpr std::uint64_t kLongReceiveBytes = 64 << 10;
@@ -80,6 +84,7 @@ enum class Reason : std::uint8_t {
   kBuffered,
   kPeerPulls,
   kNoHandle,
+  kByDevice,
   kLarge,
   kMessageDecides
 };
@@ -138,6 +143,12 @@ struct Plan {
   return plan;
 }
 
+// A peer that pulls, and cannot map this memory, copies it out of memory of Sluice's own.
+[[nodiscard]] constexpr bool may_relay(const Query &query, const Policy &policy) noexcept {
+  return query.is_outgoing && query.peer == Peer::kLocal && query.is_contiguous && policy.allows_relay &&
+         query.can_be_relayed;
+}
+
 // The route of device memory. What is received into learns it from the message. Of what is sent from, only one run of
 // bytes can be pulled or cut, be it one that a kernel packs, and only a Sluice at the other end knows what to do with a
 // descriptor.
@@ -161,14 +172,22 @@ struct Plan {
       query.size_bytes >= policy.ipc_threshold_bytes) {
     return describe(Route::kIpc, Reason::kPeerPulls, packs, query, policy);
   }
-  if (query.peer == Peer::kLocal && query.is_contiguous && policy.allows_relay && query.can_be_relayed &&
-      query.size_bytes >= kRelayFromBytes) {
+  if (may_relay(query, policy) && query.size_bytes >= kRelayFromBytes) {
     return describe(Route::kRelayed, Reason::kNoHandle, packs, query, policy);
   }
   if (policy.pipeline != Pipeline::kNone && query.size_bytes >= policy.pipeline_threshold_bytes) {
     return describe(Route::kPipelined, Reason::kLarge, packs, query, policy);
   }
   return staged;
+}
+
+// The route of pinned host memory: the host MPI may touch it, and the device that it belongs to may be quicker.
+[[nodiscard]] constexpr Plan choose_for_pinned(const Query &query, const Policy &policy) noexcept {
+  const bool is_buffered = query.may_be_relied_on_to_buffer && query.size_bytes <= policy.buffered_bytes;
+  if (policy.relays_pinned && may_relay(query, policy) && query.size_bytes >= kRelayPinnedFromBytes && !is_buffered) {
+    return describe(Route::kRelayed, Reason::kByDevice, false, query, policy);
+  }
+  return {Route::kHost, Reason::kCpuMayTouch};
 }
 
 // The choice. Hot.
@@ -178,7 +197,7 @@ struct Plan {
     case MemoryKind::kHost:
       return {Route::kHost, Reason::kHostMemory};
     case MemoryKind::kPinned:
-      return {Route::kHost, Reason::kCpuMayTouch};
+      return choose_for_pinned(query, policy);
     case MemoryKind::kShared: {
       Plan plan = choose_for_device(query, policy);
       if (plan.route == Route::kStaged) plan.reason = Reason::kSharedIsStaged;

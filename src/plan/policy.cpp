@@ -104,10 +104,10 @@ Policy resolve(const Settled &settled, const sluice_backend_t &table, const Aske
   Policy policy = settled.policy;
   policy.pack.use = pack_use(policy.pack.use, asked);
   policy.allows_ipc &= table.ipc_export != nullptr && (asked.traits & SLUICE_DEVICE_NO_EXPORT) == 0;
+  const bool copies_by_cpu = (asked.traits & SLUICE_DEVICE_COPIES_BY_CPU) != 0;
   policy.allows_relay = policy.allows_ipc && table.device_alloc != nullptr;
-  if (policy.pipeline == Pipeline::kAuto && (asked.traits & SLUICE_DEVICE_COPIES_BY_CPU) != 0) {
-    policy.pipeline = Pipeline::kNone;
-  }
+  policy.relays_pinned = policy.allows_relay && !copies_by_cpu;
+  if (policy.pipeline == Pipeline::kAuto && copies_by_cpu) policy.pipeline = Pipeline::kNone;
   if (!settled.has_staging_memory) policy.staging_memory = static_cast<StagingMemory>(asked.preferred_staging);
   return policy;
 }

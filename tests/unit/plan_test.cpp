@@ -109,6 +109,37 @@ TEST(Plan_Choose, RelaysWhatALocalPeerCannotMap) {
   EXPECT_EQ(choose(query, policy).route, Route::kPipelined) << "it is packed into other memory";
 }
 
+TEST(Plan_Choose, RelaysPinnedMemory_WhereItsDeviceIsQuickerThanTheCpu) {
+  Policy policy = all_routes();
+  policy.allows_relay = policy.relays_pinned = true;
+  Query query = sent_to(Peer::kLocal, kRelayPinnedFromBytes, MemoryKind::kPinned);
+  EXPECT_EQ(choose(query, policy).route, Route::kRelayed);
+  EXPECT_THAT(explain(query, choose(query, policy)), HasSubstr("pinned 524288 bytes -> relayed: the receiver"));
+  for (const Peer peer : {Peer::kUnknown, Peer::kRemote, Peer::kLocalHost, Peer::kSelf}) {
+    EXPECT_EQ(choose(sent_to(peer, 1 << 30, MemoryKind::kPinned), policy).route, Route::kHost);
+  }
+  const auto is_host = [&](Query other, Policy with) { return choose(other, with).route == Route::kHost; };
+  Query other = query;
+  other.size_bytes = kRelayPinnedFromBytes - 1;
+  EXPECT_TRUE(is_host(other, policy));
+  other = query;
+  other.is_contiguous = false;
+  EXPECT_TRUE(is_host(other, policy));
+  other = query;
+  other.can_be_relayed = false;
+  EXPECT_TRUE(is_host(other, policy)) << "no memory of Sluice's own";
+  other = query;
+  other.is_outgoing = false;
+  EXPECT_TRUE(is_host(other, policy));
+  Policy by_cpu = policy;
+  by_cpu.relays_pinned = false;
+  EXPECT_TRUE(is_host(query, by_cpu));
+  policy.buffered_bytes = kRelayPinnedFromBytes;
+  EXPECT_FALSE(is_host(query, policy));
+  query.may_be_relied_on_to_buffer = true;
+  EXPECT_TRUE(is_host(query, policy));
+}
+
 TEST(Plan_Choose, CopiesWhatABlockingSendMayBeReliedOnToBuffer) {
   const auto route = [](Peer peer, std::uint64_t size_bytes, bool is_standard, std::uint64_t buffered_bytes) {
     Query query = sent_to(peer, size_bytes);

@@ -37,10 +37,10 @@ inline constexpr std::uint64_t kLargestInt = std::numeric_limits<int>::max();
 // bytes, for which the host MPI does not wait. Returns the host MPI's code.
 int send_no_block(int peer, int number);
 
-// The sender's end: copies blocks down and sends them. One thread at a time.
+// The sender's end: copies blocks down and sends them; those of host memory from where they lie. One thread at a time.
 class OutgoingBlocks {
  public:
-  // Sends the first `n_blocks` of the blocks of `data`, device memory in `place`, through staging memory of `memory`.
+  // Sends the first `n_blocks` of the blocks of `data`, which lies in `place`, through staging memory of `memory`.
   // Everything stays valid until advance() is done. Errors show in advance().
   void begin(const device::Place &place, const std::byte *data, StagingMemory memory, const transfer::BlockPlan &plan,
              std::uint32_t n_blocks, const BlockRoute &route);
@@ -54,6 +54,7 @@ class OutgoingBlocks {
  private:
   struct Slot {
     device::StagingLease lease;
+    const std::byte *payload = nullptr;  // what is sent: in `lease`, or the program's
     device::PendingCopy copy;
     MPI_Request request = MPI_REQUEST_NULL;
     trace::Span span;  // of the copy or of the request, whichever is under way
@@ -64,6 +65,7 @@ class OutgoingBlocks {
   void start_copies();
   void send_copied();
   void reclaim();
+  [[nodiscard]] bool is_in_host_memory() const noexcept { return place_.kind == MemoryKind::kPinned; }
   [[nodiscard]] Status start_copy(Slot *slot, std::uint32_t block);
   void send(Slot *slot, std::uint64_t size_bytes);
   void end_span(Slot *slot, trace::Lane lane) const noexcept;

@@ -91,19 +91,29 @@ void Buffer::choose_runs() {
               &region_);
 }
 
-// A message of device memory may travel as a descriptor: to whom it goes.
-void Buffer::find_peer(int peer, MPI_Comm comm, Sending sending) {
+// Whether a message of this may travel as a descriptor, as far as the memory says it. A persistent send of host memory
+// stays the host MPI's own.
+bool Buffer::may_be_described(Sending sending) const {
+  if (kind_ == MemoryKind::kPinned) {
+    return query_.is_contiguous && query_.size_bytes >= plan::kRelayPinnedFromBytes && sending != Sending::kPersistent;
+  }
   const bool is_device = kind_ == MemoryKind::kDevice || kind_ == MemoryKind::kShared;
   const bool is_one_run = query_.is_contiguous || (query_.n_runs != 0 && can_pack(region_));  // or becomes one
-  if (!is_device || !is_one_run || comm == MPI_COMM_NULL || query_.size_bytes == 0) return;
+  return is_device && is_one_run && query_.size_bytes != 0;
+}
+
+// A message may travel as a descriptor: to whom it goes.
+void Buffer::find_peer(int peer, MPI_Comm comm, Sending sending) {
+  if (comm == MPI_COMM_NULL || !may_be_described(sending)) return;
   query_.peer = peer_of(comm, peer, &world_peer_);
   if (query_.peer == plan::Peer::kUnknown) return;
   if (query_.peer != plan::Peer::kSelf && sending != Sending::kPersistent && !Permissions::process().has(world_peer_)) {
     query_.peer = plan::Peer::kUnknown;
     return;
   }
-  if (query_.peer == plan::Peer::kLocal && query_.size_bytes <= PullHints::kLongestBytes &&
-      !PullHints::process().may_offer(world_peer_)) {
+  const bool is_hinted = kind_ == MemoryKind::kPinned || query_.size_bytes <= PullHints::kLongestBytes;
+  PullHints &hints = kind_ == MemoryKind::kPinned ? PullHints::of_host_memory() : PullHints::process();
+  if (query_.peer == plan::Peer::kLocal && is_hinted && !hints.may_offer(world_peer_)) {
     query_.peer = plan::Peer::kLocalHost;
   }
   query_.may_be_relied_on_to_buffer = sending == Sending::kStandardBlocking;

@@ -114,6 +114,7 @@ class Buffer {
   }
   [[nodiscard]] Status classify(Use use);
   [[nodiscard]] Status ask_for_plan(Use use);
+  [[nodiscard]] bool may_be_described(Sending sending) const;
   void find_peer(int peer, MPI_Comm comm, Sending sending);
   void choose_route();
   void choose_runs();

@@ -222,7 +222,7 @@ bool Outgoing::go(const Control &control, int from) {
   if (!transfer::asks_for(control, from, descriptor_, peer_)) return false;
   // Once acknowledged the buffer is the program's.
   if (is_acknowledged_.load(std::memory_order_acquire) || is_asked_.exchange(true)) return true;
-  if (descriptor_.route == Route::kIpc) PullHints::process().note_blocks(peer_);
+  note_asked(control.kind);
   const BlockRoute route{
       peer_, descriptor_.number, {operation_, dest_, tag_, descriptor_.sender, descriptor_.operation}};
   if (stream_ == nullptr) stream_ = std::make_unique<Stream>();
@@ -242,6 +242,13 @@ bool Outgoing::go(const Control &control, int from) {
   }
   progress::Engine::process().watch(shared_from_this());
   return true;
+}
+
+// What the receiver cannot pull, it will likely not pull the next time.
+void Outgoing::note_asked(Control::Kind kind) noexcept {
+  if (kind != Control::Kind::kGo) return;
+  if (descriptor_.route == Route::kIpc) PullHints::process().note_blocks(peer_);
+  if (buffer_.kind() == MemoryKind::kPinned) PullHints::of_host_memory().note_blocks(peer_);
 }
 
 // is_streaming_ orders what go() made before what is looked at here.

@@ -84,6 +84,7 @@ class Outgoing final : public progress::Tracked, public progress::Task, public s
   void name(const device::Exported &exported) noexcept;
   [[nodiscard]] Status bring_together_late(const std::byte **data);
   [[nodiscard]] bool fill();
+  void note_asked(Control::Kind kind) noexcept;
   // Of a persistent send: its last start travels without a descriptor.
   [[nodiscard]] bool is_plain() const noexcept { return is_plain_.load(std::memory_order_acquire); }
 

@@ -22,6 +22,7 @@ void OutgoingBlocks::begin(const device::Place &place, const std::byte *data, St
   n_blocks_ = std::min(n_blocks, plan.n_blocks);
   n_copied_ = n_sent_ = 0;
   outcome_ = {};
+  if (is_in_host_memory()) return;
   if (Status status = queue_.acquire(place); !status.is_ok()) fail(status);
 }
 
@@ -62,17 +63,21 @@ void OutgoingBlocks::start_copies() {
 }
 
 Status OutgoingBlocks::start_copy(Slot *slot, std::uint32_t block) {
+  slot->block = block;
+  slot->is_sent = false;
+  slot->is_used = is_in_host_memory();
+  slot->payload = data_ + plan_.offset_bytes(block);
+  if (slot->is_used) return {};  // send_copied() finds no copy to wait for
   if (slot->lease.is_empty()) {
     Status status = device::StagingPool::process().acquire({place_.backend, place_.device, memory_},
                                                            plan_.largest_bytes(), &slot->lease);
     if (!status.is_ok()) return status;
   }
-  const sluice_copy_t piece{slot->lease.data(), data_ + plan_.offset_bytes(block), plan_.block_bytes(block)};
+  const sluice_copy_t piece{slot->lease.data(), slot->payload, plan_.block_bytes(block)};
+  slot->payload = slot->lease.data();
   slot->span.begin();
   if (Status status = slot->copy.begin(&queue_, {&piece, 1}); !status.is_ok()) return status;
-  slot->block = block;
   slot->is_used = true;
-  slot->is_sent = false;
   return {};
 }
 
@@ -102,9 +107,9 @@ void OutgoingBlocks::send(Slot *slot, std::uint64_t size_bytes) {
   const int tag = wire::Channel::tag(wire::PrivateKind::kBlock, route_.number);
   slot->span.begin();
   const int result = size_bytes <= kLargestInt
-                         ? wire::host().MPI_Isend(slot->lease.data(), static_cast<int>(size_bytes), MPI_BYTE,
-                                                  route_.peer, tag, channel.comm(), &slot->request)
-                         : wire::host().MPI_Isend_c(slot->lease.data(), static_cast<MPI_Count>(size_bytes), MPI_BYTE,
+                         ? wire::host().MPI_Isend(slot->payload, static_cast<int>(size_bytes), MPI_BYTE, route_.peer,
+                                                  tag, channel.comm(), &slot->request)
+                         : wire::host().MPI_Isend_c(slot->payload, static_cast<MPI_Count>(size_bytes), MPI_BYTE,
                                                     route_.peer, tag, channel.comm(), &slot->request);
   slot->is_sent = true;
   if (result == MPI_SUCCESS) return;

@@ -14,6 +14,7 @@ void OutgoingRelay::begin(std::shared_ptr<RelayRing> ring, const device::Place &
   data_ = data;
   size_bytes_ = size_bytes;
   n_blocks_ = n_blocks;
+  lane_ = place.kind == MemoryKind::kPinned ? trace::Lane::kH2d : trace::Lane::kD2d;
   route_ = route;
   n_begun_ = n_told_ = n_returned_ = 0;
   n_taken_.store(0);
@@ -69,7 +70,7 @@ void OutgoingRelay::tell_of_copied() {
     if (!is_done) return;
     if (!status.is_ok()) fail(status);
     if (!outcome_.is_ok()) continue;
-    block.span.end(trace::Lane::kD2d, route_.message,
+    block.span.end(lane_, route_.message,
                    {transfer::relay_block_bytes(size_bytes_, n_told_), static_cast<std::uint32_t>(n_told_),
                     static_cast<std::uint32_t>(n_blocks_)});
     tell(&block);

@@ -10,4 +10,9 @@ PullHints &PullHints::process() {
   return *hints;
 }
 
+PullHints &PullHints::of_host_memory() {
+  static auto *hints = new PullHints(static_cast<std::size_t>(wire::Channel::process().size()));
+  return *hints;
+}
+
 }  // namespace sluice::ops

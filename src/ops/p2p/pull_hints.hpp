@@ -23,6 +23,8 @@ class PullHints {
 
   // The process's, for the ranks of MPI_COMM_WORLD; made by the first call, when the channel is open. Never destroyed.
   static PullHints &process();
+  // The same for messages out of host memory, of any length: those that the peer cannot pull are better not offered.
+  static PullHints &of_host_memory();
 
   // `peer` asked for the blocks of a message that it might have pulled. Any thread.
   void note_blocks(int peer) noexcept { rests_[static_cast<std::size_t>(peer)].store(kPatience); }

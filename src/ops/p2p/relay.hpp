@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The two ends of a message that goes by way of exportable memory (RelayRing): the sender's device copies blocks into
-// slots, and the receiver's device copies them out of there. Copies of different blocks overlap.
+// slots, out of memory of its own or of pinned host memory, and the receiver's device copies them out of there. Copies of different blocks overlap.
 #pragma once
 
 #include <array>
@@ -22,7 +22,8 @@ namespace sluice::ops {
 // The sender's end. One thread at a time, unless said otherwise.
 class OutgoingRelay {
  public:
-  // Brings the first `n_blocks` blocks of the `size_bytes` at `data`, device memory in `place`, into slots of `ring`.
+  // Brings the first `n_blocks` blocks of the `size_bytes` at `data`, which the device of `place` reaches, into slots
+  // of `ring`.
   // Everything stays valid until advance() is done. Errors show in advance().
   void begin(std::shared_ptr<RelayRing> ring, const device::Place &place, const std::byte *data,
              std::uint64_t size_bytes, std::uint64_t n_blocks, const BlockRoute &route);
@@ -53,6 +54,7 @@ class OutgoingRelay {
   const std::byte *data_ = nullptr;
   std::uint64_t size_bytes_ = 0;
   std::uint64_t n_blocks_ = 0;
+  trace::Lane lane_ = trace::Lane::kD2d;
   std::uint64_t n_begun_ = 0;     // blocks whose copy was begun
   std::uint64_t n_told_ = 0;      // blocks that the receiver was told of, or that ended behind an error
   std::uint64_t n_returned_ = 0;  // blocks whose slots are given back
