@@ -130,8 +130,8 @@ void TrackedRequests::adopt(MPI_Request request, TrackedPtr tracked) {
 
 bool TrackedRequests::try_complete(Adopted *adopted) {
   auto &[request, tracked, status, result, is_done] = *adopted;
-  // Looked at again once the host MPI has completed it: what came meanwhile is waited for here, and not in finish(), for
-  // this may be a turn, in which nothing else goes on.
+  // Looked at again once the host MPI has completed it: what came meanwhile is waited for here, and not in finish(),
+  // for this may be a turn, in which nothing else goes on.
   if (tracked->is_hidden()) return false;
   if (is_done == 0) {
     result = wire::host().MPI_Test(&request, &is_done, &status);

@@ -122,13 +122,13 @@ class TrackedRequests {
   // Keeps a request that the program has freed while it was active, until the host MPI completes it. Any thread.
   void adopt(MPI_Request request, TrackedPtr tracked);
 
-  // Completes adopted requests that the host MPI has completed; true when none is left. Whoever comes while another is at
-  // it goes on without. Errors are logged: nobody is
-  // left to raise them to. Cost without adopted requests: one load. Any thread.
+  // Completes adopted requests that the host MPI has completed; true when none is left. Whoever comes while another is
+  // at it goes on without. Errors are logged: nobody is left to raise them to. Cost without adopted requests: one load.
+  // Any thread.
   bool reap();
 
-  // The same for a call from which the program may learn that a message of such a request has come: waits for whoever is
-  // at it, and looks then. Cost without adopted requests: two loads. Any thread.
+  // The same for a call from which the program may learn that a message of such a request has come: waits for whoever
+  // is at it, and looks then. Cost without adopted requests: two loads. Any thread.
   void reap_what_came();
 
   // Waits for all of them, in turns.

@@ -55,8 +55,7 @@ void IncomingRelay::hear() {
     }
     const auto came_bytes = static_cast<std::size_t>(wire::received_bytes(status));
     if (came_bytes == 0) {
-      return stop(
-          Status::error(ErrorKind::kBackend, "the sender could not read its memory; its own error says why"));
+      return stop(Status::error(ErrorKind::kBackend, "the sender could not read its memory; its own error says why"));
     }
     if (!tells_of(block.note, came_bytes, operation_, n_heard_)) {
       return stop(Status::error(ErrorKind::kBadPeer,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The two ends of a message that goes by way of exportable memory (RelayRing): the sender's device copies blocks into
-// slots, out of memory of its own or of pinned host memory, and the receiver's device copies them out of there. Copies of different blocks overlap.
+// slots, out of memory of its own or of pinned host memory, and the receiver's device copies them out of there. Copies
+// of different blocks overlap.
 #pragma once
 
 #include <array>

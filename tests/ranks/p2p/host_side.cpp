@@ -54,7 +54,8 @@ class HostSide : public testing::Test {
 
   // This rank has received so many messages so since the test began.
   void expect_received(long long n_messages) const {
-    if (!route_.empty()) EXPECT_EQ(received() - before_, n_messages);
+    if (route_.empty()) return;
+    EXPECT_EQ(received() - before_, n_messages);
   }
 
   const Session &session_ = Session::get();
@@ -91,12 +92,11 @@ TEST_F(HostSide, DeliversInEveryMode) {
         const Memory &in = run.input(kBytes, 1);
         const Memory &out = run.output(kBytes);
         MPI_Status status;
-        in_turn(
-            [&] { run.call(name, send(in.data(), kCount, MPI_BYTE, session_.partner(), kTag, session_.comm())); },
-            [&] {
-              run.call("MPI_Recv",
-                       MPI_Recv(out.data(), kCount, MPI_BYTE, session_.partner(), kTag, session_.comm(), &status));
-            });
+        in_turn([&] { run.call(name, send(in.data(), kCount, MPI_BYTE, session_.partner(), kTag, session_.comm())); },
+                [&] {
+                  run.call("MPI_Recv",
+                           MPI_Recv(out.data(), kCount, MPI_BYTE, session_.partner(), kTag, session_.comm(), &status));
+                });
         run.note_status("MPI_Recv", status, MPI_BYTE);
         run.expect_pattern(out, session_.partner(), 1, kBytes);
       }
@@ -239,9 +239,8 @@ TEST_F(HostSide, IsNotCancelled) {
   MPI_Request request = MPI_REQUEST_NULL;
   ASSERT_EQ(MPI_Isend(in.data(), kCount, MPI_BYTE, session_.partner(), kTag, session_.comm(), &request), MPI_SUCCESS);
   ASSERT_EQ(MPI_Cancel(&request), MPI_SUCCESS);
-  ASSERT_EQ(
-      MPI_Recv(out.data(), kCount, MPI_BYTE, session_.partner(), kTag, session_.comm(), MPI_STATUS_IGNORE),
-      MPI_SUCCESS);
+  ASSERT_EQ(MPI_Recv(out.data(), kCount, MPI_BYTE, session_.partner(), kTag, session_.comm(), MPI_STATUS_IGNORE),
+            MPI_SUCCESS);
   MPI_Status status;
   ASSERT_EQ(MPI_Wait(&request, &status), MPI_SUCCESS);
   int is_cancelled = 1;
@@ -275,8 +274,8 @@ TEST_F(HostSide, DeliversEachStart_AndWhatWasFreed) {
     run.call("MPI_Isend",
              MPI_Isend(freed.data(), kCount, MPI_BYTE, session_.partner(), kTag, session_.comm(), &request));
     run.call("MPI_Request_free", MPI_Request_free(&request));
-    run.call("MPI_Recv", MPI_Recv(out.data(), kCount, MPI_BYTE, session_.partner(), kTag, session_.comm(),
-                                  MPI_STATUS_IGNORE));
+    run.call("MPI_Recv",
+             MPI_Recv(out.data(), kCount, MPI_BYTE, session_.partner(), kTag, session_.comm(), MPI_STATUS_IGNORE));
     run.expect_pattern(out, session_.partner(), 9, kBytes);
     MPI_Barrier(session_.comm());  // the partner has all of it
   });

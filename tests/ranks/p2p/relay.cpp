@@ -114,8 +114,8 @@ TEST_F(Relay, DeliversEveryLength_RoundTheEdgesOfBlocks_BothWays) {
       run.expect_pattern(out, session_.partner(), 1, size_bytes);
     });
   };
-  const std::vector<std::size_t> sizes_bytes = {long_enough(65'536), kRelayBlockBytes - 1, kRelayBlockBytes, kRelayBlockBytes + 1,
-                                                (kRelaySlots + 1) * kRelayBlockBytes + 13};
+  const std::vector<std::size_t> sizes_bytes = {long_enough(65'536), kRelayBlockBytes - 1, kRelayBlockBytes,
+                                                kRelayBlockBytes + 1, (kRelaySlots + 1) * kRelayBlockBytes + 13};
   for (const std::size_t size_bytes : sizes_bytes) exchange(device_or_host(), size_bytes);
   exchange(unmapped_kind(), kRelayBlockBytes + 1);
   const long long n = static_cast<long long>(sizes_bytes.size()) + 1;
