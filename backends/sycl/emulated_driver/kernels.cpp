@@ -230,7 +230,9 @@ ze_result_t append_kernel(ze_command_list_handle_t list, ze_kernel_handle_t kern
       if (result != EMU_SUCCESS) return result;
       auto *const raw = held.get();
       result = emu_host_function_async(queue, drop, static_cast<const void *>(&raw), sizeof raw);
-      if (result == EMU_SUCCESS) static_cast<void>(held.release());  // the queue's
+      if (result == EMU_SUCCESS) {
+        [[maybe_unused]] const auto *const given = held.release();  // to the queue
+      }
       return result;
     });
   });

@@ -246,6 +246,7 @@ ze_result_t append(ze_command_list_handle_t handle, ze_event_handle_t signal, ui
   return guarded([&] {
     CommandList &list = list_of(handle);
     std::vector<Event *> awaited;
+    awaited.reserve(n_waits);
     for (uint32_t i = 0; i < n_waits; ++i) awaited.push_back(object<Event>(waits[i]));
     auto *signalled = object<Event>(signal);
     const std::scoped_lock lock(list.mutex);

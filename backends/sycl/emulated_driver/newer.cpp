@@ -10,9 +10,10 @@
 namespace sluice::emulated_driver {
 namespace {
 
-constexpr auto k1_6 = static_cast<ze_api_version_t>(ZE_MAKE_VERSION(1, 6));
-constexpr auto k1_7 = static_cast<ze_api_version_t>(ZE_MAKE_VERSION(1, 7));
-constexpr auto k1_9 = static_cast<ze_api_version_t>(ZE_MAKE_VERSION(1, 9));
+// A version is a number; the header's enumeration ends with an older one.
+constexpr uint32_t kVersion6 = ZE_MAKE_VERSION(1, 6);
+constexpr uint32_t kVersion7 = ZE_MAKE_VERSION(1, 7);
+constexpr uint32_t kVersion9 = ZE_MAKE_VERSION(1, 9);
 
 template <typename Function>
 void place(void *table, std::size_t index, Function *function) noexcept {
@@ -48,6 +49,7 @@ ze_result_t append_lists(ze_command_list_handle_t immediate, uint32_t n_lists, z
                          ze_event_handle_t signal, uint32_t n_waits, ze_event_handle_t *waits) noexcept {
   return guarded([&] {
     std::vector<CommandList *> recorded;
+    recorded.reserve(n_lists);
     for (uint32_t i = 0; i < n_lists; ++i) recorded.push_back(object<CommandList>(lists[i]));
     return append(immediate, signal, n_waits, waits, [recorded](emu_queue_t *queue) {
       emu_result_t result = EMU_SUCCESS;
@@ -82,30 +84,31 @@ ze_result_t last_error(ze_driver_handle_t /*driver*/, const char **text) noexcep
 }  // namespace
 
 void fill_newer(ze_api_version_t version, ze_command_list_dditable_t *table) noexcept {
-  if (version >= k1_6) place(table, 28, list_synchronize);
-  if (version < k1_9) return;
+  if (version >= kVersion6) place(table, 28, list_synchronize);
+  if (version < kVersion9) return;
   place(table, 29, list_device);
   place(table, 33, list_is_immediate);
 }
 
 void fill_newer(ze_api_version_t version, ze_device_dditable_t *table) noexcept {
-  if (version >= k1_7) place(table, 18, root_device);
+  if (version >= kVersion7) place(table, 18, root_device);
 }
 
 void fill_newer(ze_api_version_t version, ze_mem_dditable_t *table) noexcept {
-  if (version >= k1_6) place(table, 10, put_handle);
+  if (version >= kVersion6) place(table, 10, put_handle);
 }
 
 void fill_newer(ze_api_version_t version, ze_driver_dditable_t *table) noexcept {
-  if (version >= k1_6) place(table, 6, last_error);
+  if (version >= kVersion6) place(table, 6, last_error);
 }
 
 }  // namespace sluice::emulated_driver
 
+// NOLINTNEXTLINE(readability-identifier-naming): the name is Level Zero's
 extern "C" __attribute__((visibility("default"))) ze_result_t zeGetCommandListExpProcAddrTable(ze_api_version_t version,
                                                                                                void *table) {
   if (table == nullptr) return ZE_RESULT_ERROR_INVALID_NULL_POINTER;
-  if (version >= sluice::emulated_driver::k1_9) {
+  if (version >= sluice::emulated_driver::kVersion9) {
     sluice::emulated_driver::place(table, 1, sluice::emulated_driver::append_lists);
   }
   return ZE_RESULT_SUCCESS;

@@ -7,6 +7,7 @@
 #include <level_zero/ze_api.h>
 
 #include <array>
+#include <cstdint>
 #include <cstdlib>
 
 #define EXPORTED extern "C" __attribute__((visibility("default"))) ze_result_t
@@ -20,11 +21,12 @@ Function *of_driver(const char *table, std::size_t index) {
     const char *path = std::getenv("ZE_ENABLE_ALT_DRIVERS");  // NOLINT(concurrency-mt-unsafe): as the loader reads it
     return path != nullptr ? dlopen(path, RTLD_NOW | RTLD_LOCAL) : nullptr;
   }();
-  constexpr auto kNewest = static_cast<ze_api_version_t>(ZE_MAKE_VERSION(1, 9));
   constexpr std::size_t kMostMembers = 64;
   std::array<void *, kMostMembers> members = {};
   if (driver == nullptr) return nullptr;
-  auto *const get = reinterpret_cast<ze_result_t (*)(ze_api_version_t, void *)>(dlsym(driver, table));
+  // A version is a number; the header's enumeration ends with an older one.
+  constexpr std::uint32_t kNewest = ZE_MAKE_VERSION(1, 9);
+  auto *const get = reinterpret_cast<ze_result_t (*)(std::uint32_t, void *)>(dlsym(driver, table));
   if (get == nullptr || get(kNewest, members.data()) != ZE_RESULT_SUCCESS) return nullptr;
   return reinterpret_cast<Function *>(members.at(index));
 }
@@ -36,6 +38,7 @@ ze_result_t forward(ze_result_t (*function)(Arguments...), Arguments... argument
 
 }  // namespace
 
+// NOLINTBEGIN(readability-identifier-naming): the names are Level Zero's
 EXPORTED zeLoaderInit() {
   static const ze_result_t result = forward(reinterpret_cast<ze_result_t (*)()>(dlsym(RTLD_NEXT, "zeLoaderInit")));
   return result;
@@ -67,3 +70,4 @@ EXPORTED zeCommandListImmediateAppendCommandListsExp(ze_command_list_handle_t im
   static Function *const function = of_driver<Function>("zeGetCommandListExpProcAddrTable", 1);
   return forward(function, immediate, n_lists, lists, signal, n_waits, waits);
 }
+// NOLINTEND(readability-identifier-naming)
