@@ -180,6 +180,7 @@ bool TrackedRequests::reap() {
 }
 
 void TrackedRequests::reap_what_came() {
+  if (n_adopted_.load(std::memory_order_acquire) == 0) return;
   for (Patience patience; is_reaping_.load(std::memory_order_acquire) && !t_is_reaping;) patience.pause();
   static_cast<void>(reap());
 }

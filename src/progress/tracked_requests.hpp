@@ -128,7 +128,7 @@ class TrackedRequests {
   bool reap();
 
   // The same for a call from which the program may learn that a message of such a request has come: waits for whoever
-  // is at it, and looks then. Cost without adopted requests: two loads. Any thread.
+  // is at it, and looks then. Cost without adopted requests: one load. Any thread.
   void reap_what_came();
 
   // Waits for all of them, in turns.

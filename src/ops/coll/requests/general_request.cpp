@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "ops/env/errors.hpp"
+#include "ops/request/held_request.hpp"
 #include "wire/host.hpp"
 
 namespace sluice::ops::coll {
@@ -23,11 +24,6 @@ int free_nothing(void * /*state*/) {
   return MPI_SUCCESS;
 }
 
-// MPI has no such thing for collective operations.
-int refuse_cancel(void * /*state*/, int /*is_complete*/) {
-  return MPI_SUCCESS;
-}
-
 }  // namespace
 
 int make_request(const Call &call, progress::TrackedPtr tracked, MPI_Request *request) {
@@ -36,7 +32,7 @@ int make_request(const Call &call, progress::TrackedPtr tracked, MPI_Request *re
   // The persistent one is not from MPI_PROC_NULL: Intel MPI's MPI_Testany takes such a one for complete.
   const int result = is_persistent
                          ? host.MPI_Recv_init(nullptr, 0, MPI_BYTE, 0, 0, MPI_COMM_SELF, call.request)
-                         : host.MPI_Grequest_start(&fill_status, &free_nothing, &refuse_cancel, nullptr, call.request);
+                         : host.MPI_Grequest_start(&fill_status, &free_nothing, &cancel_nothing, nullptr, call.request);
   if (result != MPI_SUCCESS) return result;
   *request = *call.request;
   progress::TrackedRequests::process().add(*call.request, std::move(tracked));
