@@ -4,9 +4,9 @@
 
 #include <atomic>
 #include <cstdint>
+#include <cstring>
 #include <functional>
 #include <mutex>
-#include <span>
 #include <vector>
 
 #include "driver.h"
@@ -51,12 +51,32 @@ struct CommandQueue {
   std::mutex mutex;  // of putting commands into the queue
 };
 
+// A copy of the one argument that a function in a queue was given.
+template <typename T>
+T argument_of(const void *arguments) noexcept {
+  T argument;
+  std::memcpy(static_cast<void *>(&argument), arguments, sizeof argument);
+  return argument;
+}
+// Puts a call of function(&copy of `argument`) into a queue.
+template <typename T>
+emu_result_t enqueue_call(emu_queue_t *queue, emu_host_function_t function, const T &argument) noexcept {
+  return emu_host_function_async(queue, function, static_cast<const void *>(&argument), sizeof argument);
+}
+
+// Puts all commands of a recorded list into a queue.
+emu_result_t enqueue_all(CommandList *list, emu_queue_t *queue);
+
+// What the specification calls the timestamps of an event.
+ze_kernel_timestamp_result_t timestamps_of(const Event &event) noexcept;
+
 // Behind the events `waits`: `command` (none: nothing), and then the signal. Immediate lists run it, others record it.
 ze_result_t append(ze_command_list_handle_t list, ze_event_handle_t signal, uint32_t n_waits, ze_event_handle_t *waits,
                    Command command) noexcept;
 
-// Waits until what is before `ticket` in the queue is done; ZE_RESULT_NOT_READY after `timeout_ns`.
-ze_result_t wait_for_ticket(emu_queue_t *queue, uint64_t ticket, uint64_t timeout_ns);
+// Waits until what is in the queue now is done; ZE_RESULT_NOT_READY after `timeout_ns`. `mutex`: of putting commands
+// into it.
+ze_result_t synchronize(emu_queue_t *queue, std::mutex *mutex, uint64_t timeout_ns);
 
 // Adds the commands of kernels.cpp to those of lists.cpp.
 void fill_kernel_commands(ze_command_list_dditable_t *table) noexcept;

@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Events and their pools.
-#include <sched.h>
-
 #include <chrono>
-#include <cstring>
 #include <memory>
 
 #include "commands.h"
@@ -97,12 +94,18 @@ ze_result_t event_host_reset(ze_event_handle_t handle) noexcept {
 ze_result_t event_timestamp(ze_event_handle_t handle, ze_kernel_timestamp_result_t *out) noexcept {
   const Event &event = event_of(handle);
   if (!event.is_signalled()) return ZE_RESULT_NOT_READY;
-  out->global.kernelStart = out->context.kernelStart = event.begin_ns;
-  out->global.kernelEnd = out->context.kernelEnd = event.end_ns;
+  *out = timestamps_of(event);
   return ZE_RESULT_SUCCESS;
 }
 
 }  // namespace
+
+ze_kernel_timestamp_result_t timestamps_of(const Event &event) noexcept {
+  ze_kernel_timestamp_result_t times{};
+  times.global.kernelStart = times.context.kernelStart = event.begin_ns;
+  times.global.kernelEnd = times.context.kernelEnd = event.end_ns;
+  return times;
+}
 
 uint64_t now_ns() noexcept {
   return static_cast<uint64_t>(std::chrono::steady_clock::now().time_since_epoch().count());

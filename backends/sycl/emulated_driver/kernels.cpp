@@ -186,9 +186,12 @@ cl_command_queue queue_of_thread(const OpenCl &cl) {
   return owned.queue;
 }
 
+// What a queue holds of a launch until it has run it.
+using Held = const std::shared_ptr<const Launch>;
+
 emu_result_t run(const void *arguments) {
-  const Launch *launch = nullptr;
-  std::memcpy(static_cast<void *>(&launch), arguments, sizeof launch);
+  const std::unique_ptr<Held> held(argument_of<Held *>(arguments));
+  const Launch *const launch = held->get();
   const OpenCl &cl = *opencl();
   emurt::Runtime *runtime = nullptr;
   if (const emu_result_t result = emurt::Runtime::enter(&runtime); result != EMU_SUCCESS) return result;
@@ -206,14 +209,6 @@ emu_result_t run(const void *arguments) {
   return cl.finish(queue) == CL_SUCCESS ? EMU_SUCCESS : EMU_ERROR_COPY_FAILED;
 }
 
-// Drops what a launch held, when its queue has come past it.
-emu_result_t drop(const void *arguments) {
-  const std::shared_ptr<const Launch> *held = nullptr;
-  std::memcpy(static_cast<void *>(&held), arguments, sizeof held);
-  const std::unique_ptr<const std::shared_ptr<const Launch>> dropped(held);
-  return EMU_SUCCESS;
-}
-
 ze_result_t append_kernel(ze_command_list_handle_t list, ze_kernel_handle_t kernel, const ze_group_count_t *groups,
                           ze_event_handle_t signal, uint32_t n_waits, ze_event_handle_t *waits) noexcept {
   return guarded([&] {
@@ -224,14 +219,11 @@ ze_result_t append_kernel(ze_command_list_handle_t list, ze_kernel_handle_t kern
     const bool is_empty = std::ranges::count(n_groups, 0U) != 0;
     return append(list, signal, n_waits, waits, [launch, is_empty](emu_queue_t *queue) -> emu_result_t {
       if (is_empty) return EMU_SUCCESS;
-      auto held = std::make_unique<std::shared_ptr<const Launch>>(launch);
-      const Launch *const what = launch.get();
-      emu_result_t result = emu_host_function_async(queue, run, static_cast<const void *>(&what), sizeof(what));
-      if (result != EMU_SUCCESS) return result;
-      auto *const raw = held.get();
-      result = emu_host_function_async(queue, drop, static_cast<const void *>(&raw), sizeof raw);
+      auto held = std::make_unique<Held>(launch);
+      Held *const argument = held.get();
+      const emu_result_t result = enqueue_call(queue, run, argument);
       if (result == EMU_SUCCESS) {
-        [[maybe_unused]] const auto *const given = held.release();  // to the queue
+        [[maybe_unused]] const Held *const given = held.release();  // to run()
       }
       return result;
     });

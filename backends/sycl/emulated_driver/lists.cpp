@@ -17,20 +17,9 @@ CommandList &list_of(ze_command_list_handle_t handle) noexcept {
 
 // ---- what surrounds a command ----
 
-struct Stamp {
-  std::atomic<uint64_t> *where;
-};
-
 emu_result_t write_stamp(const void *arguments) {
-  Stamp stamp{};
-  std::memcpy(&stamp, arguments, sizeof stamp);
-  stamp.where->store(now_ns());
+  argument_of<std::atomic<uint64_t> *>(arguments)->store(now_ns());
   return EMU_SUCCESS;
-}
-
-emu_result_t enqueue_stamp(emu_queue_t *queue, std::atomic<uint64_t> *where) {
-  const Stamp stamp{where};
-  return emu_host_function_async(queue, write_stamp, &stamp, sizeof stamp);
 }
 
 // The whole of a command, as it goes into a queue. Events are the program's, and live until they are signalled.
@@ -41,9 +30,9 @@ emu_result_t enqueue(emu_queue_t *queue, const std::vector<Event *> &waits, cons
   }
   if (signal != nullptr && signal->pool->counts) ++signal->due;
   const bool is_timed = signal != nullptr && signal->pool->has_timestamps;
-  if (result == EMU_SUCCESS && is_timed) result = enqueue_stamp(queue, &signal->begin_ns);
+  if (result == EMU_SUCCESS && is_timed) result = enqueue_call(queue, write_stamp, &signal->begin_ns);
   if (result == EMU_SUCCESS && command) result = command(queue);
-  if (result == EMU_SUCCESS && is_timed) result = enqueue_stamp(queue, &signal->end_ns);
+  if (result == EMU_SUCCESS && is_timed) result = enqueue_call(queue, write_stamp, &signal->end_ns);
   if (result == EMU_SUCCESS && signal != nullptr) result = emu_queue_write64(queue, signal->word, signal->due);
   return result;
 }
@@ -148,8 +137,7 @@ struct Fill {
 };
 
 void fill_memory(const void *arguments, void *const *memory) {
-  Fill fill{};
-  std::memcpy(&fill, arguments, sizeof fill);
+  const auto fill = argument_of<Fill>(arguments);
   auto *out = static_cast<std::byte *>(memory[0]);
   for (std::size_t at = 0; at < fill.size_bytes; at += fill.pattern_bytes) {
     std::memcpy(out + at, fill.pattern.data(), std::min(fill.pattern_bytes, fill.size_bytes - at));
@@ -193,17 +181,14 @@ ze_result_t append_reset(ze_command_list_handle_t list, ze_event_handle_t event)
 }
 
 emu_result_t write_time(const void *arguments) {
-  uint64_t *where = nullptr;
-  std::memcpy(static_cast<void *>(&where), arguments, sizeof where);
   const uint64_t now = now_ns();
-  return emu_memcpy(where, &now, sizeof now);
+  return emu_memcpy(argument_of<uint64_t *>(arguments), &now, sizeof now);
 }
 
 ze_result_t append_time(ze_command_list_handle_t list, uint64_t *where, ze_event_handle_t signal, uint32_t n_waits,
                         ze_event_handle_t *waits) noexcept {
-  return append(list, signal, n_waits, waits, [where](emu_queue_t *queue) {
-    return emu_host_function_async(queue, write_time, static_cast<const void *>(&where), sizeof where);
-  });
+  return append(list, signal, n_waits, waits,
+                [where](emu_queue_t *queue) { return enqueue_call(queue, write_time, where); });
 }
 
 struct TimestampQuery {
@@ -212,11 +197,8 @@ struct TimestampQuery {
 };
 
 emu_result_t write_timestamps(const void *arguments) {
-  TimestampQuery query{};
-  std::memcpy(&query, arguments, sizeof query);
-  ze_kernel_timestamp_result_t times{};
-  times.global.kernelStart = times.context.kernelStart = query.event->begin_ns;
-  times.global.kernelEnd = times.context.kernelEnd = query.event->end_ns;
+  const auto query = argument_of<TimestampQuery>(arguments);
+  const ze_kernel_timestamp_result_t times = timestamps_of(*query.event);
   return emu_memcpy(query.where, &times, sizeof times);
 }
 
@@ -232,7 +214,7 @@ ze_result_t append_timestamp_query(ze_command_list_handle_t list, uint32_t n_eve
     return append(list, signal, n_waits, waits, [queries = std::move(queries)](emu_queue_t *queue) {
       emu_result_t result = EMU_SUCCESS;
       for (const TimestampQuery &query : queries) {
-        if (result == EMU_SUCCESS) result = emu_host_function_async(queue, write_timestamps, &query, sizeof query);
+        if (result == EMU_SUCCESS) result = enqueue_call(queue, write_timestamps, query);
       }
       return result;
     });
@@ -240,6 +222,15 @@ ze_result_t append_timestamp_query(ze_command_list_handle_t list, uint32_t n_eve
 }
 
 }  // namespace
+
+emu_result_t enqueue_all(CommandList *list, emu_queue_t *queue) {
+  const std::scoped_lock lock(list->mutex);
+  emu_result_t result = EMU_SUCCESS;
+  for (const Command &command : list->commands) {
+    if (result == EMU_SUCCESS) result = command(queue);
+  }
+  return result;
+}
 
 ze_result_t append(ze_command_list_handle_t handle, ze_event_handle_t signal, uint32_t n_waits,
                    ze_event_handle_t *waits, Command command) noexcept {

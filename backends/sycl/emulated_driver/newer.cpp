@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Functions that are newer than the specification of the headers that Debian 12 has (1.4). Tables only grow, so each
 // has a place in its table; a loader that asks for an older version has no room for it.
-#include <array>
 #include <cstring>
 
 #include "commands.h"
-#include "waiting.h"
 
 namespace sluice::emulated_driver {
 namespace {
@@ -24,13 +22,7 @@ ze_result_t list_synchronize(ze_command_list_handle_t handle, uint64_t timeout_n
   return guarded([&] {
     CommandList &list = *object<CommandList>(handle);
     if (list.queue == nullptr) return ZE_RESULT_ERROR_INVALID_ARGUMENT;
-    uint64_t ticket = 0;
-    {
-      const std::scoped_lock lock(list.mutex);
-      if (const emu_result_t result = emu_queue_record(list.queue, &ticket); result != EMU_SUCCESS)
-        return result_of(result);
-    }
-    return wait_for_ticket(list.queue, ticket, timeout_ns);
+    return synchronize(list.queue, &list.mutex, timeout_ns);
   });
 }
 
@@ -54,10 +46,7 @@ ze_result_t append_lists(ze_command_list_handle_t immediate, uint32_t n_lists, z
     return append(immediate, signal, n_waits, waits, [recorded](emu_queue_t *queue) {
       emu_result_t result = EMU_SUCCESS;
       for (CommandList *list : recorded) {
-        const std::scoped_lock lock(list->mutex);
-        for (const Command &command : list->commands) {
-          if (result == EMU_SUCCESS) result = command(queue);
-        }
+        if (result == EMU_SUCCESS) result = enqueue_all(list, queue);
       }
       return result;
     });

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Command queues, which execute lists in order, and fences, which tell when they have.
 #include <memory>
-#include <vector>
 
 #include "commands.h"
 #include "waiting.h"
@@ -13,6 +12,16 @@ struct Fence {
   CommandQueue *queue = nullptr;
   uint64_t ticket = 0;  // of what was executed last with it; 0: nothing was
 };
+
+// ZE_RESULT_NOT_READY after `timeout_ns`.
+ze_result_t wait_for_ticket(emu_queue_t *queue, uint64_t ticket, uint64_t timeout_ns) {
+  emu_result_t answer = EMU_NOT_READY;
+  const ze_result_t waited = wait_until(timeout_ns, [&] {
+    answer = emu_ticket_query(queue, ticket);
+    return answer != EMU_NOT_READY;
+  });
+  return waited == ZE_RESULT_SUCCESS ? result_of(answer) : waited;
+}
 
 CommandQueue &queue_of(ze_command_queue_handle_t handle) noexcept {
   return *object<CommandQueue>(handle);
@@ -42,11 +51,7 @@ ze_result_t queue_execute(ze_command_queue_handle_t handle, uint32_t n_lists, ze
     const std::scoped_lock queue_lock(queue.mutex);
     emu_result_t result = EMU_SUCCESS;
     for (uint32_t i = 0; i < n_lists && result == EMU_SUCCESS; ++i) {
-      CommandList &list = *object<CommandList>(lists[i]);
-      const std::scoped_lock list_lock(list.mutex);
-      for (const Command &command : list.commands) {
-        if (result == EMU_SUCCESS) result = command(queue.queue);
-      }
+      result = enqueue_all(object<CommandList>(lists[i]), queue.queue);
     }
     if (result == EMU_SUCCESS && fence != nullptr)
       result = emu_queue_record(queue.queue, &object<Fence>(fence)->ticket);
@@ -58,13 +63,7 @@ ze_result_t queue_execute(ze_command_queue_handle_t handle, uint32_t n_lists, ze
 ze_result_t queue_synchronize(ze_command_queue_handle_t handle, uint64_t timeout_ns) noexcept {
   return guarded([&] {
     CommandQueue &queue = queue_of(handle);
-    uint64_t ticket = 0;
-    {
-      const std::scoped_lock lock(queue.mutex);
-      if (const emu_result_t result = emu_queue_record(queue.queue, &ticket); result != EMU_SUCCESS)
-        return result_of(result);
-    }
-    return wait_for_ticket(queue.queue, ticket, timeout_ns);
+    return synchronize(queue.queue, &queue.mutex, timeout_ns);
   });
 }
 
@@ -100,13 +99,13 @@ ze_result_t fence_reset(ze_fence_handle_t handle) noexcept {
 
 }  // namespace
 
-ze_result_t wait_for_ticket(emu_queue_t *queue, uint64_t ticket, uint64_t timeout_ns) {
-  emu_result_t answer = EMU_NOT_READY;
-  const ze_result_t waited = wait_until(timeout_ns, [&] {
-    answer = emu_ticket_query(queue, ticket);
-    return answer != EMU_NOT_READY;
-  });
-  return waited == ZE_RESULT_SUCCESS ? result_of(answer) : waited;
+ze_result_t synchronize(emu_queue_t *queue, std::mutex *mutex, uint64_t timeout_ns) {
+  uint64_t ticket = 0;
+  {
+    const std::scoped_lock lock(*mutex);
+    if (const emu_result_t result = emu_queue_record(queue, &ticket); result != EMU_SUCCESS) return result_of(result);
+  }
+  return wait_for_ticket(queue, ticket, timeout_ns);
 }
 
 void fill(ze_command_queue_dditable_t *table) noexcept {
