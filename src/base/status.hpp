@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <exception>
 #include <string>
 #include <utility>
 
@@ -36,6 +37,9 @@ class [[nodiscard]] Status {
     status.message_ = std::move(message);
     return status;
   }
+
+  // The failure that an exception is: memory that ran out, or a defect of Sluice.
+  static Status of_exception(const std::exception &exception);
 
   // The message is empty of a success, and lives as long as this.
   [[nodiscard]] bool is_ok() const noexcept { return kind_ == ErrorKind::kNone; }

@@ -140,7 +140,7 @@ WaysAnswer answer(const WaysQuestion &question, const OpenBackends &open) {
   const device::Backend *backend = find_backend(open, [](const sluice_backend_t &) { return true; });
   WaysAnswer result{question, backend != nullptr ? backend->name() : "", {}};
   const plan::Policy &policy = plan::policy_of(backend, 0);
-  const wire::CollectiveTerms terms = plan::collective_terms(policy, policy);
+  const CollectiveTerms terms = plan::collective_terms(policy, policy);
   plan::CallFacts facts;
   for (const NamedPattern &known : kCollectives) {
     if (known.name == question.operation) facts.pattern = known.pattern;

@@ -118,7 +118,9 @@ struct Info {
 // Looks at the machine. Loads every module to ask it for its devices. `library_folder` as in find_installation.
 [[nodiscard]] Info collect_info(const std::string &library_folder, const InfoQuestions &questions);
 
+// For people: lines with a heading each.
 [[nodiscard]] std::string to_text(const Info &info);
+// For scripts: one JSON object.
 [[nodiscard]] std::string to_json(const Info &info);
 
 // "0.1.0"

@@ -74,7 +74,7 @@ DeviceMemory &DeviceMemory::operator=(DeviceMemory &&other) noexcept {
 
 Status DeviceMemory::acquire(const Place &place, std::size_t size_bytes) {
   reset();
-  const std::int32_t device = std::max(place.device, 0);
+  const std::int32_t device = place.device_index();
   const std::size_t block_bytes = std::bit_ceil(std::max(size_bytes, kSmallestBytes));
   const std::uint64_t generation = current_generation.load(std::memory_order_acquire);
   {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "device/identity.hpp"
 
-#include <algorithm>
 #include <array>
 #include <cstring>
 #include <string_view>
@@ -34,7 +33,7 @@ std::uint64_t identity_of(const Place &place) noexcept {
   };
   constexpr std::size_t kKept = 16;
   thread_local std::array<Known, kKept> all;
-  const std::int32_t device = std::max(place.device, 0);  // an unknown one counts as the first
+  const std::int32_t device = place.device_index();
   Known &known = all[static_cast<std::size_t>(device) % kKept];
   if (known.backend != place.backend || known.device != device) {
     known = {place.backend, device, find_identity(*place.backend, device)};

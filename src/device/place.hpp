@@ -17,6 +17,9 @@ struct Place {
   const Backend *backend = nullptr;  // null for plain host memory
   std::int32_t device = -1;
   std::uint64_t allocation_id = 0;
+
+  // The device to ask for what it can and to queue on: memory that belongs to none counts as the first one's.
+  [[nodiscard]] std::int32_t device_index() const noexcept { return device < 0 ? 0 : device; }
 };
 
 // Asks the loaded backends about `address` (interior addresses too), in order of priority. Nothing is remembered

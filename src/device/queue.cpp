@@ -48,7 +48,7 @@ Queue &Queue::operator=(Queue &&other) noexcept {
 Status Queue::acquire(const Place &place) {
   release();
   backend_ = place.backend;
-  device_ = std::max(place.device, 0);
+  device_ = place.device_index();
   {
     const std::scoped_lock lock(mutex);
     auto &queues = idle_queues();

@@ -7,9 +7,9 @@
 
 namespace sluice::plan {
 
-wire::CollectiveTerms collective_terms(const Policy &expected, const Policy &loaded) {
+CollectiveTerms collective_terms(const Policy &expected, const Policy &loaded) {
   const Knobs &knobs = Knobs::process();
-  wire::CollectiveTerms terms;
+  CollectiveTerms terms;
   if (knobs.text("SLUICE_COLL_IPC") != "off") {
     terms.threshold_bytes = expected.coll_ipc_threshold_bytes;
     terms.reduce_threshold_bytes = expected.coll_reduce_threshold_bytes;

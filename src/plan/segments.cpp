@@ -5,7 +5,7 @@
 
 namespace sluice::plan {
 
-std::optional<SegmentQuery> segment_query(const CallFacts &facts, const wire::CollectiveTerms &terms) noexcept {
+std::optional<SegmentQuery> segment_query(const CallFacts &facts, const CollectiveTerms &terms) noexcept {
   SegmentQuery query;
   query.threshold_bytes = terms.segments_threshold_bytes;
   query.segment_bytes = terms.segment_bytes;

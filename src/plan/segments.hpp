@@ -8,8 +8,8 @@
 #include <optional>
 #include <string>
 
+#include "base/collective_terms.hpp"
 #include "plan/call_facts.hpp"
-#include "wire/collective_terms.hpp"
 
 namespace sluice::plan {
 
@@ -92,8 +92,7 @@ inline constexpr std::uint64_t kMostSegments = std::uint64_t{1} << 30;
 
 // What to ask of such a call; none: of its lengths asking is not worth while. Without the ability, and without the
 // longest buffer where no rank knows it. Hot.
-[[nodiscard]] std::optional<SegmentQuery> segment_query(const CallFacts &facts,
-                                                        const wire::CollectiveTerms &terms) noexcept;
+[[nodiscard]] std::optional<SegmentQuery> segment_query(const CallFacts &facts, const CollectiveTerms &terms) noexcept;
 
 // The choice, after they have.
 [[nodiscard]] constexpr SegmentPlan choose_segments(const SegmentQuery &query) noexcept {

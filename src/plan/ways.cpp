@@ -10,8 +10,6 @@
 namespace sluice::plan {
 namespace {
 
-using wire::CollectiveTerms;
-
 const char *name(Way way) {
   switch (way) {
     case Way::kTogether:

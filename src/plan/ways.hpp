@@ -8,8 +8,8 @@
 #include <cstdint>
 #include <string>
 
+#include "base/collective_terms.hpp"
 #include "plan/call_facts.hpp"
-#include "wire/collective_terms.hpp"
 
 namespace sluice::plan {
 
@@ -37,7 +37,7 @@ struct WayChoice {
 using Ways = std::array<WayChoice, kWays>;
 
 // The choice. Warm.
-[[nodiscard]] Ways choose_ways(const CallFacts &facts, const wire::CollectiveTerms &terms) noexcept;
+[[nodiscard]] Ways choose_ways(const CallFacts &facts, const CollectiveTerms &terms) noexcept;
 
 // Of one of the ways that choose_ways() gave.
 [[nodiscard]] constexpr Chance chance_of(const Ways &ways, Way way) noexcept {

@@ -62,7 +62,7 @@ Status Packing::describe(const Region &region, sluice_layout_t *layout, std::int
 
 // With mutex_ held.
 Status Packing::find_list(const device::Place &place, const void **list) const {
-  const std::int32_t device = std::max(place.device, 0);
+  const std::int32_t device = place.device_index();
   std::erase_if(lists_, [](const DeviceList &one) { return !one.memory.is_live(); });
   for (const DeviceList &one : lists_) {
     if (one.backend != place.backend || one.device != device) continue;

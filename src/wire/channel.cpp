@@ -22,6 +22,7 @@
 #include "base/log.hpp"
 #include "base/signals_blocked.hpp"
 #include "wire/host.hpp"
+#include "wire/host_failure.hpp"
 #include "wire/marks.hpp"
 
 namespace sluice::wire {
@@ -29,11 +30,7 @@ namespace {
 
 Status check(int code, const char *what) {
   if (code == MPI_SUCCESS) return {};
-  char text[MPI_MAX_ERROR_STRING] = "";
-  int length = 0;
-  if (host().MPI_Error_string(code, text, &length) != MPI_SUCCESS) text[0] = '\0';
-  return Status::error(ErrorKind::kBackend,
-                       std::string("Sluice's own communicator: ") + what + ": " + text + "; messages are staged");
+  return host_failure(code, fmt::format("make Sluice's own communicator ({})", what), "messages are staged");
 }
 
 // Receives what came and nobody wanted: answers to a receive that has failed, a confused peer's messages. MPICH 4.2

@@ -6,9 +6,9 @@
 #include <mutex>
 #include <vector>
 
+#include "base/collective_terms.hpp"
 #include "base/short_mutex.hpp"
 #include "base/status.hpp"
-#include "wire/collective_terms.hpp"
 #include "wire/mpi.hpp"
 
 namespace sluice::wire {

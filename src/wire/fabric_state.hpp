@@ -102,10 +102,12 @@ struct Fabric::State {
                                                           library.strerror(static_cast<int>(-code)), name()));
   }
   [[nodiscard]] std::string name() const { return info != nullptr ? info->fabric_attr->prov_name : "none"; }
+  // Opens the library's objects, with the provider of that name or the first that can; `ask` finds it. Once.
   [[nodiscard]] Status open(const char *provider);
   [[nodiscard]] Status ask(const char *provider);
+  // An idle counter, or a new one. Locks `mutex`.
   [[nodiscard]] Status take_counter(Owned<fid_cntr> *counter);
-  void read_error();
+  void read_error();  // takes one out of the completion queue; its message gets it
 };
 
 struct FabricTrigger::State {

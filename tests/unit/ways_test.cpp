@@ -9,8 +9,6 @@
 namespace sluice::plan {
 namespace {
 
-using wire::CollectiveTerms;
-
 constexpr std::uint64_t kKiB = 1024;
 constexpr std::uint64_t kMiB = 1024 * kKiB;
 

@@ -103,7 +103,7 @@ void find_length(const Call &call, const Member &member, CallFacts *facts) {
 void find_length_term(const Call &call, const Member &member, CallFacts *facts) {
   if (!has_length_term(call, member) || !facts->has_channel) return;
   // Steps of levels have Sluice's own lengths.
-  const bool meets = wire::Channel::process().terms().first_meeting != wire::CollectiveTerms::kNever;
+  const bool meets = wire::Channel::process().terms().first_meeting != CollectiveTerms::kNever;
   facts->compares_lengths = meets && member.size > 1 && !member.state->is_of_levels && facts->is_blocking &&
                             !facts->follows_barrier && !facts->is_in_rank_order;
   if (facts->compares_lengths) facts->length_term = length_term(call, member);

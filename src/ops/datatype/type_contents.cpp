@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "ops/datatype/type_contents.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <iterator>
 
 #include "wire/host.hpp"
+#include "wire/host_failure.hpp"
 
 namespace sluice::ops {
 namespace {
@@ -74,13 +77,10 @@ Status sort_array_constructor(const RawContents &raw, TypeContents *contents) {
 }  // namespace
 
 Status host_refused(const char *function, int code) {
-  std::vector<char> text(MPI_MAX_ERROR_STRING + 1);
-  int length = 0;
-  if (wire::host().MPI_Error_string(code, text.data(), &length) != MPI_SUCCESS) length = 0;
-  return Status::error(ErrorKind::kUnsupported, std::string(function) +
-                                                    " failed while a datatype of device data was taken apart: " +
-                                                    std::string(text.data(), static_cast<std::size_t>(length)) +
-                                                    "; use another type, or send from host memory");
+  return Status::error(ErrorKind::kUnsupported,
+                       fmt::format("{} failed while a datatype of device data was taken apart: {}; use another type, "
+                                   "or send from host memory",
+                                   function, wire::error_text(code)));
 }
 
 Status read_envelope(MPI_Datatype type, TypeEnvelope *envelope) {

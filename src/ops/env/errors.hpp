@@ -25,16 +25,14 @@ namespace sluice::ops {
 // text to the log first, because some host MPIs do not print the text of codes that were added.
 int raise(MPI_Comm communicator, const Status &status);
 
-// Runs `body`, which returns an MPI error code. An exception (memory ran out) becomes an MPI error: nothing may fly
-// through a program that was written in C.
+// Runs `body`, which returns an MPI error code. An exception (memory ran out, mostly) becomes an MPI error: nothing may
+// fly through a program that was written in C.
 template <typename Body>
 int guarded(MPI_Comm communicator, Body body) noexcept {
   try {
     return body();
   } catch (const std::exception &error) {
-    return raise(communicator,
-                 Status::error(ErrorKind::kOutOfMemory, std::string("out of memory inside Sluice (") + error.what() +
-                                                            "); lower the program's own use of memory"));
+    return raise(communicator, Status::of_exception(error));
   }
 }
 

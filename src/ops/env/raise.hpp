@@ -8,6 +8,7 @@
 
 namespace sluice::ops {
 
+// Each calls the handler of its object once and returns the code. Errors: a handler that ends the job does so.
 int raise_on_window(MPI_Win window, const Status &status);
 int raise_on_file(MPI_File file, const Status &status);
 int raise_on_session(MPI_Session session, const Status &status);

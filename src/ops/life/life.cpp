@@ -107,8 +107,7 @@ plan::Policy lengths_by(LengthFunction length) {
 void open_channel() {
   const Knobs &knobs = Knobs::process();
   const bool has_use = knobs.text("SLUICE_P2P_IPC") != "off" || knobs.text("SLUICE_P2P_PIPELINE") != "none";
-  const wire::CollectiveTerms terms =
-      plan::collective_terms(lengths_by(&collective_length), lengths_by(&length_of_loaded));
+  const CollectiveTerms terms = plan::collective_terms(lengths_by(&collective_length), lengths_by(&length_of_loaded));
   const Status status = wire::Channel::process().open(has_use, device::Registry::process().may_have_devices(), terms);
   if (!status.is_ok()) log::error("ops", status.message());
   coll::NodeLevels::make_for_world();

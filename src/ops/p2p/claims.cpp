@@ -11,6 +11,7 @@
 #include "progress/engine.hpp"
 #include "wire/channel.hpp"
 #include "wire/host.hpp"
+#include "wire/host_failure.hpp"
 #include "wire/status.hpp"
 
 namespace sluice::ops {
@@ -18,10 +19,6 @@ namespace {
 
 bool matches(const Envelope &envelope, int source, int tag) {
   return (source == MPI_ANY_SOURCE || source == envelope.source) && (tag == MPI_ANY_TAG || tag == envelope.tag);
-}
-
-Status host_error(const char *what) {
-  return Status::error(ErrorKind::kBackend, std::string("a probe: ") + what + " failed in the host MPI");
 }
 
 // A message to this process itself, kept until the host MPI has done with its bytes.
@@ -36,16 +33,13 @@ class SelfSend final : public progress::Task {
     if (Status status = channel.take_number(&number_); !status.is_ok()) return status;
     const int tag = wire::Channel::tag(wire::PrivateKind::kClaim, number_);
     const wire::Host &host = wire::host();
-    if (host.MPI_Isend(bytes.bytes, sizeof bytes.bytes, MPI_BYTE, channel.rank(), tag, channel.comm(), &request_) !=
-        MPI_SUCCESS) {
-      return host_error("MPI_Isend");
-    }
+    int code =
+        host.MPI_Isend(bytes.bytes, sizeof bytes.bytes, MPI_BYTE, channel.rank(), tag, channel.comm(), &request_);
+    if (code != MPI_SUCCESS) return wire::host_failure(code, "keep a probed message");
     MPI_Status status;
     // To oneself, and sent already: found at once.
-    if (host.MPI_Mprobe(channel.rank(), tag, channel.comm(), message, &status) != MPI_SUCCESS) {
-      return host_error("MPI_Mprobe");
-    }
-    return {};
+    code = host.MPI_Mprobe(channel.rank(), tag, channel.comm(), message, &status);
+    return code == MPI_SUCCESS ? Status() : wire::host_failure(code, "find a probed message again");
   }
 
   bool advance() override {
@@ -64,10 +58,9 @@ class SelfSend final : public progress::Task {
 Status read_again(Claim *claim) {
   auto copy = std::make_shared<SelfSend>();
   MPI_Status status;
-  if (wire::host().MPI_Mrecv(copy->bytes.bytes, sizeof copy->bytes.bytes, MPI_BYTE, &claim->message, &status) !=
-      MPI_SUCCESS) {
-    return host_error("MPI_Mrecv");
-  }
+  const int code =
+      wire::host().MPI_Mrecv(copy->bytes.bytes, sizeof copy->bytes.bytes, MPI_BYTE, &claim->message, &status);
+  if (code != MPI_SUCCESS) return wire::host_failure(code, "read a probed message");
   Descriptor descriptor;
   const char *flaw = nullptr;
   if (read_descriptor(copy->bytes.bytes, claim->envelope.sender, &descriptor, &flaw) == Arrival::kDescriptor) {
@@ -124,9 +117,8 @@ Status Claims::claim(MPI_Comm comm, int source, int sender) {
   Claim claim;
   MPI_Status status;
   int is_found = 0;
-  if (wire::host().MPI_Improbe(source, MPI_ANY_TAG, comm, &is_found, &claim.message, &status) != MPI_SUCCESS) {
-    return host_error("MPI_Improbe");
-  }
+  const int code = wire::host().MPI_Improbe(source, MPI_ANY_TAG, comm, &is_found, &claim.message, &status);
+  if (code != MPI_SUCCESS) return wire::host_failure(code, "probe for an older message");
   if (is_found == 0) return {};
   claim.envelope = {status.MPI_SOURCE, status.MPI_TAG, wire::announced_bytes(status), sender};
   if (claim.envelope.size_bytes == kDescriptorBytes) {

@@ -32,6 +32,7 @@ class LandingClaim {
   ~LandingClaim() { release(); }
 
   [[nodiscard]] bool is_empty() const noexcept { return address_ == 0; }
+  // Whether descriptors may land here now. Then the end of the claim: nothing lands any more. Any thread.
   void set_open(bool is_open) noexcept;
   void release() noexcept;
 

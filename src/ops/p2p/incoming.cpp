@@ -9,6 +9,7 @@
 #include "ops/p2p/permissions.hpp"
 #include "wire/channel.hpp"
 #include "wire/host.hpp"
+#include "wire/host_failure.hpp"
 #include "wire/status.hpp"
 
 namespace sluice::ops {
@@ -26,9 +27,9 @@ Status error_of_host(int code) {
   int error_class = MPI_ERR_OTHER;
   const bool is_truncated =
       wire::host().MPI_Error_class(code, &error_class) == MPI_SUCCESS && error_class == MPI_ERR_TRUNCATE;
-  return Status::error(is_truncated ? ErrorKind::kTruncated : ErrorKind::kBackend,
-                       is_truncated ? "message truncated: the receive is shorter; make it longer"
-                                    : "the host MPI could not complete a persistent receive");
+  return is_truncated
+             ? Status::error(ErrorKind::kTruncated, "message truncated: the receive is shorter; make it longer")
+             : wire::host_failure(code, "complete a persistent receive");
 }
 
 // By the status of a receive on `comm`, whose state this is (null for MPI_COMM_WORLD, and where there is none). A
@@ -122,9 +123,8 @@ Status Incoming::finish(MPI_Status *status) {
     // It may not have been the host MPI that was asked to complete this (completes_without_host): now it is inactive
     // there too.
     MPI_Request request = request_;
-    if (wire::host().MPI_Wait(&request, MPI_STATUS_IGNORE) != MPI_SUCCESS) {
-      return Status::error(ErrorKind::kBackend, "the host MPI could not complete a persistent receive");
-    }
+    const int code = wire::host().MPI_Wait(&request, MPI_STATUS_IGNORE);
+    if (code != MPI_SUCCESS) return wire::host_failure(code, "complete a persistent receive");
   }
   Status recalled = recall(status);
   if (pull_ != nullptr) {

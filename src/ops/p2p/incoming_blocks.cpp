@@ -6,6 +6,7 @@
 #include "ops/p2p/block_stream.hpp"
 #include "wire/channel.hpp"
 #include "wire/host.hpp"
+#include "wire/host_failure.hpp"
 #include "wire/status.hpp"
 
 namespace sluice::ops {
@@ -51,7 +52,7 @@ Status IncomingBlocks::post(Slot *slot, std::uint32_t block) {
                                                                    route_.peer, tag, channel.comm(), &slot->request)
                                           : wire::host().MPI_Irecv_c(landing, static_cast<MPI_Count>(bytes), MPI_BYTE,
                                                                      route_.peer, tag, channel.comm(), &slot->request);
-  if (result != MPI_SUCCESS) return Status::error(ErrorKind::kBackend, "the host MPI could not receive a block");
+  if (result != MPI_SUCCESS) return wire::host_failure(result, "receive a block");
   slot->block = block;
   slot->is_posted = true;
   ++n_posted_;
@@ -69,7 +70,7 @@ bool IncomingBlocks::advance() {
     slot.is_posted = false;
     ++n_arrived_;
     if (result != MPI_SUCCESS) {
-      stop(Status::error(ErrorKind::kBackend, "the host MPI could not receive a block"));
+      stop(wire::host_failure(result, "receive a block"));
     } else if (wire::received_bytes(status) != plan_.block_bytes(slot.block)) {
       stop(Status::error(ErrorKind::kBackend, "the sender could not read its device memory; its own error says why"));
     } else {

@@ -5,6 +5,7 @@
 #include "ops/p2p/relay.hpp"
 #include "wire/channel.hpp"
 #include "wire/host.hpp"
+#include "wire/host_failure.hpp"
 #include "wire/status.hpp"
 
 namespace sluice::ops {
@@ -27,10 +28,9 @@ Status IncomingRelay::post() {
   Block &block = at(n_posted_);
   block.note = {};
   const int tag = wire::Channel::tag(wire::PrivateKind::kBlock, route_.number);
-  if (wire::host().MPI_Irecv(&block.note, sizeof block.note, MPI_BYTE, route_.peer, tag,
-                             wire::Channel::process().comm(), &block.request) != MPI_SUCCESS) {
-    return Status::error(ErrorKind::kBackend, "the host MPI could not receive a note about a block");
-  }
+  const int code = wire::host().MPI_Irecv(&block.note, sizeof block.note, MPI_BYTE, route_.peer, tag,
+                                          wire::Channel::process().comm(), &block.request);
+  if (code != MPI_SUCCESS) return wire::host_failure(code, "receive a note about a block");
   ++n_posted_;
   return {};
 }
@@ -51,7 +51,7 @@ void IncomingRelay::hear() {
     if (result == MPI_SUCCESS && is_done == 0) return;
     if (result != MPI_SUCCESS) {
       block.request = MPI_REQUEST_NULL;
-      return stop(Status::error(ErrorKind::kBackend, "the host MPI could not receive a note about a block"));
+      return stop(wire::host_failure(result, "receive a note about a block"));
     }
     const auto came_bytes = static_cast<std::size_t>(wire::received_bytes(status));
     if (came_bytes == 0) {
@@ -106,11 +106,12 @@ bool IncomingRelay::tell_taken() {
   }
   if (n_told_ == n_done_ || is_stopped_) return true;
   taken_ = {Control::Kind::kTaken, route_.number, operation_, n_done_};
-  if (wire::host().MPI_Isend(&taken_, sizeof taken_, MPI_BYTE, route_.peer,
-                             wire::Channel::tag(wire::PrivateKind::kControl, 0), wire::Channel::process().comm(),
-                             &taken_request_) != MPI_SUCCESS) {
+  const int code = wire::host().MPI_Isend(&taken_, sizeof taken_, MPI_BYTE, route_.peer,
+                                          wire::Channel::tag(wire::PrivateKind::kControl, 0),
+                                          wire::Channel::process().comm(), &taken_request_);
+  if (code != MPI_SUCCESS) {
     taken_request_ = MPI_REQUEST_NULL;
-    stop(Status::error(ErrorKind::kBackend, "the host MPI could not tell a sender of the blocks that were taken"));
+    stop(wire::host_failure(code, "tell a sender of the blocks that were taken"));
     return true;
   }
   n_told_ = n_done_;

@@ -18,6 +18,7 @@
 #include "transfer/packing.hpp"
 #include "wire/channel.hpp"
 #include "wire/host.hpp"
+#include "wire/host_failure.hpp"
 #include "wire/status.hpp"
 
 namespace sluice::ops {
@@ -57,11 +58,9 @@ Status Outgoing::open() {
   if (Status status = channel.take_number(&descriptor_.number); !status.is_ok()) return status;
   const int private_tag = wire::Channel::tag(wire::PrivateKind::kAcknowledgement, descriptor_.number);
   auto *const receive = is_persistent() ? wire::host().MPI_Recv_init : wire::host().MPI_Irecv;
-  if (receive(&acknowledgement_, sizeof acknowledgement_, MPI_BYTE, peer_, private_tag, channel.comm(), &request_) !=
-      MPI_SUCCESS) {
-    return Status::error(ErrorKind::kBackend, "the host MPI could not post the receive of an acknowledgement");
-  }
-  return {};
+  const int code =
+      receive(&acknowledgement_, sizeof acknowledgement_, MPI_BYTE, peer_, private_tag, channel.comm(), &request_);
+  return code == MPI_SUCCESS ? Status() : wire::host_failure(code, "post the receive of an acknowledgement");
 }
 
 // What the descriptor says. False: this payload does not travel so after all, and is planned anew.

@@ -4,6 +4,7 @@
 #include "ops/p2p/block_stream.hpp"
 #include "wire/channel.hpp"
 #include "wire/host.hpp"
+#include "wire/host_failure.hpp"
 
 namespace sluice::ops {
 
@@ -49,7 +50,7 @@ void OutgoingBlocks::reclaim() {
     if (result == MPI_SUCCESS && is_done == 0) continue;
     slot.is_used = slot.is_sent = false;
     if (result == MPI_SUCCESS) end_span(&slot, trace::Lane::kWire);
-    if (result != MPI_SUCCESS) fail(Status::error(ErrorKind::kBackend, "the host MPI could not send a block"));
+    if (result != MPI_SUCCESS) fail(wire::host_failure(result, "send a block"));
   }
 }
 
@@ -114,7 +115,7 @@ void OutgoingBlocks::send(Slot *slot, std::uint64_t size_bytes) {
   slot->is_sent = true;
   if (result == MPI_SUCCESS) return;
   slot->is_used = slot->is_sent = false;
-  if (size_bytes != 0) fail(Status::error(ErrorKind::kBackend, "the host MPI could not send a block"));
+  if (size_bytes != 0) fail(wire::host_failure(result, "send a block"));
 }
 
 void OutgoingBlocks::end_span(Slot *slot, trace::Lane lane) const noexcept {

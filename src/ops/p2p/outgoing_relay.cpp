@@ -5,6 +5,7 @@
 #include "ops/p2p/relay.hpp"
 #include "wire/channel.hpp"
 #include "wire/host.hpp"
+#include "wire/host_failure.hpp"
 
 namespace sluice::ops {
 
@@ -79,10 +80,9 @@ void OutgoingRelay::tell_of_copied() {
 
 void OutgoingRelay::tell(Block *block) {
   const int tag = wire::Channel::tag(wire::PrivateKind::kBlock, route_.number);
-  if (wire::host().MPI_Isend(&block->note, sizeof block->note, MPI_BYTE, route_.peer, tag,
-                             wire::Channel::process().comm(), &block->request) != MPI_SUCCESS) {
-    fail(Status::error(ErrorKind::kBackend, "the host MPI could not tell a receiver of a block"));
-  }
+  const int code = wire::host().MPI_Isend(&block->note, sizeof block->note, MPI_BYTE, route_.peer, tag,
+                                          wire::Channel::process().comm(), &block->request);
+  if (code != MPI_SUCCESS) fail(wire::host_failure(code, "tell a receiver of a block"));
 }
 
 bool OutgoingRelay::is_told(Block *block) {
@@ -91,7 +91,7 @@ bool OutgoingRelay::is_told(Block *block) {
   const int result = wire::host().MPI_Test(&block->request, &is_done, MPI_STATUS_IGNORE);
   if (result != MPI_SUCCESS) {
     block->request = MPI_REQUEST_NULL;
-    fail(Status::error(ErrorKind::kBackend, "the host MPI could not tell a receiver of a block"));
+    fail(wire::host_failure(result, "tell a receiver of a block"));
   }
   return result != MPI_SUCCESS || is_done != 0;
 }

@@ -202,7 +202,7 @@ Status PartitionedMatch::judge_offer(std::unique_ptr<PartitionTaker> *taker) con
                                     offer_.allocation_bytes};
   device::ImportedPtr imported;
   Status status =
-      device::IpcImports::process().open(place.backend, std::max(place.device, 0), offer_.handle, origin, &imported);
+      device::IpcImports::process().open(place.backend, place.device_index(), offer_.handle, origin, &imported);
   if (!status.is_ok()) return status;
   if (!imported->holds(offer_.offset_bytes, offer_.size_bytes)) {
     return Status::error(ErrorKind::kBadPeer, "the sender's partitions do not lie in the memory that it names");

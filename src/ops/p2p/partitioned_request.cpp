@@ -7,6 +7,7 @@
 
 #include "progress/host_turns.hpp"
 #include "wire/host.hpp"
+#include "wire/host_failure.hpp"
 #include "wire/status.hpp"
 
 namespace sluice::ops {
@@ -185,7 +186,7 @@ void PartitionedRequest::go_staged() {
   record(0, bytes_of(static_cast<int>(recorded.size())), {}, side.route());
   if (code != MPI_SUCCESS) {
     is_apart_.store(true, std::memory_order_release);
-    outcome_ = Status::error(ErrorKind::kBackend, "the host MPI could not start a partitioned operation");
+    outcome_ = wire::host_failure(code, "start a partitioned operation");
   }
   is_hidden_.store(false, std::memory_order_release);
 }
@@ -225,8 +226,7 @@ bool PartitionedRequest::advance() {
   try {
     return go_on();
   } catch (const std::exception &error) {
-    return complete(
-        Status::error(ErrorKind::kOutOfMemory, std::string("out of memory inside Sluice (") + error.what() + ")"));
+    return complete(Status::of_exception(error));
   }
 }
 

@@ -2,6 +2,7 @@
 #include "ops/p2p/plain_start.hpp"
 
 #include "wire/host.hpp"
+#include "wire/host_failure.hpp"
 
 namespace sluice::ops {
 
@@ -34,9 +35,7 @@ bool PlainStart::advance() {
   int is_done = 0;
   const int result = wire::host().MPI_Test(&request_, &is_done, MPI_STATUS_IGNORE);
   if (result == MPI_SUCCESS && is_done == 0) return false;
-  if (result != MPI_SUCCESS) {
-    outcome_ = Status::error(ErrorKind::kBackend, "the host MPI could not complete the send of a staged payload");
-  }
+  if (result != MPI_SUCCESS) outcome_ = wire::host_failure(result, "complete the send of a staged payload");
   side_.end_sent();
   is_under_way_.store(false, std::memory_order_release);
   return true;

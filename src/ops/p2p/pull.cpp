@@ -16,6 +16,7 @@
 #include "transfer/packing.hpp"
 #include "wire/channel.hpp"
 #include "wire/host.hpp"
+#include "wire/host_failure.hpp"
 
 namespace sluice::ops {
 
@@ -135,8 +136,8 @@ Status Pull::open_source(const std::byte **source) {
   }
   const device::ExportOrigin origin{static_cast<std::uint64_t>(descriptor_.sender),
                                     descriptor_.address - descriptor_.offset_bytes, descriptor_.allocation_bytes};
-  Status status = device::IpcImports::process().open(place.backend, std::max(place.device, 0), descriptor_.handle,
-                                                     origin, &imported_);
+  Status status =
+      device::IpcImports::process().open(place.backend, place.device_index(), descriptor_.handle, origin, &imported_);
   if (status.is_ok()) *source = imported_->base() + descriptor_.offset_bytes;
   if (status.is_ok() || status.kind() == ErrorKind::kBadPeer) return status;
   fall_back(status);
@@ -267,8 +268,7 @@ Status Pull::ask(Control::Kind kind, std::uint64_t n_blocks) {
   const int code =
       wire::host().MPI_Isend(&go_, sizeof go_, MPI_BYTE, descriptor_.sender,
                              wire::Channel::tag(wire::PrivateKind::kControl, 0), channel.comm(), &go_request_);
-  return code == MPI_SUCCESS ? Status()
-                             : Status::error(ErrorKind::kBackend, "the host MPI could not ask a sender for its blocks");
+  return code == MPI_SUCCESS ? Status() : wire::host_failure(code, "ask a sender for its blocks");
 }
 
 void Pull::finish_stream() {
@@ -300,9 +300,7 @@ void Pull::acknowledge(Status outcome) {
   const int code = wire::host().MPI_Isend(&acknowledgement_, sizeof acknowledgement_, MPI_BYTE, descriptor_.sender,
                                           wire::Channel::tag(wire::PrivateKind::kAcknowledgement, descriptor_.number),
                                           channel.comm(), &acknowledgement_request_);
-  if (code != MPI_SUCCESS && outcome_.is_ok()) {
-    outcome_ = Status::error(ErrorKind::kBackend, "the host MPI could not acknowledge a message");
-  }
+  if (code != MPI_SUCCESS && outcome_.is_ok()) outcome_ = wire::host_failure(code, "acknowledge a message");
   is_settled_.store(true, std::memory_order_release);
 }
 

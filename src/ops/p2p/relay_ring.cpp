@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "ops/p2p/relay_ring.hpp"
 
-#include <algorithm>
 #include <bit>
 #include <map>
 #include <mutex>
@@ -35,7 +34,7 @@ Rings &rings() {
 }  // namespace
 
 Status RelayRing::find(int peer, const device::Place &place, std::shared_ptr<RelayRing> *ring) {
-  const Key key{peer, place.backend, std::max(place.device, 0)};
+  const Key key{peer, place.backend, place.device_index()};
   {
     const std::scoped_lock lock(rings().mutex);
     Entry &entry = rings().all[key];

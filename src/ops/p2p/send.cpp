@@ -5,6 +5,7 @@
 #include "ops/p2p/outgoing.hpp"
 #include "ops/p2p/staged_request.hpp"
 #include "ops/request/turns.hpp"
+#include "wire/host_failure.hpp"
 
 namespace sluice::ops::p2p {
 namespace {
@@ -39,8 +40,9 @@ bool accepts(Call call, int *result) {
   *result = call.form.start(call, &shown);
   // The MPI-5 ABI of MPICH 5 returns success after it has called the error handler.
   if (*result != MPI_SUCCESS || shown == MPI_REQUEST_NULL) return false;
-  if (wire::host().MPI_Request_free(&shown) == MPI_SUCCESS) return true;
-  *result = raise(call.comm, Status::error(ErrorKind::kBackend, "the host MPI could not free a persistent request"));
+  const int code = wire::host().MPI_Request_free(&shown);
+  if (code == MPI_SUCCESS) return true;
+  *result = raise(call.comm, wire::host_failure(code, "free a persistent request"));
   return false;
 }
 

@@ -19,6 +19,7 @@
 #include "base/knobs.hpp"
 #include "device/copy.hpp"
 #include "generated/operations.hpp"
+#include "ops/datatype/held_type.hpp"
 #include "ops/env/errors.hpp"
 #include "ops/queue/channels.hpp"
 #include "wire/host.hpp"

@@ -14,6 +14,7 @@
 #include "ops/queue/comm_number.hpp"
 #include "wire/channel.hpp"
 #include "wire/host.hpp"
+#include "wire/host_failure.hpp"
 #include "wire/status.hpp"
 
 namespace sluice::ops::queue {
@@ -48,9 +49,8 @@ void count_launches(const ChannelEnd &end, bool is_send) noexcept {
                      Route::kQueueDevice, n_launches, n_launches * size_bytes, {});
 }
 
-Status refused(const char *what) {
-  return Status::error(ErrorKind::kBackend,
-                       std::string("the host MPI could not ") + what + "; set SLUICE_QUEUE_ENGINE=thread");
+Status refused(int code, const char *what) {
+  return wire::host_failure(code, what, "set SLUICE_QUEUE_ENGINE=thread");
 }
 
 }  // namespace
@@ -64,10 +64,9 @@ void Channels::open() noexcept {
   const wire::Host &host = wire::host();
   MPI_Comm made = MPI_COMM_NULL;
   Status status;
-  if (host.MPI_Comm_dup(wire::Channel::process().comm(), &made) != MPI_SUCCESS ||
-      host.MPI_Comm_set_errhandler(made, MPI_ERRORS_RETURN) != MPI_SUCCESS) {
-    status = refused("make a communicator for the engine device of queues");
-  }
+  int code = host.MPI_Comm_dup(wire::Channel::process().comm(), &made);
+  if (code == MPI_SUCCESS) code = host.MPI_Comm_set_errhandler(made, MPI_ERRORS_RETURN);
+  if (code != MPI_SUCCESS) status = refused(code, "make a communicator for the engine device of queues");
   try {
     void *value = nullptr;
     int is_set = 0;
@@ -80,11 +79,11 @@ void Channels::open() noexcept {
     coming_ = std::make_unique<Note>();
     n_sent_.assign(static_cast<std::size_t>(wire::Channel::process().size()), 0);
   } catch (const std::exception &error) {
-    status = refused(error.what());
+    status = Status::of_exception(error);
   }
   if (!status.is_ok()) log::error("ops", status.message());
   int is_good = status.is_ok() ? 1 : 0;
-  const int code = host.MPI_Allreduce(MPI_IN_PLACE, &is_good, 1, MPI_INT, MPI_MIN, wire::Channel::process().comm());
+  code = host.MPI_Allreduce(MPI_IN_PLACE, &is_good, 1, MPI_INT, MPI_MIN, wire::Channel::process().comm());
   if (code == MPI_SUCCESS && is_good != 0) {
     comm_ = made;
     return;
@@ -220,13 +219,13 @@ Status Channels::send(const Note &note, int to) {
     return {};
   }
   sending_.pop_back();
-  return refused("send a note of the engine device of queues");
+  return refused(code, "send a note of the engine device of queues");
 }
 
 Status Channels::post() {
   const int code =
       wire::host().MPI_Irecv(coming_.get(), sizeof(Note), MPI_BYTE, MPI_ANY_SOURCE, kNoteTag, comm_, &receive_);
-  return code == MPI_SUCCESS ? Status() : refused("receive a note of the engine device of queues");
+  return code == MPI_SUCCESS ? Status() : refused(code, "receive a note of the engine device of queues");
 }
 
 void Channels::turn() noexcept {

@@ -12,6 +12,7 @@
 #include "ops/comm/comm_state.hpp"
 #include "ops/queue/channels.hpp"
 #include "wire/host.hpp"
+#include "wire/host_failure.hpp"
 
 namespace sluice::ops::queue {
 namespace {
@@ -69,26 +70,23 @@ int delete_lineage(MPI_Comm /*comm*/, int /*keyval*/, void *value, void * /*extr
   return MPI_SUCCESS;
 }
 
-Status refused(const char *what) {
-  return Status::error(ErrorKind::kBackend,
-                       std::string("the host MPI could not ") + what + "; set SLUICE_QUEUE_ENGINE=thread");
+Status refused(int code, const char *what) {
+  return wire::host_failure(code, what, "set SLUICE_QUEUE_ENGINE=thread");
 }
 
 Status find(MPI_Comm comm, Lineage **lineage) {
   void *value = nullptr;
   int is_set = 0;
-  if (wire::host().MPI_Comm_get_attr(comm, keyval, static_cast<void *>(&value), &is_set) != MPI_SUCCESS) {
-    return refused("look up an attribute of a communicator");
-  }
+  const int code = wire::host().MPI_Comm_get_attr(comm, keyval, static_cast<void *>(&value), &is_set);
+  if (code != MPI_SUCCESS) return refused(code, "look up an attribute of a communicator");
   *lineage = is_set != 0 ? static_cast<Lineage *>(value) : nullptr;
   return {};
 }
 
 // From then on it is the communicator's, and *hung names it.
 Status hang(MPI_Comm comm, std::unique_ptr<Lineage> made, Lineage **hung) {
-  if (wire::host().MPI_Comm_set_attr(comm, keyval, made.get()) != MPI_SUCCESS) {
-    return refused("hang an attribute on a communicator");
-  }
+  const int code = wire::host().MPI_Comm_set_attr(comm, keyval, made.get());
+  if (code != MPI_SUCCESS) return refused(code, "hang an attribute on a communicator");
   *hung = made.release();
   return {};
 }
@@ -96,7 +94,7 @@ Status hang(MPI_Comm comm, std::unique_ptr<Lineage> made, Lineage **hung) {
 // By its members.
 Status number_by_members(MPI_Comm comm, Lineage **lineage) {
   const CommStatePtr state = state_of(comm);
-  if (state == nullptr) return refused("tell who is in a communicator");
+  if (state == nullptr) return refused(MPI_ERR_COMM, "tell who is in a communicator");
   auto made = std::make_unique<Lineage>();
   made->number = mix(kRoot, state->world_ranks.size());
   for (const int rank : state->world_ranks) made->number = mix(made->number, static_cast<std::uint64_t>(rank));
@@ -106,9 +104,8 @@ Status number_by_members(MPI_Comm comm, Lineage **lineage) {
 }  // namespace
 
 Status begin_comm_numbers() {
-  if (wire::host().MPI_Comm_create_keyval(&copy_lineage, &delete_lineage, &keyval, nullptr) != MPI_SUCCESS) {
-    return refused("make an attribute key");
-  }
+  const int code = wire::host().MPI_Comm_create_keyval(&copy_lineage, &delete_lineage, &keyval, nullptr);
+  if (code != MPI_SUCCESS) return refused(code, "make an attribute key");
   auto root = std::make_unique<Lineage>();
   root->number = kRoot;
   root->is_by_duplication = true;

@@ -14,6 +14,7 @@
 #include "wire/channel.hpp"
 #include "wire/fabric.hpp"
 #include "wire/host.hpp"
+#include "wire/host_failure.hpp"
 
 namespace sluice::ops::queue {
 namespace {
@@ -69,7 +70,7 @@ void open_fabric() {
   }
   wire::Fabric &fabric = wire::Fabric::process();
   Status status;
-  if (code != MPI_SUCCESS) status = Status::error(ErrorKind::kBackend, "the host MPI could not exchange addresses");
+  if (code != MPI_SUCCESS) status = wire::host_failure(code, "exchange addresses");
   if (status.is_ok() && fabric.is_open()) status = fabric.connect(addresses);
   if (status.is_ok() && fabric.is_open()) status = begin_comm_numbers();
   if (!status.is_ok()) log::error("ops", status.message());

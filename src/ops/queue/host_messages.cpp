@@ -5,6 +5,7 @@
 
 #include "generated/operations.hpp"
 #include "ops/coll/call/host_trust.hpp"
+#include "ops/datatype/held_type.hpp"
 #include "ops/datatype/layout_of.hpp"
 #include "wire/host.hpp"
 #include "wire/status.hpp"

@@ -9,11 +9,11 @@
 #include "base/log.hpp"
 #include "base/statistics.hpp"
 #include "generated/operations.hpp"
-#include "ops/datatype/layout_of.hpp"
 #include "ops/env/errors.hpp"
 #include "ops/request/held_request.hpp"
 #include "progress/tracked_requests.hpp"
 #include "wire/host.hpp"
+#include "wire/host_failure.hpp"
 #include "wire/status.hpp"
 
 namespace sluice::ops::queue {
@@ -37,9 +37,8 @@ class Message::Marker final : public progress::Tracked {
 };
 
 Status Message::open(MPI_Request *request) {
-  if (start_held_request(shared_from_this(), &query, &program_request_) != MPI_SUCCESS) {
-    return Status::error(ErrorKind::kBackend, "the host MPI could not make a generalized request");
-  }
+  const int code = start_held_request(shared_from_this(), &query, &program_request_);
+  if (code != MPI_SUCCESS) return wire::host_failure(code, "make a generalized request");
   try {
     progress::TrackedRequests::process().add(program_request_, std::make_shared<Marker>(shared_from_this()));
   } catch (...) {
@@ -106,27 +105,6 @@ std::string PointMessage::describe() const {
 
 std::uint64_t PointMessage::payload_bytes(const MPI_Status &status) const {
   return given_.is_send ? flat_.size_bytes() : wire::received_bytes(status);
-}
-
-HeldType::~HeldType() {
-  if (held_ == MPI_DATATYPE_NULL) return;
-  if (wire::host().MPI_Type_free(&held_) != MPI_SUCCESS) log::debug("ops", "a datatype could not be freed");
-}
-
-// One element of it: a duplicate would copy the program's attributes.
-Status HeldType::hold(MPI_Datatype *type) {
-  transfer::LayoutPtr layout;
-  if (named_layout(*type, &layout)) return {};
-  MPI_Datatype held = MPI_DATATYPE_NULL;
-  if (wire::host().MPI_Type_contiguous(1, *type, &held) != MPI_SUCCESS) {
-    return Status::error(ErrorKind::kBackend, "the host MPI could not keep a datatype for a message of a queue");
-  }
-  held_ = held;
-  if (wire::host().MPI_Type_commit(&held_) != MPI_SUCCESS) {
-    return Status::error(ErrorKind::kBackend, "the host MPI could not commit a datatype for a message of a queue");
-  }
-  *type = held_;
-  return {};
 }
 
 }  // namespace sluice::ops::queue

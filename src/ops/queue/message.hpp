@@ -121,24 +121,6 @@ class PointMessage : public Message {
   FlatBuffer flat_;
 };
 
-// A datatype of ours in place of the program's, which may be freed as soon as a message is enqueued.
-class HeldType {
- public:
-  HeldType() noexcept = default;
-  ~HeldType();
-  HeldType(const HeldType &) = delete;
-  HeldType &operator=(const HeldType &) = delete;
-  HeldType(HeldType &&) = delete;
-  HeldType &operator=(HeldType &&) = delete;
-
-  // Puts a type that means the same in place of *type, a valid one, unless that is MPI's own. Once. Errors: the host
-  // MPI refuses.
-  [[nodiscard]] Status hold(MPI_Datatype *type);
-
- private:
-  MPI_Datatype held_ = MPI_DATATYPE_NULL;
-};
-
 // Makes a message of a kind that holds datatypes. Errors: the host MPI refuses.
 template <typename Kind, typename... Values>
 [[nodiscard]] Status make_holding(MessagePtr *message, const Values &...values) {

@@ -54,8 +54,7 @@ Status refusal_by(device::Backends backends, const char *function,
     }
     return {};
   } catch (const std::exception &error) {
-    return Status::error(ErrorKind::kOutOfMemory, std::string("out of memory inside Sluice (") + error.what() +
-                                                      "); lower the program's own use of memory");
+    return Status::of_exception(error);
   }
 }
 

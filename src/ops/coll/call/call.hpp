@@ -69,6 +69,10 @@ struct Argument {
     return static_cast<Number>(count);
   }
   [[nodiscard]] bool is_in_place() const noexcept { return buffer == MPI_IN_PLACE; }
+  // Elements of a block: each has a count of its own, or all have one.
+  [[nodiscard]] std::int64_t count_of(std::size_t block) const noexcept {
+    return counts.is_named() ? counts.at(block) : static_cast<std::int64_t>(count);
+  }
 };
 
 using plan::is_of_neighbors;
@@ -108,6 +112,9 @@ struct Call {
   int (*start)(const Call &call, MPI_Request *request) = nullptr;
   // Of kPersistent: the non-blocking one.
   int (*start_once)(const Call &call, MPI_Request *request) = nullptr;
+
+  // What this rank reads: with MPI_IN_PLACE the input lies where the result will be.
+  [[nodiscard]] const Argument &input() const noexcept { return send.is_in_place() ? recv : send; }
 };
 
 // What a call returns at a rank when its ranks have heard that some failed: the rank's `own` error, or that another

@@ -34,7 +34,7 @@ std::optional<std::uint64_t> bytes_of_all(const Argument &blocks, const Member &
 // Of a reduction: what each rank puts in.
 std::optional<std::uint64_t> bytes_of_input(const Call &call, const Member &member) {
   if (call.pattern == Pattern::kReduce && (call.root < 0 || call.root >= member.size)) return std::nullopt;
-  const Argument &given = call.send.is_in_place() ? call.recv : call.send;
+  const Argument &given = call.input();
   if (call.pattern != Pattern::kReduceScatter) return bytes_of(given.count, given.type);
   if (call.recv.counts.is_named()) return bytes_of_all(call.recv, member);
   const std::optional<std::uint64_t> bytes = bytes_of(call.recv.count, call.recv.type);

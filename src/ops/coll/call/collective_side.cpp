@@ -12,6 +12,7 @@
 #include "plan/policy.hpp"
 #include "transfer/packing.hpp"
 #include "wire/host.hpp"
+#include "wire/host_failure.hpp"
 
 namespace sluice::ops::coll {
 namespace {
@@ -25,10 +26,6 @@ constexpr std::int64_t kMostInt = std::numeric_limits<std::int32_t>::max();
 // Blocks that only follow each other, all of one count.
 bool is_regular(const Argument &argument) noexcept {
   return !argument.counts.is_named() && !argument.displacements.is_named() && !argument.has_types;
-}
-
-std::int64_t count_at(const Argument &argument, std::size_t block) noexcept {
-  return argument.counts.is_named() ? argument.counts.at(block) : argument.count;
 }
 
 MPI_Datatype type_at(const Argument &argument, std::size_t block) noexcept {
@@ -56,13 +53,11 @@ Status OwnTypes::make(std::uint64_t size_bytes, MPI_Datatype *type) {
     return {};
   }
   MPI_Datatype made = MPI_DATATYPE_NULL;
-  if (wire::host().MPI_Type_contiguous(static_cast<int>(size_bytes), MPI_BYTE, &made) != MPI_SUCCESS) {
-    return Status::error(ErrorKind::kBackend, "the host MPI could not make a datatype to stage with");
-  }
+  int code = wire::host().MPI_Type_contiguous(static_cast<int>(size_bytes), MPI_BYTE, &made);
+  if (code != MPI_SUCCESS) return wire::host_failure(code, "make a datatype to stage with");
   types_.push_back({size_bytes, made});
-  if (wire::host().MPI_Type_commit(&types_.back().type) != MPI_SUCCESS) {
-    return Status::error(ErrorKind::kBackend, "the host MPI could not commit a datatype to stage with");
-  }
+  code = wire::host().MPI_Type_commit(&types_.back().type);
+  if (code != MPI_SUCCESS) return wire::host_failure(code, "commit a datatype to stage with");
   *type = types_.back().type;
   return {};
 }
@@ -119,7 +114,7 @@ Status CollectiveSide::look(const Argument &argument) {
   Content content = Content::kNothing;
   for (int i = 0; i < n_blocks_; ++i) {
     const auto block = static_cast<std::size_t>(i);
-    const std::int64_t count = count_at(argument, block);
+    const std::int64_t count = argument.count_of(block);
     if (count < 0) return {};
     if (count == 0) continue;
     bool is_good = true;
@@ -145,7 +140,7 @@ Status CollectiveSide::add_blocks(const Argument &argument, const BlockAccess &a
   std::int64_t position = 0;  // of a block that follows the one before, in extents
   for (int i = 0; i < n_blocks_; ++i) {
     const auto block = static_cast<std::size_t>(i);
-    const std::int64_t count = count_at(argument, block);
+    const std::int64_t count = argument.count_of(block);
     *is_good = count >= 0;
     if (!*is_good) return {};
     if (count == 0) continue;
@@ -178,7 +173,7 @@ void CollectiveSide::count_host_bytes(const Argument &argument) {
   if (!statistics::is_enabled()) return;
   for (int i = 0; i < n_blocks_; ++i) {
     const auto block = static_cast<std::size_t>(i);
-    const std::int64_t count = count_at(argument, block);
+    const std::int64_t count = argument.count_of(block);
     bool is_good = true;
     if (count <= 0 || !layout_at(argument, block, &is_good).is_ok() || !is_good) continue;
     moved_bytes_ += static_cast<std::uint64_t>(count) * layout_->size_bytes;

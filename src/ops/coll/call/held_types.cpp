@@ -1,33 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "ops/coll/call/held_types.hpp"
 
-#include "base/log.hpp"
 #include "ops/datatype/layout_of.hpp"
-#include "wire/host.hpp"
 
 namespace sluice::ops::coll {
 
-HeldTypes::~HeldTypes() {
-  for (MPI_Datatype &type : made_) {
-    if (wire::host().MPI_Type_free(&type) != MPI_SUCCESS) log::debug("ops", "a datatype could not be freed");
-  }
-}
-
-// One element of it: a duplicate would copy the program's attributes.
 Status HeldTypes::replace_type(MPI_Datatype *type) {
-  transfer::LayoutPtr layout;
-  if (named_layout(*type, &layout) || !is_valid(*type)) return {};
-  made_.reserve(made_.size() + 1);
-  MPI_Datatype held = MPI_DATATYPE_NULL;
-  if (wire::host().MPI_Type_contiguous(1, *type, &held) != MPI_SUCCESS) {
-    return Status::error(ErrorKind::kBackend, "the host MPI could not keep a datatype for a non-blocking call");
-  }
-  made_.push_back(held);
-  if (wire::host().MPI_Type_commit(&made_.back()) != MPI_SUCCESS) {
-    return Status::error(ErrorKind::kBackend, "the host MPI could not commit a datatype for a non-blocking call");
-  }
-  *type = made_.back();
-  return {};
+  if (!is_valid(*type)) return {};
+  return made_.emplace_back().hold(type);
 }
 
 Status HeldTypes::replace_in(Argument *argument, std::vector<MPI_Datatype> *of_blocks, std::size_t n_blocks) {

@@ -8,19 +8,13 @@
 #include "base/status.hpp"
 #include "ops/coll/call/call.hpp"
 #include "ops/coll/call/member.hpp"
+#include "ops/datatype/held_type.hpp"
 
 namespace sluice::ops::coll {
 
 // Move only. The types live as long as this.
 class HeldTypes {
  public:
-  HeldTypes() noexcept = default;
-  HeldTypes(const HeldTypes &) = delete;
-  HeldTypes &operator=(const HeldTypes &) = delete;
-  HeldTypes(HeldTypes &&) = delete;
-  HeldTypes &operator=(HeldTypes &&) = delete;
-  ~HeldTypes();
-
   // Replaces those types in the arguments of *call, one within one group, that mean something at this rank and are not
   // MPI's own. A reduction by an operation of MPI's has no others. Errors: the host MPI refuses.
   [[nodiscard]] Status replace(const Member &member, Call *call);
@@ -29,7 +23,7 @@ class HeldTypes {
   [[nodiscard]] Status replace_in(Argument *argument, std::vector<MPI_Datatype> *of_blocks, std::size_t n_blocks);
   [[nodiscard]] Status replace_type(MPI_Datatype *type);
 
-  std::vector<MPI_Datatype> made_;
+  std::vector<HeldType> made_;
   std::vector<MPI_Datatype> sent_;
   std::vector<MPI_Datatype> received_;
 };

@@ -48,7 +48,7 @@ bool is_of_parts(const Call &call) noexcept {
 std::uint32_t term_of_parts(const Call &call, const Member &member) {
   if (call.pattern == Pattern::kAlltoall) {
     // In place a block is as long as the one that comes for it.
-    const Argument &sent = call.send.is_in_place() ? call.recv : call.send;
+    const Argument &sent = call.input();
     return plan::term_of_pairs(member.rank, member.size, Lengths(sent), Lengths(call.recv));
   }
   const bool is_gather = call.pattern == Pattern::kGather;

@@ -16,25 +16,13 @@ using transfer::Share;
 // Of each input, at a time.
 constexpr std::int64_t kTileElements = std::int64_t{1} << 21;
 
-MPI_Datatype type_of(const Call &call) {
-  return call.send.is_in_place() ? call.recv.type : call.send.type;
-}
-
-std::int64_t count_of(const Call &call) {
-  return call.send.is_in_place() ? call.recv.count : call.send.count;
-}
-
-std::int64_t block_of(const Call &call, std::size_t rank) {
-  return call.recv.counts.is_named() ? call.recv.counts.at(rank) : call.recv.count;
-}
-
 // Blocks of a reduce-scatter: all are counted by ints, as are the elements of one block of all inputs.
 bool are_blocks_good(const Call &call, std::size_t n_ranks) {
   if (call.recv.counts.is_named() && call.recv.counts.is_null()) return false;
   std::int64_t all = 0;
   std::int64_t longest = 0;
   for (std::size_t rank = 0; rank < n_ranks; ++rank) {
-    const std::int64_t count = block_of(call, rank);
+    const std::int64_t count = call.recv.count_of(rank);
     if (count < 0 || count > INT_MAX) return false;
     all += count;
     longest = std::max(longest, count);
@@ -45,21 +33,21 @@ bool are_blocks_good(const Call &call, std::size_t n_ranks) {
 }  // namespace
 
 bool can_be_folded(const Call &call, const Member &member) {
-  const MPI_Datatype type = type_of(call);
+  const MPI_Datatype type = call.input().type;
   if (!is_valid(type)) return false;
   if (call.pattern == Pattern::kReduce && (call.root < 0 || call.root >= member.size)) return false;
   MPI_Aint lower = 0;
   MPI_Aint extent = 0;
   if (wire::host().MPI_Type_get_extent(type, &lower, &extent) != MPI_SUCCESS || extent <= 0) return false;
   return call.pattern == Pattern::kReduceScatter ? are_blocks_good(call, static_cast<std::size_t>(member.size))
-                                                 : count_of(call) > 0;
+                                                 : call.input().count > 0;
 }
 
 Fold::Fold(const Call &call, const Member &member)
     : call_(call),
       rank_(static_cast<std::size_t>(member.rank)),
       n_ranks_(static_cast<std::size_t>(member.size)),
-      type_(type_of(call)) {
+      type_(call.input().type) {
   MPI_Aint lower = 0;
   MPI_Aint extent = 0;
   if (wire::host().MPI_Type_get_extent(type_, &lower, &extent) == MPI_SUCCESS && extent > 0) {
@@ -67,7 +55,7 @@ Fold::Fold(const Call &call, const Member &member)
   }
   recv_ = static_cast<std::byte *>(call.recv.buffer);
   send_ = call.send.is_in_place() ? recv_ : static_cast<std::byte *>(call.send.buffer);
-  if (call.pattern != Pattern::kReduceScatter) count_ = count_of(call);
+  if (call.pattern != Pattern::kReduceScatter) count_ = call.input().count;
   for (std::vector<int> *list : {&counts_, &places_, &own_counts_, &own_places_}) list->resize(n_ranks_);
   divide();
 }
@@ -77,7 +65,7 @@ void Fold::divide() {
   const auto n = static_cast<std::uint64_t>(std::min(kTileElements, count_ - done_));
   for (std::size_t rank = 0; rank < n_ranks_; ++rank) {
     if (call_.pattern == Pattern::kReduceScatter) {
-      counts_[rank] = static_cast<int>(block_of(call_, rank));
+      counts_[rank] = static_cast<int>(call_.recv.count_of(rank));
       places_[rank] = place;
       place += counts_[rank];
     } else {

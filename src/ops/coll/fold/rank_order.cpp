@@ -12,7 +12,7 @@ namespace sluice::ops::coll {
 
 bool keeps_rank_order(const Call &call) {
   return is_reduction(call.pattern) && wire::Channel::process().terms().keeps_rank_order &&
-         !has_exact_results(call.send.is_in_place() ? call.recv.type : call.send.type);
+         !has_exact_results(call.input().type);
 }
 
 void say_fold(const Call &call) {

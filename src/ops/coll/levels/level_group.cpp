@@ -143,7 +143,7 @@ void LevelGroup::go_on() {
 // calls in that, and mixes them up with others.
 int LevelGroup::go_on_duplicating() {
   const auto code_of = [](const Status &status) { return status.is_ok() ? MPI_SUCCESS : MPI_ERR_INTERN; };
-  const bool is_cut = wire::Channel::process().terms().segments_threshold_bytes != wire::CollectiveTerms::kNever;
+  const bool is_cut = wire::Channel::process().terms().segments_threshold_bytes != CollectiveTerms::kNever;
   const MPI_Comm lane = comm_of(LevelPhase::kLane);
   int code = MPI_SUCCESS;
   switch (phase_) {

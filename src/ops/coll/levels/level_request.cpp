@@ -147,7 +147,7 @@ void LevelRequest::begin_step() {
 // Each rank of the node gets its slice, where it belongs: of a call in place over the same slice of its own input,
 // which nobody else reads.
 int LevelRequest::reduce_on_node() {
-  const void *const in = call_.send.is_in_place() ? call_.recv.buffer : call_.send.buffer;
+  const void *const in = call_.input().buffer;
   return ops::ireduce_scatter(in, own_slice(), slices_->counts.data(), call_.recv.type, call_.op,
                               group_->comm_of(LevelPhase::kNode), &step_request_);
 }

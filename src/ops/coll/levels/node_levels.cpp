@@ -45,7 +45,7 @@ bool spans_nodes(MPI_Comm comm, const Member &member, const CommStatePtr &state)
 
 bool are_levels_on() noexcept {
   const wire::Channel &channel = wire::Channel::process();
-  return channel.is_open() && channel.terms().levels_threshold_bytes != wire::CollectiveTerms::kNever;
+  return channel.is_open() && channel.terms().levels_threshold_bytes != CollectiveTerms::kNever;
 }
 
 // Makes those of `comm`, if it can have any.

@@ -15,10 +15,6 @@
 namespace sluice::ops::coll {
 namespace {
 
-std::int64_t count_of(const Argument &recv, int rank) noexcept {
-  return recv.counts.is_named() ? recv.counts.at(static_cast<std::size_t>(rank)) : recv.count;
-}
-
 // The lane's part for blocks of one length, which may go in segments.
 int scatter_equal(const Call &call, std::byte *from, int count, MPI_Comm lane) {
   Call step = call;
@@ -46,7 +42,7 @@ std::uint64_t count_in_lane(const Call &call, const Member &member, const NodeMa
   const int local = map.local[static_cast<std::size_t>(member.rank)];
   std::uint64_t count = 0;
   for (int rank = local; rank < member.size; rank += map.most_local) {
-    count += static_cast<std::uint64_t>(count_of(call.recv, rank));
+    count += static_cast<std::uint64_t>(call.recv.count_of(static_cast<std::size_t>(rank)));
   }
   return count;
 }
@@ -55,7 +51,7 @@ int reduce_scatter_in_lanes(const Call &call, const Member &member, const NodeLe
                             std::uint64_t element_bytes, std::byte *scratch) {
   const NodeMap &map = levels.map();
   const int local = map.local[static_cast<std::size_t>(member.rank)];
-  auto *in = static_cast<std::byte *>(call.send.is_in_place() ? call.recv.buffer : call.send.buffer);
+  auto *in = static_cast<std::byte *>(call.input().buffer);
   std::byte *out = scratch;
   std::vector<int> in_lane;
   // A step that fails here does not end the call: the others wait in the next one.
@@ -67,7 +63,7 @@ int reduce_scatter_in_lanes(const Call &call, const Member &member, const NodeLe
     std::vector<int> counts;
     std::int64_t all = 0;
     for (int rank = first; rank < first + map.most_local; ++rank) {
-      counts.push_back(static_cast<int>(count_of(call.recv, rank)));
+      counts.push_back(static_cast<int>(call.recv.count_of(static_cast<std::size_t>(rank))));
       all += counts.back();
     }
     if (all > 0) note(ops::reduce_scatter(in, out, counts.data(), call.recv.type, call.op, levels.node()));

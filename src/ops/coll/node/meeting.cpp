@@ -68,7 +68,7 @@ Meeting meet(MPI_Comm comm, const Arrival &own) {
 
 Meeting meet(MPI_Comm comm, const CommState &state, const Arrival &own) {
   const std::uint64_t first_meeting = wire::Channel::process().terms().first_meeting;
-  if (first_meeting == wire::CollectiveTerms::kNever || !state.is_on_one_node) return {};
+  if (first_meeting == CollectiveTerms::kNever || !state.is_on_one_node) return {};
   NodeOfComm &node = state.part<NodeOfComm>();
   // Where device memory has brought them together they meet at once.
   if (node.group == nullptr && node.n_calls_without_meeting < first_meeting) {

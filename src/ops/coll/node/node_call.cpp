@@ -33,8 +33,7 @@ PartEnd NodeCall::contained(Body body) {
   try {
     return body();
   } catch (const std::exception &error) {
-    return failed(
-        Status::error(ErrorKind::kOutOfMemory, std::string("out of memory inside Sluice (") + error.what() + ")"));
+    return failed(Status::of_exception(error));
   }
 }
 

@@ -33,6 +33,7 @@ class NodeChain {
         heard_(heard),
         reach_(*reach) {}
 
+  // Starts this rank's part, once; then goes one step on, and never waits for another rank. A value: the part is over.
   [[nodiscard]] MaybePartEnd begin();
   [[nodiscard]] MaybePartEnd advance();
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "ops/coll/node/node_reach.hpp"
 
-#include <algorithm>
 #include <utility>
 
 namespace sluice::ops::coll {
@@ -15,8 +14,7 @@ Status NodeReach::open(int rank, const sluice_ipc_handle_t &handle, std::uint64_
   const device::ExportOrigin origin{static_cast<std::uint64_t>(group_.world_rank(rank)), base_address,
                                     allocation_bytes};
   device::ImportedPtr imported;
-  Status status =
-      device::IpcImports::process().open(place.backend, std::max(place.device, 0), handle, origin, &imported);
+  Status status = device::IpcImports::process().open(place.backend, place.device_index(), handle, origin, &imported);
   if (!status.is_ok()) return status;
   *base = imported->base();
   imported_.push_back(std::move(imported));

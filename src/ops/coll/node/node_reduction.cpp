@@ -42,7 +42,7 @@ std::uint64_t address_of(const std::byte *base) noexcept {
 // Elements of one rank's input.
 std::uint64_t count_of_input(const Call &call, const Member &member) noexcept {
   if (call.pattern != Pattern::kReduceScatter) {
-    return static_cast<std::uint64_t>(call.send.is_in_place() ? call.recv.count : call.send.count);
+    return static_cast<std::uint64_t>(call.input().count);
   }
   Member last = member;
   last.rank = member.size - 1;

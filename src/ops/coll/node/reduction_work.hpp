@@ -23,6 +23,7 @@ namespace sluice::ops::coll {
 // The most sources, and the most destinations, of one kernel.
 inline constexpr std::size_t kMostOperands = SLUICE_REDUCE_MAX_SOURCES;
 
+// Which ranks get what of the result.
 [[nodiscard]] plan::Delivery delivery_of(const Call &call) noexcept;
 // A pair as one number, never 0; and back.
 [[nodiscard]] std::uint32_t packed(const ReductionPair &pair) noexcept;

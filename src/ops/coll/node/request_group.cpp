@@ -37,7 +37,7 @@ RequestGroup::~RequestGroup() {
 
 void RequestGroup::make_ahead(MPI_Comm comm) noexcept {
   const wire::Channel &channel = wire::Channel::process();
-  if (!channel.is_open() || channel.terms().threshold_bytes == wire::CollectiveTerms::kNever) return;
+  if (!channel.is_open() || channel.terms().threshold_bytes == CollectiveTerms::kNever) return;
   try {
     Member member;
     const CommStatePtr state = state_of(comm);

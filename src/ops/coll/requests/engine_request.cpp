@@ -10,6 +10,7 @@
 #include "ops/env/errors.hpp"
 #include "progress/host_turns.hpp"
 #include "wire/host.hpp"
+#include "wire/host_failure.hpp"
 
 namespace sluice::ops::coll {
 
@@ -50,8 +51,7 @@ bool EngineRequest::advance() {
   try {
     return go_on();
   } catch (const std::exception &error) {
-    return complete(
-        Status::error(ErrorKind::kOutOfMemory, std::string("out of memory inside Sluice (") + error.what() + ")"));
+    return complete(Status::of_exception(error));
   }
 }
 
@@ -60,9 +60,8 @@ bool EngineRequest::complete(Status result) {
   if (fold_group_ != nullptr) fold_group_->order().leave(this);
   fold_.reset();
   result_ = std::move(result);
-  if (!is_persistent() && wire::host().MPI_Grequest_complete(request_) != MPI_SUCCESS && result_.is_ok()) {
-    result_ = Status::error(ErrorKind::kBackend, "the host MPI could not complete a generalized request");
-  }
+  const int code = is_persistent() ? MPI_SUCCESS : wire::host().MPI_Grequest_complete(request_);
+  if (code != MPI_SUCCESS && result_.is_ok()) result_ = wire::host_failure(code, "complete a generalized request");
   is_hidden_.store(false, std::memory_order_release);
   return true;
 }

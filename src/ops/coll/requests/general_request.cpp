@@ -8,6 +8,7 @@
 #include "ops/env/errors.hpp"
 #include "ops/request/held_request.hpp"
 #include "wire/host.hpp"
+#include "wire/host_failure.hpp"
 
 namespace sluice::ops::coll {
 namespace {
@@ -40,10 +41,7 @@ int make_request(const Call &call, progress::TrackedPtr tracked, MPI_Request *re
 }
 
 Status host_error(const Call &call, int code) {
-  char text[MPI_MAX_ERROR_STRING] = "";
-  int length = 0;
-  if (wire::host().MPI_Error_string(code, text, &length) != MPI_SUCCESS) text[0] = '\0';
-  return Status::error(kind_of(code), fmt::format("{}: {}", name(call.operation), text));
+  return Status::error(kind_of(code), fmt::format("{}: {}", name(call.operation), wire::error_text(code)));
 }
 
 }  // namespace sluice::ops::coll

@@ -11,6 +11,7 @@
 #include "plan/policy.hpp"
 #include "wire/channel.hpp"
 #include "wire/host.hpp"
+#include "wire/host_failure.hpp"
 
 namespace sluice::ops::coll {
 
@@ -110,9 +111,10 @@ void CutCall::send(Slot *slot) {
   slot->span.begin();
   ++n_sent_;
   slot->stage = Stage::kWire;
-  if ((is_unequal_ ? start_unequal(slot) : start_in_host(slot)) == MPI_SUCCESS) return;
+  const int code = is_unequal_ ? start_unequal(slot) : start_in_host(slot);
+  if (code == MPI_SUCCESS) return;
   slot->request = MPI_REQUEST_NULL;
-  fail(Status::error(ErrorKind::kBackend, "the host MPI could not begin a segment of a collective operation"));
+  fail(wire::host_failure(code, "begin a segment of a collective operation"));
 }
 
 int CutCall::start_in_host(Slot *slot) {
@@ -207,7 +209,7 @@ bool CutCall::has_come(Slot *slot) {
   int is_done = 0;
   const int code = wire::host().MPI_Test(&slot->request, &is_done, MPI_STATUS_IGNORE);
   if (code != MPI_SUCCESS) {
-    fail(Status::error(ErrorKind::kBackend, "the host MPI could not move a segment of a collective operation"));
+    fail(wire::host_failure(code, "move a segment of a collective operation"));
     return true;
   }
   if (is_done != 0) end_span(slot, trace::Lane::kWire);

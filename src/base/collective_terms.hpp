@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-namespace sluice::wire {
+namespace sluice {
 
 // What the knobs say of collective operations, which all ranks must take the same way: the agreed ones.
 struct CollectiveTerms {
@@ -24,4 +24,4 @@ struct CollectiveTerms {
   std::uint64_t unmet_reduce_threshold_bytes = kNever;
 };
 
-}  // namespace sluice::wire
+}  // namespace sluice
