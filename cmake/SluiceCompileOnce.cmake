@@ -15,9 +15,10 @@ function(sluice_compile_together target flavour)
     return()
   endif()
   set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE BATCH UNITY_BUILD_BATCH_SIZE 12)
-  # One file's names shadow another's, which says nothing about either; the first flavour is told of what does.
+  # One file's names shadow another's, and a type of a file with a base of its own is no header's: neither says anything.
+  # The first flavour is told of what does.
   set_target_properties(${target} PROPERTIES UNITY_BUILD_CODE_BEFORE_INCLUDE
-                        "#pragma GCC diagnostic ignored \"-Wshadow\"")
+                        "#pragma GCC diagnostic ignored \"-Wshadow\"\n#pragma GCC diagnostic ignored \"-Wsubobject-linkage\"")
   set_source_files_properties(${arg_ALONE} TARGET_DIRECTORY ${target} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
 endfunction()
 

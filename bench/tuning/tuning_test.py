@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """`sluice tune`: what made-up numbers decide; a short run that Sluice reads back. Arguments: the program sluice, a launcher, a
-backend with a device."""
+backend with a device. With `LongCommandTest` behind them that class runs too, and alone."""
 
 import dataclasses
 import json
@@ -171,14 +171,15 @@ class AnyDeviceTest(unittest.TestCase):
         self.assertIn("ipc", self.routes("bcast,ibcast"))
 
 
-class CommandTest(unittest.TestCase):
-    def run_sluice(self, *words, **environment):
-        return subprocess.run([SLUICE, *words], capture_output=True, text=True, check=False, env={**os.environ, **environment})
+def run_sluice(*words, **environment):
+    return subprocess.run([SLUICE, *words], capture_output=True, text=True, check=False, env={**os.environ, **environment})
 
+
+class CommandTest(unittest.TestCase):
     def test_writes_a_table_that_sluice_reads(self):
         with tempfile.TemporaryDirectory() as folder:
-            done = self.run_sluice("tune", "--backend", BACKEND, "--launch", LAUNCH, "--only", "together,pull,runs,copies", "--rounds", "2",
-                                   "--iterations", "3", "--largest", "4K", XDG_CONFIG_HOME=folder)
+            done = run_sluice("tune", "--backend", BACKEND, "--launch", LAUNCH, "--only", "together,pull,runs,copies", "--rounds", "2",
+                              "--iterations", "3", "--largest", "4K", XDG_CONFIG_HOME=folder)
             self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
             path, = (pathlib.Path(folder) / "sluice/tuning").iterdir()
             table = json.loads(path.read_text(encoding="utf-8"))
@@ -188,12 +189,25 @@ class CommandTest(unittest.TestCase):
             self.assertEqual(set(table["measured"]["load"]), {"before", "after"})
             asked = table["measured"]["questions"][0]
             self.assertEqual([len(row["rounds"]) for row in asked["sides"]["pulled"]["us"]], [2, 2, 2, 2])
-            info = json.loads(self.run_sluice("info", "--json", XDG_CONFIG_HOME=folder).stdout)
+            info = json.loads(run_sluice("info", "--json", XDG_CONFIG_HOME=folder).stdout)
             self.assertIn(str(path), [one["path"] for one in info["tuning"]])
             tuned = next(backend for backend in info["backends"] if backend["name"] == BACKEND)
             self.assertIn(table["device"], tuned["devices"][0]["name"])
             self.assertEqual(tuned["tuning"].split(", ")[0], str(path), "the user's table goes before the one that came with Sluice")
-            self.assertNotIn(str(path), self.run_sluice("info", XDG_CONFIG_HOME=folder, SLUICE_TUNING="off").stdout)
+            self.assertNotIn(str(path), run_sluice("info", XDG_CONFIG_HOME=folder, SLUICE_TUNING="off").stdout)
+
+    def test_says_what_it_cannot_do(self):
+        for words, text in ((("--only", "colour"), "wanted some of"), (("--backend", "nonesuch"), "it has no device here"),
+                            (("--launch", "no_such_launcher -n 2"), "no_such_launcher")):
+            done = run_sluice("tune", *words)
+            self.assertNotEqual(done.returncode, 0)
+            self.assertIn(text, done.stderr)
+            self.assertEqual(len(done.stderr.splitlines()), 1, done.stderr)
+
+
+@unittest.skipUnless("LongCommandTest" in sys.argv, "of the full matrix: bench.tune_further runs it")
+class LongCommandTest(unittest.TestCase):
+    """Further questions, and an end in their midst, which take more than a minute of two cores."""
 
     def test_has_written_what_it_knows_when_it_is_ended(self):
         with tempfile.TemporaryDirectory() as folder:
@@ -213,22 +227,14 @@ class CommandTest(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             path = pathlib.Path(folder) / "table.json"
             four = " ".join("4" if word == "2" else word for word in LAUNCH.split())  # whose devices are as many
-            done = self.run_sluice("tune", "--backend", BACKEND, "--launch", four, "--only", "reduce,segment,levels", "--rounds", "1",
-                                   "--iterations", "2", "--largest", "16K", "-o", str(path), **{f"SLUICE_{BACKEND.upper()}_MACHINE": "devices=4"})
+            done = run_sluice("tune", "--backend", BACKEND, "--launch", four, "--only", "reduce,segment,levels", "--rounds", "1",
+                              "--iterations", "2", "--largest", "16K", "-o", str(path), **{f"SLUICE_{BACKEND.upper()}_MACHINE": "devices=4"})
             self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
             table = json.loads(path.read_text(encoding="utf-8"))
             self.assertEqual(set(table["explanation"]), {"coll_reduce_threshold", "coll_segment", "coll_levels_threshold"})
             self.assertIn("faked", table["explanation"]["coll_levels_threshold"])
-            shown = json.loads(self.run_sluice("info", "--json", SLUICE_TUNING=str(path)).stdout)
+            shown = json.loads(run_sluice("info", "--json", SLUICE_TUNING=str(path)).stdout)
             self.assertEqual([one["path"] for one in shown["tuning"]], [str(path)])
-
-    def test_says_what_it_cannot_do(self):
-        for words, text in ((("--only", "colour"), "wanted some of"), (("--backend", "nonesuch"), "it has no device here"),
-                            (("--launch", "no_such_launcher -n 2"), "no_such_launcher")):
-            done = self.run_sluice("tune", *words)
-            self.assertNotEqual(done.returncode, 0)
-            self.assertIn(text, done.stderr)
-            self.assertEqual(len(done.stderr.splitlines()), 1, done.stderr)
 
 
 if __name__ == "__main__":

@@ -6,7 +6,7 @@
 #include "tests/ranks/coll/variants.hpp"
 #include "tests/support/host_mpi.hpp"
 
-namespace sluice::tests {
+namespace sluice::tests::arguments_test {
 namespace {
 
 constexpr int kCount = 500;
@@ -206,4 +206,4 @@ TEST(BadArguments, AreAnsweredAsByTheHostMpi) {
 }
 
 }  // namespace
-}  // namespace sluice::tests
+}  // namespace sluice::tests::arguments_test

@@ -10,7 +10,7 @@
 #include "tests/ranks/coll/variants.hpp"
 #include "tests/support/host_mpi.hpp"
 
-namespace sluice::tests {
+namespace sluice::tests::bad_types_test {
 namespace {
 
 using Form = Variant::Form;
@@ -227,4 +227,4 @@ TEST_P(TypesThatReachOut, AreAnErrorThatNamesTheBytes) {
 INSTANTIATE_TEST_SUITE_P(Each, TypesThatReachOut, testing::Values(Form::blocking, Form::nonblocking));
 
 }  // namespace
-}  // namespace sluice::tests
+}  // namespace sluice::tests::bad_types_test

@@ -7,7 +7,7 @@
 #include "tests/ranks/coll/moving.hpp"
 #include "tests/support/given_setting.hpp"
 
-namespace sluice::tests {
+namespace sluice::tests::beside_requests_test {
 namespace {
 
 // The ranks agree at times of their own what becomes of the first ones; the program's calls on host memory go on
@@ -64,4 +64,4 @@ TEST(BesideRequests, NothingIsDisturbed_WhileTheRanksAgree) {
 }
 
 }  // namespace
-}  // namespace sluice::tests
+}  // namespace sluice::tests::beside_requests_test

@@ -8,7 +8,7 @@
 
 #include "tests/ranks/coll/call_run.hpp"
 
-namespace sluice::tests {
+namespace sluice::tests::differential_test {
 namespace {
 
 TEST(Differential, ProgramsAgreeWithTheirHostRun) {
@@ -23,4 +23,4 @@ TEST(Differential, ProgramsAgreeWithTheirHostRun) {
 }
 
 }  // namespace
-}  // namespace sluice::tests
+}  // namespace sluice::tests::differential_test

@@ -12,7 +12,7 @@
 #include "tests/support/host_mpi.hpp"
 #include "tests/support/program_queue.hpp"
 
-namespace sluice::tests {
+namespace sluice::tests::failure_cases_test {
 namespace {
 
 // ---- T2: non-blocking reductions, by every operation, in place too; memory goes as soon as MPI_Wait returns ----
@@ -305,4 +305,4 @@ TEST(FailureCases, T22_LowerBoundsZeroCountsAndBuffersThatMeanNothing) {
 }
 
 }  // namespace
-}  // namespace sluice::tests
+}  // namespace sluice::tests::failure_cases_test

@@ -8,7 +8,7 @@
 
 #include "tests/ranks/coll/failure_cases.hpp"
 
-namespace sluice::tests {
+namespace sluice::tests::failure_cases_kinds_test {
 namespace {
 
 Kind kind_here(int number) {
@@ -100,4 +100,4 @@ TEST(FailureCases, T15_StagedInTheOrderOfTheCalls) {
 }
 
 }  // namespace
-}  // namespace sluice::tests
+}  // namespace sluice::tests::failure_cases_kinds_test

@@ -9,7 +9,7 @@
 #include "tests/support/host_mpi.hpp"
 #include "tests/support/program_queue.hpp"
 
-namespace sluice::tests {
+namespace sluice::tests::failure_cases_requests_test {
 namespace {
 
 // ---- T11: what is complete is there, for every queue of the program; of reductions, which kernels of all ranks write
@@ -138,4 +138,4 @@ TEST(FailureCases, T22_LowerBoundsAndZeroCounts_WhileOthersAreUnderWay) {
 }
 
 }  // namespace
-}  // namespace sluice::tests
+}  // namespace sluice::tests::failure_cases_requests_test

@@ -12,7 +12,7 @@
 #include "tests/support/session.hpp"
 #include "tests/support/statistics.hpp"
 
-namespace sluice::tests {
+namespace sluice::tests::first_use_test {
 namespace {
 
 std::int32_t value_of(int rank, int position, int iteration) {
@@ -49,4 +49,4 @@ TEST(FirstUse, ShortReductionsGoByKernels_FromTheFirstOneOn) {
 }
 
 }  // namespace
-}  // namespace sluice::tests
+}  // namespace sluice::tests::first_use_test

@@ -5,7 +5,7 @@
 #include "tests/ranks/coll/variants.hpp"
 #include "tests/support/host_mpi.hpp"
 
-namespace sluice::tests {
+namespace sluice::tests::intercommunicators_test {
 namespace {
 
 SLUICE_COLLECTIVE(Bcast, bcast)
@@ -330,4 +330,4 @@ TEST_F(IntercommunicatorForms, ReduceScatter) {
 }
 
 }  // namespace
-}  // namespace sluice::tests
+}  // namespace sluice::tests::intercommunicators_test

@@ -11,7 +11,7 @@
 #include "tests/support/session.hpp"
 #include "tests/support/statistics.hpp"
 
-namespace sluice::tests {
+namespace sluice::tests::known_lengths_test {
 namespace {
 
 constexpr std::size_t kLongBytes = std::size_t{256} << 10;
@@ -176,4 +176,4 @@ TEST_F(ShortCallsOfKnownLength, AreStagedByAll_WhereARankHasHostMemory) {
 }
 
 }  // namespace
-}  // namespace sluice::tests
+}  // namespace sluice::tests::known_lengths_test

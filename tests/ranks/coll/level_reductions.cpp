@@ -15,7 +15,7 @@
 #include "tests/ranks/coll/reduction_types.hpp"
 #include "tests/ranks/coll/rounding.hpp"
 
-namespace sluice::tests {
+namespace sluice::tests::level_reductions_test {
 namespace {
 
 const Case kOnDevice = {.send = Kind::device, .recv = Kind::device};
@@ -314,4 +314,4 @@ TEST_F(LevelReductions, LeaveRoundedSumsFlat_WhenTheOrderOfTheRanksIsAskedFor) {
 }
 
 }  // namespace
-}  // namespace sluice::tests
+}  // namespace sluice::tests::level_reductions_test

@@ -13,7 +13,7 @@
 #include "tests/ranks/coll/placement.hpp"
 #include "tests/support/statistics.hpp"
 
-namespace sluice::tests {
+namespace sluice::tests::level_request_faults_test {
 namespace {
 
 constexpr int kCount = Sum::kUsualCount;
@@ -72,4 +72,4 @@ TEST(LevelRequestFault, KeepsAllFlat_OrIsAnErrorOfOneCall) {
 }
 
 }  // namespace
-}  // namespace sluice::tests
+}  // namespace sluice::tests::level_request_faults_test

@@ -18,7 +18,7 @@
 #include "tests/ranks/coll/placement.hpp"
 #include "tests/ranks/coll/reduction_types.hpp"
 
-namespace sluice::tests {
+namespace sluice::tests::level_requests_test {
 namespace {
 
 // More than a board has slots.
@@ -360,4 +360,4 @@ TEST_F(LevelRequests, GoWithTheirCommunicator) {
 }
 
 }  // namespace
-}  // namespace sluice::tests
+}  // namespace sluice::tests::level_requests_test

@@ -15,7 +15,7 @@
 #include "tests/ranks/coll/placement.hpp"
 #include "tests/support/oracle.hpp"
 
-namespace sluice::tests {
+namespace sluice::tests::levels_test {
 namespace {
 
 class Levels : public testing::Test {
@@ -170,4 +170,4 @@ TEST_F(Levels, GoWithTheirCommunicator) {
 }
 
 }  // namespace
-}  // namespace sluice::tests
+}  // namespace sluice::tests::levels_test

@@ -11,7 +11,7 @@
 #include "tests/support/memory.hpp"
 #include "tests/support/session.hpp"
 
-namespace sluice::tests {
+namespace sluice::tests::meeting_test {
 namespace {
 
 constexpr int kCalls = 80;
@@ -184,4 +184,4 @@ TEST(Meeting, CommunicatorsComeAndGo) {
   }
 }
 
-}  // namespace sluice::tests
+}  // namespace sluice::tests::meeting_test

@@ -4,7 +4,7 @@
 
 #include "tests/ranks/coll/variants.hpp"
 
-namespace sluice::tests {
+namespace sluice::tests::movement_test {
 namespace {
 
 SLUICE_COLLECTIVE(Bcast, bcast)
@@ -146,4 +146,4 @@ TEST(Alltoall, ExchangesTheBlocks_InEveryForm) {
 }
 
 }  // namespace
-}  // namespace sluice::tests
+}  // namespace sluice::tests::movement_test

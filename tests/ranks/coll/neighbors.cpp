@@ -5,7 +5,7 @@
 
 #include "tests/ranks/coll/variants.hpp"
 
-namespace sluice::tests {
+namespace sluice::tests::neighbors_test {
 namespace {
 
 SLUICE_COLLECTIVE(Neighbor_allgather, neighbor_allgather)
@@ -146,4 +146,4 @@ TEST(NeighborAlltoallw, ExchangesBlocks_InEveryForm) {
 }
 
 }  // namespace
-}  // namespace sluice::tests
+}  // namespace sluice::tests::neighbors_test

@@ -12,7 +12,7 @@
 #include "tests/support/dice.hpp"
 #include "tests/support/oracle.hpp"
 
-namespace sluice::tests {
+namespace sluice::tests::one_outcome_test {
 namespace {
 
 constexpr std::size_t kInputBytes = 48'000;  // of each rank
@@ -98,4 +98,4 @@ TEST(OneOutcome, OfRandomReductions_InAnyOrder) {
 }
 
 }  // namespace
-}  // namespace sluice::tests
+}  // namespace sluice::tests::one_outcome_test

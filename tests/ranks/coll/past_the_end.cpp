@@ -14,7 +14,7 @@
 #include "tests/ranks/coll/moving.hpp"
 #include "tests/ranks/coll/variants.hpp"
 
-namespace sluice::tests {
+namespace sluice::tests::past_the_end_test {
 namespace {
 
 using Form = Variant::Form;
@@ -185,4 +185,4 @@ TEST_F(PastTheEnd, OfTypesWithGaps_IsRefused_InPlaceToo) {
 INSTANTIATE_TEST_SUITE_P(Each, FormsPastTheEnd, testing::Values(Form::blocking, Form::nonblocking, Form::persistent));
 
 }  // namespace
-}  // namespace sluice::tests
+}  // namespace sluice::tests::past_the_end_test

@@ -19,7 +19,7 @@
 #include "tests/support/memory.hpp"
 #include "tests/support/session.hpp"
 
-namespace sluice::tests {
+namespace sluice::tests::rank_order_test {
 namespace {
 
 class RankOrder : public testing::Test {
@@ -51,7 +51,7 @@ class RankOrder : public testing::Test {
     const Bytes found = memory.read(0, count * sizeof(float));
     EXPECT_EQ(std::memcmp(wanted.data() + first, found.data(), count * sizeof(float)), 0) << what;
   }
-  void expect_order(const Reducing &reducing, const TypeCase &of, const NamedOp &op, const Shape &shape,
+  void expect_order(const Reducing &reducing, const TypeCase &of, const NamedOp &op, const ReductionShape &shape,
                     Kind kind) const;
   Memory buffer(const std::vector<float> &numbers, Kind kind) const {
     Memory memory(session_.module(), kind, numbers.size() * sizeof(float));
@@ -65,8 +65,8 @@ class RankOrder : public testing::Test {
 
 constexpr int kCount = 3'001;
 
-void RankOrder::expect_order(const Reducing &reducing, const TypeCase &of, const NamedOp &op, const Shape &shape,
-                             Kind kind) const {
+void RankOrder::expect_order(const Reducing &reducing, const TypeCase &of, const NamedOp &op,
+                             const ReductionShape &shape, Kind kind) const {
   const int n_in = reducing.n_in(shape);
   const int n_out = reducing.n_out(shape);
   const std::string_view name = reducing.name;
@@ -326,4 +326,4 @@ TEST_F(RankOrderRequests, KeepItAtEachStart) {
 #endif
 
 }  // namespace
-}  // namespace sluice::tests
+}  // namespace sluice::tests::rank_order_test

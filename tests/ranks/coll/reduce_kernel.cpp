@@ -14,7 +14,7 @@
 #include "tests/support/oracle.hpp"
 #include "tests/support/statistics.hpp"
 
-namespace sluice::tests {
+namespace sluice::tests::reduce_kernel_test {
 namespace {
 
 void write_elements(const Memory &memory, const TypeCase &of, int count, int which) {
@@ -151,4 +151,4 @@ TEST(KernelFault, IsAnErrorOfTheCall_AndTheNextOneWorks) {
   EXPECT_EQ(find_difference(Bytes(400, 3), inout.read()), "");
 }
 
-}  // namespace sluice::tests
+}  // namespace sluice::tests::reduce_kernel_test

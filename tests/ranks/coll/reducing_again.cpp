@@ -15,7 +15,7 @@
 #include "tests/support/session.hpp"
 #include "tests/support/statistics.hpp"
 
-namespace sluice::tests {
+namespace sluice::tests::reducing_again_test {
 namespace {
 
 constexpr std::size_t kElement = sizeof(std::int32_t);
@@ -28,7 +28,7 @@ std::int32_t value_of(int rank, int position, int iteration) {
 
 struct Choice {
   const Reducing *reducing;
-  Shape shape;
+  ReductionShape shape;
   MPI_Op op;
   int root;
   int in;  // which buffers of this rank's
@@ -179,4 +179,4 @@ TEST_F(ReducingAgain, GivesWhatIsThereNow) {
   }
 }
 
-}  // namespace sluice::tests
+}  // namespace sluice::tests::reducing_again_test

@@ -12,7 +12,7 @@
 #include "tests/ranks/coll/reducing.hpp"
 #include "tests/ranks/coll/reduction_types.hpp"
 
-namespace sluice::tests {
+namespace sluice::tests::reduction_matrix_test {
 namespace {
 
 constexpr int kMostElements = 1033;
@@ -48,13 +48,13 @@ struct MatrixCall {
   const Reducing &reducing;
   const MatrixType &type;
   const NamedOp &op;
-  const Shape &shape;
+  const ReductionShape &shape;
   int root;
 };
 
 // All that the call leaves in its output, and what lies around that.
 Bytes output_of(const MatrixCall &call, const MatrixMemory &memory) {
-  const Shape &shape = call.shape;
+  const ReductionShape &shape = call.shape;
   const int n_in = call.reducing.n_in(shape);
   const int n_out = call.reducing.n_out(shape);
   const std::size_t in_shift = 2 * shape.shift_bytes;
@@ -110,7 +110,7 @@ class ReductionMatrix : public Together {
 };
 
 // Every count in place and not, with one of the shifts in turn. In the quick set: none, one, an odd number and many.
-std::vector<Shape> shapes_of(std::size_t turn, bool is_full) {
+std::vector<ReductionShape> shapes_of(std::size_t turn, bool is_full) {
   constexpr std::array<std::size_t, 3> kShifts = {0, 1, 4};
   if (!is_full) {
     const bool is_in_place = turn % 2 == 0;
@@ -119,7 +119,7 @@ std::vector<Shape> shapes_of(std::size_t turn, bool is_full) {
             {turn % 4 < 2 ? 7 : 65, kShifts[(turn + 1) % 3], !is_in_place},
             {turn % 4 < 2 ? kMostElements : 512, kShifts[(turn + 2) % 3], is_in_place}};
   }
-  std::vector<Shape> shapes;
+  std::vector<ReductionShape> shapes;
   for (const int count : {0, 1, 7, 64, 515, kMostElements}) {
     for (const bool is_in_place : {false, true}) shapes.push_back({count, kShifts[turn++ % 3], is_in_place});
   }
@@ -141,7 +141,7 @@ TEST_F(ReductionMatrix, GivesTheHostMpisResult_ForEveryOperationOnEveryType) {
         SCOPED_TRACE(std::string(reducing.name) + " " + of.name + " " + op.name);
         const long long before = calls_by(reducing.name, "kernel");
         std::size_t n_shapes = 0;
-        for (const Shape &shape : shapes_of(n_pairs + i, is_full)) {
+        for (const ReductionShape &shape : shapes_of(n_pairs + i, is_full)) {
           // Of those in turn one odd or long call is enough.
           if (i != 0 && !is_full && shape.count < 2) continue;
           const int root = static_cast<int>((n_pairs + n_shapes++) % static_cast<std::size_t>(session_.size()));
@@ -157,4 +157,4 @@ TEST_F(ReductionMatrix, GivesTheHostMpisResult_ForEveryOperationOnEveryType) {
 }
 
 }  // namespace
-}  // namespace sluice::tests
+}  // namespace sluice::tests::reduction_matrix_test

@@ -9,7 +9,7 @@
 #include "tests/support/given_setting.hpp"
 #include "tests/support/host_mpi.hpp"
 
-namespace sluice::tests {
+namespace sluice::tests::reductions_test {
 namespace {
 
 SLUICE_COLLECTIVE(Reduce, reduce)
@@ -215,4 +215,4 @@ TEST(Allreduce, GivesTheHostMpisResult_ForFloatingPointAndPairs) {
 }
 
 }  // namespace
-}  // namespace sluice::tests
+}  // namespace sluice::tests::reductions_test

@@ -13,7 +13,7 @@
 #include "tests/support/oracle.hpp"
 #include "tests/support/statistics.hpp"
 
-namespace sluice::tests {
+namespace sluice::tests::scratch_packing_test {
 namespace {
 
 constexpr int kTag = 5;
@@ -105,4 +105,4 @@ TEST_F(ScratchPacking, BringsEveryByte_InSeveralPieces) {
 }
 
 }  // namespace
-}  // namespace sluice::tests
+}  // namespace sluice::tests::scratch_packing_test

@@ -14,7 +14,7 @@
 #include "tests/support/oracle.hpp"
 #include "tests/support/statistics.hpp"
 
-namespace sluice::tests {
+namespace sluice::tests::segment_reductions_test {
 namespace {
 
 const Case kOnDevice = {.send = Kind::device, .recv = Kind::device};
@@ -74,13 +74,13 @@ bool has_gaps(const TypeCase &of) {
 }
 
 // Blocks of one length are cut; of others, and of in-place ones that lie in the input, all stay whole.
-bool is_cut(const Reducing &reducing, const Shape &shape) {
+bool is_cut(const Reducing &reducing, const ReductionShape &shape) {
   const std::string_view name = reducing.name;
   return name != "MPI_Reduce_scatter" && (name != "MPI_Reduce_scatter_block" || !shape.is_in_place);
 }
 
-void compare(const Reducing &reducing, const TypeCase &of, const NamedOp &op, const Shape &shape, const Case &kinds,
-             int root) {
+void compare(const Reducing &reducing, const TypeCase &of, const NamedOp &op, const ReductionShape &shape,
+             const Case &kinds, int root) {
   compare_with_host(kinds, [&](Trial &run) {
     const int n_in = reducing.n_in(shape);
     const int n_out = is_scattering(reducing) && shape.is_in_place ? n_in : reducing.n_out(shape);
@@ -105,7 +105,7 @@ TEST_F(SegmentReductions, AreTaken_AndGiveTheHostMpisResult) {
       // Every third combination, unless there is time for all.
       if ((n_pairs + i) % 3 != 0 && !session_.options().is_full) continue;
       const Reducing &reducing = reductions()[i];
-      const Shape shape{kCount, 0, (n_pairs + i / 2) % 2 == 0};
+      const ReductionShape shape{kCount, 0, (n_pairs + i / 2) % 2 == 0};
       SCOPED_TRACE(std::string(reducing.name) + " " + of.name + " " + op.name + (shape.is_in_place ? " in place" : ""));
       const long long before = calls_by(reducing.name, "pipelined");
       compare(reducing, of, op, shape, kOnDevice, static_cast<int>(n_pairs) % session_.size());
@@ -122,7 +122,7 @@ TEST_F(SegmentReductions, AreTakenByRanksWithHostMemoryToo) {
   for (const Reducing &reducing : reductions()) {
     for (int host_rank = 0; host_rank < session_.size(); ++host_rank) {
       for (const bool is_in_place : {false, true}) {
-        const Shape shape{kCount, 0, is_in_place};
+        const ReductionShape shape{kCount, 0, is_in_place};
         SCOPED_TRACE(std::string(reducing.name) + " host " + std::to_string(host_rank));
         const Kind kind = session_.rank() == host_rank ? Kind::host : Kind::device;
         const long long before = calls_by(reducing.name, "pipelined");
@@ -226,4 +226,4 @@ TEST_F(SegmentReductions, AreTheSameInEveryBit_EachTime) {
 }
 
 }  // namespace
-}  // namespace sluice::tests
+}  // namespace sluice::tests::segment_reductions_test

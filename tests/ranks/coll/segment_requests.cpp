@@ -11,7 +11,7 @@
 #include "tests/ranks/coll/moving.hpp"
 #include "tests/ranks/coll/segmented.hpp"
 
-namespace sluice::tests {
+namespace sluice::tests::segment_requests_test {
 namespace {
 
 class SegmentRequests : public Segmented {
@@ -193,4 +193,4 @@ TEST_F(SegmentRequests, ReturnAnErrorEverywhere_WhenACopyFails) {
 }
 
 }  // namespace
-}  // namespace sluice::tests
+}  // namespace sluice::tests::segment_requests_test

@@ -8,7 +8,7 @@
 #include "tests/ranks/coll/moving.hpp"
 #include "tests/ranks/coll/segmented.hpp"
 
-namespace sluice::tests {
+namespace sluice::tests::segments_test {
 namespace {
 
 class Segments : public Segmented {
@@ -81,4 +81,4 @@ TEST_F(Segments, ReturnAnErrorEverywhere_WhenACopyFails) {
 }
 
 }  // namespace
-}  // namespace sluice::tests
+}  // namespace sluice::tests::segments_test

@@ -19,7 +19,7 @@
 #include "tests/support/session.hpp"
 #include "tests/support/statistics.hpp"
 
-namespace sluice::tests {
+namespace sluice::tests::short_calls_test {
 namespace {
 
 constexpr int kLongBytes = 20'000;  // of one block; the threshold is 8 KiB
@@ -392,4 +392,4 @@ TEST_F(ShortCalls, AreAgreedOn_WhenLengthsAndMemoryAreRandom) {
 }
 
 }  // namespace
-}  // namespace sluice::tests
+}  // namespace sluice::tests::short_calls_test

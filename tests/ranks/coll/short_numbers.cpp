@@ -13,7 +13,7 @@
 #include "tests/ranks/coll/moving.hpp"
 #include "tests/support/host_mpi.hpp"
 
-namespace sluice::tests {
+namespace sluice::tests::short_numbers_test {
 namespace {
 
 struct ShortType {
@@ -156,4 +156,4 @@ TEST_F(ShortNumbers, AreRoundedInTheOrderOfTheRanks) {
 }
 
 }  // namespace
-}  // namespace sluice::tests
+}  // namespace sluice::tests::short_numbers_test

@@ -9,7 +9,7 @@
 #include "tests/ranks/coll/moving.hpp"
 #include "tests/support/oracle.hpp"
 
-namespace sluice::tests {
+namespace sluice::tests::staged_faults_test {
 namespace {
 
 class StagedFaults : public testing::TestWithParam<Kind> {
@@ -107,4 +107,4 @@ TEST_P(StagedFaults, AreOfOneCallAlone) {
 INSTANTIATE_TEST_SUITE_P(Each, StagedFaults, testing::Values(Kind::device, Kind::host));
 
 }  // namespace
-}  // namespace sluice::tests
+}  // namespace sluice::tests::staged_faults_test

@@ -12,7 +12,7 @@
 
 #include "tests/ranks/coll/moving.hpp"
 
-namespace sluice::tests {
+namespace sluice::tests::together_test {
 namespace {
 
 void expect_pulled(Kind kind) {
@@ -208,4 +208,4 @@ TEST_F(Together, KeepsThreadsApart_InCommunicatorsOfTheirOwn) {
 }
 
 }  // namespace
-}  // namespace sluice::tests
+}  // namespace sluice::tests::together_test

@@ -11,7 +11,7 @@
 #include "tests/ranks/coll/moving.hpp"
 #include "tests/support/given_setting.hpp"
 
-namespace sluice::tests {
+namespace sluice::tests::together_kernel_test {
 namespace {
 
 class TogetherKernel : public Together {
@@ -126,4 +126,4 @@ TEST_F(TogetherKernel, IsNoLoss_WhenItFails) {
 }
 
 }  // namespace
-}  // namespace sluice::tests
+}  // namespace sluice::tests::together_kernel_test

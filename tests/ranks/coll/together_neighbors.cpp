@@ -14,7 +14,7 @@
 #include "tests/ranks/coll/variants.hpp"
 #include "tests/support/host_mpi.hpp"
 
-namespace sluice::tests {
+namespace sluice::tests::together_neighbors_test {
 namespace {
 
 using Form = Variant::Form;
@@ -329,4 +329,4 @@ TEST_F(TogetherNeighborsFault, StageInTheSameTopology_WhenARankReachesNobody) {
 }
 
 }  // namespace
-}  // namespace sluice::tests
+}  // namespace sluice::tests::together_neighbors_test

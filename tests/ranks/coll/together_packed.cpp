@@ -17,7 +17,7 @@
 #include "tests/ranks/coll/variants.hpp"
 #include "tests/support/host_mpi.hpp"
 
-namespace sluice::tests {
+namespace sluice::tests::together_packed_test {
 namespace {
 
 using Form = Variant::Form;
@@ -376,4 +376,4 @@ TEST_F(TogetherPacked, KeepTheirData_WhenSeveralAreUnderWay) {
 }
 
 }  // namespace
-}  // namespace sluice::tests
+}  // namespace sluice::tests::together_packed_test

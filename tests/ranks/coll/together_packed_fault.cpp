@@ -10,7 +10,7 @@
 #include "tests/ranks/coll/gapped.hpp"
 #include "tests/ranks/coll/moving.hpp"
 
-namespace sluice::tests {
+namespace sluice::tests::together_packed_fault_test {
 namespace {
 
 // An exchange of one element of a nested type between any two ranks, out of memory that is there from the first call
@@ -114,4 +114,4 @@ TEST_F(Together, PackedBlocksAreStagedEverywhere_WhenNoKernelTakesThem) {
 }
 
 }  // namespace
-}  // namespace sluice::tests
+}  // namespace sluice::tests::together_packed_fault_test

@@ -13,7 +13,7 @@
 #include "tests/ranks/coll/reduction_types.hpp"
 #include "tests/ranks/coll/rounding.hpp"
 
-namespace sluice::tests {
+namespace sluice::tests::together_reductions_test {
 namespace {
 
 const Case kOnDevice = {.send = Kind::device, .recv = Kind::device};
@@ -63,7 +63,7 @@ int rank() {
 int size() {
   return Session::get().size();
 }
-void compare(const Reducing &reducing, const TypeCase &of, const NamedOp &op, const Shape &shape, int root) {
+void compare(const Reducing &reducing, const TypeCase &of, const NamedOp &op, const ReductionShape &shape, int root) {
   compare_with_host(kOnDevice, [&](Trial &run) {
     const int n_in = reducing.n_in(shape);
     const auto longest = static_cast<std::size_t>(std::max(n_in, reducing.n_out(shape))) * of.size_bytes;
@@ -331,4 +331,4 @@ TEST_F(TogetherReductionFault, IsOneRanksAffair_OrAnErrorEverywhere) {
 }
 
 }  // namespace
-}  // namespace sluice::tests
+}  // namespace sluice::tests::together_reductions_test

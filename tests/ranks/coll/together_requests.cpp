@@ -13,7 +13,7 @@
 #include "tests/ranks/coll/moving.hpp"
 #include "tests/support/given_setting.hpp"
 
-namespace sluice::tests {
+namespace sluice::tests::together_requests_test {
 namespace {
 
 // More than there are slots on the board.
@@ -394,4 +394,4 @@ TEST_F(TogetherRequests, StartAgain_WhenTheyArePersistent) {
 #endif
 
 }  // namespace
-}  // namespace sluice::tests
+}  // namespace sluice::tests::together_requests_test

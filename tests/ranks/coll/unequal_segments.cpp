@@ -18,7 +18,7 @@
 #include "tests/ranks/coll/variants.hpp"
 #include "tests/support/given_setting.hpp"
 
-namespace sluice::tests {
+namespace sluice::tests::unequal_segments_test {
 namespace {
 
 SLUICE_COLLECTIVE(Gatherv, gatherv)
@@ -264,4 +264,4 @@ TEST(UnequalSegmentFault, ComesToAll_WhenACopyFails) {
 }
 
 }  // namespace
-}  // namespace sluice::tests
+}  // namespace sluice::tests::unequal_segments_test

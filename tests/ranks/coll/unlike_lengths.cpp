@@ -17,7 +17,7 @@
 #include "tests/support/memory.hpp"
 #include "tests/support/session.hpp"
 
-namespace sluice::tests {
+namespace sluice::tests::unlike_lengths_test {
 namespace {
 
 // Calls of one communicator until its ranks meet, as shipped.
@@ -236,4 +236,4 @@ INSTANTIATE_TEST_SUITE_P(Calls, OneBuffer,
                          [](const auto &one) { return std::string(one.param.name); });
 
 }  // namespace
-}  // namespace sluice::tests
+}  // namespace sluice::tests::unlike_lengths_test

@@ -12,7 +12,7 @@
 #include "tests/ranks/coll/reducing.hpp"
 #include "tests/ranks/coll/reduction_types.hpp"
 
-namespace sluice::tests {
+namespace sluice::tests::unlike_ranks_test {
 namespace {
 
 class UnlikeRanks : public testing::Test {
@@ -60,7 +60,7 @@ TEST_F(UnlikeRanks, ReduceAsTheHostMpiDoes) {
     for (const Reducing &reducing : reductions()) {
       for (const int count : {1, 333, kMost}) {
         const NamedOp &op = of.ops[turn % of.ops.size()];
-        const Shape shape = {count, 0, turn++ % 2 == 1};
+        const ReductionShape shape = {count, 0, turn++ % 2 == 1};
         SCOPED_TRACE(std::string(reducing.name) + " of " + std::to_string(count) + " " + of.name + " " + op.name);
         Bytes results[2];
         const int n_in = reducing.n_in(shape);
@@ -111,4 +111,4 @@ TEST_F(UnlikeRanks, SendEachOtherMessages) {
 }
 
 }  // namespace
-}  // namespace sluice::tests
+}  // namespace sluice::tests::unlike_ranks_test

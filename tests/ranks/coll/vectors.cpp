@@ -6,7 +6,7 @@
 #include "tests/ranks/coll/variants.hpp"
 #include "tests/support/host_mpi.hpp"
 
-namespace sluice::tests {
+namespace sluice::tests::vectors_test {
 namespace {
 
 SLUICE_COLLECTIVE(Gatherv, gatherv)
@@ -157,4 +157,4 @@ TEST(Alltoallw, ExchangesTheBlocks_InEveryForm) {
 }
 
 }  // namespace
-}  // namespace sluice::tests
+}  // namespace sluice::tests::vectors_test

@@ -11,7 +11,7 @@
 #include "tests/support/host_mpi.hpp"
 #include "tests/support/oracle.hpp"
 
-namespace sluice::tests {
+namespace sluice::tests::bad_input_test {
 namespace {
 
 int n_handled = 0;
@@ -233,4 +233,4 @@ TEST_F(BadInput, LeavesTheCommunicatorUsable) {
 }
 
 }  // namespace
-}  // namespace sluice::tests
+}  // namespace sluice::tests::bad_input_test

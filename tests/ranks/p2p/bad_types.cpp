@@ -7,7 +7,7 @@
 
 #include "tests/support/oracle.hpp"
 
-namespace sluice::tests {
+namespace sluice::tests::bad_types_test {
 namespace {
 
 constexpr int kTag = 31;
@@ -125,4 +125,4 @@ INSTANTIATE_TEST_SUITE_P(Each, TypesThatReachOut,
                                          BadCase{"no gaps, synchronous", false, true}));
 
 }  // namespace
-}  // namespace sluice::tests
+}  // namespace sluice::tests::bad_types_test

@@ -7,7 +7,7 @@
 #include "tests/support/completers.hpp"
 #include "tests/support/oracle.hpp"
 
-namespace sluice::tests {
+namespace sluice::tests::completion_test {
 namespace {
 
 constexpr std::size_t kMessages = 6;
@@ -162,4 +162,4 @@ TEST(Test, SaysNotDone_UntilTheMessageIsSent) {
 }
 
 }  // namespace
-}  // namespace sluice::tests
+}  // namespace sluice::tests::completion_test

@@ -9,7 +9,7 @@
 #include "tests/support/matrix_rows.hpp"
 #include "tests/support/oracle.hpp"
 
-namespace sluice::tests {
+namespace sluice::tests::datatypes_test {
 namespace {
 
 constexpr int kTag = 81;
@@ -312,4 +312,4 @@ TEST(Bottom, DeliversBytes_WhenOneTypeReachesHostAndDeviceMemory) {
 }
 
 }  // namespace
-}  // namespace sluice::tests
+}  // namespace sluice::tests::datatypes_test

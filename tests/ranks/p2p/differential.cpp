@@ -12,7 +12,7 @@
 #include "tests/ranks/p2p/program_run.hpp"
 #include "tests/ranks/p2p/random_program.hpp"
 
-namespace sluice::tests {
+namespace sluice::tests::differential_test {
 namespace {
 
 // More than the buffered sends of one start need.
@@ -70,4 +70,4 @@ TEST_F(Differential, ProgramsAgreeWithTheirHostRun) {
 }
 
 }  // namespace
-}  // namespace sluice::tests
+}  // namespace sluice::tests::differential_test

@@ -14,7 +14,7 @@
 #include "tests/support/oracle.hpp"
 #include "tests/support/program_queue.hpp"
 
-namespace sluice::tests {
+namespace sluice::tests::failure_cases_test {
 namespace {
 
 constexpr int kTag = 23;
@@ -201,4 +201,4 @@ TEST(FailureCases, T21_ThreeGibibytes) {
 }
 
 }  // namespace
-}  // namespace sluice::tests
+}  // namespace sluice::tests::failure_cases_test

@@ -15,7 +15,7 @@
 #include "tests/support/oracle.hpp"
 #include "tests/support/statistics.hpp"
 
-namespace sluice::tests {
+namespace sluice::tests::gather_test {
 namespace {
 
 constexpr int kTag = 29;
@@ -340,4 +340,4 @@ TEST_F(PackingByReceiver, DeliversBytes_WhenTypesAreRandom) {
 }
 
 }  // namespace
-}  // namespace sluice::tests
+}  // namespace sluice::tests::gather_test

@@ -13,7 +13,7 @@
 #include "tests/support/oracle.hpp"
 #include "tests/support/statistics.hpp"
 
-namespace sluice::tests {
+namespace sluice::tests::host_side_test {
 namespace {
 
 constexpr int kTag = 39;
@@ -282,4 +282,4 @@ TEST_F(HostSide, DeliversEachStart_AndWhatWasFreed) {
 }
 
 }  // namespace
-}  // namespace sluice::tests
+}  // namespace sluice::tests::host_side_test

@@ -8,7 +8,7 @@
 
 #include "tests/support/oracle.hpp"
 
-namespace sluice::tests {
+namespace sluice::tests::isend_modes_test {
 namespace {
 
 constexpr int kTag = 12;
@@ -150,4 +150,4 @@ TEST(Irsend, DeliversBytes_InTheLargeCountForm) {
 #endif
 
 }  // namespace
-}  // namespace sluice::tests
+}  // namespace sluice::tests::isend_modes_test

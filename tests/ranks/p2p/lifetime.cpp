@@ -6,7 +6,7 @@
 
 #include "tests/support/oracle.hpp"
 
-namespace sluice::tests {
+namespace sluice::tests::lifetime_test {
 namespace {
 
 constexpr int kTag = 91;
@@ -109,4 +109,4 @@ TEST(Devices, AreToldApart_WhenAnotherOneIsCurrent) {
 }
 
 }  // namespace
-}  // namespace sluice::tests
+}  // namespace sluice::tests::lifetime_test

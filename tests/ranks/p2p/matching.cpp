@@ -6,7 +6,7 @@
 
 #include "tests/support/oracle.hpp"
 
-namespace sluice::tests {
+namespace sluice::tests::matching_test {
 namespace {
 
 TEST(Recv, ReportsSourceAndTag_WhenBothAreWildcards) {
@@ -145,4 +145,4 @@ TEST(Intercommunicator, CarriesMessages_BetweenItsGroups) {
 }
 
 }  // namespace
-}  // namespace sluice::tests
+}  // namespace sluice::tests::matching_test

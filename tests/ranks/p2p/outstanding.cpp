@@ -8,7 +8,7 @@
 #include "tests/support/completers.hpp"
 #include "tests/support/oracle.hpp"
 
-namespace sluice::tests {
+namespace sluice::tests::outstanding_test {
 namespace {
 
 constexpr std::array<std::size_t, 8> kSizes = {1, 70'000, 13, 4096, 0, 65'536, 999, 20'000};
@@ -57,4 +57,4 @@ TEST(Outstanding, DeliversAll_WhateverCompletesThem) {
 }
 
 }  // namespace
-}  // namespace sluice::tests
+}  // namespace sluice::tests::outstanding_test

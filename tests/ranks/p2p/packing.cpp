@@ -11,7 +11,7 @@
 #include "tests/support/oracle.hpp"
 #include "tests/support/statistics.hpp"
 
-namespace sluice::tests {
+namespace sluice::tests::packing_test {
 namespace {
 
 constexpr int kTag = 23;
@@ -216,4 +216,4 @@ TEST(PackingLaunches, AreAtMostOneForEachBlock_OfACollectiveOperation) {
 }
 
 }  // namespace
-}  // namespace sluice::tests
+}  // namespace sluice::tests::packing_test

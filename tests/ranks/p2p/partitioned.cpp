@@ -22,7 +22,7 @@ TEST(Partitioned, NeedsAnMpiOfVersion4) {
 #include "tests/support/host_mpi.hpp"
 #include "tests/support/oracle.hpp"
 
-namespace sluice::tests {
+namespace sluice::tests::partitioned_test {
 namespace {
 
 constexpr int kTag = 61;
@@ -393,6 +393,6 @@ TEST_F(PartitionedThreads, DeliverPartitions_WhileAnotherThreadCompletesTheReque
 }
 
 }  // namespace
-}  // namespace sluice::tests
+}  // namespace sluice::tests::partitioned_test
 
 #endif

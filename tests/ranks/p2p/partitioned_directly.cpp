@@ -14,7 +14,7 @@ TEST(PartitionedDirectly, NeedsAnMpiOfVersion4) {
 
 #include "tests/support/oracle.hpp"
 
-namespace sluice::tests {
+namespace sluice::tests::partitioned_directly_test {
 namespace {
 
 constexpr int kTag = 67;
@@ -106,6 +106,6 @@ TEST_F(PartitionedDirectly, Deliver_WhenTheSendIsFreedUnderWay) {
 }
 
 }  // namespace
-}  // namespace sluice::tests
+}  // namespace sluice::tests::partitioned_directly_test
 
 #endif

@@ -8,7 +8,7 @@
 
 #include "tests/support/oracle.hpp"
 
-namespace sluice::tests {
+namespace sluice::tests::permissions_test {
 namespace {
 
 constexpr int kTag = 17;
@@ -177,4 +177,4 @@ TEST(SharedBuffers, TakeAWindowOfPersistentSends_BeforeAnythingIsPermitted) {
 }
 
 }  // namespace
-}  // namespace sluice::tests
+}  // namespace sluice::tests::permissions_test

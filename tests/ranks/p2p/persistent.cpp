@@ -7,7 +7,7 @@
 #include "tests/support/host_mpi.hpp"
 #include "tests/support/oracle.hpp"
 
-namespace sluice::tests {
+namespace sluice::tests::persistent_test {
 namespace {
 
 constexpr int kTag = 51;
@@ -172,4 +172,4 @@ TEST(SendInit, DeliversNewData_InTheLargeCountForm) {
 #endif
 
 }  // namespace
-}  // namespace sluice::tests
+}  // namespace sluice::tests::persistent_test

@@ -4,7 +4,7 @@
 
 #include "tests/support/oracle.hpp"
 
-namespace sluice::tests {
+namespace sluice::tests::probe_test {
 namespace {
 
 constexpr int kTag = 31;
@@ -143,4 +143,4 @@ TEST(Mrecv, TakesTheMatchedMessage_InTheLargeCountForm) {
 #endif
 
 }  // namespace
-}  // namespace sluice::tests
+}  // namespace sluice::tests::probe_test

@@ -10,7 +10,7 @@
 
 #include "tests/support/oracle.hpp"
 
-namespace sluice::tests {
+namespace sluice::tests::progress_thread_test {
 namespace {
 
 constexpr int kTag = 97;
@@ -162,4 +162,4 @@ TEST_F(ProgressThread, ServesASender_WhileTheReceiverWaitsForAWindow) {
 }
 
 }  // namespace
-}  // namespace sluice::tests
+}  // namespace sluice::tests::progress_thread_test

@@ -9,7 +9,7 @@
 #include "tests/support/oracle.hpp"
 #include "tests/support/statistics.hpp"
 
-namespace sluice::tests {
+namespace sluice::tests::receive_memory_test {
 namespace {
 
 constexpr int kTag = 29;
@@ -132,4 +132,4 @@ TEST_F(ReceiveMemory, IsNone_OfPersistentReceives_WhichTakeEither) {
 }
 
 }  // namespace
-}  // namespace sluice::tests
+}  // namespace sluice::tests::receive_memory_test

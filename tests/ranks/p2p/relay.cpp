@@ -16,7 +16,7 @@
 #include "tests/support/oracle.hpp"
 #include "tests/support/statistics.hpp"
 
-namespace sluice::tests {
+namespace sluice::tests::relay_test {
 namespace {
 
 using transfer::kRelayBlockBytes;
@@ -262,4 +262,4 @@ TEST_F(Relay, DeliversAll_WhileMemoryComesAndGoes) {
 }
 
 }  // namespace
-}  // namespace sluice::tests
+}  // namespace sluice::tests::relay_test

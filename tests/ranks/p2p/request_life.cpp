@@ -6,7 +6,7 @@
 
 #include "tests/support/oracle.hpp"
 
-namespace sluice::tests {
+namespace sluice::tests::request_life_test {
 namespace {
 
 constexpr int kTag = 61;
@@ -167,4 +167,4 @@ TEST(Cancel, KeepsAPersistentReceiveUsable) {
 }
 
 }  // namespace
-}  // namespace sluice::tests
+}  // namespace sluice::tests::request_life_test

@@ -9,7 +9,7 @@
 
 #include "tests/support/oracle.hpp"
 
-namespace sluice::tests {
+namespace sluice::tests::routes_test {
 namespace {
 
 constexpr int kTag = 17;
@@ -256,4 +256,4 @@ TEST(Mappings, StayAsMany_WhileMemoryComesAndGoes) {
 }
 
 }  // namespace
-}  // namespace sluice::tests
+}  // namespace sluice::tests::routes_test

@@ -6,7 +6,7 @@
 
 #include "tests/support/oracle.hpp"
 
-namespace sluice::tests {
+namespace sluice::tests::send_modes_test {
 namespace {
 
 constexpr int kTag = 11;
@@ -181,4 +181,4 @@ TEST(Bsend, DeliversBytes_InTheLargeCountForm) {
 #endif
 
 }  // namespace
-}  // namespace sluice::tests
+}  // namespace sluice::tests::send_modes_test

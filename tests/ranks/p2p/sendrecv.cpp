@@ -4,7 +4,7 @@
 
 #include "tests/support/oracle.hpp"
 
-namespace sluice::tests {
+namespace sluice::tests::sendrecv_test {
 namespace {
 
 // Each direction of a pair has its own tag.
@@ -107,4 +107,4 @@ TEST(Sendrecv, ExchangesBytes_InTheLargeCountForm) {
 #endif
 
 }  // namespace
-}  // namespace sluice::tests
+}  // namespace sluice::tests::sendrecv_test

@@ -9,7 +9,7 @@
 #include "tests/support/completers.hpp"
 #include "tests/support/oracle.hpp"
 
-namespace sluice::tests {
+namespace sluice::tests::threads_test {
 namespace {
 
 constexpr int kThreads = 4;
@@ -155,4 +155,4 @@ TEST_F(Threads, CompleteRequests_OfOtherThreads) {
 }
 
 }  // namespace
-}  // namespace sluice::tests
+}  // namespace sluice::tests::threads_test

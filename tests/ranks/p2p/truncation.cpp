@@ -5,7 +5,7 @@
 #include "tests/support/host_mpi.hpp"
 #include "tests/support/oracle.hpp"
 
-namespace sluice::tests {
+namespace sluice::tests::truncation_test {
 namespace {
 
 constexpr int kTag = 71;
@@ -236,4 +236,4 @@ TEST_F(Truncation, SenderOfALongMessageIsReleased_WhenTheShortReceiveWasFreed) {
 }
 
 }  // namespace
-}  // namespace sluice::tests
+}  // namespace sluice::tests::truncation_test

@@ -4,7 +4,7 @@
 
 #include "tests/ranks/queue/functions.hpp"
 
-namespace sluice::tests {
+namespace sluice::tests::bad_input_test {
 namespace {
 
 constexpr int kTag = 81;
@@ -176,4 +176,4 @@ TEST(WithoutThreads, QueuesAreRefused) {
   EXPECT_EQ(queue, MPIX_QUEUE_NULL);
 }
 
-}  // namespace sluice::tests
+}  // namespace sluice::tests::bad_input_test

@@ -7,7 +7,7 @@
 
 #include "tests/ranks/queue/captured_case.hpp"
 
-namespace sluice::tests {
+namespace sluice::tests::captured_test {
 namespace {
 
 // Some messages of one length, one behind the other in device memory, of which a graph has the next one each time it
@@ -344,4 +344,4 @@ TEST(Captured, LaunchesAreCounted_WhenTheCommunicatorGoes) {
   }
 }
 
-}  // namespace sluice::tests
+}  // namespace sluice::tests::captured_test

@@ -2,7 +2,7 @@
 // What cannot be captured into a graph is a clear error, and nothing is lost (docs/adr/0057).
 #include "tests/ranks/queue/captured_case.hpp"
 
-namespace sluice::tests {
+namespace sluice::tests::captured_refusals_test {
 
 // The capture goes on after each, and what it makes works.
 TEST(Captured, WhatCannotBe_IsRefused) {
@@ -118,4 +118,4 @@ TEST(Captured, OtherEngines_RefuseIt) {
   queue.complete();
 }
 
-}  // namespace sluice::tests
+}  // namespace sluice::tests::captured_refusals_test

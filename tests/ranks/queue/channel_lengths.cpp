@@ -13,7 +13,7 @@
 #include "tests/support/given_setting.hpp"
 #include "tests/support/matrix_rows.hpp"
 
-namespace sluice::tests {
+namespace sluice::tests::channel_lengths_test {
 namespace {
 
 constexpr int kShort = 61;
@@ -272,4 +272,4 @@ TEST_F(ChannelLengths, ATruncatedOne_BehindAnother) {
   EXPECT_EQ(by_stream("MPIX_Enqueue_send"), by_streams + 4);
 }
 
-}  // namespace sluice::tests
+}  // namespace sluice::tests::channel_lengths_test

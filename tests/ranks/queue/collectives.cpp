@@ -8,7 +8,7 @@
 #include "tests/ranks/queue/functions.hpp"
 #include "tests/support/host_mpi.hpp"
 
-namespace sluice::tests {
+namespace sluice::tests::collectives_test {
 namespace {
 
 constexpr int kCount = 7013;
@@ -189,4 +189,4 @@ TEST(Collectives, BadInput_IsRefusedWhenItIsEnqueued) {
   EXPECT_MPI(mpix().free(queue));
 }
 
-}  // namespace sluice::tests
+}  // namespace sluice::tests::collectives_test

@@ -5,7 +5,7 @@
 
 #include "tests/ranks/queue/channel_case.hpp"
 
-namespace sluice::tests {
+namespace sluice::tests::communicators_test {
 namespace {
 
 constexpr int kBytes = 3000;
@@ -60,4 +60,4 @@ TEST(Communicators, OfOneHandleAreNotTakenForEachOther) {
 }
 
 }  // namespace
-}  // namespace sluice::tests
+}  // namespace sluice::tests::communicators_test

@@ -10,7 +10,7 @@
 #include "tests/support/host_mpi.hpp"
 #include "tests/support/statistics.hpp"
 
-namespace sluice::tests {
+namespace sluice::tests::completion_test {
 namespace {
 
 constexpr int kTag = 51;
@@ -280,4 +280,4 @@ TEST(Requests, AreCountedByTheEngine) {
   count(was_on);
 }
 
-}  // namespace sluice::tests
+}  // namespace sluice::tests::completion_test

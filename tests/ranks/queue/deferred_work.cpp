@@ -10,7 +10,7 @@
 #include "tests/ranks/queue/functions.hpp"
 #include "tests/support/statistics.hpp"
 
-namespace sluice::tests {
+namespace sluice::tests::deferred_work_test {
 namespace {
 
 constexpr int kTag = 91;
@@ -241,4 +241,4 @@ TEST(DeferredWork, IsCounted) {
   count(was_on);
 }
 
-}  // namespace sluice::tests
+}  // namespace sluice::tests::deferred_work_test

@@ -15,7 +15,7 @@
 #include "tests/ranks/queue/channel_case.hpp"
 #include "tests/support/host_mpi.hpp"
 
-namespace sluice::tests {
+namespace sluice::tests::device_channels_test {
 namespace {
 
 constexpr int kBytes = 20011;
@@ -386,4 +386,4 @@ TEST_F(DeviceChannels, GoWithTheirCommunicators) {
   EXPECT_LT(n_shared_segments(), before + kCommunicators);
 }
 
-}  // namespace sluice::tests
+}  // namespace sluice::tests::device_channels_test

@@ -7,7 +7,7 @@
 
 #include "tests/ranks/queue/functions.hpp"
 
-namespace sluice::tests {
+namespace sluice::tests::failure_cases_test {
 
 // ---- T11: what the stream has waited for is there: for what it runs next, and for the host that hears of it ----
 
@@ -44,4 +44,4 @@ TEST(FailureCases, T11_WhatFollowsAWaitSeesTheData) {
   EXPECT_EQ(first_error, "");
 }
 
-}  // namespace sluice::tests
+}  // namespace sluice::tests::failure_cases_test

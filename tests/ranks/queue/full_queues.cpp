@@ -2,7 +2,7 @@
 // Queues with more batches than their depth.
 #include "tests/ranks/queue/functions.hpp"
 
-namespace sluice::tests {
+namespace sluice::tests::full_queues_test {
 namespace {
 
 constexpr int kTag = 62;
@@ -55,4 +55,4 @@ TEST(FullQueues, AStreamThatMoves_IsWaitedFor) {
   queue.complete();
 }
 
-}  // namespace sluice::tests
+}  // namespace sluice::tests::full_queues_test

@@ -5,7 +5,7 @@
 
 #include "tests/ranks/queue/functions.hpp"
 
-namespace sluice::tests {
+namespace sluice::tests::persistent_test {
 namespace {
 
 constexpr int kTag = 61;
@@ -149,4 +149,4 @@ TEST(Queues, AreMadeOnStreams_ThatTheProgramRegistered) {
   queue.complete();
 }
 
-}  // namespace sluice::tests
+}  // namespace sluice::tests::persistent_test

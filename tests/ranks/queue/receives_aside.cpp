@@ -9,7 +9,7 @@
 
 #include "tests/ranks/queue/channel_case.hpp"
 
-namespace sluice::tests {
+namespace sluice::tests::receives_aside_test {
 namespace {
 
 constexpr int kBytes = 30011;
@@ -205,4 +205,4 @@ TEST_F(ReceivesAside, AreAllThereBehindTheWait) {
   for (int round = 0; round < kRounds; ++round) expect_arrived(seen[static_cast<std::size_t>(round)], round);
 }
 
-}  // namespace sluice::tests
+}  // namespace sluice::tests::receives_aside_test

@@ -6,7 +6,7 @@
 
 #include "tests/ranks/queue/functions.hpp"
 
-namespace sluice::tests {
+namespace sluice::tests::semantics_test {
 namespace {
 
 constexpr int kTag = 41;
@@ -390,4 +390,4 @@ TEST(Semantics, TheVendorsForm_IsTheSame) {
   EXPECT_MPI(mpix().free(queue));
 }
 
-}  // namespace sluice::tests
+}  // namespace sluice::tests::semantics_test

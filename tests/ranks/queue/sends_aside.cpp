@@ -8,7 +8,7 @@
 
 #include "tests/ranks/queue/channel_case.hpp"
 
-namespace sluice::tests {
+namespace sluice::tests::sends_aside_test {
 namespace {
 
 constexpr std::size_t kLong = 150001;  // many blocks share it
@@ -197,4 +197,4 @@ TEST_F(SendsAside, QueuesOfOneStream_ShareAChannel) {
   expect_all(kMessages);
 }
 
-}  // namespace sluice::tests
+}  // namespace sluice::tests::sends_aside_test

@@ -6,7 +6,7 @@
 
 #include "tests/ranks/queue/functions.hpp"
 
-namespace sluice::tests {
+namespace sluice::tests::threads_test {
 namespace {
 
 constexpr int kThreads = 3;
@@ -73,4 +73,4 @@ TEST(QueueThreads, AllWithOneQueue) {
   EXPECT_MPI(mpix().free(queue));
 }
 
-}  // namespace sluice::tests
+}  // namespace sluice::tests::threads_test
