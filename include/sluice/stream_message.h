@@ -60,9 +60,9 @@ typedef struct sluice_stream_enqueued {
 #define SLUICE_CAPTURED_SLOTS 2u
 
 /* One side of a message that is captured into a graph (docs/adr/0057), in memory of the stream's device, zeroed before
- * it is captured. Each launch of the graph sends or receives one message. Whoever captures it writes the members up to
- * is_ready before the first launch, by a copy; the rest is the kernels'. A launch that comes too early waits for that
- * on the device. */
+ * it is captured. Each launch of the graph sends or receives one message. Before the first launch
+ * whoever captures the message copies the members up to and including is_ready there. The kernels alone write the
+ * others. A launch that comes too early waits for is_ready on the device. */
 typedef struct sluice_captured_end {
   void *slots; /* SLUICE_CAPTURED_SLOTS of slot_bytes each, which is a multiple of 16; where this device finds them */
   uint64_t slot_bytes;

@@ -85,7 +85,7 @@ class Engine {
   // Advances all tasks once. Returns at once when another thread is at it. Any thread; throws std::bad_alloc.
   void turn();
 
-  // Of the turn that calls; another one in each, and never 0.
+  // A number for the turn that the caller is in: each turn has another one, and none has 0.
   [[nodiscard]] std::uint64_t turn_number() const noexcept { return turn_number_; }
 
   // Sleeps until there is something to do, or `is_ending` is set and wake() called. For the progress thread.

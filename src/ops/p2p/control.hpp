@@ -20,10 +20,10 @@ class ControlListener final : public progress::RecurringTask {
   // The process's. Never destroyed.
   static ControlListener &process();
 
-  // From now on messages about operation `number` go to `outgoing`. expects_go: that the
-  // receiver will ask for blocks; else it hardly will, and is listened to less often. Any thread.
+  // From now on control messages about operation `number` go to `outgoing`, until remove(number). expects_go: the
+  // receiver will ask for blocks; without it the listener looks less often. Any thread.
   void add(int number, std::shared_ptr<Outgoing> outgoing, bool expects_go);
-  // Until this; it is held on to until then. Any thread.
+  // Ends that, and gives up its share in the Outgoing. Any thread.
   void remove(int number) noexcept;
 
   // Takes one message if one has come; whether one had. Any thread.
