@@ -53,8 +53,8 @@ if(SLUICE_SANITIZE)
                          -fno-sanitize-recover=all)
   target_link_options(sluice_options INTERFACE -fsanitize=${SLUICE_SANITIZE})
 endif()
+# The library alone is measured (src/CMakeLists.txt); what is linked to a part of it needs the counters' runtime.
 if(SLUICE_COVERAGE)
-  target_compile_options(sluice_options INTERFACE --coverage -fprofile-update=atomic)
   target_link_options(sluice_options INTERFACE --coverage)
 endif()
 
