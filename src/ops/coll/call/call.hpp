@@ -70,7 +70,7 @@ struct Argument {
   }
   [[nodiscard]] bool is_in_place() const noexcept { return buffer == MPI_IN_PLACE; }
   // Elements of a block: each has a count of its own, or all have one.
-  [[nodiscard]] std::int64_t count_of(std::size_t block) const noexcept {
+  [[nodiscard]] std::int64_t count_at(std::size_t block) const noexcept {
     return counts.is_named() ? counts.at(block) : static_cast<std::int64_t>(count);
   }
 };

@@ -114,7 +114,7 @@ Status CollectiveSide::look(const Argument &argument) {
   Content content = Content::kNothing;
   for (int i = 0; i < n_blocks_; ++i) {
     const auto block = static_cast<std::size_t>(i);
-    const std::int64_t count = argument.count_of(block);
+    const std::int64_t count = argument.count_at(block);
     if (count < 0) return {};
     if (count == 0) continue;
     bool is_good = true;
@@ -140,7 +140,7 @@ Status CollectiveSide::add_blocks(const Argument &argument, const BlockAccess &a
   std::int64_t position = 0;  // of a block that follows the one before, in extents
   for (int i = 0; i < n_blocks_; ++i) {
     const auto block = static_cast<std::size_t>(i);
-    const std::int64_t count = argument.count_of(block);
+    const std::int64_t count = argument.count_at(block);
     *is_good = count >= 0;
     if (!*is_good) return {};
     if (count == 0) continue;
@@ -173,7 +173,7 @@ void CollectiveSide::count_host_bytes(const Argument &argument) {
   if (!statistics::is_enabled()) return;
   for (int i = 0; i < n_blocks_; ++i) {
     const auto block = static_cast<std::size_t>(i);
-    const std::int64_t count = argument.count_of(block);
+    const std::int64_t count = argument.count_at(block);
     bool is_good = true;
     if (count <= 0 || !layout_at(argument, block, &is_good).is_ok() || !is_good) continue;
     moved_bytes_ += static_cast<std::uint64_t>(count) * layout_->size_bytes;

@@ -22,7 +22,7 @@ bool are_blocks_good(const Call &call, std::size_t n_ranks) {
   std::int64_t all = 0;
   std::int64_t longest = 0;
   for (std::size_t rank = 0; rank < n_ranks; ++rank) {
-    const std::int64_t count = call.recv.count_of(rank);
+    const std::int64_t count = call.recv.count_at(rank);
     if (count < 0 || count > INT_MAX) return false;
     all += count;
     longest = std::max(longest, count);
@@ -65,7 +65,7 @@ void Fold::divide() {
   const auto n = static_cast<std::uint64_t>(std::min(kTileElements, count_ - done_));
   for (std::size_t rank = 0; rank < n_ranks_; ++rank) {
     if (call_.pattern == Pattern::kReduceScatter) {
-      counts_[rank] = static_cast<int>(call_.recv.count_of(rank));
+      counts_[rank] = static_cast<int>(call_.recv.count_at(rank));
       places_[rank] = place;
       place += counts_[rank];
     } else {

@@ -42,7 +42,7 @@ std::uint64_t count_in_lane(const Call &call, const Member &member, const NodeMa
   const int local = map.local[static_cast<std::size_t>(member.rank)];
   std::uint64_t count = 0;
   for (int rank = local; rank < member.size; rank += map.most_local) {
-    count += static_cast<std::uint64_t>(call.recv.count_of(static_cast<std::size_t>(rank)));
+    count += static_cast<std::uint64_t>(call.recv.count_at(static_cast<std::size_t>(rank)));
   }
   return count;
 }
@@ -63,7 +63,7 @@ int reduce_scatter_in_lanes(const Call &call, const Member &member, const NodeLe
     std::vector<int> counts;
     std::int64_t all = 0;
     for (int rank = first; rank < first + map.most_local; ++rank) {
-      counts.push_back(static_cast<int>(call.recv.count_of(static_cast<std::size_t>(rank))));
+      counts.push_back(static_cast<int>(call.recv.count_at(static_cast<std::size_t>(rank))));
       all += counts.back();
     }
     if (all > 0) note(ops::reduce_scatter(in, out, counts.data(), call.recv.type, call.op, levels.node()));

@@ -63,7 +63,7 @@ class Finder {
   }
 
   bool find_block(const Argument &argument, std::size_t i, CutBlock *block) {
-    const std::int64_t count = argument.count_of(i);
+    const std::int64_t count = argument.count_at(i);
     if (count <= 0) return count == 0;
     const MPI_Datatype type = argument.has_types ? argument.types[i] : argument.type;
     if (layout_ == nullptr || type != type_) {
