@@ -40,8 +40,8 @@ option(SLUICE_COVERAGE "Instrument for gcov" OFF)
 
 # Every target of the project links this.
 add_library(sluice_options INTERFACE)
-target_compile_options(sluice_options INTERFACE -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wnon-virtual-dtor
-                       -fno-semantic-interposition)
+target_compile_options(sluice_options INTERFACE -Wall -Wextra -Wpedantic -Wshadow -Wconversion
+                       $<$<COMPILE_LANGUAGE:CXX>:-Wnon-virtual-dtor> -fno-semantic-interposition)
 target_compile_options(sluice_options INTERFACE $<$<COMPILE_LANGUAGE:C>:-Wno-error>)
 if(SLUICE_WERROR)
   target_compile_options(sluice_options INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-Werror>)

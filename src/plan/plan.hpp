@@ -19,7 +19,7 @@ struct Policy {
   bool relays_pinned = false;                             // besides, the device copies without the CPU
   std::uint64_t ipc_threshold_bytes = default_number("p2p_ipc_threshold");
   Pipeline pipeline = Pipeline::kNone;  // SLUICE_P2P_PIPELINE
-  std::uint32_t pipeline_blocks = default_number("p2p_pipeline_blocks");
+  std::uint32_t pipeline_blocks = static_cast<std::uint32_t>(default_number("p2p_pipeline_blocks"));
   std::uint64_t pipeline_threshold_bytes = default_number("p2p_pipeline_threshold");
   std::uint64_t buffered_bytes = 0;  // SLUICE_P2P_BUFFERED_BYTES
   std::uint64_t coll_ipc_threshold_bytes = default_number("coll_ipc_threshold");

@@ -213,7 +213,7 @@ TEST(Contract, ReduceGroup_IsWholeOrAbsent) {
 TEST(Reductions, OfAFewPairs_AgreeWithAPlainLoop) {
   SKIP_WITHOUT_REDUCE();
   for (const char *name : {"FLOAT32_SUM"}) {
-    const Pair &pair = pair_named(name);
+    const Pair pair = pair_named(name);
     EXPECT_EQ(pair.check(table(), pair.element, pair.operation), "") << name;
   }
 }
@@ -313,6 +313,6 @@ TEST_P(FaultyReduction, IsNoticed) {
   SKIP_WITHOUT_REDUCE();
   sluice_backend_t spoiled = table();
   spoiled.enqueue_reduction = GetParam();
-  const Pair &pair = pair_named("FLOAT32_SUM");
+  const Pair pair = pair_named("FLOAT32_SUM");
   EXPECT_NE(pair.check(spoiled, pair.element, pair.operation), "");
 }
