@@ -237,7 +237,7 @@ TEST_F(Pool, FallsBackToCMemory_WhenTheRuntimeRefuses) {
 
 TEST_F(Pool, Fails_WhenTheSizeCannotBe) {
   StagingPool pool(kPlenty);
-  for (const std::size_t size : {std::size_t{1} << 60, ~std::size_t{0}, (std::size_t{1} << 46)}) {
+  for (const std::size_t size : {std::size_t{1} << 60, ~std::size_t{0}, std::size_t{1} << 47}) {
     StagingLease lease;
     const Status status = pool.acquire(source(StagingMemory::kMalloc), size, &lease);
     EXPECT_EQ(status.kind(), ErrorKind::kOutOfMemory) << size;
