@@ -12,7 +12,6 @@
 #include <utility>
 
 #include "base/log.hpp"
-#include "base/switch.hpp"
 #include "ops/env/errors.hpp"
 #include "ops/env/world.hpp"
 #include "ops/queue/batch_queue.hpp"
@@ -55,28 +54,12 @@ Status unknown_queue(MPIX_Queue queue) {
   return Status::error(ErrorKind::kInvalidArgument, "this is no queue; give what MPIX_Create_queue wrote");
 }
 
-// What no error handler can be told of: MPI is not there, or Sluice is switched off.
-bool is_usable(int *code) {
-  Status status;
-  if (!is_world_alive()) {
-    status = Status::error(ErrorKind::kUnsupported, "queues can be used between MPI_Init and MPI_Finalize only");
-  } else if (!is_enabled()) {
-    status = Status::error(ErrorKind::kUnsupported, "Sluice is switched off (SLUICE_ENABLE=0), and with it its queues");
-  } else {
-    return true;
-  }
-  set_last_error(status);
-  log::error("ops", status.message());
-  *code = MPI_ERR_OTHER;
-  return false;
-}
-
 // Runs `body`, a call for `handle`, on its queue. Errors go to the communicator that the call has said, else to the
 // queue's.
 template <typename Body>
 int on_queue(MPIX_Queue handle, std::optional<MPI_Comm> said, Body body) {
   int code = MPI_SUCCESS;
-  if (!is_usable(&code)) return code;
+  if (!is_usable("queues", &code)) return code;
   MPI_Comm raised_on = said && *said != MPI_COMM_NULL ? *said : MPI_COMM_SELF;
   return guarded(raised_on, [&]() -> int {
     const QueuePtr queue = find(handle);
@@ -145,7 +128,7 @@ int enqueue(Arguments given, bool has_comm, MPIX_Queue handle, MPI_Request *requ
 
 int create(bool has_comm, MPI_Comm comm, void *stream, MPIX_Queue *queue) {
   int code = MPI_SUCCESS;
-  if (!is_usable(&code)) return code;
+  if (!is_usable("queues", &code)) return code;
   const MPI_Comm raised_on = comm != MPI_COMM_NULL ? comm : MPI_COMM_SELF;
   return guarded(raised_on, [&]() -> int {
     if (queue == nullptr) {
