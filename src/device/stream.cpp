@@ -47,6 +47,14 @@ const Backend *find_owner(void *native, Status *status) {
 }  // namespace
 
 Status Stream::open(void *native, std::unique_ptr<Stream> *stream) {
+  std::unique_ptr<Stream> opened;
+  Status status = open_without_words(native, &opened);
+  if (status.is_ok()) status = acquire_words(&opened->backend(), opened->device(), &opened->words_);
+  if (status.is_ok()) *stream = std::move(opened);
+  return status;
+}
+
+Status Stream::open_without_words(void *native, std::unique_ptr<Stream> *stream) {
   Status status;
   const Backend *backend = find_owner(native, &status);
   if (backend == nullptr) return status;
@@ -54,15 +62,8 @@ Status Stream::open(void *native, std::unique_ptr<Stream> *stream) {
   std::int32_t device = 0;
   const sluice_result_t result = backend->table().stream_open(native, &opened, &device);
   if (result != SLUICE_SUCCESS) return backend->check(result, "open a stream of the program's");
-  StreamWords words;
-  status = acquire_words(backend, device, &words);
-  if (status.is_ok()) {
-    stream->reset(new Stream(native, opened, words, find_stream_messages(*backend)));
-    return {};
-  }
-  const Status closed = backend->check(backend->table().stream_close(opened), "close a stream");
-  if (!closed.is_ok()) log::warn_once("stream_close", "device", closed.message());
-  return status;
+  stream->reset(new Stream(native, opened, {backend, device}, find_stream_messages(*backend)));
+  return {};
 }
 
 Stream::~Stream() {
@@ -74,7 +75,7 @@ void Stream::close() noexcept {
   if (stream_ == nullptr) return;
   const sluice_backend_t &table = words_.backend->table();
   Status marked = join_all();
-  if (marked.is_ok()) {
+  if (marked.is_ok() && words_.trigger != nullptr) {
     marked = words_.backend->check(table.stream_write(stream_, words_.trigger, StreamWords::kGivenUp),
                                    "give up the words of a stream");
   }

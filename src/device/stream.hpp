@@ -22,6 +22,8 @@ class Stream {
   // tell. `native` lives until this is destroyed. Errors: null, no backend knows it, or none that is loaded can do
   // this.
   [[nodiscard]] static Status open(void *native, std::unique_ptr<Stream> *stream);
+  // The same without words of its own, for enqueue_alone().
+  [[nodiscard]] static Status open_without_words(void *native, std::unique_ptr<Stream> *stream);
   // What close() does, unless it was closed or abandoned.
   ~Stream();
   Stream(const Stream &) = delete;
@@ -40,9 +42,9 @@ class Stream {
   // Its backend has the group `channel`, so that the commands on words of others may be used. Hot.
   [[nodiscard]] bool has_channels() const noexcept { return words_.backend->table().stream_take != nullptr; }
 
-  // Tells the stream to say when it is past the commands below, and lets go of it; waits for nothing. What went aside
-  // comes before that, and before what the program gives the stream afterwards. Nothing can be
-  // enqueued any more; triggered() and complete() may be called until this is destroyed. One thread at a time.
+  // Tells the stream to say when it is past the commands on its words, and lets go of it; waits for nothing. What went
+  // aside comes before that, and before what the program gives the stream afterwards. Nothing can be enqueued any more;
+  // triggered() and complete() may be called until this is destroyed. One thread at a time.
   void close() noexcept;
   // Lets go of a stream that may be gone. Its words are lost.
   void abandon() noexcept;
@@ -74,6 +76,9 @@ class Stream {
   // is. Errors: they stay aside, and may be joined later.
   static constexpr unsigned kCommandsOfJoin = 2;
   [[nodiscard]] Status join();
+  // One send by the commands of the contract, for which nothing is set up; has_channels(), or it has no bytes. The word
+  // stays until it has run. Returns before. Errors: the runtime refuses; the word is not set.
+  [[nodiscard]] Status enqueue_alone(const sluice_stream_send_t &send) const;
   // Receives may go aside, too, elsewhere than the sends: up to SLUICE_STREAM_MOST_RECEIVES_ASIDE of different channels
   // in a call. Each message is taken when it is there, and nothing of the stream is held up until join_all().
   // As has_side(), but the answer may change either way.
@@ -111,8 +116,7 @@ class Stream {
          const sluice_stream_message_t *messages) noexcept
       : native_(native), stream_(stream), words_(words), messages_(messages) {}
 
-  // A message by commands of the contract, on words of SharedWords, which stay until they have run.
-  [[nodiscard]] Status enqueue_alone(const sluice_stream_send_t &send) const;
+  // The same, on words that stay until it has run.
   [[nodiscard]] Status enqueue_alone(const sluice_stream_receive_t &receive) const;
   // As the table of messages has it, or one by one.
   template <typename Message, typename Together>
