@@ -54,6 +54,9 @@ class ProgramStream {
   void mark() { expect(table_.stream_write(stream_, &words_[1], ++n_marks_)); }
   bool has_come() const { return __atomic_load_n(&words_[1], __ATOMIC_ACQUIRE) == n_marks_; }
 
+  // Writes a word of memory that host and device reach, in the stream's order, as a kernel would.
+  void write(std::uint64_t *word, std::uint64_t value) const { expect(table_.stream_write(stream_, word, value)); }
+
   // A copy in the stream's order, as a kernel would write.
   void copy(void *dst, const void *src, std::size_t size_bytes) const {
     expect(table_.program_stream_copy(native_, dst, src, size_bytes));

@@ -1,10 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // MPI_Psend_init, MPI_Precv_init, their large-count forms, MPI_Pready, MPI_Pready_range, MPI_Pready_list, MPI_Parrived:
 // the host MPI's own partitioned communication, on staging memory; or, inside a node, copies between devices
-// (docs/adr/0071).
+// (docs/adr/0071). And sluice_pready_on_stream, sluice_get_partition_flags (docs/adr/0076).
+#include "ops/p2p/partitioned.hpp"
+
+#include <optional>
+
 #include "base/log.hpp"
 #include "generated/operations.hpp"
 #include "ops/env/errors.hpp"
+#include "ops/env/world.hpp"
 #include "ops/p2p/partitioned_match.hpp"
 #include "ops/p2p/partitioned_request.hpp"
 #include "progress/engine.hpp"
@@ -26,7 +31,7 @@ struct Partitions {
 };
 
 // Makes the program's request with `init`, and behind it the offer by which the sides learn of each other, where they
-// do. `partitioned`: what stands beside a staged request.
+// do. `partitioned`: what stands beside the request, if it is staged, or a send that streams may make ready.
 template <typename Init>
 int init_and_offer(Operation operation, const Partitions &given, MPI_Comm comm, MPI_Request *request,
                    const PartitionedPtr &partitioned, Init init) {
@@ -36,22 +41,22 @@ int init_and_offer(Operation operation, const Partitions &given, MPI_Comm comm, 
   if (PartitionedMatch::is_wanted(&route)) {
     match = std::make_shared<PartitionedMatch>(operation == Operation::kPsendInit, route);
   }
-  if (match == nullptr) {
-    const int result = init();
-    if (result == MPI_SUCCESS && is_staged) TrackedRequests::process().add(*request, partitioned);
-    return result;
-  }
-  const PartitionedMatch::InOrder in_order;
+  std::optional<PartitionedMatch::InOrder> in_order;
+  if (match != nullptr) in_order.emplace();
   const int result = init();
   // MPICH 5 returns success after some bad arguments, without a request.
   if (result != MPI_SUCCESS || *request == MPI_REQUEST_NULL) return result;
-  if (is_staged) partitioned->await_match(*request);
-  const int offered = match->begin(is_staged ? partitioned : nullptr, partitioned->side.region(), given.n_partitions);
-  if (offered != MPI_SUCCESS) {
-    log::warn_once("partitions_offer", "p2p", "the host MPI could not make a partitioned request of Sluice's");
-    partitioned->go_staged();
+  partitioned->name(*request);
+  if (match != nullptr) {
+    if (is_staged) partitioned->await_match();
+    if (match->begin(is_staged ? partitioned : nullptr, partitioned->side.region(), given.n_partitions) !=
+        MPI_SUCCESS) {
+      log::warn_once("partitions_offer", "p2p", "the host MPI could not make a partitioned request of Sluice's");
+      partitioned->go_staged();
+    }
   }
-  if (is_staged) TrackedRequests::process().add(*request, partitioned);
+  const bool may_have_streams = partitioned->is_sender() && !device::known_backends().empty();
+  if (is_staged || may_have_streams) TrackedRequests::process().add(*request, partitioned);
   return result;
 }
 
@@ -134,6 +139,25 @@ Status ready_one_by_one(PartitionedRequest *partitioned, MPI_Request request, in
   return status;
 }
 
+// `body` is given the partitioned request of ours that stands beside `request`.
+template <typename Body>
+int on_partitioned(MPI_Request request, Body body) {
+  int code = MPI_SUCCESS;
+  if (!is_usable("partitions made ready by streams and kernels", &code)) return code;
+  return guarded(MPI_COMM_SELF, [&]() -> int {
+    const PartitionedPtr partitioned = find_partitioned(request);
+    if (partitioned == nullptr) {
+      return raise(MPI_COMM_SELF,
+                   Status::error(ErrorKind::kInvalidArgument,
+                                 "streams and kernels cannot make partitions of this request ready: it is no request "
+                                 "of MPI_Psend_init, or no device's runtime was in the process when it was made; use "
+                                 "MPI_Pready"));
+    }
+    const Status status = body(partitioned.get());
+    return status.is_ok() ? MPI_SUCCESS : raise(partitioned->communicator(), status);
+  });
+}
+
 // MPIs differ in whether the list is const.
 template <typename Function>
 struct SecondParameter;
@@ -204,6 +228,18 @@ int pready_list(int length, List array_of_partitions, MPI_Request request) {
   const int result =
       ready_through(request, ready, [&] { return wire::host().MPI_Pready_list(length, array_of_partitions, request); });
   return result == MPI_SUCCESS ? code : result;
+}
+
+int pready_on_stream(MPI_Request request, int partition, void *stream) {
+  return on_partitioned(
+      request, [&](PartitionedRequest *partitioned) { return partitioned->ready_on_stream(partition, stream); });
+}
+
+int get_partition_flags(MPI_Request request, sluice_partition_flags_t *flags) {
+  return on_partitioned(request, [&](PartitionedRequest *partitioned) {
+    return flags != nullptr ? partitioned->give_flags(flags)
+                            : Status::error(ErrorKind::kInvalidArgument, "the pointer to the flags is null");
+  });
 }
 
 int parrived(MPI_Request request, int partition, int *flag) {

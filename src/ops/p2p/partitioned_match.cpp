@@ -11,7 +11,6 @@
 #include <utility>
 
 #include "base/log.hpp"
-#include "device/ipc_exports.hpp"
 #include "ops/comm/comm_state.hpp"
 #include "ops/p2p/partitioned_request.hpp"
 #include "plan/partitioned.hpp"
@@ -77,7 +76,7 @@ int PartitionedMatch::begin(const std::shared_ptr<PartitionedRequest> &request, 
   request_ = request;
   has_request_ = request != nullptr;
   if (has_request_) region_ = region;
-  if (is_sender_) fill(region, n_partitions);
+  if (is_sender_) fill(request.get(), region, n_partitions);
   const wire::Host &host = wire::host();
   const auto [peer, world_peer, tag, comm] = route_;
   const auto length = static_cast<MPI_Count>(sizeof offer_);
@@ -90,13 +89,13 @@ int PartitionedMatch::begin(const std::shared_ptr<PartitionedRequest> &request, 
 }
 
 // What cannot be had makes the message staged.
-void PartitionedMatch::fill(const transfer::Region &region, int n_partitions) {
+void PartitionedMatch::fill(PartitionedRequest *request, const transfer::Region &region, int n_partitions) {
   offer_.nonce = wire::Channel::process().nonce();
   if (!has_request_) return;
   const plan::PartitionedReason reason = plan::judge_side(side_of(region));
   log_choice(reason);
   if (reason != plan::PartitionedReason::kDirect) return;
-  const Status status = fill_offer(region, n_partitions);
+  const Status status = fill_offer(request, region, n_partitions);
   if (status.is_ok()) {
     offer_.can_go_directly = 1;
     return;
@@ -105,21 +104,13 @@ void PartitionedMatch::fill(const transfer::Region &region, int n_partitions) {
   statistics::record_fallback("partitions");
 }
 
-Status PartitionedMatch::fill_offer(const transfer::Region &region, int n_partitions) {
-  device::Exported exported;
-  if (Status status = device::IpcExports::process().find(region.place, region.origin, region.size_bytes(), &exported);
-      !status.is_ok()) {
-    return status;
-  }
+Status PartitionedMatch::fill_offer(PartitionedRequest *request, const transfer::Region &region, int n_partitions) {
+  if (Status status = PartitionMemory::export_from(region, &offer_.memory); !status.is_ok()) return status;
   offer_.n_partitions = static_cast<std::uint64_t>(n_partitions);
   offer_.size_bytes = region.size_bytes();
-  offer_.handle = exported.handle;
-  offer_.offset_bytes = exported.offset_bytes;
-  offer_.allocation_bytes = exported.allocation_bytes;
-  offer_.base_address = reinterpret_cast<std::uintptr_t>(region.origin) - exported.offset_bytes;
   const std::size_t length = std::min(std::strlen(region.place.backend->name()), offer_.backend.size() - 1);
   std::memcpy(offer_.backend.data(), region.place.backend->name(), length);
-  if (Status status = words_.create(offer_.n_partitions, &offer_.words); !status.is_ok()) return status;
+  if (Status status = request->make_words(&offer_.words); !status.is_ok()) return status;
   int number = 0;
   Status status = wire::Channel::process().take_number(&number);
   if (!status.is_ok()) wire::SharedSegment::remove_name(offer_.words);
@@ -174,7 +165,8 @@ bool PartitionedMatch::take_offer() {
         statistics::record_fallback("partitions");
       }
     }
-    answer_ = {channel.nonce(), taker != nullptr ? 1U : 0U};
+    answer_ = {channel.nonce(), taker != nullptr ? 1U : 0U, {}};
+    if (taker != nullptr) say_where();
     state_ = State::kAnswering;
     if (wire::host().MPI_Isend(&answer_, sizeof answer_, MPI_BYTE, route_.world_peer, answer_tag(offer_.number),
                                channel.comm(), &exchange_) != MPI_SUCCESS) {
@@ -198,21 +190,23 @@ Status PartitionedMatch::judge_offer(std::unique_ptr<PartitionTaker> *taker) con
   if (offer_.n_partitions == 0 || offer_.size_bytes % offer_.n_partitions != 0 || offer_.words.back() != '\0') {
     return Status::error(ErrorKind::kBadPeer, "the offer of a partitioned message makes no sense");
   }
-  const device::ExportOrigin origin{static_cast<std::uint64_t>(route_.world_peer), offer_.base_address,
-                                    offer_.allocation_bytes};
   device::ImportedPtr imported;
-  Status status =
-      device::IpcImports::process().open(place.backend, place.device_index(), offer_.handle, origin, &imported);
+  std::byte *source = nullptr;
+  Status status = offer_.memory.import_for(place, route_.world_peer, offer_.size_bytes, &imported, &source);
   if (!status.is_ok()) return status;
-  if (!imported->holds(offer_.offset_bytes, offer_.size_bytes)) {
-    return Status::error(ErrorKind::kBadPeer, "the sender's partitions do not lie in the memory that it names");
-  }
   PartitionWords words;
   if (status = words.open(offer_.n_partitions, offer_.words); !status.is_ok()) return status;
-  const std::byte *source = imported->base() + offer_.offset_bytes;
   *taker =
       std::make_unique<PartitionTaker>(std::move(words), offer_.n_partitions, std::move(imported), source, region_);
   return {};
+}
+
+// What the sender's streams need to copy here by themselves; without it they make partitions ready, and no more.
+void PartitionedMatch::say_where() {
+  if (region_.place.backend->table().host_register == nullptr) return;
+  if (const Status status = PartitionMemory::export_from(region_, &answer_.memory); !status.is_ok()) {
+    log::debug("p2p", "the sender's streams do not put partitions here: " + status.message());
+  }
 }
 
 // Probed for, not received ahead of time, as messages to ControlListener are, and for the same reason.
@@ -236,7 +230,7 @@ void PartitionedMatch::tell(bool is_direct, std::unique_ptr<PartitionTaker> take
   if (request == nullptr) return;
   if (!is_direct) return request->go_staged();
   if (is_sender_) {
-    request->go_directly(std::move(words_));
+    request->go_directly(answer_.memory, route_.world_peer);
   } else {
     request->go_directly(std::move(taker));
   }

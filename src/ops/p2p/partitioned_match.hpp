@@ -25,11 +25,8 @@ struct PartitionedOffer {
   std::uint64_t can_go_directly = 0;  // 0: what follows means nothing, and no answer is awaited
   std::uint64_t n_partitions = 0;
   std::uint64_t size_bytes = 0;  // of all of them
-  std::uint64_t offset_bytes = 0;
-  std::uint64_t allocation_bytes = 0;
-  std::uint64_t base_address = 0;  // of the allocation, in the sender; a name for the cache of mappings
-  std::int64_t number = 0;         // of the answer's tag
-  sluice_ipc_handle_t handle{};
+  std::int64_t number = 0;       // of the answer's tag
+  PartitionMemory memory;
   std::array<char, 32> backend{};
   wire::SegmentName words{};
 };
@@ -37,6 +34,7 @@ struct PartitionedOffer {
 struct PartitionedAnswer {
   std::uint64_t nonce = 0;
   std::uint64_t is_direct = 0;
+  PartitionMemory memory;  // of the receiver, where streams of the sender may copy to it
 };
 
 class PartitionedMatch final : public progress::Task, public std::enable_shared_from_this<PartitionedMatch> {
@@ -82,11 +80,12 @@ class PartitionedMatch final : public progress::Task, public std::enable_shared_
 
  private:
   enum class State : std::uint8_t { kOffering, kAwaitingAnswer, kAnswering };
-  void fill(const transfer::Region &region, int n_partitions);
-  [[nodiscard]] Status fill_offer(const transfer::Region &region, int n_partitions);
+  void fill(PartitionedRequest *request, const transfer::Region &region, int n_partitions);
+  [[nodiscard]] Status fill_offer(PartitionedRequest *request, const transfer::Region &region, int n_partitions);
   [[nodiscard]] bool go_on();
   [[nodiscard]] bool take_offer();
   [[nodiscard]] Status judge_offer(std::unique_ptr<PartitionTaker> *taker) const;
+  void say_where();
   [[nodiscard]] bool look_for_answer();
   void tell(bool is_direct, std::unique_ptr<PartitionTaker> taker);
 
@@ -98,7 +97,6 @@ class PartitionedMatch final : public progress::Task, public std::enable_shared_
   transfer::Region region_;
   PartitionedOffer offer_;
   PartitionedAnswer answer_;
-  PartitionWords words_;
   MPI_Request exchange_ = MPI_REQUEST_NULL;  // of the offer; then of the answer
 };
 

@@ -18,7 +18,8 @@ PartitionedRequest::PartitionedRequest(Operation operation, MPI_Comm communicato
       arguments_(arguments),
       stages_(
           std::make_unique<std::atomic<Stage>[]>(is_sender() ? 0 : static_cast<std::size_t>(arguments.n_partitions))),
-      ready_starts_(is_sender() ? static_cast<std::size_t>(arguments.n_partitions) : 0) {}
+      ready_starts_(is_sender() ? static_cast<std::size_t>(arguments.n_partitions) : 0),
+      given_starts_(ready_starts_) {}
 
 // ---- partitions of a send
 
@@ -26,42 +27,61 @@ Status PartitionedRequest::ready(int low, int high, bool *tells_host) {
   *tells_host = false;
   if (high < low || !has_partition(low) || !has_partition(high) || !is_sender()) {
     *tells_host = is_staged();  // for the host MPI to refuse
-    if (*tells_host) return {};
-    return Status::error(ErrorKind::kInvalidArgument,
-                         "MPI_Pready was given partitions that this request does not have to send");
+    return *tells_host ? Status() : not_to_send();
   }
   // As long as the way is not known, too: then what goes wrong is told here, as in any other start.
   if (way() != Way::kDirect) {
-    const statistics::Stopwatch watch;
-    const int n = high - low + 1;
+    if (Status status = bring_down(low, high); !status.is_ok()) return status;
+  }
+  return mark_ready(low, high, tells_host);
+}
+
+Status PartitionedRequest::bring_down(int low, int high) {
+  const statistics::Stopwatch watch;
+  const int n = high - low + 1;
+  if (side.is_staged()) {
     if (Status status = side.copy_elements_down(low * arguments_.count, n * arguments_.count); !status.is_ok()) {
       return status;
     }
-    if (is_staged()) record(0, bytes_of(n), watch.elapsed(), side.route());
   }
-  return mark_ready(low, high, tells_host);
+  if (is_staged()) record(0, bytes_of(n), watch.elapsed(), side.route());
+  return {};
 }
 
 Status PartitionedRequest::mark_ready(int low, int high, bool *tells_host) {
   const std::scoped_lock lock(mutex_);
   *tells_host = is_staged();
-  if (*tells_host) return {};
-  if (!is_active()) {
-    return Status::error(
-        ErrorKind::kInvalidArgument,
-        "a partition was made ready (MPI_Pready) and the request is not started; call MPI_Start first");
-  }
-  for (int i = low; i <= high; ++i) {
-    if (ready_starts_[static_cast<std::size_t>(i)] == start_) {
-      return Status::error(ErrorKind::kInvalidArgument,
-                           "partition " + std::to_string(i) + " was made ready (MPI_Pready) twice in one start");
-    }
-  }
+  if (Status status = refuse_ready(low, high); !status.is_ok()) return status;
   for (int i = low; i <= high; ++i) {
     ready_starts_[static_cast<std::size_t>(i)] = start_;
     if (way() == Way::kDirect) words_.set_ready(static_cast<std::uint64_t>(i), start_);
   }
   if (way() == Way::kDirect) record(0, bytes_of(high - low + 1), {}, Route::kIpc);
+  return {};
+}
+
+Status PartitionedRequest::not_to_send() const {
+  return Status::error(ErrorKind::kInvalidArgument,
+                       is_sender() ? "there is no such partition: a request's are numbered from 0"
+                                   : "partitions of a receive are made ready by its sender alone (MPI_Psend_init)");
+}
+
+// With mutex_. What the host MPI moves it judges itself, as far as it knows of it.
+Status PartitionedRequest::refuse_ready(int low, int high) const {
+  if (!is_active()) {
+    if (is_staged()) return {};
+    return Status::error(ErrorKind::kInvalidArgument,
+                         "a partition was made ready (MPI_Pready, sluice_pready_on_stream) and the request is not "
+                         "started; call MPI_Start first");
+  }
+  for (int i = low; i <= high; ++i) {
+    const auto at = static_cast<std::size_t>(i);
+    const bool is_given = given_starts_[at] == start_ || (flags_ != nullptr && flags_->is_set(i, start_));
+    if (!is_given && (ready_starts_[at] != start_ || is_staged())) continue;
+    return Status::error(
+        ErrorKind::kInvalidArgument,
+        "partition " + std::to_string(i) + " was made ready (MPI_Pready, sluice_pready_on_stream) twice in one start");
+  }
   return {};
 }
 
@@ -124,8 +144,11 @@ Status PartitionedRequest::look(int partition, bool *has_arrived) {
 int PartitionedRequest::start_again(const std::shared_ptr<Tracked> &self, MPI_Request *request) {
   {
     const std::scoped_lock lock(mutex_);
+    ++start_;
+    handing_on_ = {};
+    if (flags_ != nullptr) flags_->begin(start_);
+    if (are_flags_given_) look_at_flags();
     if (!is_staged()) {
-      ++start_;
       outcome_ = {};
       is_apart_.store(true, std::memory_order_release);
       is_hidden_.store(true, std::memory_order_release);
@@ -191,9 +214,10 @@ void PartitionedRequest::go_staged() {
   is_hidden_.store(false, std::memory_order_release);
 }
 
-void PartitionedRequest::go_directly(PartitionWords words) {
+void PartitionedRequest::go_directly(const PartitionMemory &landing, int world_peer) {
   const std::scoped_lock lock(mutex_);
-  words_ = std::move(words);
+  landing_ = landing;
+  world_peer_ = world_peer;
   decide_directly();
 }
 
@@ -233,17 +257,18 @@ bool PartitionedRequest::advance() {
 bool PartitionedRequest::go_on() {
   if (is_sender()) {
     const std::uint64_t taken = words_.taken();
-    if (taken < start_) return false;
-    if (taken == start_) return complete({});
+    // A receiver that failed has not waited for streams, whose commands use these words.
+    if (taken < start_ || !have_streams_come()) return false;
+    if (taken == start_) return complete(handing_on_);
     return complete(Status::error(ErrorKind::kBadPeer,
                                   "the receiver of a partitioned message says that it has taken what cannot be; what "
                                   "it received is not known"));
   }
-  std::uint64_t bytes = 0;
-  bool is_done = false;
-  Status status = taker_->advance(&bytes, &is_done);
-  if (bytes != 0) record(0, bytes, {}, Route::kIpc);
-  return status.is_ok() && !is_done ? false : complete(std::move(status));
+  PartitionTaker::Came came;
+  Status status = taker_->advance(&came);
+  if (came.copied_bytes != 0) record(0, came.copied_bytes, {}, Route::kIpc);
+  if (came.n_put != 0) record(came.n_put, came.put_bytes, {}, Route::kQueueDevice);
+  return status.is_ok() && !came.is_all ? false : complete(std::move(status));
 }
 
 // Always true. Whoever looks at the outcome sees it behind is_hidden_.
@@ -257,7 +282,9 @@ bool PartitionedRequest::complete(Status outcome) noexcept {
 
 Status PartitionedRequest::finish(MPI_Status *status) {
   if (is_apart()) return recall(status);
-  return is_sender() ? Status() : arrived(0, arguments_.n_partitions);
+  if (!is_sender()) return arrived(0, arguments_.n_partitions);
+  const std::scoped_lock lock(mutex_);
+  return handing_on_;
 }
 
 Status PartitionedRequest::recall(MPI_Status *status) {

@@ -3,7 +3,9 @@
 // partition is brought down before the host MPI hears that it is ready, and up, once for each start, when it has
 // arrived. Directly: the receiver copies it out of the sender's memory, and the program's request, which is the host
 // MPI's, is never started (docs/adr/0071). Which of the two is known some time after the operation was made; the first
-// start may come before.
+// start may come before. Partitions of a send may also be made ready by streams and kernels (docs/adr/0076); so there
+// is one beside a send of host memory, too, where a device's runtime is in the process, and it is the host MPI's to
+// move.
 #pragma once
 
 #include <atomic>
@@ -12,10 +14,13 @@
 #include <mutex>
 #include <vector>
 
+#include "device/stream.hpp"
+#include "ops/p2p/partition_flags.hpp"
 #include "ops/p2p/shared_partitions.hpp"
 #include "ops/p2p/side.hpp"
 #include "progress/engine.hpp"
 #include "progress/tracked_requests.hpp"
+#include "sluice/partition_flags.h"
 
 namespace sluice::ops {
 
@@ -32,8 +37,8 @@ class PartitionedRequest final : public progress::Tracked,
   };
   PartitionedRequest(Operation operation, MPI_Comm communicator, const Arguments &arguments);
 
-  // All partitions, one after the other: what is received into, or sent, never as an image. Staged and open before the
-  // first start.
+  // All partitions, one after the other: what is received into, or sent, never as an image. If it is staged, it is open
+  // before the first start.
   Side side;
 
   [[nodiscard]] bool is_sender() const noexcept { return operation_ == Operation::kPsendInit; }
@@ -41,19 +46,35 @@ class PartitionedRequest final : public progress::Tracked,
   // The host MPI moves the data, from now on at every start. Any thread.
   [[nodiscard]] bool is_staged() const noexcept { return way() == Way::kStaged; }
 
-  // Which way it goes is to be found out yet. `request`: the program's. Before anybody else knows of this.
-  void await_match(MPI_Request request) noexcept {
-    request_ = request;
-    way_.store(Way::kUndecided, std::memory_order_release);
+  // What this stands beside. Before anybody else knows of this.
+  void name(MPI_Request request) noexcept { request_ = request; }
+  // Which way it goes is to be found out yet. Before anybody else knows of this.
+  void await_match() noexcept { way_.store(Way::kUndecided, std::memory_order_release); }
+  // Makes the words of a send that may go directly, under a name for the receiver. The same. Errors: the system's.
+  [[nodiscard]] Status make_words(wire::SegmentName *name) {
+    return words_.create(static_cast<std::uint64_t>(arguments_.n_partitions), name);
   }
   // It was found out, once; a start that waits for that goes on. Within a turn.
   void go_staged();
-  void go_directly(PartitionWords words);
+  // Of a send: `landing` is where the receiver's partitions lie, which is `world_peer`.
+  void go_directly(const PartitionMemory &landing, int world_peer);
   void go_directly(std::unique_ptr<PartitionTaker> taker);
 
   // Makes ready, of a send, the partitions from `low` to `high`, whatever their numbers. *tells_host: the host MPI is
   // to be told of them, too. Blocks. Any thread, also while another one is in a completion call for this request.
   [[nodiscard]] Status ready(int low, int high, bool *tells_host);
+
+  // The same for streams and kernels (stream_partitions.cpp).
+  // When `native` comes to this point, a partition is ready. Where the receiver has begun its start, the stream copies
+  // the partition there itself. `native` lives until this is destroyed. Blocks for the runtime alone. Any thread.
+  // Errors, after which nothing was made ready: those of MPI_Pready, of device::Stream and of PartitionFlags::make();
+  // another device.
+  [[nodiscard]] Status ready_on_stream(int partition, void *native);
+  // For kernels of the buffer's device, in all starts. The same.
+  [[nodiscard]] Status give_flags(sluice_partition_flags_t *flags);
+  // Hands on what streams and kernels have made ready where the receiver does not see that. True: nothing is left to do
+  // in this start. Within a turn.
+  [[nodiscard]] bool take_flags();
 
   // Brings up, of a receive that is staged, `n` partitions from `first` on, which have arrived; those that no other
   // call has brought up since the start, and waits for what other threads are bringing up. After an error the
@@ -91,12 +112,25 @@ class PartitionedRequest final : public progress::Tracked,
   [[nodiscard]] int start_host(const std::shared_ptr<Tracked> &self, MPI_Request *request);
   void begin_direct();
   void decide_directly();
+  [[nodiscard]] Status bring_down(int low, int high);
   [[nodiscard]] Status mark_ready(int low, int high, bool *tells_host);
+  [[nodiscard]] Status not_to_send() const;
+  [[nodiscard]] Status refuse_ready(int low, int high) const;
+  [[nodiscard]] Status find_stream(void *native, device::Stream **stream);
+  [[nodiscard]] Status make_flags(const device::Place &place);
+  void map_landing(const device::Place &place);
+  [[nodiscard]] Status give_to_stream(int partition, sluice_stream_send_t *send);
+  [[nodiscard]] bool does_receiver_look() const noexcept;
+  void look_at_flags();
+  [[nodiscard]] bool next_set(int *low, int *high);
+  void hand_on(int low, int high);
+  [[nodiscard]] bool have_streams_come();
   [[nodiscard]] bool go_on();
   bool complete(Status outcome) noexcept;
   void record(std::uint64_t calls, std::uint64_t bytes, std::chrono::nanoseconds time, Route route) const noexcept;
   [[nodiscard]] std::uint64_t bytes_of(int n_partitions) const noexcept {
-    return static_cast<std::uint64_t>(n_partitions * arguments_.count) * side.region().layout->size_bytes;
+    const transfer::LayoutPtr &layout = side.region().layout;
+    return layout == nullptr ? 0 : static_cast<std::uint64_t>(n_partitions * arguments_.count) * layout->size_bytes;
   }
 
   const Operation operation_;
@@ -112,10 +146,25 @@ class PartitionedRequest final : public progress::Tracked,
   std::uint64_t start_ = 0;                  // the number of the last one that goes directly, or may
   bool is_waiting_ = false;                  // a start waits for the way
   std::vector<std::uint64_t> ready_starts_;  // of a send, by partition: the start in which it was made ready last
-  PartitionWords words_;                     // of a send that goes directly
+  std::vector<std::uint64_t> given_starts_;  // the same: in which it was given to a stream last
+  PartitionWords words_;                     // of a send that goes directly, or may
   std::unique_ptr<PartitionTaker> taker_;    // of a receive that does
   unsigned n_steps_ = 0;
   Status outcome_;  // of the last start that was apart, once it is no longer hidden
+
+  // Held over what prepares streams and kernels, and what streams are told; mutex_ comes behind it.
+  std::mutex preparing_;
+  std::vector<std::unique_ptr<device::Stream>> streams_;  // that have made partitions ready
+  PartitionMemory landing_;  // of a send that goes directly: where the receiver's partitions lie; until they are mapped
+  int world_peer_ = -1;
+  device::ImportedPtr landing_memory_;
+  std::byte *landing_begin_ = nullptr;  // null: streams copy nothing there
+
+  // With mutex_.
+  std::unique_ptr<PartitionFlags> flags_;  // null: no stream or kernel was given any; they stay
+  bool are_flags_given_ = false;           // to kernels
+  bool is_looked_at_ = false;              // take_flags() is called in turns
+  Status handing_on_;                      // of this start's partitions, which are complete all the same
 };
 
 }  // namespace sluice::ops

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "ops/p2p/shared_partitions.hpp"
 
+#include <algorithm>
 #include <utility>
+
+#include "device/ipc_exports.hpp"
 
 namespace sluice::ops {
 
@@ -11,6 +14,29 @@ Status PartitionWords::create(std::uint64_t n_partitions, wire::SegmentName *nam
 
 Status PartitionWords::open(std::uint64_t n_partitions, const wire::SegmentName &name) {
   return wire::SharedSegment::open(name, bytes_for(n_partitions), &segment_);
+}
+
+Status PartitionMemory::export_from(const transfer::Region &region, PartitionMemory *memory) {
+  device::Exported exported;
+  if (Status status = device::IpcExports::process().find(region.place, region.origin, region.size_bytes(), &exported);
+      !status.is_ok()) {
+    return status;
+  }
+  *memory = {exported.offset_bytes, exported.allocation_bytes,
+             reinterpret_cast<std::uintptr_t>(region.origin) - exported.offset_bytes, exported.handle};
+  return {};
+}
+
+Status PartitionMemory::import_for(const device::Place &place, int process, std::uint64_t size_bytes,
+                                   device::ImportedPtr *imported, std::byte **begin) const {
+  const device::ExportOrigin origin{static_cast<std::uint64_t>(process), base_address, allocation_bytes};
+  Status status = device::IpcImports::process().open(place.backend, place.device_index(), handle, origin, imported);
+  if (!status.is_ok()) return status;
+  if (!(*imported)->holds(offset_bytes, size_bytes)) {
+    return Status::error(ErrorKind::kBadPeer, "the partitions of a peer do not lie in the memory that it names");
+  }
+  *begin = (*imported)->base() + offset_bytes;
+  return {};
 }
 
 PartitionTaker::PartitionTaker(PartitionWords words, std::uint64_t n_partitions, device::ImportedPtr imported,
@@ -26,44 +52,49 @@ PartitionTaker::PartitionTaker(PartitionWords words, std::uint64_t n_partitions,
 void PartitionTaker::begin(std::uint64_t start) noexcept {
   start_ = start;
   first_missing_ = 0;
+  words_.set_begun(start);
 }
 
-Status PartitionTaker::advance(std::uint64_t *bytes, bool *is_done) {
-  *bytes = 0;
-  *is_done = false;
+Status PartitionTaker::advance(Came *came) {
+  *came = {};
   if (copy_.is_running()) {
     bool has_ended = false;
     if (Status status = copy_.poll(&has_ended); !status.is_ok()) return fail(std::move(status));
     if (!has_ended) return {};
     for (const std::uint64_t partition : under_way_) taken_[partition].store(start_, std::memory_order_release);
-    *bytes = under_way_.size() * partition_bytes_;
-    while (first_missing_ < n_partitions_ && taken_[first_missing_].load(std::memory_order_relaxed) == start_) {
-      ++first_missing_;
-    }
-    *is_done = first_missing_ == n_partitions_;
-    if (*is_done) words_.set_taken(start_);
+    came->copied_bytes = under_way_.size() * partition_bytes_;
   }
-  if (!*is_done) {
-    if (Status status = collect(); !status.is_ok()) return fail(std::move(status));
+  if (Status status = collect(came); !status.is_ok()) return fail(std::move(status));
+  while (first_missing_ < n_partitions_ && taken_[first_missing_].load(std::memory_order_relaxed) == start_) {
+    ++first_missing_;
   }
+  came->is_all = first_missing_ == n_partitions_;
+  if (came->is_all) words_.set_taken(start_);
   // Others may have the queue while there is nothing to copy.
   if (!copy_.is_running()) queue_ = device::Queue();
   return {};
 }
 
-// Begins to copy all that is ready and has not come.
-Status PartitionTaker::collect() {
+// Begins to copy all that is ready and has not come, and notes what was put.
+Status PartitionTaker::collect(Came *came) {
   pieces_.clear();
   under_way_.clear();
   for (std::uint64_t i = first_missing_; i < n_partitions_; ++i) {
     if (taken_[i].load(std::memory_order_relaxed) == start_) continue;
-    const std::uint64_t word = words_.ready(i);
-    if (word > start_) {
+    const std::uint64_t mark = words_.mark(i);
+    const std::uint64_t marked = PartitionWords::start_of(mark);
+    if (marked > start_) {
       return Status::error(ErrorKind::kBadPeer,
                            "the sender of a partitioned message says of a partition what cannot be; what came of this "
                            "message is not known");
     }
-    if (word != start_) continue;
+    if (marked != start_) continue;
+    if (PartitionWords::is_put(mark)) {
+      taken_[i].store(start_, std::memory_order_release);
+      came->put_bytes += partition_bytes_;
+      ++came->n_put;
+      continue;
+    }
     const bool is_next = !under_way_.empty() && under_way_.back() + 1 == i;
     under_way_.push_back(i);
     if (is_next) {

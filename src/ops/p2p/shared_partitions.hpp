@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // SharedPartitions: a partitioned message that goes directly. The two sides share a word for each partition of the
-// sender's, which says in which start it was made ready, and one that says which start the receiver has taken whole.
-// The receiver copies what is ready out of the sender's memory (docs/adr/0071).
+// sender's, which says in which start it was made ready or put. Two more words say which start the receiver has begun,
+// and which it has taken whole. The receiver copies what is ready out of the sender's memory (docs/adr/0071); what was
+// put a stream of the sender's has copied to the receiver (docs/adr/0076).
 #pragma once
 
 #include <atomic>
@@ -21,6 +22,23 @@ namespace sluice::ops {
 // The words. Starts are counted from 1 by each side for itself, and both count alike.
 class PartitionWords {
  public:
+  // What is where. The receiver's words have a line of their own, and so has what kernels of the sender's read.
+  static constexpr std::size_t kTaken = 0;
+  static constexpr std::size_t kBegun = 1;
+  static constexpr std::size_t kMark = 16;  // ready_mark() of the sender's start; the receiver does not look at it
+  static constexpr std::size_t kFirstFlag = 32;
+  // Whole pages, as host_register has it.
+  [[nodiscard]] static constexpr std::size_t bytes_for(std::uint64_t n_partitions) noexcept {
+    constexpr std::size_t kPageBytes = 4096;
+    const auto bytes = static_cast<std::size_t>((kFirstFlag + n_partitions) * sizeof(std::uint64_t));
+    return (bytes + kPageBytes - 1) / kPageBytes * kPageBytes;
+  }
+  // What a partition's word says in a start. The word only grows.
+  [[nodiscard]] static constexpr std::uint64_t ready_mark(std::uint64_t start) noexcept { return start << 1U; }
+  [[nodiscard]] static constexpr std::uint64_t put_mark(std::uint64_t start) noexcept { return start << 1U | 1U; }
+  [[nodiscard]] static constexpr std::uint64_t start_of(std::uint64_t mark) noexcept { return mark >> 1U; }
+  [[nodiscard]] static constexpr bool is_put(std::uint64_t mark) noexcept { return (mark & 1U) != 0; }
+
   // As the sender: makes them, all 0, for `n_partitions` of its own, under a name for the receiver. Errors: the
   // system's.
   [[nodiscard]] Status create(std::uint64_t n_partitions, wire::SegmentName *name);
@@ -29,28 +47,42 @@ class PartitionWords {
   [[nodiscard]] Status open(std::uint64_t n_partitions, const wire::SegmentName &name);
 
   // What precedes the store is visible to whoever reads the value. Any thread.
-  void set_ready(std::uint64_t partition, std::uint64_t start) const noexcept { set(kFirstReady + partition, start); }
-  [[nodiscard]] std::uint64_t ready(std::uint64_t partition) const noexcept { return get(kFirstReady + partition); }
-  void set_taken(std::uint64_t start) const noexcept { set(0, start); }
-  [[nodiscard]] std::uint64_t taken() const noexcept { return get(0); }
+  void set_ready(std::uint64_t partition, std::uint64_t start) const noexcept {
+    set(kFirstFlag + partition, ready_mark(start));
+  }
+  [[nodiscard]] std::uint64_t mark(std::uint64_t partition) const noexcept { return get(kFirstFlag + partition); }
+  void set_begun(std::uint64_t start) const noexcept { set(kBegun, start); }
+  [[nodiscard]] std::uint64_t begun() const noexcept { return get(kBegun); }
+  void set_taken(std::uint64_t start) const noexcept { set(kTaken, start); }
+  [[nodiscard]] std::uint64_t taken() const noexcept { return get(kTaken); }
+  // The first of them; null: there are none.
+  [[nodiscard]] std::uint64_t *data() const noexcept { return static_cast<std::uint64_t *>(segment_.data()); }
 
  private:
-  // The receiver's word has a line of its own.
-  static constexpr std::uint64_t kFirstReady = 16;
-  [[nodiscard]] static std::size_t bytes_for(std::uint64_t n_partitions) noexcept {
-    return static_cast<std::size_t>((kFirstReady + n_partitions) * sizeof(std::uint64_t));
-  }
-  [[nodiscard]] std::uint64_t *at(std::uint64_t index) const noexcept {
-    return static_cast<std::uint64_t *>(segment_.data()) + index;
-  }
   [[nodiscard]] std::uint64_t get(std::uint64_t index) const noexcept {
-    return __atomic_load_n(at(index), __ATOMIC_ACQUIRE);
+    return __atomic_load_n(data() + index, __ATOMIC_ACQUIRE);
   }
   void set(std::uint64_t index, std::uint64_t value) const noexcept {
-    __atomic_store_n(at(index), value, __ATOMIC_RELEASE);
+    __atomic_store_n(data() + index, value, __ATOMIC_RELEASE);
   }
 
   wire::SharedSegment segment_;
+};
+
+// Where one side's partitions lie, as it travels to the other one.
+struct PartitionMemory {
+  std::uint64_t offset_bytes = 0;
+  std::uint64_t allocation_bytes = 0;  // 0: nothing is said
+  std::uint64_t base_address = 0;      // of the allocation, in its process; a name for the cache of mappings
+  sluice_ipc_handle_t handle{};
+
+  // Of this process's, which is device memory. Errors: it cannot be exported.
+  [[nodiscard]] static Status export_from(const transfer::Region &region, PartitionMemory *memory);
+  // Maps the other side's for a device, `place`: *begin is the first of `size_bytes`. `process` is its rank in
+  // MPI_COMM_WORLD. Blocks for the runtime. Errors: they do not lie in the memory that it names; it cannot be mapped,
+  // or not now.
+  [[nodiscard]] Status import_for(const device::Place &place, int process, std::uint64_t size_bytes,
+                                  device::ImportedPtr *imported, std::byte **begin) const;
 };
 
 // The receiver's part: takes partitions as they become ready. One thread at a time, but for has_taken().
@@ -63,15 +95,21 @@ class PartitionTaker {
 
   // Partitions of start `start` are taken from now on.
   void begin(std::uint64_t start) noexcept;
-  // Goes as far as is possible without blocking: begins to copy all that is ready, or looks for the end of that.
-  // *bytes: how many have come in this call. *is_done: all have come. After an error nothing more is taken, and the
-  // sender is free.
-  [[nodiscard]] Status advance(std::uint64_t *bytes, bool *is_done);
+  // What has come in one call.
+  struct Came {
+    std::uint64_t copied_bytes = 0;
+    std::uint64_t put_bytes = 0;
+    std::uint64_t n_put = 0;  // partitions of the sender's
+    bool is_all = false;      // and all has come now
+  };
+  // Goes as far as is possible without blocking: begins to copy all that is ready, or looks for the end of that; and
+  // looks for what was put. After an error nothing more is taken, and the sender is free.
+  [[nodiscard]] Status advance(Came *came);
   // The payload's bytes from `first_bytes` on, `size_bytes` (> 0) of them, have come in that start. Any thread.
   [[nodiscard]] bool has_taken(std::uint64_t start, std::uint64_t first_bytes, std::uint64_t size_bytes) const noexcept;
 
  private:
-  [[nodiscard]] Status collect();
+  [[nodiscard]] Status collect(Came *came);
   [[nodiscard]] Status fail(Status status);
 
   const PartitionWords words_;

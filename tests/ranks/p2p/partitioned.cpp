@@ -18,6 +18,7 @@ TEST(Partitioned, NeedsAnMpiOfVersion4) {
 #include <thread>
 #include <vector>
 
+#include "tests/ranks/p2p/partitioned_exchange.hpp"
 #include "tests/support/completers.hpp"
 #include "tests/support/host_mpi.hpp"
 #include "tests/support/oracle.hpp"
@@ -25,46 +26,7 @@ TEST(Partitioned, NeedsAnMpiOfVersion4) {
 namespace sluice::tests::partitioned_test {
 namespace {
 
-constexpr int kTag = 61;
 constexpr int kRounds = 3;
-constexpr int kPartitions = 4;
-
-// How one side cuts its buffer.
-struct Cut {
-  int n_partitions;
-  MPI_Count count;  // elements of one partition
-  MPI_Datatype type = MPI_BYTE;
-};
-
-Cut bytes(std::size_t partition_bytes, int n_partitions = kPartitions) {
-  return {n_partitions, static_cast<MPI_Count>(partition_bytes)};
-}
-
-// A receive and a send of partitions from and to the partner: requests[0] and requests[1].
-struct Exchange {
-  Trial *run;
-  const Memory *in;
-  const Memory *out;
-  std::vector<MPI_Request> requests;
-};
-
-Exchange init(Trial &run, const Memory &in, const Cut &sent, const Memory &out, const Cut &received) {
-  const Session &session = Session::get();
-  Exchange exchange{&run, &in, &out, {MPI_REQUEST_NULL, MPI_REQUEST_NULL}};
-  run.call("MPI_Precv_init",
-           MPI_Precv_init(out.data(), received.n_partitions, received.count, received.type, session.partner(), kTag,
-                          session.comm(), MPI_INFO_NULL, &exchange.requests[0]));
-  run.call("MPI_Psend_init", MPI_Psend_init(in.data(), sent.n_partitions, sent.count, sent.type, session.partner(),
-                                            kTag, session.comm(), MPI_INFO_NULL, &exchange.requests[1]));
-  return exchange;
-}
-
-void free_requests(Exchange &exchange) {
-  for (MPI_Request &request : exchange.requests) {
-    exchange.run->call("MPI_Request_free", MPI_Request_free(&request));
-    exchange.run->note("request is null", request == MPI_REQUEST_NULL ? 1 : 0);
-  }
-}
 
 // What a round does between its start and its end, and then.
 struct Steps {
@@ -110,17 +72,6 @@ void exchange_bytes(Trial &run, std::size_t partition_bytes, const Steps &steps)
   const Memory &in = run.input(kPartitions * partition_bytes);
   const Memory &out = run.output(kPartitions * partition_bytes);
   run_rounds(init(run, in, bytes(partition_bytes), out, bytes(partition_bytes)), kPartitions, steps);
-}
-
-// Asks until the answer is yes.
-int ask_for(MPI_Request receive, int partition) {
-  int has_arrived = 0;
-  int code = MPI_Parrived(receive, partition, &has_arrived);
-  while (has_arrived == 0 && code == MPI_SUCCESS) {
-    std::this_thread::yield();
-    code = MPI_Parrived(receive, partition, &has_arrived);
-  }
-  return code;
 }
 
 void wait_for(Exchange &exchange, int partition) {
@@ -275,11 +226,12 @@ TEST(Partitioned, KeepTheOrderOfTheirInits_WithOneTagOnTwoCommunicators) {
       in[i] = &run.input(kPartitions * c.size_bytes);
       out[i] = &run.output(kPartitions * c.size_bytes);
       MPI_Comm comm = i % 2 == 0 ? session.comm() : other;
-      run.call("MPI_Precv_init", MPI_Precv_init(out[i]->data(), kPartitions, count, MPI_BYTE, session.partner(), kTag,
-                                                comm, MPI_INFO_NULL, &requests[static_cast<std::size_t>(i)]));
+      run.call("MPI_Precv_init",
+               MPI_Precv_init(out[i]->data(), kPartitions, count, MPI_BYTE, session.partner(), kPartitionTag, comm,
+                              MPI_INFO_NULL, &requests[static_cast<std::size_t>(i)]));
       run.call("MPI_Psend_init",
-               MPI_Psend_init(in[i]->data(), kPartitions, count, MPI_BYTE, session.partner(), kTag, comm, MPI_INFO_NULL,
-                              &requests[requests.size() / 2 + static_cast<std::size_t>(i)]));
+               MPI_Psend_init(in[i]->data(), kPartitions, count, MPI_BYTE, session.partner(), kPartitionTag, comm,
+                              MPI_INFO_NULL, &requests[requests.size() / 2 + static_cast<std::size_t>(i)]));
     }
     for (int round = 0; round < kRounds; ++round) {
       for (int i = 0; i < kPairs; ++i) run.refill(*in[i], round * kPairs + i);
