@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "ops/p2p/shared_partitions.hpp"
 
-#include <algorithm>
 #include <utility>
 
 #include "device/ipc_exports.hpp"
