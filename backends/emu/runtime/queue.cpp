@@ -167,7 +167,7 @@ emu_result_t Queue::pause_kernel() {
   if (++t_n_pauses < kPausesBeforeSleep) {
     sched_yield();
   } else {
-    wait_until(Clock::now() + kPause);
+    std::this_thread::sleep_for(kPause);
   }
   return EMU_SUCCESS;
 }

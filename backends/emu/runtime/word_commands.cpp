@@ -3,6 +3,7 @@
 #include <sched.h>
 
 #include <atomic>
+#include <thread>
 
 #include "runtime/copy_engine.h"
 #include "runtime/error.h"
@@ -73,7 +74,7 @@ emu_result_t CopyEngine::run_word(const CheckedWord &word, const std::atomic<boo
     if (n_looks < kLooksBeforeSleep) {
       sched_yield();
     } else {
-      wait_until(Clock::now() + kSleep);
+      std::this_thread::sleep_for(kSleep);
     }
   }
 }
