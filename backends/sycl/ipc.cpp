@@ -106,6 +106,8 @@ sluice_result_t refuse(const ::sycl::exception &error) {
 sluice_result_t export_by_extension(const ::sycl::context &context, const void *address, Exported *made) {
   native_ipc::handle native = native_ipc::memory::get(const_cast<void *>(address), context);
   const native_ipc::handle_data_t data = native.data();
+  // Seen where the driver's own call failed: the runtime says nothing, and its handle is empty.
+  if (data.empty()) return fail(SLUICE_ERROR_UNSUPPORTED, "ipc::memory::get gave an empty handle");
   // CUDA's handles hold nothing of the driver's: their bytes stay good.
   if (context.get_backend() == ::sycl::backend::ext_oneapi_cuda) {
     native_ipc::memory::put(native, context);
@@ -113,7 +115,8 @@ sluice_result_t export_by_extension(const ::sycl::context &context, const void *
     made->held = native;
   }
   const uint64_t offset = reinterpret_cast<std::uintptr_t>(address) - made->range.begin;
-  return pass_on(write_handle(Mechanism::kExtension, data.data(), data.size(), offset, &made->handle));
+  return pass_on(
+      write_handle(Mechanism::kExtension, data.data(), data.size(), offset, made->range.size_bytes, &made->handle));
 }
 
 // Names the allocation from its first byte on.
@@ -125,7 +128,7 @@ sluice_result_t export_by_level_zero(const ::sycl::context &context, Exported *m
     outcome = level_zero::export_memory(*calls, level_zero_context(context), made->range, &name);
   }
   if (!outcome.is_success()) return pass_on(outcome);
-  return pass_on(write_handle(Mechanism::kLevelZero, &name, sizeof name, 0, &made->handle));
+  return pass_on(write_handle(Mechanism::kLevelZero, &name, sizeof name, 0, made->range.size_bytes, &made->handle));
 }
 
 sluice_result_t export_found(const Found &found, const void *address, Mechanism mechanism, Exported *exported) {
@@ -210,18 +213,23 @@ sluice_result_t close_native(const Mapping &mapping, const ::sycl::context &cont
 
 // Where the allocation begins that was mapped `offset` bytes before `native`, and how much of it is there, by the
 // driver's word: the offset is the handle's.
-Outcome find_bounds(const ::sycl::context &context, void *native, uint64_t offset, void **base, uint64_t *size_bytes) {
+// What is less than the exporter's is a share of memory that a driver has cut into pieces.
+Outcome find_bounds(const ::sycl::context &context, void *native, const HandleContent &content, void **base,
+                    uint64_t *size_bytes) {
   NativeRange range;
   Outcome outcome = find_native_range(context, native, &range);
   if (!outcome.is_success()) return outcome;
   const auto address = reinterpret_cast<std::uintptr_t>(native);
   const std::uintptr_t before = address - range.begin;
-  if (before >= range.size_bytes || offset > before) {
+  if (before >= range.size_bytes || content.offset > before) {
     return {SLUICE_ERROR_INVALID_ARGUMENT, "these bytes are no handle of this backend: their offset leaves the memory"};
   }
-  *base = static_cast<std::byte *>(native) - offset;
-  *size_bytes = range.size_bytes - (before - offset);
-  return {};
+  *base = static_cast<std::byte *>(native) - content.offset;
+  *size_bytes = range.size_bytes - (before - content.offset);
+  if (*size_bytes >= content.least_bytes) return {};
+  return {SLUICE_ERROR_UNSUPPORTED, "the driver mapped " + std::to_string(*size_bytes) + " of " +
+                                        std::to_string(content.least_bytes) +
+                                        " bytes; where devices have several tiles, set ZE_FLAT_DEVICE_HIERARCHY=FLAT"};
 }
 
 }  // namespace
@@ -279,7 +287,7 @@ sluice_result_t ipc_open(int32_t device, const sluice_ipc_handle_t *handle, void
                                                         : open_by_level_zero(content, context, user, &native);
     if (opened != SLUICE_SUCCESS) return opened;
     const Mapping mapping{device, content.mechanism, native};
-    const Outcome found = find_bounds(context, native, content.offset, base, size_bytes);
+    const Outcome found = find_bounds(context, native, content, base, size_bytes);
     if (!found.is_success()) {
       const sluice_result_t closed = close_native(mapping, context);
       return closed == SLUICE_SUCCESS ? pass_on(found) : closed;

@@ -2,6 +2,7 @@
 // Writes and reads handles.
 #include "ipc_handle.h"
 
+#include <algorithm>
 #include <cstring>
 #include <string>
 #include <type_traits>
@@ -21,15 +22,17 @@ struct Layout {
   Mechanism mechanism;
   uint16_t offset_high;
   uint32_t offset_low;
+  uint32_t units;  // of kUnit bytes, that the allocation has at least
   // The mechanism's part as it is, if there is room; else a bit for each of its bytes that is not zero, and those
   // bytes.
-  std::byte native[108];
+  std::byte native[104];
 };
 static_assert(sizeof(Layout) == sizeof(sluice_ipc_handle_t) && std::is_trivially_copyable_v<Layout>);
 
 constexpr uint16_t kMagic = 0x3353;  // "S3"
 constexpr uint64_t kOffsets = uint64_t{1} << 48U;
 constexpr size_t kBits = 8;
+constexpr uint64_t kUnit = 64;
 
 size_t map_bytes(size_t native_bytes) {
   return (native_bytes + kBits - 1) / kBits;
@@ -75,7 +78,7 @@ uint32_t process_checksum(const ProcessIdentity &process) {
 
 }  // namespace
 
-Outcome write_handle(Mechanism mechanism, const void *native, size_t native_bytes, uint64_t offset,
+Outcome write_handle(Mechanism mechanism, const void *native, size_t native_bytes, uint64_t offset, uint64_t size_bytes,
                      sluice_ipc_handle_t *handle) {
   Layout layout{};
   const auto *bytes = static_cast<const std::byte *>(native);
@@ -99,6 +102,7 @@ Outcome write_handle(Mechanism mechanism, const void *native, size_t native_byte
   layout.mechanism = mechanism;
   layout.offset_high = static_cast<uint16_t>(offset >> 32U);
   layout.offset_low = static_cast<uint32_t>(offset);
+  layout.units = static_cast<uint32_t>(std::min<uint64_t>(size_bytes / kUnit, UINT32_MAX));
   layout.checksum = checksum_of(layout);
   std::memcpy(handle->bytes, &layout, sizeof layout);
   return {};
@@ -116,6 +120,7 @@ Outcome read_handle(const sluice_ipc_handle_t &handle, HandleContent *content) {
   if (is_plain) std::memcpy(content->native.data(), layout.native, layout.native_bytes);
   content->mechanism = layout.mechanism;
   content->offset = (uint64_t{layout.offset_high} << 32U) | layout.offset_low;
+  content->least_bytes = layout.units * kUnit;
   content->native_bytes = layout.native_bytes;
   const ProcessIdentity self = this_process();
   if (layout.pid == self.pid && layout.process == process_checksum(self)) {

@@ -22,15 +22,17 @@ struct HandleContent {
   static constexpr size_t kMostBytes = 240;
 
   Mechanism mechanism = Mechanism::kExtension;
-  uint64_t offset =
-      0;  // of the address that the mechanism's part stands for, from the allocation's first byte: 48 bits
+  // Of the address that the mechanism's part stands for, from the allocation's first byte: 48 bits.
+  uint64_t offset = 0;
+  uint64_t least_bytes = 0;  // that the allocation has: its size but for less than 64, or 256 GiB where it has more
   size_t native_bytes = 0;
   std::array<std::byte, kMostBytes> native{};  // the mechanism's part
 };
 
-// A handle of this process for the memory that `native` stands for. SLUICE_ERROR_UNSUPPORTED when that is too long: a
-// part of more than 108 bytes is written without its zeros, of which most have enough.
-Outcome write_handle(Mechanism mechanism, const void *native, size_t native_bytes, uint64_t offset,
+// A handle of this process for the memory that `native` stands for, `offset` bytes behind the first byte of an
+// allocation of `size_bytes`. SLUICE_ERROR_UNSUPPORTED when that is too long: a part of more than 104 bytes is written
+// without its zeros, of which most have enough.
+Outcome write_handle(Mechanism mechanism, const void *native, size_t native_bytes, uint64_t offset, uint64_t size_bytes,
                      sluice_ipc_handle_t *handle);
 // SLUICE_SUCCESS when the bytes are a handle of another process that is in itself right; its mechanism may be unknown.
 Outcome read_handle(const sluice_ipc_handle_t &handle, HandleContent *content);

@@ -250,7 +250,7 @@ TEST_F(LevelZero, HandleOfAnotherVersion_IsRefused) {
   level_zero::MemoryName name{};
   ASSERT_TRUE(export_at(memory.at(0), &name).is_success());
   sluice_ipc_handle_t handle{};
-  ASSERT_TRUE(write_handle(Mechanism::kLevelZero, &name, sizeof name, 0, &handle).is_success());
+  ASSERT_TRUE(write_handle(Mechanism::kLevelZero, &name, sizeof name, 0, kBytes, &handle).is_success());
   HandleContent content;
   EXPECT_EQ(read_handle(handle, &content).result, SLUICE_ERROR_INVALID_ARGUMENT) << "of this process itself";
   const auto read_in_child = [&](const sluice_ipc_handle_t &bytes) {
@@ -277,24 +277,27 @@ TEST_F(LevelZero, LongHandle_IsWrittenWithoutItsZeros) {
   const auto is_read = [&](const std::array<std::byte, 200> &native, size_t size) {
     return in_child([&] {
       HandleContent content;
-      if (!read_handle(handle, &content).is_success() || content.native_bytes != size || content.offset != kFar)
+      if (!read_handle(handle, &content).is_success() || content.native_bytes != size || content.offset != kFar ||
+          content.least_bytes != kBytes / 64 * 64)
         return 1;
       return std::memcmp(content.native.data(), native.data(), size) == 0 ? 0 : 2;
     });
   };
   for (const size_t size : {1, 104, 108, 109, 120, 127, 200}) {
-    for (const size_t n_full : {size_t{0}, size / 3, size * 2 / 5}) {
+    for (const size_t n_full : {size_t{0}, size / 3, size * 3 / 8}) {
       std::array<std::byte, 200> native{};
       for (size_t i = 0; i < n_full; ++i) native.at(i * size / n_full) = static_cast<std::byte>(i + 1);
-      ASSERT_TRUE(write_handle(Mechanism::kExtension, native.data(), size, kFar, &handle).is_success()) << size;
+      ASSERT_TRUE(write_handle(Mechanism::kExtension, native.data(), size, kFar, kBytes, &handle).is_success()) << size;
       EXPECT_EQ(is_read(native, size), 0) << size << " bytes, " << n_full << " of them not zero";
     }
   }
   std::array<std::byte, 200> full;
   full.fill(std::byte{1});
-  EXPECT_TRUE(write_handle(Mechanism::kExtension, full.data(), 108, kFar, &handle).is_success());
-  EXPECT_EQ(write_handle(Mechanism::kExtension, full.data(), 109, kFar, &handle).result, SLUICE_ERROR_UNSUPPORTED);
-  EXPECT_EQ(write_handle(Mechanism::kExtension, full.data(), 8, kFar << 16U, &handle).result, SLUICE_ERROR_UNSUPPORTED);
+  EXPECT_TRUE(write_handle(Mechanism::kExtension, full.data(), 104, kFar, kBytes, &handle).is_success());
+  EXPECT_EQ(write_handle(Mechanism::kExtension, full.data(), 105, kFar, kBytes, &handle).result,
+            SLUICE_ERROR_UNSUPPORTED);
+  EXPECT_EQ(write_handle(Mechanism::kExtension, full.data(), 8, kFar << 16U, kBytes, &handle).result,
+            SLUICE_ERROR_UNSUPPORTED);
 }
 
 TEST_F(LevelZero, LoaderWithoutAFunction_IsNamed) {

@@ -47,7 +47,7 @@ sluice_ipc_handle_t make_in_child(Mechanism mechanism) {
   if (child == 0) {
     const char nothing[8] = {};
     const bool is_made =
-        sluice::backends::sycl::write_handle(mechanism, nothing, sizeof nothing, 0, &handle).is_success();
+        sluice::backends::sycl::write_handle(mechanism, nothing, sizeof nothing, 0, 0, &handle).is_success();
     _exit(is_made && write(ends[1], &handle, sizeof handle) == sizeof handle ? 0 : 1);
   }
   EXPECT_EQ(read(ends[0], &handle, sizeof handle), static_cast<ssize_t>(sizeof handle));
