@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// All that lists of copies need of the runtime above. Compiled, and not run on a device yet.
+// All that lists of copies need of the runtime above. Run on the emulated GPU only.
 #include "copy_lists.h"
 
 #include "native_range.h"

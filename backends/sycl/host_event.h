@@ -29,8 +29,8 @@ class HostEvents {
 
 // User events of OpenCL. SLUICE_ERROR_UNSUPPORTED where its loader is not to be found.
 Outcome open_opencl_events(const ::sycl::context &context, std::unique_ptr<HostEvents> *events);
-// Level Zero's events that the host sees. SLUICE_ERROR_UNSUPPORTED where its loader lacks them. Not run on a device
-// yet.
+// Level Zero's events that the host sees. SLUICE_ERROR_UNSUPPORTED where its loader lacks them. Run on the
+// emulated GPU only.
 Outcome open_level_zero_events(const ::sycl::context &context, std::unique_ptr<HostEvents> *events);
 
 }  // namespace sluice::backends::sycl

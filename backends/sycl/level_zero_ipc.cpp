@@ -133,8 +133,8 @@ Outcome find_source(uint32_t number, Source *source) {
 Outcome check_unchanged(const Source &source, const MemoryName &name) {
   NativeRange now;
   const Outcome outcome = find_range(*source.calls, source.context, reinterpret_cast<const void *>(name.begin), &now);
-  const bool is_same =
-      outcome.is_success() && now.begin == name.begin && now.size_bytes == name.size_bytes && now.id == name.id;
+  if (!outcome.is_success()) return {SLUICE_ERROR_NATIVE, "it seems to have freed this memory: " + outcome.text};
+  const bool is_same = now.begin == name.begin && now.size_bytes == name.size_bytes && now.id == name.id;
   return is_same ? Outcome{} : Outcome{SLUICE_ERROR_NATIVE, "it has freed this memory"};
 }
 

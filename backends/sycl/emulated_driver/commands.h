@@ -16,7 +16,8 @@ namespace sluice::emulated_driver {
 // Events of a pool lie in host memory of the emulated device's runtime, whose queues wait for words and write them.
 struct EventPool {
   uint64_t *words = nullptr;  // one an event
-  uint32_t n_events = 0;
+  uint32_t n_events = 0;      // places
+  std::atomic<uint32_t> n_made{0};
   bool has_timestamps = false;
   bool counts = false;  // counter-based events
 };

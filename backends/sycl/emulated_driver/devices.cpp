@@ -2,10 +2,8 @@
 // The driver, its devices and tiles, and what they say of themselves; contexts, which hold nothing.
 #include <chrono>
 #include <cstdio>
-#include <cstdlib>
 #include <cstring>
 #include <memory>
-#include <string_view>
 
 #include "driver.h"
 
@@ -13,7 +11,7 @@ namespace sluice::emulated_driver {
 namespace {
 
 constexpr ze_api_version_t kApiVersion = static_cast<ze_api_version_t>(ZE_MAKE_VERSION(1, 9));
-constexpr uint32_t kDriverVersion = 0x01030000;
+constexpr uint32_t kDriverVersion = 0x01030001;  // another one where native code has another form: it is cached
 constexpr uint32_t kVendor = 0x8086;
 constexpr uint64_t kTimerNanoseconds = 1;
 
@@ -21,30 +19,6 @@ constexpr uint64_t kTimerNanoseconds = 1;
 struct Driver {
   int unused = 0;
 } g_driver;
-
-// SLUICE_EMU_LEVEL_ZERO: words that say what kind of device is emulated, separated by commas.
-bool has_word(std::string_view word) noexcept {
-  const char *text = std::getenv("SLUICE_EMU_LEVEL_ZERO");  // NOLINT(concurrency-mt-unsafe): once, at the start
-  std::string_view rest = text != nullptr ? text : "";
-  while (!rest.empty()) {
-    const std::size_t end = rest.find(',');
-    if (rest.substr(0, end) == word) return true;
-    rest = end == std::string_view::npos ? std::string_view() : rest.substr(end + 1);
-  }
-  return false;
-}
-
-Machine *make_machine() noexcept {
-  static Machine made;
-  if (emu_device_count(&made.n_devices) != EMU_SUCCESS || made.n_devices > Machine::kMostDevices) return nullptr;
-  made.n_tiles = has_word("tiles=2") ? 2 : 1;
-  made.is_integrated = has_word("integrated");
-  for (int32_t i = 0; i < made.n_devices; ++i) {
-    made.devices[i] = {i, -1};
-    for (int32_t k = 0; k < Machine::kMostTiles; ++k) made.tiles[i][k] = {i, k};
-  }
-  return &made;
-}
 
 Device &device_of(ze_device_handle_t handle) noexcept {
   return *object<Device>(handle);
@@ -57,7 +31,7 @@ ze_result_t init(ze_init_flags_t /*flags*/) noexcept {
 }
 
 ze_result_t driver_get(uint32_t *count, ze_driver_handle_t *drivers) noexcept {
-  const bool is_there = machine() != nullptr && machine()->n_devices > 0;
+  const bool is_there = machine() != nullptr && machine()->n_listed > 0;
   return list(is_there ? 1 : 0, count, drivers,
               [](uint32_t, ze_driver_handle_t *out) { *out = handle_of<ze_driver_handle_t>(&g_driver); });
 }
@@ -101,9 +75,8 @@ ze_result_t driver_extension_function(ze_driver_handle_t /*driver*/, const char 
 // ---- devices ----
 
 ze_result_t device_get(ze_driver_handle_t /*driver*/, uint32_t *count, ze_device_handle_t *devices) noexcept {
-  return list(static_cast<uint32_t>(machine()->n_devices), count, devices, [](uint32_t i, ze_device_handle_t *out) {
-    *out = handle_of<ze_device_handle_t>(const_cast<Device *>(&machine()->devices[i]));
-  });
+  return list(static_cast<uint32_t>(machine()->n_listed), count, devices,
+              [](uint32_t i, ze_device_handle_t *out) { *out = handle_of<ze_device_handle_t>(machine()->listed[i]); });
 }
 
 ze_result_t device_sub_devices(ze_device_handle_t handle, uint32_t *count, ze_device_handle_t *devices) noexcept {
@@ -111,7 +84,7 @@ ze_result_t device_sub_devices(ze_device_handle_t handle, uint32_t *count, ze_de
   const bool has_tiles = device.tile < 0 && machine()->n_tiles > 1;
   return list(has_tiles ? static_cast<uint32_t>(machine()->n_tiles) : 0, count, devices,
               [&](uint32_t i, ze_device_handle_t *out) {
-                *out = handle_of<ze_device_handle_t>(const_cast<Device *>(&machine()->tiles[device.index][i]));
+                *out = handle_of<ze_device_handle_t>(&machine()->tiles[device.index][i]);
               });
 }
 
@@ -124,7 +97,7 @@ ze_result_t device_properties(ze_device_handle_t handle, ze_device_properties_t 
   out->vendorId = kVendor;
   out->deviceId = 0x0bd5;
   out->flags = machine()->is_integrated ? ZE_DEVICE_PROPERTY_FLAG_INTEGRATED : 0;
-  if (device.tile >= 0) out->flags |= ZE_DEVICE_PROPERTY_FLAG_SUBDEVICE;
+  if (root_of(device) != nullptr) out->flags |= ZE_DEVICE_PROPERTY_FLAG_SUBDEVICE;
   out->subdeviceId = device.tile >= 0 ? static_cast<uint32_t>(device.tile) : 0;
   out->coreClockRate = 1600;
   out->maxMemAllocSize = info.memory_bytes;
@@ -206,7 +179,7 @@ ze_result_t device_memory_access(ze_device_handle_t /*device*/, ze_device_memory
   out->deviceAllocCapabilities = kAll;
   out->sharedSingleDeviceAllocCapabilities = kAll;
   out->sharedCrossDeviceAllocCapabilities = kAll;
-  out->sharedSystemAllocCapabilities = 0;
+  out->sharedSystemAllocCapabilities = machine()->reads_system_memory ? kAll : 0;
   return ZE_RESULT_SUCCESS;
 }
 
@@ -304,11 +277,6 @@ ze_result_t context_resident(ze_context_handle_t /*context*/, ze_device_handle_t
 }
 
 }  // namespace
-
-const Machine *machine() {
-  static const Machine *const made = make_machine();
-  return made;
-}
 
 ze_result_t use_device(ze_device_handle_t handle) noexcept {
   return result_of(emu_set_device(handle != nullptr ? device_of(handle).index : 0));

@@ -23,7 +23,10 @@ struct Device {
   int32_t tile = -1;  // -1: the whole device
 };
 
-// Devices of this process, made once: whole ones first.
+// What a program is shown of devices of two tiles: devices with tiles, tiles alone, or tiles that name their device.
+enum class Hierarchy { kComposite, kFlat, kCombined };
+
+// Devices of this process, made once.
 struct Machine {
   static constexpr int32_t kMostDevices = 16;
   static constexpr int32_t kMostTiles = 2;
@@ -32,11 +35,18 @@ struct Machine {
   int32_t n_tiles = 1;
   Device devices[kMostDevices];
   Device tiles[kMostDevices][kMostTiles];
+  Hierarchy hierarchy = Hierarchy::kComposite;
+  int32_t n_listed = 0;  // what zeDeviceGet gives
+  Device *listed[kMostDevices * kMostTiles] = {};
   bool is_integrated = false;
+  bool reads_system_memory = false;  // kernels take memory of malloc
+  bool opens_half = false;           // of other processes' memory, as a driver that hands over one tile's share
+
+  [[nodiscard]] bool lists_tiles() const noexcept { return n_tiles > 1 && hierarchy != Hierarchy::kComposite; }
 };
 
-// The machine, or null when the emulated device's runtime refuses (its knobs are wrong).
-const Machine *machine();
+// The machine, or null when what the variables say is not understood.
+Machine *machine();
 
 struct Context {
   int unused = 0;
@@ -52,6 +62,9 @@ Handle handle_of(T *made) noexcept {
 }
 
 ze_result_t result_of(emu_result_t result) noexcept;
+
+// The device that a tile says to be part of; null for a whole device, and for a tile that stands for a device.
+Device *root_of(const Device &device) noexcept;
 
 // Makes the device of `handle` the calling thread's, which emu_malloc_* and emu_queue_create use.
 ze_result_t use_device(ze_device_handle_t handle) noexcept;

@@ -24,6 +24,8 @@ bool has_extension(const void *next, ze_structure_type_t type) noexcept {
   return false;
 }
 
+std::atomic<int> g_n_pools{0};
+
 Event &event_of(ze_event_handle_t handle) noexcept {
   return *object<Event>(handle);
 }
@@ -40,13 +42,16 @@ ze_result_t pool_create(ze_context_handle_t /*context*/, const ze_event_pool_des
     pool->n_events = desc->count;
     pool->counts = has_extension(desc->pNext, kCounterBased);
     pool->has_timestamps = (desc->flags & (ZE_EVENT_POOL_FLAG_KERNEL_TIMESTAMP | kMappedTimestamps)) != 0;
+    ++g_n_pools;
     *handle = handle_of<ze_event_pool_handle_t>(pool.release());
     return ZE_RESULT_SUCCESS;
   });
 }
 
 ze_result_t pool_destroy(ze_event_pool_handle_t handle) noexcept {
+  if (object<EventPool>(handle)->n_made > 0) return ZE_RESULT_ERROR_HANDLE_OBJECT_IN_USE;
   const std::unique_ptr<EventPool> pool(object<EventPool>(handle));
+  --g_n_pools;
   return result_of(emu_free(pool->words));
 }
 
@@ -60,6 +65,7 @@ ze_result_t event_create(ze_event_pool_handle_t pool_handle, const ze_event_desc
     event->word = pool->words + desc->index;
     if (pool->counts) event->due = 0;
     __atomic_store_n(event->word, 0, __ATOMIC_RELEASE);
+    ++pool->n_made;
     *handle = handle_of<ze_event_handle_t>(event.release());
     return ZE_RESULT_SUCCESS;
   });
@@ -67,6 +73,7 @@ ze_result_t event_create(ze_event_pool_handle_t pool_handle, const ze_event_desc
 
 ze_result_t event_destroy(ze_event_handle_t handle) noexcept {
   const std::unique_ptr<Event> event(object<Event>(handle));
+  --event->pool->n_made;
   return ZE_RESULT_SUCCESS;
 }
 
@@ -127,3 +134,8 @@ void fill(ze_event_dditable_t *table) noexcept {
 }
 
 }  // namespace sluice::emulated_driver
+
+// For tests in this process, which find this by name: how many event pools there are.
+extern "C" __attribute__((visibility("default"))) int emulated_n_event_pools() {
+  return sluice::emulated_driver::g_n_pools;
+}

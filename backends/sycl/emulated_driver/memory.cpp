@@ -176,7 +176,7 @@ ze_result_t open_handle(ze_context_handle_t /*context*/, ze_device_handle_t devi
     exported.memory_descriptor = told.descriptor;
     exported.device = told.device;
     exported.file_offset = told.offset;
-    exported.size_bytes = told.size_bytes;
+    exported.size_bytes = machine()->opens_half ? told.size_bytes / 2 : told.size_bytes;
     exported.allocation_id = told.id;
     const int32_t owner = told.device >= 0 && told.device < runtime->n_devices() ? told.device : 0;
     result = runtime->memory().import_allocation(exported, owner, memory);

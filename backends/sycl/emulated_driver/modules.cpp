@@ -1,9 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Modules: SPIR-V, built by the CPU runtime. What this driver gives out as native code is the SPIR-V itself.
+// Modules: SPIR-V, built by the CPU runtime, which takes seconds. What this driver gives out as native code is the
+// SPIR-V with what was built of it, so that the oneAPI runtime's cache spares other processes the time.
 #include "modules.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <cstring>
+#include <optional>
+#include <span>
+#include <utility>
 
 namespace sluice::emulated_driver {
 namespace {
@@ -17,33 +22,83 @@ std::string build_log_of(const OpenCl &cl, cl_program program) {
   return text;
 }
 
+// What native code begins with; the SPIR-V follows, then the CPU runtime's program.
+struct NativeHeader {
+  uint64_t magic;
+  uint64_t code_bytes;
+};
+constexpr uint64_t kMagic = 0x3130'564E'4C5A'4D45;
+
+// The parts of native code, or nothing where these bytes are none.
+struct NativeParts {
+  std::span<const uint8_t> code;
+  std::span<const uint8_t> program;
+};
+std::optional<NativeParts> parts_of(std::span<const uint8_t> native) noexcept {
+  NativeHeader header{};
+  if (native.size() < sizeof header) return std::nullopt;
+  std::memcpy(&header, native.data(), sizeof header);
+  native = native.subspan(sizeof header);
+  if (header.magic != kMagic || header.code_bytes > native.size()) return std::nullopt;
+  return NativeParts{native.first(header.code_bytes), native.subspan(header.code_bytes)};
+}
+
+void set_constants(const OpenCl &cl, const ze_module_constants_t &constants, cl_program program) noexcept {
+  for (uint32_t i = 0; i < constants.numConstants; ++i) {
+    // The specification gives no lengths; the runtime takes the one that the constant has.
+    for (const std::size_t size : {sizeof(uint64_t), sizeof(uint32_t), sizeof(uint16_t), sizeof(uint8_t)}) {
+      if (cl.set_constant(program, constants.pConstantIds[i], size, constants.pConstantValues[i]) == CL_SUCCESS) break;
+    }
+  }
+}
+
+ze_result_t create(const OpenCl &cl, std::span<const uint8_t> given, Module *module, std::string *log) {
+  cl_int error = CL_SUCCESS;
+  const std::optional<NativeParts> parts = parts_of(given);
+  const std::span<const uint8_t> code = parts.has_value() ? parts->code : given;
+  module->code.assign(code.begin(), code.end());
+  if (parts.has_value()) {
+    const unsigned char *program = parts->program.data();
+    const std::size_t size_bytes = parts->program.size();
+    module->program = cl.create_built_program(cl.context, 1, &cl.device, &size_bytes, &program, nullptr, &error);
+  } else {
+    module->program = cl.create_program(cl.context, code.data(), code.size(), &error);
+  }
+  if (error == CL_SUCCESS) return ZE_RESULT_SUCCESS;
+  *log = "the CPU runtime takes no such program: " + std::to_string(error);
+  return ZE_RESULT_ERROR_INVALID_NATIVE_BINARY;
+}
+
 ze_result_t build(const ze_module_desc_t &desc, Module *module, std::string *log) {
   const OpenCl *const cl = opencl();
   if (cl == nullptr) {
     *log = "no CPU runtime (libintelocl.so) to compute kernels; set LD_LIBRARY_PATH to its folder";
     return ZE_RESULT_ERROR_DEPENDENCY_UNAVAILABLE;
   }
-  module->code.assign(desc.pInputModule, desc.pInputModule + desc.inputSize);
-  cl_int error = CL_SUCCESS;
-  module->program = cl->create_program(cl->context, module->code.data(), module->code.size(), &error);
-  if (error != CL_SUCCESS) {
-    *log = "clCreateProgramWithIL: " + std::to_string(error);
-    return ZE_RESULT_ERROR_INVALID_NATIVE_BINARY;
-  }
-  if (desc.pConstants != nullptr) {
-    for (uint32_t i = 0; i < desc.pConstants->numConstants; ++i) {
-      // The specification gives no lengths; the runtime takes the one that the constant has.
-      for (const std::size_t size : {sizeof(uint64_t), sizeof(uint32_t), sizeof(uint16_t), sizeof(uint8_t)}) {
-        error = cl->set_constant(module->program, desc.pConstants->pConstantIds[i], size,
-                                 desc.pConstants->pConstantValues[i]);
-        if (error == CL_SUCCESS) break;
-      }
-    }
-  }
-  error = cl->build(module->program, 1, &cl->device, "", nullptr, nullptr);
+  const ze_result_t created = create(*cl, {desc.pInputModule, desc.inputSize}, module, log);
+  if (created != ZE_RESULT_SUCCESS) return created;
+  if (desc.pConstants != nullptr) set_constants(*cl, *desc.pConstants, module->program);
+  const cl_int error = cl->build(module->program, 1, &cl->device, "", nullptr, nullptr);
   *log = build_log_of(*cl, module->program);
   if (error != CL_SUCCESS) return ZE_RESULT_ERROR_MODULE_BUILD_FAILURE;
   module->kernels = find_kernels(module->code);
+  return ZE_RESULT_SUCCESS;
+}
+
+// Native code of a module that is built.
+ze_result_t make_native(Module *module) {
+  const OpenCl &cl = *opencl();
+  std::size_t size_bytes = 0;
+  if (cl.program_info(module->program, CL_PROGRAM_BINARY_SIZES, sizeof size_bytes, &size_bytes, nullptr) != CL_SUCCESS)
+    return ZE_RESULT_ERROR_UNKNOWN;
+  const NativeHeader header{kMagic, module->code.size()};
+  std::vector<uint8_t> made(sizeof header + module->code.size() + size_bytes);
+  std::memcpy(made.data(), &header, sizeof header);
+  std::ranges::copy(module->code, made.begin() + sizeof header);
+  unsigned char *program = made.data() + sizeof header + module->code.size();
+  if (cl.program_info(module->program, CL_PROGRAM_BINARIES, sizeof program, &program, nullptr) != CL_SUCCESS)
+    return ZE_RESULT_ERROR_UNKNOWN;
+  module->native = std::move(made);
   return ZE_RESULT_SUCCESS;
 }
 
@@ -65,11 +120,17 @@ ze_result_t module_destroy(ze_module_handle_t handle) noexcept {
 }
 
 ze_result_t module_native_binary(ze_module_handle_t handle, size_t *size_bytes, uint8_t *out) noexcept {
-  const Module &module = *object<Module>(handle);
-  // All of it: the runtime asks for the size first, and does not say it again.
-  if (out != nullptr) std::memcpy(out, module.code.data(), module.code.size());
-  *size_bytes = module.code.size();
-  return ZE_RESULT_SUCCESS;
+  return guarded([&] {
+    static std::mutex mutex;
+    const std::scoped_lock lock(mutex);
+    auto *const module = object<Module>(handle);
+    const ze_result_t result = module->native.empty() ? make_native(module) : ZE_RESULT_SUCCESS;
+    if (result != ZE_RESULT_SUCCESS) return result;
+    // All of it: the runtime asks for the size first, and does not say it again.
+    if (out != nullptr) std::ranges::copy(module->native, out);
+    *size_bytes = module->native.size();
+    return ZE_RESULT_SUCCESS;
+  });
 }
 
 ze_result_t module_kernel_names(ze_module_handle_t handle, uint32_t *count, const char **names) noexcept {

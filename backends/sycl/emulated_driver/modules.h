@@ -18,7 +18,8 @@ namespace sluice::emulated_driver {
 
 struct Module {
   cl_program program = nullptr;
-  std::vector<uint8_t> code;  // as it was given
+  std::vector<uint8_t> code;    // SPIR-V
+  std::vector<uint8_t> native;  // made when it is asked for
   std::map<std::string, std::vector<ArgumentSort>> kernels;
 
   Module() = default;

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "commands.h"
+#include "faults.h"
 
 namespace sluice::emulated_driver {
 namespace {
@@ -54,15 +55,13 @@ ze_result_t append_lists(ze_command_list_handle_t immediate, uint32_t n_lists, z
 }
 
 ze_result_t root_device(ze_device_handle_t handle, ze_device_handle_t *root) noexcept {
-  const Device &device = *object<Device>(handle);
-  *root = device.tile < 0 ? nullptr
-                          : handle_of<ze_device_handle_t>(const_cast<Device *>(&machine()->devices[device.index]));
+  *root = handle_of<ze_device_handle_t>(root_of(*object<Device>(handle)));
   return ZE_RESULT_SUCCESS;
 }
 
 // Handles hold nothing that has to be given back (memory.cpp).
 ze_result_t put_handle(ze_context_handle_t /*context*/, ze_ipc_mem_handle_t /*handle*/) noexcept {
-  return ZE_RESULT_SUCCESS;
+  return fault_of(Call::kMemPutIpcHandle);
 }
 
 ze_result_t last_error(ze_driver_handle_t /*driver*/, const char **text) noexcept {

@@ -17,6 +17,8 @@ bool find(void *library, const char *name, Function *function) {
 
 bool find_functions(void *library, OpenCl *found) {
   return find(library, "clCreateProgramWithIL", &found->create_program) &&
+         find(library, "clCreateProgramWithBinary", &found->create_built_program) &&
+         find(library, "clGetProgramInfo", &found->program_info) &&
          find(library, "clSetProgramSpecializationConstant", &found->set_constant) &&
          find(library, "clBuildProgram", &found->build) && find(library, "clGetProgramBuildInfo", &found->build_info) &&
          find(library, "clReleaseProgram", &found->release_program) &&

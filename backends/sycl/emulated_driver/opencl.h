@@ -11,6 +11,8 @@ namespace sluice::emulated_driver {
 
 struct OpenCl {
   decltype(&clCreateProgramWithIL) create_program = nullptr;
+  decltype(&clCreateProgramWithBinary) create_built_program = nullptr;
+  decltype(&clGetProgramInfo) program_info = nullptr;
   decltype(&clSetProgramSpecializationConstant) set_constant = nullptr;
   decltype(&clBuildProgram) build = nullptr;
   decltype(&clGetProgramBuildInfo) build_info = nullptr;

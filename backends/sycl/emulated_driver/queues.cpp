@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Command queues, which execute lists in order, and fences, which tell when they have.
 #include <memory>
+#include <set>
 
 #include "commands.h"
 #include "waiting.h"
@@ -23,6 +24,22 @@ ze_result_t wait_for_ticket(emu_queue_t *queue, uint64_t ticket, uint64_t timeou
   return waited == ZE_RESULT_SUCCESS ? result_of(answer) : waited;
 }
 
+// All command queues, which a test may hold (emulated_hold_queues). A wait for a fence lets its queue go.
+struct Queues {
+  std::mutex mutex;
+  std::set<emu_queue_t *> all;
+  bool are_held = false;
+};
+
+Queues &queues() {
+  static auto *made = new Queues();
+  return *made;
+}
+
+emu_result_t hold(emu_queue_t *queue, bool holds) noexcept {
+  return holds ? emu_queue_hold(queue) : emu_queue_release(queue);
+}
+
 CommandQueue &queue_of(ze_command_queue_handle_t handle) noexcept {
   return *object<CommandQueue>(handle);
 }
@@ -33,7 +50,11 @@ ze_result_t queue_create(ze_context_handle_t /*context*/, ze_device_handle_t dev
     auto queue = std::make_unique<CommandQueue>();
     queue->is_synchronous = desc->mode == ZE_COMMAND_QUEUE_MODE_SYNCHRONOUS;
     if (const ze_result_t result = use_device(device); result != ZE_RESULT_SUCCESS) return result;
-    if (const emu_result_t result = emu_queue_create(&queue->queue); result != EMU_SUCCESS) return result_of(result);
+    emu_result_t result = emu_queue_create(&queue->queue);
+    const std::scoped_lock lock(queues().mutex);
+    if (result == EMU_SUCCESS) result = hold(queue->queue, queues().are_held);
+    if (result != EMU_SUCCESS) return result_of(result);
+    queues().all.insert(queue->queue);
     *handle = handle_of<ze_command_queue_handle_t>(queue.release());
     return ZE_RESULT_SUCCESS;
   });
@@ -41,6 +62,10 @@ ze_result_t queue_create(ze_context_handle_t /*context*/, ze_device_handle_t dev
 
 ze_result_t queue_destroy(ze_command_queue_handle_t handle) noexcept {
   const std::unique_ptr<CommandQueue> queue(object<CommandQueue>(handle));
+  {
+    const std::scoped_lock lock(queues().mutex);
+    queues().all.erase(queue->queue);
+  }
   return result_of(emu_queue_destroy(queue->queue));
 }
 
@@ -85,6 +110,10 @@ ze_result_t fence_destroy(ze_fence_handle_t handle) noexcept {
 ze_result_t fence_synchronize(ze_fence_handle_t handle, uint64_t timeout_ns) noexcept {
   const Fence &fence = *object<Fence>(handle);
   if (fence.ticket == 0) return ZE_RESULT_NOT_READY;
+  if (timeout_ns > 0) {
+    const emu_result_t released = emu_queue_release(fence.queue->queue);
+    if (released != EMU_SUCCESS) return result_of(released);
+  }
   return guarded([&] { return wait_for_ticket(fence.queue->queue, fence.ticket, timeout_ns); });
 }
 
@@ -124,3 +153,16 @@ void fill(ze_fence_dditable_t *table) noexcept {
 }
 
 }  // namespace sluice::emulated_driver
+
+// For tests in this process, which find this by name: what command queues are given waits until they are let go (0), or
+// until somebody waits for a fence. 0, or -1 when the emulated device refuses.
+extern "C" __attribute__((visibility("default"))) int emulated_hold_queues(int holds) {
+  using namespace sluice::emulated_driver;
+  const std::scoped_lock lock(queues().mutex);
+  queues().are_held = holds != 0;
+  int result = 0;
+  for (emu_queue_t *queue : queues().all) {
+    if (hold(queue, queues().are_held) != EMU_SUCCESS) result = -1;
+  }
+  return result;
+}

@@ -8,6 +8,7 @@
 #include <level_zero/zet_ddi.h>
 
 #include "driver.h"
+#include "faults.h"
 
 #define EXPORTED extern "C" __attribute__((visibility("default"))) ze_result_t
 
@@ -22,6 +23,7 @@ ze_result_t hand_out(ze_api_version_t version, Table *table) noexcept {
   if constexpr (requires { sluice::emulated_driver::fill_newer(version, table); }) {
     sluice::emulated_driver::fill_newer(version, table);
   }
+  sluice::emulated_driver::place_faults(table);
   return ZE_RESULT_SUCCESS;
 }
 

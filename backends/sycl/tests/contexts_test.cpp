@@ -66,7 +66,10 @@ TEST(Contexts, OwnContext_IsKnown_OnceRegistered) {
   constexpr size_t kBytes = 100003;
   auto *memory = sycl::malloc_device<unsigned char>(kBytes, queue);
   ASSERT_NE(memory, nullptr);
-  EXPECT_EQ(kind_of(memory), SLUICE_MEMORY_HOST);
+  // A driver of Level Zero may know memory of one context in all.
+  if (devices.front().get_backend() != sycl::backend::ext_oneapi_level_zero) {
+    EXPECT_EQ(kind_of(memory), SLUICE_MEMORY_HOST);
+  }
   ASSERT_EQ(table().register_context(&queue), SLUICE_SUCCESS) << table().last_error();
   ASSERT_EQ(table().register_context(&queue), SLUICE_SUCCESS) << "a second time";
   EXPECT_EQ(kind_of(memory + kBytes / 2), SLUICE_MEMORY_DEVICE);

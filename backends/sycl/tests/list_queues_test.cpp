@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Queues of the whole module whose batches go in lists of Level Zero, on the loop-back loader: order between lists and
+// Queues of the whole module whose batches go in lists of Level Zero, on the emulated driver: order between lists and
 // the runtime's own commands, tickets, and what happens when lists are refused or fail.
 #include <dlfcn.h>
 #include <gtest/gtest.h>
@@ -12,15 +12,16 @@
 #include <vector>
 
 #include "copy_batch.h"
-#include "loopback_loader.h"
+#include "emulated_driver.h"
 #include "sluice/backend.h"
 
 namespace {
 
 using sluice::tests::CopyBatch;
+using sluice::tests::EmulatedDriver;
 
 std::atomic<int> g_n_warnings{0};
-constexpr int32_t kLost = 0x70000001;
+constexpr const char *kExecute = "zeCommandQueueExecuteCommandLists";
 
 const sluice_backend_t &table() {
   static const sluice_backend_t *loaded = [] {
@@ -59,17 +60,16 @@ class DeviceBuffer {
 class ListQueues : public testing::Test {
  protected:
   void SetUp() override {
-    loopback_reset(loopback::HandleForm::kDescriptor);
     if (table().device_count() < 1) GTEST_SKIP() << "missing: a device of the runtime";
+    EmulatedDriver::set_fault();
     ASSERT_EQ(table().queue_create(0, &queue_), SLUICE_SUCCESS) << table().last_error();
     back_.resize(batch_.size_bytes());
     CopyBatch::poison(back_.data(), back_.size());
   }
   void TearDown() override {
-    loopback_hold_lists(false);
+    EmulatedDriver::set_fault();
+    EmulatedDriver::hold_queues(false);
     EXPECT_EQ(said(table().queue_destroy(queue_)), "");
-    loopback_wait_lists();
-    EXPECT_EQ(loopback_state()->n_misuses, 0);
   }
   std::string enqueue(unsigned char *dst, const unsigned char *src) {
     const std::vector<sluice_copy_t> copies = batch_.copies(dst, src);
@@ -106,14 +106,14 @@ TEST_F(ListQueues, ListsAndSingleCopies_KeepTheirOrder) {
     ASSERT_EQ(enqueue(third.get(), second.get()), "");
     ASSERT_EQ(said(table().copy(queue_, back_.data(), third.get(), back_.size())), "");
     ASSERT_EQ(batch_.problem(back_.data()), "");
-    ASSERT_EQ(loopback_state()->n_executed, 2 * iteration) << "no list was used";
+    ASSERT_EQ(EmulatedDriver::n_calls(kExecute), 2U * static_cast<unsigned>(iteration)) << "no list was used";
   }
 }
 
 // The same where the list is held back until somebody waits for it.
 TEST_F(ListQueues, SingleCopy_WaitsForListsInFlight) {
   const DeviceBuffer device(batch_.size_bytes(), native_);
-  loopback_hold_lists(true);
+  EmulatedDriver::hold_queues(true);
   ASSERT_EQ(enqueue(device.get(), batch_.src()), "");
   EXPECT_EQ(enqueue_whole(back_.data(), device.get()), "");
   EXPECT_EQ(finish(), "");
@@ -121,12 +121,12 @@ TEST_F(ListQueues, SingleCopy_WaitsForListsInFlight) {
 }
 
 TEST_F(ListQueues, Tickets_AreThoseOfLists) {
-  loopback_hold_lists(true);
+  EmulatedDriver::hold_queues(true);
   ASSERT_EQ(enqueue(back_.data(), batch_.src()), "");
   uint64_t ticket = 0;
   ASSERT_EQ(table().enqueue_ticket(queue_, &ticket), SLUICE_SUCCESS);
   EXPECT_EQ(table().test_ticket(queue_, ticket), SLUICE_NOT_READY);
-  loopback_hold_lists(false);
+  EmulatedDriver::hold_queues(false);
   while (table().test_ticket(queue_, ticket) == SLUICE_NOT_READY) std::this_thread::yield();
   EXPECT_EQ(said(table().test_ticket(queue_, ticket)), "");
   EXPECT_EQ(batch_.problem(back_.data()), "");
@@ -145,7 +145,7 @@ TEST_F(ListQueues, ManyTickets_AreAllDone) {
 }
 
 TEST_F(ListQueues, Destruction_WaitsForLists) {
-  loopback_hold_lists(true);
+  EmulatedDriver::hold_queues(true);
   ASSERT_EQ(enqueue(back_.data(), batch_.src()), "");
   EXPECT_NE(batch_.problem(back_.data()), "");
   EXPECT_EQ(said(table().queue_destroy(queue_)), "");
@@ -153,7 +153,7 @@ TEST_F(ListQueues, Destruction_WaitsForLists) {
   EXPECT_EQ(batch_.problem(back_.data()), "");
 }
 
-// A batch in memory of two contexts goes one by one.
+// A batch in memory of two contexts: one by one, or in a list where the driver knows memory of one context in all.
 TEST_F(ListQueues, BatchOfTwoContexts_IsRight) {
   const sycl::device device = native_.get_device();
   static sycl::queue own(sycl::context(device), device, sycl::property::queue::in_order());
@@ -165,10 +165,10 @@ TEST_F(ListQueues, BatchOfTwoContexts_IsRight) {
   const std::vector<sluice_copy_t> more = batch_.copies(there.get(), batch_.src());
   up.insert(up.end(), more.begin(), more.end());
   ASSERT_EQ(said(table().enqueue_copies(queue_, up.data(), up.size())), "");
-  EXPECT_EQ(loopback_state()->n_executed, 0);
+  const uint64_t n_before = EmulatedDriver::n_calls(kExecute);
   ASSERT_EQ(enqueue(back_.data(), here.get()), "");
   ASSERT_EQ(enqueue(other.data(), there.get()), "");
-  EXPECT_EQ(loopback_state()->n_executed, 2) << "each batch of one context is a list";
+  EXPECT_EQ(EmulatedDriver::n_calls(kExecute), n_before + 2) << "each batch of one context is a list";
   ASSERT_EQ(finish(), "");
   EXPECT_EQ(batch_.problem(back_.data()), "");
   EXPECT_EQ(batch_.problem(other.data()), "");
@@ -176,10 +176,10 @@ TEST_F(ListQueues, BatchOfTwoContexts_IsRight) {
 
 // Whatever is refused before anything is executed: copies go one by one, said once for all queues.
 TEST_F(ListQueues, RefusedLists_AreReplaced_AndSaidOnce) {
-  loopback::State &state = *loopback_state();
-  for (std::atomic<int32_t> *fault : {&state.groups_fault, &state.queue_fault, &state.list_fault, &state.fence_fault,
-                                      &state.append_fault, &state.close_fault}) {
-    *fault = kLost;
+  for (const char *call : {"zeDeviceGetCommandQueueGroupProperties", "zeCommandQueueCreate", "zeCommandListCreate",
+                           "zeFenceCreate", "zeCommandListAppendMemoryCopy", "zeCommandListClose"}) {
+    SCOPED_TRACE(call);
+    EmulatedDriver::set_fault(std::string(call) + "/1");
     sluice_queue_t *const spared = queue_;
     ASSERT_EQ(table().queue_create(0, &queue_), SLUICE_SUCCESS);
     for (int iteration = 0; iteration < 3; ++iteration) {
@@ -188,29 +188,28 @@ TEST_F(ListQueues, RefusedLists_AreReplaced_AndSaidOnce) {
       EXPECT_EQ(finish(), "");
       EXPECT_EQ(batch_.problem(back_.data()), "");
     }
+    EXPECT_EQ(EmulatedDriver::n_calls(kExecute), 0U);
     EXPECT_EQ(said(table().queue_destroy(queue_)), "");
     queue_ = spared;
-    *fault = 0;
   }
-  EXPECT_EQ(state.n_executed, 0);
   EXPECT_EQ(g_n_warnings, 1);
 }
 
 // Execution that fails ends the queue, with the native text; others go on.
 TEST_F(ListQueues, FailedLists_EndTheQueue) {
-  loopback::State &state = *loopback_state();
-  for (std::atomic<int32_t> *fault : {&state.execute_fault, &state.wait_fault}) {
+  for (const char *call : {kExecute, "zeFenceHostSynchronize"}) {
     sluice_queue_t *const spared = queue_;
     ASSERT_EQ(table().queue_create(0, &queue_), SLUICE_SUCCESS);
-    *fault = kLost;
+    EmulatedDriver::set_fault(std::string(call) + "/1");
+    EmulatedDriver::hold_queues(true);
     std::string problem = enqueue(back_.data(), batch_.src());
     if (problem.empty()) problem = finish();
-    *fault = 0;
+    EmulatedDriver::set_fault();
+    EmulatedDriver::hold_queues(false);
     EXPECT_NE(problem.find("0x70000001 (ZE_RESULT_ERROR_DEVICE_LOST)"), std::string::npos) << problem;
     EXPECT_NE(enqueue(back_.data(), batch_.src()).find("ZE_RESULT_ERROR_DEVICE_LOST"), std::string::npos);
     EXPECT_NE(finish().find("ZE_RESULT_ERROR_DEVICE_LOST"), std::string::npos);
     EXPECT_NE(table().queue_destroy(queue_), SLUICE_SUCCESS);
-    loopback_wait_lists();
     queue_ = spared;
   }
   CopyBatch::poison(back_.data(), back_.size());

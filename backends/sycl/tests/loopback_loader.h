@@ -27,10 +27,6 @@ struct State {
   std::atomic<int> n_puts;
   std::atomic<int> n_opens;
   std::atomic<int> n_closes;
-  std::atomic<int32_t> pool_fault;    // what zeEventPoolCreate gives from now on; 0: none
-  std::atomic<int32_t> signal_fault;  // the same of zeEventHostSignal
-  std::atomic<int> n_pools;           // that there are
-  std::atomic<int> n_events;          // that there are
 
   // Lists of copies. Faults are what the call gives from now on; 0: none.
   std::atomic<int32_t> groups_fault;   // zeDeviceGetCommandQueueGroupProperties
@@ -66,6 +62,4 @@ void loopback_free(void *memory);
 void loopback_hold_lists(bool holds);
 // Returns when no list is in flight.
 void loopback_wait_lists();
-// Whether an event that there is was signalled.
-bool loopback_is_signalled(void *event);
 }
