@@ -32,6 +32,8 @@
 #   SLUICE_TEST_FAULT_KNOB    name of the variable that makes this backend fail on purpose
 #   SLUICE_TEST_STARTUP_S     seconds that its runtime takes to start, added to the time limit
 #   SLUICE_TEST_DEVICES       list of name:K=V, each of which puts other devices in the place of the usual ones
+#   SLUICE_TEST_SETTINGS      list of name:K=V, each of which sets the runtime, or shows devices, in another way
+#   SLUICE_TEST_REFUSALS      list of name:K=V|TEXT, each of which has other processes kept from the memory, and a line say TEXT
 #   SLUICE_TEST_MEMORIES      list of name:K=V, each of which makes another sort of device memory
 #   SLUICE_TEST_PRIVATE_MEMORIES  the same for memory that no other process can reach
 #   SLUICE_TEST_RELAYS_SHARED     ON: no other process can reach its shared memory, and its device memory it can
