@@ -22,7 +22,8 @@ if(TARGET sluice_ze_emulated_gpu)
   set(SLUICE_TEST_DEVICES level_zero:${v1} level_zero_v2:${v2})
   # What users of this stack set, or have without setting it. Devices of two tiles: seen as one device (implicit scaling),
   # as two (explicit scaling), and as two that know their device. The runtime's adapters with lists that are executed, without
-  # copy engines, with them for copies on the device, without pools of memory. Devices that read memory of malloc.
+  # copy engines, with them for copies on the device, without pools of memory. Devices that read memory of malloc. The loader's
+  # validation layer, whose check of parameters knows no flags of today, which the second adapter gives.
   set(SLUICE_TEST_SETTINGS
       implicit_scaling:${v1}:SLUICE_EMU_LEVEL_ZERO=tiles=2
       implicit_scaling_v2:${v2}:SLUICE_EMU_LEVEL_ZERO=tiles=2
@@ -34,13 +35,15 @@ if(TARGET sluice_ze_emulated_gpu)
       lists_of_threads:${v1}:UR_L0_USE_IMMEDIATE_COMMANDLISTS=2
       no_copy_engines:${v1}:UR_L0_USE_COPY_ENGINE=0
       copy_engines_in_device:${v1}:UR_L0_USE_COPY_ENGINE_FOR_D2D_COPY=1
-      no_pools:${v1}:UR_L0_DISABLE_USM_ALLOCATOR=1
-      no_pools_v2:${v2}:UR_L0_DISABLE_USM_ALLOCATOR=1
+      no_pools:${v1}:UR_L0_DISABLE_USM_ALLOCATOR=1:UMF_MAX_OPENED_IPC_HANDLES=64
+      no_pools_v2:${v2}:UR_L0_DISABLE_USM_ALLOCATOR=1:UMF_MAX_OPENED_IPC_HANDLES=64
       events_of_device:${v1}:UR_L0_DEVICE_SCOPE_EVENTS=2
       no_counting_events:${v2}:UR_L0_USE_DRIVER_COUNTER_BASED_EVENTS=0
       system_memory:${v2}:SLUICE_EMU_LEVEL_ZERO=system
       mask_of_rank:${v1}:SLUICE_EMU_MACHINE=devices=2:ZE_AFFINITY_MASK=@
       mask_of_tile:${v2}:SLUICE_EMU_LEVEL_ZERO=tiles=2:ZE_AFFINITY_MASK=0.@
+      validated:${v1}:ZE_ENABLE_VALIDATION_LAYER=1:ZE_ENABLE_PARAMETER_VALIDATION=1:ZE_ENABLE_HANDLE_LIFETIME=1
+      validated_v2:${v2}:ZE_ENABLE_VALIDATION_LAYER=1:ZE_ENABLE_HANDLE_LIFETIME=1
       integrated:${v2}:SLUICE_EMU_LEVEL_ZERO=integrated)
   # Calls of the driver that fail, and memory of which half is mapped.
   set(fail SLUICE_EMU_LEVEL_ZERO=fail)
