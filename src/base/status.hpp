@@ -20,6 +20,16 @@ enum class ErrorKind : std::uint8_t {
   kUnsupported,      // MPI_ERR_OTHER: cannot be done here
   kTruncated,        // MPI_ERR_TRUNCATE: a message was longer than its receive
   kBadPeer,          // MPI_ERR_OTHER: what another process told cannot be, and was not done
+  kBadRank,          // MPI_ERR_RANK: no such rank; of windows and what follows, too
+  kBadCount,         // MPI_ERR_COUNT
+  kBadSize,          // MPI_ERR_SIZE
+  kBadDisplacement,  // MPI_ERR_DISP
+  kBadOperation,     // MPI_ERR_OP: not MPI's own, or not on that type
+  kBadGroup,         // MPI_ERR_GROUP
+  kBadLockType,      // MPI_ERR_LOCKTYPE
+  kBadEpoch,         // MPI_ERR_RMA_SYNC: an access or a synchronisation that MPI does not allow now
+  kBadRange,         // MPI_ERR_RMA_RANGE: beyond the target's window
+  kBadAttachment,    // MPI_ERR_RMA_ATTACH: memory that cannot be attached, or is not
   kInternal          // MPI_ERR_INTERN: a defect of Sluice
 };
 

@@ -69,6 +69,26 @@ int class_of(ErrorKind kind) noexcept {
       return MPI_ERR_TYPE;
     case ErrorKind::kTruncated:
       return MPI_ERR_TRUNCATE;
+    case ErrorKind::kBadRank:
+      return MPI_ERR_RANK;
+    case ErrorKind::kBadCount:
+      return MPI_ERR_COUNT;
+    case ErrorKind::kBadSize:
+      return MPI_ERR_SIZE;
+    case ErrorKind::kBadDisplacement:
+      return MPI_ERR_DISP;
+    case ErrorKind::kBadOperation:
+      return MPI_ERR_OP;
+    case ErrorKind::kBadGroup:
+      return MPI_ERR_GROUP;
+    case ErrorKind::kBadLockType:
+      return MPI_ERR_LOCKTYPE;
+    case ErrorKind::kBadEpoch:
+      return MPI_ERR_RMA_SYNC;
+    case ErrorKind::kBadRange:
+      return MPI_ERR_RMA_RANGE;
+    case ErrorKind::kBadAttachment:
+      return MPI_ERR_RMA_ATTACH;
     case ErrorKind::kInternal:
       return MPI_ERR_INTERN;
     case ErrorKind::kBackend:
