@@ -12,6 +12,8 @@
                                                (data/collective_forms.txt): src/ops/coll carries them out
                         message_forms.cpp      the point-to-point operations on buffers, in all their modes and forms
                                                (data/message_forms.txt): src/ops/p2p carries them out
+                        window_forms.cpp       the functions on windows (data/window_forms.txt): src/ops/rma carries them
+                                               out on windows of Sluice's
                         refusals.cpp           those that refuse device memory (data/refused_buffers.txt)
                         shells_<k>.cpp         the exported MPI_* and PMPI_* functions
                         support_queries.cpp    the exported queries of data/support_queries.txt
@@ -23,6 +25,7 @@ import re
 
 from mpi_messages import message_form, message_forms_of
 from mpi_names import argument, enumerator, names_in, operation_name
+from mpi_windows import window_form, window_forms_of
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 FUNCTIONS = ROOT / "data/mpi_c_functions.json"
@@ -136,7 +139,7 @@ def collectives_of(functions):
                 yield name + suffix, form
 
 
-def collective(name, form, functions, refused):
+def collective(name, form, functions):
     """The definition of one blocking call that is made in turns (ops/coll/host_calls.hpp)."""
     parameters = functions[name]["parameters"]
     arguments = ", ".join(argument(p) for p in parameters)
@@ -144,9 +147,7 @@ def collective(name, form, functions, refused):
     comm = "*" * communicators[0].count("*") + argument(communicators[0])
     blocking = f"[&] {{ return wire::host().{name}({arguments}); }}"
     made = argument(communicators[-1])
-    refused_here = refusal(name, *refused[name], parameters) if name in refused else None
     call = {"itself": f"barrier_in_turns({comm})", "barrier": f"after_barrier({comm}, {blocking})",
-            "agreed": f"after_agreement({comm}, {refused_here}, {blocking})",
             "maker": f"make_after_barrier({comm}, {made}, {blocking})"}[form]
     return f"int {operation_name(name)}({', '.join(parameters)}) {{\n  return {call};\n}}\n"
 
@@ -206,18 +207,26 @@ def without_data(name, buffers, parameters):
 
 
 def refusing(name, answerer, buffers, functions):
-    """The definition of a function that refuses device memory and hands all other on."""
+    """The statements of a function that refuses device memory and hands all other on."""
     parameters = functions[name]["parameters"]
     arguments = ", ".join(argument(p) for p in parameters)
     answer = {"comm": "raise(comm, refused)", "self": "raise(MPI_COMM_SELF, refused)", "win": "raise_on_window(win, refused)",
               "fh": "raise_on_file(fh, refused)", "fh-all": "raise_on_file(fh, refused)",
               "session": "raise_on_session(session, refused)",
               "code": f"answer(\"{name}\", {'MPI_T_ERR_INVALID' if name.startswith('MPI_T_') else 'MPI_ERR_BUFFER'}, refused)"}[answerer]
-    text = (f"int {operation_name(name)}({', '.join(parameters)}) {{\n"
-            f"  if (const Status refused = {refusal(name, answerer, buffers, parameters)}; !refused.is_ok()) {{\n")
+    text = f"  if (const Status refused = {refusal(name, answerer, buffers, parameters)}; !refused.is_ok()) {{\n"
     if answerer == "fh-all":
         text += without_data(name, buffers, parameters)
-    return text + f"    return {answer};\n  }}\n  return wire::host().{name}({arguments});\n}}\n"
+    return text + f"    return {answer};\n  }}\n  return wire::host().{name}({arguments});\n"
+
+
+def on_window(name, carried_by, functions, refused):
+    """The definition of a function on a window."""
+    arguments = ", ".join(argument(p) for p in functions[name]["parameters"])
+    by_host = f"  return wire::host().{name}({arguments});\n"
+    if name in refused:
+        by_host = refusing(name, *refused[name], functions)
+    return window_form(name, carried_by, functions, by_host)
 
 
 def collective_forms_of(functions):
@@ -290,7 +299,9 @@ def sources(header, out, has_indirect):
     refused = refused_buffers_of(functions)
     check_buffers(functions, set(carried_out), refused)
     in_turns = [name for name, _ in collectives]
-    operations = carried_out + in_turns + [name for name in refused if name not in in_turns]
+    windows = window_forms_of(functions)
+    alone = [name for name in refused if name not in in_turns and name not in windows]
+    operations = carried_out + in_turns + list(windows) + alone
     recent = set(names_in(RECENT)) if has_indirect else set()
     unknown = [name for name in operations if name not in functions]
     if unknown:
@@ -320,8 +331,8 @@ def sources(header, out, has_indirect):
         f'{functions[name]["returns"]} {operation_name(name)}({", ".join(functions[name]["parameters"])});\n'
         for name in operations) + "\n}  // namespace sluice::ops\n")
     write("collectives.cpp", HEAD + '#include "generated/operations.hpp"\n#include "ops/coll/host_calls.hpp"\n'
-          '#include "ops/refusal/refusal.hpp"\n\nnamespace sluice::ops {\n\n' +
-          "".join(collective(name, form, functions, refused) for name, form in collectives)
+          '\nnamespace sluice::ops {\n\n' +
+          "".join(collective(name, form, functions) for name, form in collectives)
           + "\n}  // namespace sluice::ops\n")
     write("collective_forms.cpp", HEAD + '#include "generated/operations.hpp"\n#include "ops/coll/call/call.hpp"\n'
           '#include "ops/p2p/side.hpp"\n#include "wire/host.hpp"\n\nnamespace sluice::ops {\n\n' +
@@ -331,7 +342,13 @@ def sources(header, out, has_indirect):
           "".join(message_form(*form, functions) for form in messages) + "\n}  // namespace sluice::ops\n")
     write("refusals.cpp", HEAD + '#include "generated/operations.hpp"\n#include "ops/refusal/refusal.hpp"\n'
           '#include "ops/env/errors.hpp"\n#include "ops/env/raise.hpp"\n#include "ops/request/turns.hpp"\n#include "wire/host.hpp"\n\nnamespace sluice::ops {\n\n' +
-          "".join(refusing(name, *what, functions) for name, what in refused.items() if name not in in_turns)
+          "".join(f"int {operation_name(name)}({', '.join(functions[name]['parameters'])}) {{\n"
+                  f"{refusing(name, *refused[name], functions)}}}\n" for name in alone)
+          + "\n}  // namespace sluice::ops\n")
+    write("window_forms.cpp", HEAD + '#include "generated/operations.hpp"\n#include "ops/env/raise.hpp"\n'
+          '#include "ops/refusal/refusal.hpp"\n#include "ops/rma/operations.hpp"\n#include "ops/rma/synchronization.hpp"\n'
+          '#include "wire/host.hpp"\n\nnamespace sluice::ops {\n\n' +
+          "".join(on_window(name, by, functions, refused) for name, by in windows.items())
           + "\n}  // namespace sluice::ops\n")
     names = sorted(functions)
     per_file = -(-len(names) // SHELL_FILES)

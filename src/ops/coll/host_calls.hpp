@@ -3,45 +3,15 @@
 // out, in turns (node/in_turns.hpp).
 #pragma once
 
-#include <limits>
-#include <string>
-
 #include "base/status.hpp"
 #include "ops/coll/levels/node_levels.hpp"
 #include "ops/coll/node/in_turns.hpp"
 #include "ops/coll/node/request_group.hpp"
-#include "ops/comm/agreement.hpp"
 #include "ops/comm/comm_state.hpp"
 #include "ops/env/errors.hpp"
 #include "ops/request/turns.hpp"
 
 namespace sluice::ops {
-
-// As after_barrier, for a call that a rank may have to refuse (ops/refusal/refusal.hpp): then all members return an
-// error, and nobody waits for a rank that did not come. `refused`: why this rank cannot make the call, or a Status that
-// is fine.
-template <typename Blocking>
-int after_agreement(MPI_Comm comm, const Status &refused, Blocking blocking) {
-  return guarded(comm, [&]() -> int {
-    if (!is_within_channel(comm)) return refused.is_ok() ? reap(blocking()) : raise(comm, refused);
-    constexpr int kNobody = std::numeric_limits<int>::max();
-    int own = kNobody;
-    int result = refused.is_ok() ? MPI_SUCCESS : wire::host().MPI_Comm_rank(comm, &own);
-    if (result != MPI_SUCCESS) return result;
-    Agreement<1> refusing;  // the lowest rank
-    refusing.say({own});
-    MPI_Request request = MPI_REQUEST_NULL;
-    result = refusing.start(comm, &request);
-    if (result == MPI_SUCCESS) result = wait_in_turns(&request, MPI_STATUS_IGNORE);
-    if (result != MPI_SUCCESS) return result;
-    if (refusing.least(0) == kNobody) return reap(blocking());
-    if (!refused.is_ok()) return raise(comm, refused);
-    return raise(comm, Status::error(ErrorKind::kBadBuffer,
-                                     "rank " + std::to_string(refusing.least(0)) +
-                                         " of the communicator gave this call device memory, on which Sluice does not "
-                                         "carry it out; give it host memory on all ranks"));
-  });
-}
 
 // As after_barrier for a call that makes a communicator, *made, of `comm`.
 template <typename Blocking>

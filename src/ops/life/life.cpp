@@ -31,6 +31,7 @@
 #include "ops/queue/engine_exchange.hpp"
 #include "ops/queue/queues.hpp"
 #include "ops/request/turns.hpp"
+#include "ops/rma/window.hpp"
 #include "plan/collective_terms.hpp"
 #include "plan/policy.hpp"
 #include "plan/tuning.hpp"
@@ -120,6 +121,7 @@ void close_channel() {
   if (!channel.is_open()) return;
   MPI_Request request = MPI_REQUEST_NULL;
   PartitionedMatch::give_up_soon();
+  rma::end_windows();
   progress::turn_until([] { return !progress::Engine::process().is_busy(); });
   if (wire::host().MPI_Ibarrier(channel.comm(), &request) == MPI_SUCCESS) {
     if (wait_in_turns(&request, MPI_STATUS_IGNORE) != MPI_SUCCESS) log::warn("ops", "the last barrier failed");

@@ -199,18 +199,6 @@ TEST_P(Refusals, AnswerEachFunctionThatIsNotCarriedOut) {
   EXPECT_EQ(find_pattern_error(device.read(), Session::get().rank(), 1), "");
 }
 
-TEST_P(Refusals, ReachAllWhoCreateTheWindow) {
-  const bool is_refused = Session::get().rank() == Session::get().size() - 1;
-  const Memory memory(Session::get().module(), is_refused ? Kind::device : Kind::host, 4096);
-  handled = {};
-  MPI_Win window = MPI_WIN_NULL;
-  const int code = MPI_Win_create(memory.data(), 4096, 1, MPI_INFO_NULL, things_->comm, &window);
-  int error_class = MPI_SUCCESS;
-  MPI_Error_class(code, &error_class);
-  EXPECT_EQ(error_class, MPI_ERR_BUFFER);
-  EXPECT_EQ(handled.n, GetParam() == Handlers::note_errors ? 1 : 0);
-}
-
 TEST_P(Refusals, LeaveOtherRanksTheirCollectiveWriting) {
   const int rank = Session::get().rank();
   const bool is_refused = rank == 0;

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Access: what one operation does to which memory of which rank, found out and checked before anything is done.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "base/statistics.hpp"
+#include "base/status.hpp"
+#include "ops/rma/call.hpp"
+#include "ops/rma/window.hpp"
+#include "transfer/region.hpp"
+
+namespace sluice::ops::rma {
+
+struct Access {
+  Window *window = nullptr;
+  const Call *call = nullptr;
+  int target_rank = 0;
+  // Of the window's memory; its origin is how far it lies in the window, an address only when reached.
+  transfer::Region target;
+  transfer::Region origin;
+  transfer::Region result;
+  Route route = Route::kStaged;
+  std::shared_ptr<WindowRequest> request;  // of a form that gives one
+  statistics::Stopwatch watch;
+
+  [[nodiscard]] std::uint64_t size_bytes() const noexcept { return target.size_bytes(); }
+};
+
+// Checks rank, epoch, type and range. *is_nobody: the target is MPI_PROC_NULL, and nothing is to be done. Errors: as
+// MPI names them.
+[[nodiscard]] Status classify_target(Window *window, const Call &call, Access *access, bool *is_nobody);
+
+// Chooses the route, and maps the target's memory for copies to or from `beside`, if it is to be reached: then the
+// origin of `target` is an address. Errors: a target that lied.
+[[nodiscard]] Status plan_route(Access *access, const device::Place &beside);
+
+// Makes the program's request, if there is to be one. Errors: the host MPI's.
+[[nodiscard]] Status open_request(Access *access);
+// The operation is done, or not: completes the request, if there is one, with `status`, and counts the operation.
+[[nodiscard]] Status close_access(Access *access, Status status);
+void count(const Access &access, Route route);
+
+// The operand of messages, block by block.
+class OperandReader {
+ public:
+  // Of `region`, which stays.
+  explicit OperandReader(const transfer::Region &region) noexcept : region_(region) {}
+
+  // Brings the bytes from `position` on into *bytes, which says how many. Blocks. Errors: the runtime's.
+  [[nodiscard]] Status read(std::uint64_t position, std::span<std::byte> bytes);
+
+ private:
+  const transfer::Region &region_;
+  std::vector<std::byte> packed_;  // all of a payload with gaps
+};
+
+}  // namespace sluice::ops::rma

@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// MPI_Win_create, MPI_Win_create_dynamic and MPI_Win_free: the ranks agree whose window it is (docs/adr/0078).
+#include <algorithm>
+#include <cstring>
+#include <limits>
+#include <utility>
+
+#include "base/log.hpp"
+#include "base/statistics.hpp"
+#include "device/ipc_exports.hpp"
+#include "generated/operations.hpp"
+#include "ops/coll/host_calls.hpp"
+#include "ops/comm/comm_state.hpp"
+#include "ops/rma/window.hpp"
+#include "plan/policy.hpp"
+#include "wire/channel.hpp"
+
+namespace sluice::ops {
+namespace rma {
+namespace {
+
+// What a call that makes a window was given, and what this rank makes of it.
+struct Request {
+  void *base = nullptr;
+  MPI_Aint size_bytes = 0;
+  MPI_Aint disp_unit = 1;
+  bool is_dynamic = false;
+  MPI_Info info = MPI_INFO_NULL;
+  MPI_Comm comm = MPI_COMM_NULL;
+  MPI_Win *win = nullptr;
+  device::Place place;
+};
+
+// Where this rank's memory lies. Errors: memory that cannot be used.
+Status classify(Request *request) {
+  auto *base = static_cast<std::byte *>(request->base);
+  if (request->size_bytes < 0) return Status::error(ErrorKind::kBadSize, "MPI_Win_create: the size is negative");
+  if (request->is_dynamic || request->size_bytes == 0) return {};
+  Status status = device::classify(base, &request->place);
+  if (status.is_ok()) status = transfer::refuse_freed(request->place, base);
+  if (!status.is_ok() || request->place.kind != MemoryKind::kDevice) return status;
+  if (request->disp_unit <= 0 || request->disp_unit > std::numeric_limits<int>::max()) {
+    return Status::error(ErrorKind::kBadDisplacement,
+                         "MPI_Win_create of device memory: the displacement unit is a positive int");
+  }
+  return transfer::refuse_past_the_end(base, static_cast<std::uint64_t>(request->size_bytes));
+}
+
+// This rank's line of the table. Memory that cannot be exported is reached by messages, which is said once.
+void fill(const Request &request, Exposure *own) {
+  own->size_bytes = static_cast<std::uint64_t>(request.size_bytes);
+  own->address = reinterpret_cast<std::uintptr_t>(request.base);
+  own->disp_unit = request.disp_unit;
+  const device::Place &place = request.place;
+  if (own->size_bytes == 0 || place.kind != MemoryKind::kDevice ||
+      !plan::policy_of(place.backend, place.device).allows_ipc) {
+    return;
+  }
+  device::Exported exported;
+  const Status status = device::IpcExports::process().find(place, request.base, own->size_bytes, &exported);
+  if (!status.is_ok()) {
+    log::warn_once("window_export", "ops", status.message() + "; other ranks come at this window by messages");
+    statistics::record_fallback("ipc_export");
+    return;
+  }
+  own->is_exported = 1;
+  own->offset_bytes = exported.offset_bytes;
+  own->allocation_bytes = exported.allocation_bytes;
+  own->handle = exported.handle;
+  const std::size_t length = std::min(std::strlen(place.backend->name()), own->backend.size() - 1);
+  std::memcpy(own->backend.data(), place.backend->name(), length);
+}
+
+// What a rank says of its window is compared with what memory can be.
+bool is_sound(const Exposure &one) noexcept {
+  constexpr auto kMost = static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
+  return one.size_bytes <= kMost && one.disp_unit > 0 && one.disp_unit <= std::numeric_limits<int>::max() &&
+         one.address >= one.offset_bytes && one.offset_bytes <= one.allocation_bytes;
+}
+
+int first_of_node(const Window &window, int rank) noexcept {
+  const wire::Channel &channel = wire::Channel::process();
+  const auto node = channel.node_of(window.world_ranks[static_cast<std::size_t>(rank)]);
+  const auto first = std::find_if(window.world_ranks.begin(), window.world_ranks.end(),
+                                  [&](int world_rank) { return channel.node_of(world_rank) == node; });
+  return static_cast<int>(first - window.world_ranks.begin());
+}
+
+// The ranks tell each other what they have, and map the locks of their node. Collective. Errors: the host MPI's, and
+// tables that make no sense.
+Status exchange(const Request &request, Window *window) {
+  const int first = first_of_node(*window, window->rank);
+  Exposure own;
+  fill(request, &own);
+  Status made;
+  if (first == window->rank) made = window->locks.create(window->size, &own.locks);
+  window->exposures.resize(static_cast<std::size_t>(window->size));
+  MPI_Request gathered = MPI_REQUEST_NULL;
+  int code = wire::host().MPI_Iallgather(&own, sizeof own, MPI_BYTE, window->exposures.data(), sizeof own, MPI_BYTE,
+                                         window->comm.get(), &gathered);
+  if (code == MPI_SUCCESS) code = wait_in_turns(&gathered, MPI_STATUS_IGNORE);
+  if (code != MPI_SUCCESS) return preparation_status(code, "MPI_Iallgather failed");
+  const Exposure &leader = window->exposures[static_cast<std::size_t>(first)];
+  if (first != window->rank && leader.locks.front() != '\0' && leader.locks.back() == '\0') {
+    made = window->locks.open(leader.locks, window->size);
+  } else if (first != window->rank) {
+    made = Status::error(ErrorKind::kUnsupported, "a rank of the node has no memory for a window's locks");
+  }
+  bool are_shared = false;
+  Status status = agree_on_all(window->comm.get(), made.is_ok(), &are_shared);
+  if (first == window->rank && own.locks.front() != '\0') wire::SharedSegment::remove_name(own.locks);
+  if (!made.is_ok()) log::warn_once("window_locks", "ops", made.message() + "; windows are served by messages");
+  if (!are_shared) window->locks.open_alone(window->rank);
+  for (int rank = 0; rank < window->size; ++rank) {
+    window->is_near.push_back(rank == window->rank || (are_shared && first_of_node(*window, rank) == first));
+  }
+  if (!std::all_of(window->exposures.begin(), window->exposures.end(), is_sound)) {
+    return Status::error(ErrorKind::kBadPeer, "what a rank says of its window makes no sense");
+  }
+  return status;
+}
+
+// The handle that the program gets. Returns the host MPI's error code.
+int make_proxy(const Request &request, Window *window) {
+  int code = come_together_by_host(request.comm);
+  if (code == MPI_SUCCESS) {
+    code = wire::host().MPI_Win_create(nullptr, 0, 1, request.info, request.comm, request.win);
+  }
+  if (code == MPI_SUCCESS) code = wire::host().MPI_Win_get_group(*request.win, &window->group);
+  window->handle = *request.win;
+  return code;
+}
+
+int make_own(Request request, const CommState &state) {
+  const auto window = std::make_shared<Window>(static_cast<std::size_t>(state.size));
+  window->rank = state.rank;
+  window->size = state.size;
+  window->world_ranks = state.world_ranks;
+  window->is_dynamic = request.is_dynamic;
+  window->flavor = request.is_dynamic ? MPI_WIN_FLAVOR_DYNAMIC : MPI_WIN_FLAVOR_CREATE;
+  window->base = request.is_dynamic ? nullptr : request.base;
+  window->size_bytes = request.size_bytes;
+  window->disp_unit = static_cast<int>(request.disp_unit);
+  window->place = request.place;
+  if (!request.is_dynamic) {
+    window->memory.set(request.base, static_cast<std::uint64_t>(request.size_bytes), request.place);
+  }
+  bool is_made = false;
+  Status status = window->comm.make(request.comm, &is_made);
+  if (status.is_ok() && !is_made) {
+    status =
+        Status::error(ErrorKind::kUnsupported,
+                      "a window of device memory needs a communicator of Sluice's own, and there are no more; free "
+                      "windows or communicators");
+  }
+  if (status.is_ok()) status = exchange(request, window.get());
+  if (!status.is_ok()) return raise(request.comm, status);
+  if (const int code = make_proxy(request, window.get()); code != MPI_SUCCESS) return code;
+  window->messages =
+      std::make_shared<Messages>(window->comm.get(), window->rank, window->size, &window->memory, &window->locks);
+  progress::Engine::process().watch(window->messages);
+  add_own(window);
+  return MPI_SUCCESS;
+}
+
+// `by_host` makes a window of the host MPI's.
+template <typename ByHost>
+int make_window(Request request, ByHost by_host) {
+  return guarded(request.comm, [&]() -> int {
+    const Status classified = classify(&request);
+    const bool is_wanted =
+        request.is_dynamic ? !device::loaded_backends().empty() : request.place.kind == MemoryKind::kDevice;
+    const CommState *state = is_within_channel(request.comm) ? state_for_call(request.comm) : nullptr;
+    if (state == nullptr || state->is_inter) {
+      if (!classified.is_ok()) return raise(request.comm, classified);
+      if (!is_wanted || request.is_dynamic) return reap(by_host());
+      return raise(request.comm, Status::error(ErrorKind::kBadBuffer,
+                                               "MPI_Win_create: base is device memory, and not all ranks of the "
+                                               "communicator are served by Sluice; give it host memory"));
+    }
+    Agreement<2> agreement;  // a rank has an error; a rank has device memory
+    agreement.say({classified.is_ok() ? 1 : 0, is_wanted ? 0 : 1});
+    MPI_Request asked = MPI_REQUEST_NULL;
+    int code = agreement.start(request.comm, &asked);
+    if (code == MPI_SUCCESS) code = wait_in_turns(&asked, MPI_STATUS_IGNORE);
+    if (code != MPI_SUCCESS) return code;
+    if (!classified.is_ok()) return raise(request.comm, classified);
+    if (agreement.least(0) == 0) {
+      return raise(request.comm, Status::error(ErrorKind::kBadBuffer,
+                                               "another rank of the communicator gave MPI_Win_create memory that "
+                                               "cannot be used; its own error says why"));
+    }
+    if (agreement.least(1) != 0) return reap(by_host());
+    return make_own(request, *state);
+  });
+}
+
+}  // namespace
+}  // namespace rma
+
+int win_create(void *base, MPI_Aint size, int disp_unit, MPI_Info info, MPI_Comm comm, MPI_Win *win) {
+  return rma::make_window({base, size, disp_unit, false, info, comm, win, {}},
+                          [&] { return wire::host().MPI_Win_create(base, size, disp_unit, info, comm, win); });
+}
+
+int win_create_c(void *base, MPI_Aint size, MPI_Aint disp_unit, MPI_Info info, MPI_Comm comm, MPI_Win *win) {
+  return rma::make_window({base, size, disp_unit, false, info, comm, win, {}},
+                          [&] { return wire::host().MPI_Win_create_c(base, size, disp_unit, info, comm, win); });
+}
+
+int win_create_dynamic(MPI_Info info, MPI_Comm comm, MPI_Win *win) {
+  return rma::make_window({nullptr, 0, 1, true, info, comm, win, {}},
+                          [&] { return wire::host().MPI_Win_create_dynamic(info, comm, win); });
+}
+
+int win_free(MPI_Win *win) {
+  const rma::WindowPtr window = win == nullptr ? nullptr : rma::find_own(*win);
+  if (window == nullptr) return wire::host().MPI_Win_free(win);
+  const int code = rma::guarded_on(*window, [&]() -> Status {
+    {
+      const std::scoped_lock lock(window->epochs_mutex);
+      if (Status status = window->epochs.may_free(); !status.is_ok()) return status;
+    }
+    Status status = rma::flush_operations(window.get(), -1);
+    const Status together = rma::come_together(*window);
+    // Who has heard all answers has left that barrier; what was told the others may still be on its way.
+    progress::turn_until([&] { return window->messages->has_answered_all(); });
+    window->messages->end();
+    rma::remove_own(window->handle);
+    return status.is_ok() ? together : status;
+  });
+  if (rma::find_own(*win) != nullptr) return code;  // it is still there
+  if (wire::host().MPI_Group_free(&window->group) != MPI_SUCCESS) log::debug("ops", "a group could not be freed");
+  const int freed = wire::host().MPI_Win_free(win);
+  return code != MPI_SUCCESS ? code : freed;
+}
+
+}  // namespace sluice::ops

@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "ops/rma/direct.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <string_view>
+
+#include "device/copy.hpp"
+#include "device/reduction.hpp"
+#include "ops/coll/reduction/reduction_pair.hpp"
+#include "ops/rma/side.hpp"
+#include "transfer/pieces.hpp"
+
+namespace sluice::ops::rma {
+namespace {
+
+// A batch runs before the epoch ends when it has as many copies, or as many bytes: the device then works meanwhile.
+constexpr std::size_t kMostPieces = 4096;
+constexpr std::uint64_t kMostBytes = std::uint64_t{64} << 20;
+
+// The device that copies between the two; null: none does.
+const device::Place *mover_of(const transfer::Region &from, const transfer::Region &to) {
+  const bool is_absolute = from.origin == nullptr || to.origin == nullptr;  // runs may lie in several allocations
+  if (is_absolute || (is_host(from) && is_host(to))) return nullptr;
+  if (is_host(from)) return &to.place;
+  if (is_host(to)) return &from.place;
+  const bool is_one = from.place.backend == to.place.backend;
+  return is_one ? &to.place : nullptr;
+}
+
+// The copies between two payloads of as many bytes.
+void add_pieces(const transfer::Region &from, const transfer::Region &to, std::uint64_t size_bytes,
+                std::vector<sluice_copy_t> *pieces) {
+  struct Run {
+    std::byte *memory;
+    std::uint64_t position;
+    std::uint64_t bytes;
+  };
+  std::vector<Run> sources;
+  transfer::for_each_run(from, size_bytes, [&](std::byte *memory, std::uint64_t position, std::uint64_t bytes) {
+    sources.push_back({memory, position, bytes});
+    return true;
+  });
+  const std::size_t first = pieces->size();
+  auto source = sources.begin();
+  transfer::for_each_run(to, size_bytes, [&](std::byte *memory, std::uint64_t position, std::uint64_t bytes) {
+    for (std::uint64_t done = 0; done != bytes;) {
+      while (source->position + source->bytes <= position + done) ++source;
+      const std::uint64_t skipped = position + done - source->position;
+      const std::uint64_t part = std::min(bytes - done, source->bytes - skipped);
+      transfer::add_piece(memory + done, source->memory + skipped, part, first, pieces);
+      done += part;
+    }
+    return true;
+  });
+}
+
+const device::Backend *backend_named(const Exposure &exposure) {
+  if (exposure.backend.back() != '\0') return nullptr;
+  for (const device::Backend *backend : device::known_backends()) {
+    if (std::string_view(backend->name()) == exposure.backend.data()) return backend;
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+bool DirectAccess::has_runtime(const Exposure &exposure) {
+  const device::Backend *backend = backend_named(exposure);
+  return backend != nullptr && backend->table().ipc_open != nullptr;
+}
+
+Status DirectAccess::map(int target, int world_rank, const Exposure &exposure, const device::Place &beside,
+                         Reached *reached) {
+  const device::Backend *backend = backend_named(exposure);
+  if (backend == nullptr)
+    return Status::error(ErrorKind::kUnsupported, "a window's memory has a runtime not loaded here");
+  const bool is_beside = beside.backend == backend && beside.kind == MemoryKind::kDevice;
+  const std::int32_t device = is_beside ? std::max(beside.device, 0) : 0;
+  const std::scoped_lock lock(mutex_);
+  std::vector<Mapped> &known = mapped_[static_cast<std::size_t>(target)];
+  auto found = std::find_if(known.begin(), known.end(), [device](const Mapped &one) { return one.device == device; });
+  if (found == known.end()) {
+    const device::ExportOrigin origin{static_cast<std::uint64_t>(world_rank), exposure.address - exposure.offset_bytes,
+                                      exposure.allocation_bytes};
+    device::ImportedPtr imported;
+    Status status = device::IpcImports::process().open(backend, device, exposure.handle, origin, &imported);
+    if (!status.is_ok()) return status;
+    if (!imported->holds(exposure.offset_bytes, exposure.size_bytes)) {
+      return Status::error(ErrorKind::kBadPeer, "a rank's window does not lie in the memory that the rank names");
+    }
+    found = known.insert(known.end(), {device, std::move(imported)});
+  }
+  *reached = {found->imported->base() + exposure.offset_bytes, {MemoryKind::kDevice, backend, device, 0}};
+  return {};
+}
+
+Status DirectAccess::copy(const transfer::Region &from, const transfer::Region &to, std::uint64_t size_bytes) {
+  const device::Place *mover = mover_of(from, to);
+  if (mover == nullptr) {
+    std::vector<std::byte> packed(size_bytes);
+    Status status = read_payload(from, size_bytes, packed.data());
+    return status.is_ok() ? write_payload(to, size_bytes, packed.data()) : status;
+  }
+  const std::scoped_lock lock(mutex_);
+  auto batch = std::find_if(batches_.begin(), batches_.end(), [mover](const Batch &one) {
+    return one.place.backend == mover->backend && one.place.device == mover->device;
+  });
+  if (batch == batches_.end()) batch = batches_.insert(batches_.end(), {*mover, {}, 0});
+  add_pieces(from, to, size_bytes, &batch->pieces);
+  batch->size_bytes += size_bytes;
+  const bool is_full = batch->pieces.size() >= kMostPieces || batch->size_bytes >= kMostBytes;
+  return is_full ? flush_batch(&*batch) : Status();
+}
+
+Status DirectAccess::flush_batch(Batch *batch) {
+  Status status = device::copy(batch->place, batch->pieces);
+  batch->pieces.clear();
+  batch->size_bytes = 0;
+  return status;
+}
+
+Status DirectAccess::flush() {
+  const std::scoped_lock lock(mutex_);
+  Status first;
+  for (Batch &batch : batches_) {
+    Status status = flush_batch(&batch);
+    if (first.is_ok()) first = std::move(status);
+  }
+  return first;
+}
+
+Status DirectAccess::update_by_kernel(const transfer::Region &target, const Arithmetic &arithmetic,
+                                      const transfer::Region &operand, bool *is_done) {
+  *is_done = false;
+  const device::Place &place = target.place;
+  const bool is_one_device = place.kind == MemoryKind::kDevice && operand.place.kind == MemoryKind::kDevice &&
+                             place.backend == operand.place.backend && place.device == operand.place.device;
+  if (!is_one_device || operand.origin == nullptr || !target.layout->is_contiguous || !operand.layout->is_contiguous ||
+      !arithmetic.element->is_contiguous) {
+    return {};
+  }
+  coll::ReductionPair pair{};
+  if (!coll::find_reduction_pair(arithmetic.type, arithmetic.op, &pair) ||
+      !device::has_kernel(place, pair.element, pair.operation)) {
+    return {};
+  }
+  // MPI's inout is the second operand.
+  void *result = target.origin;
+  const std::array<const void *, 2> sources = {operand.origin, target.origin};
+  bool is_refused = false;
+  Status status = device::reduce(place,
+                                 {pair.element, pair.operation, &result, sources.data(), 1, sources.size(),
+                                  target.size_bytes() / arithmetic.element->size_bytes, 0},
+                                 &is_refused);
+  *is_done = status.is_ok();
+  return is_refused ? Status() : status;
+}
+
+}  // namespace sluice::ops::rma

@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "ops/rma/operations.hpp"
+
+#include <utility>
+
+#include "ops/rma/access.hpp"
+#include "ops/rma/numbers.hpp"
+#include "ops/rma/side.hpp"
+#include "transfer/window_message.hpp"
+
+namespace sluice::ops::rma {
+namespace {
+
+using transfer::WindowAction;
+using transfer::WindowHeader;
+
+Status differ(const Call &call) {
+  return Status::error(ErrorKind::kTruncated, std::string(name(call.operation)) +
+                                                  ": the buffer of this rank and the target's part of the window are "
+                                                  "not as long as each other");
+}
+
+// The operation in messages. `operand`: what goes with them, or null; `result`: where answers' data go, or null.
+Status go_by_messages(Access *access, WindowHeader header, std::uint64_t size_bytes, std::uint64_t element_bytes,
+                      const transfer::Region *operand, const transfer::Region *result) {
+  Messages &messages = *access->window->messages;
+  const auto asked = std::make_shared<Asked>();
+  asked->request = access->request;
+  if (result != nullptr) asked->result = *result;
+  if (result != nullptr && !result->layout->is_contiguous) asked->packed.resize(size_bytes);
+  Status status;
+  OperandReader reader(operand != nullptr ? *operand : access->target);
+  std::vector<std::byte> bytes;
+  transfer::for_each_message(access->target, size_bytes, element_bytes,
+                             [&](std::span<const transfer::Block> runs, std::uint64_t position, std::uint64_t length) {
+                               header.payload_bytes = length;
+                               bytes.resize(operand != nullptr ? length : 0);
+                               if (operand != nullptr) status = reader.read(position, bytes);
+                               if (status.is_ok()) {
+                                 status = messages.ask(access->target_rank, header, runs, bytes, asked, position);
+                               }
+                               return status.is_ok();
+                             });
+  messages.close(asked, access->request != nullptr ? status : Status());
+  return access->request != nullptr ? Status() : status;
+}
+
+// The end of what this rank has done itself. A request is complete when the copies are.
+Status finish_direct(Access *access, Status status) {
+  if (status.is_ok() && access->request != nullptr) status = access->window->direct->flush();
+  return close_access(access, std::move(status));
+}
+
+// A put or a get.
+Status move(Access *access, bool is_get) {
+  const Call &call = *access->call;
+  // classify
+  Status status = classify(call.origin, &access->origin);
+  if (!status.is_ok()) return status;
+  const std::uint64_t origin_bytes = access->origin.size_bytes();
+  const std::uint64_t target_bytes = access->target.size_bytes();
+  const std::uint64_t size_bytes = is_get ? target_bytes : origin_bytes;
+  if (is_get ? origin_bytes < target_bytes : target_bytes < origin_bytes) return differ(call);
+  // plan
+  status = plan_route(access, access->origin.place);
+  if (status.is_ok()) status = open_request(access);
+  if (!status.is_ok()) return status;
+  // execute
+  if (size_bytes == 0) return close_access(access, {});
+  if (access->route == Route::kIpc) {
+    DirectAccess &direct = *access->window->direct;
+    status = is_get ? direct.copy(access->target, access->origin, size_bytes)
+                    : direct.copy(access->origin, access->target, size_bytes);
+    status = finish_direct(access, std::move(status));
+  } else {
+    WindowHeader header;
+    header.action = is_get ? WindowAction::kGet : WindowAction::kPut;
+    status = go_by_messages(access, header, size_bytes, 1, is_get ? nullptr : &access->origin,
+                            is_get ? &access->origin : nullptr);
+  }
+  // complete
+  count(*access, access->route);
+  return status;
+}
+
+// Whether an argument's elements are those of the target, and as many bytes.
+Status check_like_target(const Access &access, const Argument &argument, const transfer::Region &region,
+                         MPI_Datatype basic) {
+  if (region.size_bytes() != access.size_bytes()) return differ(*access.call);
+  MPI_Datatype own = MPI_DATATYPE_NULL;
+  if (Status status = find_basic_type(argument.type, &own); !status.is_ok()) return status;
+  if (own == basic) return {};
+  return Status::error(ErrorKind::kBadType, std::string(name(access.call->operation)) +
+                                                ": the elements of the two sides are not of one predefined type");
+}
+
+// Under the update lock, by this rank itself. *route: who computed it.
+Status update_directly(Access *access, const Arithmetic &arithmetic, bool has_result, const std::byte *compare,
+                       Route *route) {
+  const std::uint64_t size_bytes = access->size_bytes();
+  const bool has_operand = !arithmetic.is_nothing();
+  const bool is_computed = has_operand && !arithmetic.is_replace() && !has_result;
+  std::vector<std::byte> operand;
+  const auto read_operand = [&]() -> Status {
+    operand.resize(size_bytes);
+    return read_payload(access->origin, size_bytes, operand.data());
+  };
+  Status status;
+  if (has_operand && !is_computed) status = read_operand();
+  if (!status.is_ok()) return status;
+  std::vector<std::byte> before;
+  {
+    UpdateHold hold;
+    LockWords *words = access->window->locks.of(access->target_rank);
+    progress::turn_until([&] { return hold.try_take(words); });
+    bool is_done = false;
+    if (is_computed) status = DirectAccess::update_by_kernel(access->target, arithmetic, access->origin, &is_done);
+    if (is_done) *route = Route::kKernel;
+    if (is_done || !status.is_ok()) return status;
+    if (is_computed) status = read_operand();
+    if (status.is_ok()) status = update(access->target, arithmetic, operand, compare, &before);
+  }
+  if (status.is_ok() && has_result) status = write_payload(access->result, size_bytes, before.data());
+  return status;
+}
+
+// An accumulate, with or without a result.
+Status accumulate(Access *access) {
+  const Call &call = *access->call;
+  const bool has_result = call.result.type != MPI_DATATYPE_NULL;
+  // classify
+  MPI_Datatype basic = MPI_DATATYPE_NULL;
+  transfer::LayoutPtr element;
+  Arithmetic arithmetic;
+  Status status = find_basic_type(call.target.type, &basic);
+  if (status.is_ok()) status = find_layout({nullptr, 1, basic}, &element);
+  if (status.is_ok()) status = find_arithmetic(basic, call.op, &arithmetic);
+  const bool has_operand = !arithmetic.is_nothing();
+  if (status.is_ok() && has_operand) status = classify(call.origin, &access->origin);
+  if (status.is_ok() && has_operand) status = check_like_target(*access, call.origin, access->origin, basic);
+  if (status.is_ok() && has_result) status = classify(call.result, &access->result);
+  if (status.is_ok() && has_result) status = check_like_target(*access, call.result, access->result, basic);
+  // plan
+  if (status.is_ok()) status = plan_route(access, (has_operand ? access->origin : access->result).place);
+  if (status.is_ok()) status = open_request(access);
+  if (!status.is_ok()) return status;
+  // execute
+  if (access->size_bytes() == 0 || (!has_operand && !has_result)) return close_access(access, {});
+  Route route = access->route;
+  if (route == Route::kIpc) {
+    status = finish_direct(access, update_directly(access, arithmetic, has_result, nullptr, &route));
+  } else {
+    WindowHeader header;
+    header.action = WindowAction::kUpdate;
+    header.type = arithmetic.type_number;
+    header.operation = arithmetic.op_number;
+    header.flag = has_result ? 1 : 0;
+    status = go_by_messages(access, header, access->size_bytes(), element->size_bytes,
+                            has_operand ? &access->origin : nullptr, has_result ? &access->result : nullptr);
+  }
+  // complete
+  count(*access, route);
+  return status;
+}
+
+Status compare_and_swap(Access *access) {
+  const Call &call = *access->call;
+  // classify
+  MPI_Datatype basic = MPI_DATATYPE_NULL;
+  Arithmetic replace;
+  transfer::Region compare;
+  Status status = find_basic_type(call.target.type, &basic);
+  if (status.is_ok() && basic != call.target.type) {
+    status = Status::error(ErrorKind::kBadType, "MPI_Compare_and_swap takes a predefined type");
+  }
+  if (status.is_ok()) status = find_arithmetic(basic, MPI_REPLACE, &replace);
+  if (status.is_ok()) status = classify(call.origin, &access->origin);
+  if (status.is_ok()) status = classify(call.compare, &compare);
+  if (status.is_ok()) status = classify(call.result, &access->result);
+  // plan
+  if (status.is_ok()) status = plan_route(access, access->origin.place);
+  if (!status.is_ok()) return status;
+  // execute: the new element, and behind it the one that has to be there
+  const std::uint64_t size_bytes = access->size_bytes();
+  std::vector<std::byte> operand(2 * size_bytes);
+  status = read_payload(access->origin, size_bytes, operand.data());
+  if (status.is_ok()) status = read_payload(compare, size_bytes, operand.data() + size_bytes);
+  if (!status.is_ok()) return status;
+  if (access->route == Route::kIpc) {
+    Route route = access->route;
+    status = update_directly(access, replace, true, operand.data() + size_bytes, &route);
+  } else {
+    WindowHeader header;
+    header.action = WindowAction::kSwap;
+    header.type = replace.type_number;
+    header.operation = replace.op_number;
+    const auto asked = std::make_shared<Asked>();
+    asked->result = access->result;
+    if (!access->result.layout->is_contiguous) asked->packed.resize(size_bytes);
+    transfer::for_each_message(
+        access->target, size_bytes, size_bytes,
+        [&](std::span<const transfer::Block> runs, std::uint64_t position, std::uint64_t length) {
+          header.payload_bytes = length;
+          status = access->window->messages->ask(access->target_rank, header, runs, operand, asked, position);
+          return status.is_ok();
+        });
+    access->window->messages->close(asked, {});
+  }
+  // complete
+  count(*access, access->route);
+  return status;
+}
+
+// Any of these, behind what all have in common.
+template <typename Operate>
+int operate(Window *window, const Call &call, Operate operate_on) {
+  return guarded_on(*window, [&]() -> Status {
+    Access access;
+    bool is_nobody = false;
+    Status status = classify_target(window, call, &access, &is_nobody);
+    return !status.is_ok() || is_nobody ? status : operate_on(&access);
+  });
+}
+
+}  // namespace
+
+int put(Window *window, const Call &call) {
+  return operate(window, call, [](Access *access) { return move(access, false); });
+}
+
+int get(Window *window, const Call &call) {
+  return operate(window, call, [](Access *access) { return move(access, true); });
+}
+
+int accumulate(Window *window, const Call &call) {
+  return operate(window, call, [](Access *access) { return accumulate(access); });
+}
+
+int compare_and_swap(Window *window, const Call &call) {
+  return operate(window, call, [](Access *access) { return compare_and_swap(access); });
+}
+
+}  // namespace sluice::ops::rma

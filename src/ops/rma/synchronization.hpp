@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Synchronisation of windows of Sluice's, and what is asked of such a window, for the generated functions
+// (data/window_forms.txt). The arguments are those of MPI's functions. Any thread, as MPI has it. Each returns an error
+// code, raised already on the window. Those that MPI lets wait block, in turns; a wrong epoch is an error before
+// anything is waited for.
+#pragma once
+
+#include "ops/rma/window.hpp"
+
+namespace sluice::ops::rma {
+
+[[nodiscard]] int win_fence(Window *window, int assertion);
+[[nodiscard]] int win_start(Window *window, MPI_Group group, int assertion);
+[[nodiscard]] int win_complete(Window *window);
+[[nodiscard]] int win_post(Window *window, MPI_Group group, int assertion);
+[[nodiscard]] int win_wait(Window *window);
+[[nodiscard]] int win_test(Window *window, int *flag);
+[[nodiscard]] int win_lock(Window *window, int lock_type, int rank, int assertion);
+[[nodiscard]] int win_unlock(Window *window, int rank);
+[[nodiscard]] int win_lock_all(Window *window, int assertion);
+[[nodiscard]] int win_unlock_all(Window *window);
+[[nodiscard]] int win_flush(Window *window, int rank);
+[[nodiscard]] int win_flush_all(Window *window);
+// The same as the two above: what is there at the target has left the origin.
+[[nodiscard]] int win_flush_local(Window *window, int rank);
+[[nodiscard]] int win_flush_local_all(Window *window);
+[[nodiscard]] int win_sync(Window *window);
+
+[[nodiscard]] int win_attach(Window *window, void *base, MPI_Aint size_bytes);
+[[nodiscard]] int win_detach(Window *window, const void *base);
+[[nodiscard]] int win_get_attr(Window *window, int keyval, void *value, int *flag);
+
+}  // namespace sluice::ops::rma
