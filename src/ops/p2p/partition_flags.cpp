@@ -10,7 +10,7 @@ namespace sluice::ops {
 Status PartitionFlags::make(const PartitionWords &words, std::uint64_t n_partitions, const device::Place &place,
                             std::unique_ptr<PartitionFlags> *flags) {
   const device::Backend &backend = *place.backend;
-  const std::int32_t device = std::max(place.device, 0);
+  const std::int32_t device = place.device_index();
   const std::size_t size_bytes = PartitionWords::bytes_for(n_partitions);
   if (words.data() != nullptr && backend.table().host_register != nullptr) {
     const Status status = backend.check(backend.table().host_register(device, words.data(), size_bytes),
@@ -33,7 +33,7 @@ Status PartitionFlags::make(const PartitionWords &words, std::uint64_t n_partiti
 
 PartitionFlags::~PartitionFlags() {
   const sluice_backend_t &table = place_.backend->table();
-  const std::int32_t device = std::max(place_.device, 0);
+  const std::int32_t device = place_.device_index();
   const Status status =
       place_.backend->check(are_shared_ ? table.host_unregister(device, base_) : table.host_free(device, base_),
                             "give back the flags of a partitioned message");

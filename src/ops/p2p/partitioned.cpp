@@ -247,12 +247,18 @@ int parrived(MPI_Request request, int partition, int *flag) {
     return wire::host().MPI_Parrived(request, partition, flag);
   }
   return guarded(MPI_COMM_SELF, [&]() -> int {
-    // Programs ask until the answer is yes; meanwhile a peer may need something of this process.
-    progress::Engine::process().turn();
     const PartitionedPtr partitioned = find_partitioned(request);
+    bool has_arrived = false;
+    Status looked;
+    const auto look = [&] {
+      looked = partitioned->look(partition, &has_arrived);
+      return has_arrived || !looked.is_ok();
+    };
+    const bool is_known = partitioned != nullptr && !partitioned->is_staged() && look();
+    // Programs ask until the answer is yes; meanwhile a peer may need something of this process.
+    if (!is_known) progress::Engine::process().turn();
     if (partitioned != nullptr && !partitioned->is_staged()) {
-      bool has_arrived = false;
-      const Status looked = partitioned->look(partition, &has_arrived);
+      if (!is_known) look();
       *flag = has_arrived ? 1 : 0;
       return looked.is_ok() ? MPI_SUCCESS : raise(partitioned->communicator(), looked);
     }

@@ -118,7 +118,10 @@ bool PartitionTaker::has_taken(std::uint64_t start, std::uint64_t first_bytes,
                                std::uint64_t size_bytes) const noexcept {
   const std::uint64_t last = (first_bytes + size_bytes - 1) / partition_bytes_;
   for (std::uint64_t i = first_bytes / partition_bytes_; i <= last; ++i) {
-    if (taken_[i].load(std::memory_order_acquire) != start) return false;
+    // What was put is there before a turn has noted it.
+    if (taken_[i].load(std::memory_order_acquire) == start || words_.mark(i) == PartitionWords::put_mark(start))
+      continue;
+    return false;
   }
   return true;
 }

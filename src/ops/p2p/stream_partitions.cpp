@@ -13,7 +13,7 @@ namespace sluice::ops {
 namespace {
 
 bool is_same_device(const device::Place &a, const device::Place &b) noexcept {
-  return a.backend == b.backend && std::max(a.device, 0) == std::max(b.device, 0);
+  return a.backend == b.backend && a.device_index() == b.device_index();
 }
 
 // In each turn, as long as the request is there, until all of a start was handed on.

@@ -77,7 +77,7 @@ Status DirectAccess::map(int target, int world_rank, const Exposure &exposure, c
   if (backend == nullptr)
     return Status::error(ErrorKind::kUnsupported, "a window's memory has a runtime not loaded here");
   const bool is_beside = beside.backend == backend && beside.kind == MemoryKind::kDevice;
-  const std::int32_t device = is_beside ? std::max(beside.device, 0) : 0;
+  const std::int32_t device = is_beside ? beside.device_index() : 0;
   const std::scoped_lock lock(mutex_);
   std::vector<Mapped> &known = mapped_[static_cast<std::size_t>(target)];
   auto found = std::find_if(known.begin(), known.end(), [device](const Mapped &one) { return one.device == device; });

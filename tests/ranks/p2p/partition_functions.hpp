@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The functions of sluice/partitioned.h, looked up as a program does that is not linked to libsluice.
+// The functions of sluice/partitioned.h, looked up as a program does that is not linked to libsluice; and what their
+// tests need.
 #pragma once
 
 #include <dlfcn.h>
+#include <gtest/gtest.h>
 #include <mpi.h>
 
 #include <cstdint>
@@ -45,5 +47,15 @@ inline void set_flag_by_kernel(ProgramStream &stream, const sluice_partition_fla
   stream.write(reinterpret_cast<std::uint64_t *>(const_cast<unsigned long long *>(&flags.flags[partition])),
                *flags.mark);
 }
+
+inline constexpr int kRoundsOnStream = 5;  // of the first the sides may not have met yet
+
+class PartitionedOnStream : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (!has_streams()) GTEST_SKIP() << "missing: a backend whose streams write words (group stream)";
+    if (!Session::get().has_sluice()) GTEST_SKIP() << "missing: Sluice";
+  }
+};
 
 }  // namespace sluice::tests
