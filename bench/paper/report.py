@@ -81,7 +81,7 @@ def verdict_row(verdict):
 def page(results, verdicts, about):
     """The whole page, as Markdown."""
     figures = list(dict.fromkeys(where.split()[0] for where in results.sections()))
-    word = "EMULATED: " if about.get("device", "emu") == "emu" else ""
+    word = "EMULATED: " if about.get("is_modelled", about.get("device", "emu") == "emu") else ""
     yield f"## {word}figure{'s' * (len(figures) > 1)} {', '.join(figures)} of the CCGrid'23 paper"
     yield ""
     yield f"The paper's machine: {PUBLISHED_MACHINE}. Here: {about.get('machine', 'see the JSON file')}."

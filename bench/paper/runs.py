@@ -117,11 +117,11 @@ def paced_wire(site):
 def command(run, site):
     """The words that start a run.
 
-    `site`: launch (words), build (folder), device, flavour, profile, link_file, wire_ns_per_byte, largest, iterations.
+    `site`: launch (words), build (folder), device, is_modelled, flavour, profile, link_file, wire_ns_per_byte, largest, iterations.
     """
     sizes = [size for size in run.sizes if not site.largest or size <= site.largest] or [min(run.sizes)]
     words, settings = [*site.launch, "-n", str(run.n_ranks)], {}
-    if site.device == "emu":
+    if site.is_modelled:
         settings = {"SLUICE_EMU_MACHINE": f"profile={site.profile},devices=1,link_file={site.link_file}"}
         words += ["--preload-below", paced_wire(site), "--env", f"PACED_WIRE_NS_PER_BYTE={site.wire_ns_per_byte:.6f}"]
     if run.knobs is not None:
