@@ -15,6 +15,7 @@
 #include <thread>
 #include <vector>
 
+#include "emulated_driver.h"
 #include "sluice/backend.h"
 
 namespace {
@@ -99,6 +100,27 @@ class Opened {
   SKIP_WITHOUT_STREAMS();                                                         \
   if (std::string("driver") == (g_streams_knob != nullptr ? g_streams_knob : "")) \
   GTEST_SKIP() << "missing: waits by events; SLUICE_SYCL_STREAMS=driver"
+
+// What Level Zero refuses while a wait is made: nothing is enqueued, the native text comes out, and the next wait
+// works.
+TEST(ProgramQueues, AWaitThatTheDriverRefuses_SaysWhy) {
+  using sluice::tests::EmulatedDriver;
+  SKIP_WITHOUT_EVENTS();
+  if (in_order_queue().get_backend() == sycl::backend::opencl) GTEST_SKIP() << "missing: the emulated driver";
+  sycl::queue queue = in_order_queue();
+  Opened opened(&queue);
+  for (const std::string call : {"zeEventPoolCreate", "zeEventCreate"}) {
+    EmulatedDriver::set_fault(call + "/1");
+    EXPECT_EQ(opened.wait(1), SLUICE_ERROR_NATIVE);
+    EXPECT_EQ(std::string(table().last_error()).rfind(call + ": 0x70000001", 0), 0U) << table().last_error();
+    EmulatedDriver::set_fault();
+  }
+  EXPECT_EQ(opened.wait(1), SLUICE_SUCCESS) << table().last_error();
+  EXPECT_EQ(opened.write(1), SLUICE_SUCCESS) << table().last_error();
+  EXPECT_EQ(opened.written(), 0U);
+  opened.release(1);
+  opened.await_written(1);
+}
 
 TEST(ProgramQueues, OnlyThoseThatWereRegistered_AreStreams) {
   SKIP_WITHOUT_STREAMS();
