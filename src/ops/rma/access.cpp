@@ -94,6 +94,7 @@ Status plan_route(Access *access, const device::Place &beside) {
   transfer::Region &target = access->target;
   target.origin = transfer::at(reached.base, reinterpret_cast<std::intptr_t>(target.origin));
   target.place = reached.place;
+  if (!is_host(target)) static_cast<void>(transfer::name_as_bytes(&target));
   return {};
 }
 

@@ -7,9 +7,13 @@
 #include <string_view>
 
 #include "device/copy.hpp"
+#include "device/queue.hpp"
 #include "device/reduction.hpp"
 #include "ops/coll/reduction/reduction_pair.hpp"
+#include "ops/datatype/pack_choice.hpp"
 #include "ops/rma/side.hpp"
+#include "transfer/laid_out.hpp"
+#include "transfer/packing.hpp"
 #include "transfer/pieces.hpp"
 
 namespace sluice::ops::rma {
@@ -18,6 +22,40 @@ namespace {
 // A batch runs before the epoch ends when it has as many copies, or as many bytes: the device then works meanwhile.
 constexpr std::size_t kMostPieces = 4096;
 constexpr std::uint64_t kMostBytes = std::uint64_t{64} << 20;
+
+bool are_on_one_device(const transfer::Region &one, const transfer::Region &other) noexcept {
+  return !is_host(one) && !is_host(other) && one.place.backend == other.place.backend &&
+         one.place.device == other.place.device;
+}
+
+// Whether one kernel is to move the data, and not a copy for each run: some runs, on one device.
+bool suits_kernel(const transfer::Region &from, const transfer::Region &to, std::uint64_t size_bytes) {
+  constexpr std::uint64_t kFewRuns =
+      8;  // copies that wait for the end of the epoch cost less than a kernel of their own
+  const bool is_absolute = from.origin == nullptr || to.origin == nullptr;
+  if (is_absolute || !are_on_one_device(from, to) || from.size_bytes() != size_bytes || to.size_bytes() != size_bytes) {
+    return false;
+  }
+  const auto can = [](const transfer::Region &region) { return region.layout->is_contiguous || can_pack(region); };
+  return can(from) && can(to) &&
+         std::max(transfer::most_runs(*from.layout, from.count), transfer::most_runs(*to.layout, to.count)) > kFewRuns;
+}
+
+// Blocks. *is_done: the kernel did it; else copies may. Errors: the runtime's.
+Status move_by_kernel(const transfer::Region &from, const transfer::Region &to, std::uint64_t size_bytes,
+                      bool *is_done) {
+  *is_done = false;
+  transfer::LaidOut source;
+  transfer::LaidOut destination;
+  if (!transfer::lay_out(from, &source).is_ok() || !transfer::lay_out(to, &destination).is_ok()) return {};
+  device::Queue queue;
+  Status status = queue.acquire(to.place);
+  bool is_refused = false;
+  if (status.is_ok()) status = transfer::enqueue_move(&queue, source, destination, size_bytes, &is_refused);
+  if (!status.is_ok() || is_refused) return status;
+  *is_done = true;
+  return queue.wait("move data of a window");
+}
 
 // The device that copies between the two; null: none does.
 const device::Place *mover_of(const transfer::Region &from, const transfer::Region &to) {
@@ -97,6 +135,11 @@ Status DirectAccess::map(int target, int world_rank, const Exposure &exposure, c
 }
 
 Status DirectAccess::copy(const transfer::Region &from, const transfer::Region &to, std::uint64_t size_bytes) {
+  if (suits_kernel(from, to, size_bytes)) {
+    bool is_done = false;
+    Status status = move_by_kernel(from, to, size_bytes, &is_done);
+    if (!status.is_ok() || is_done) return status;
+  }
   const device::Place *mover = mover_of(from, to);
   if (mover == nullptr) {
     std::vector<std::byte> packed(size_bytes);
@@ -131,26 +174,27 @@ Status DirectAccess::flush() {
   return first;
 }
 
+bool DirectAccess::can_update(const transfer::Region &target, const Arithmetic &arithmetic,
+                              const transfer::Region &operand) {
+  if (!are_on_one_device(target, operand) || operand.origin == nullptr || !target.layout->is_contiguous ||
+      !operand.layout->is_contiguous || !arithmetic.element->is_contiguous) {
+    return false;
+  }
+  coll::ReductionPair pair{};
+  return coll::find_reduction_pair(arithmetic.type, arithmetic.op, &pair) &&
+         device::has_kernel(target.place, pair.element, pair.operation);
+}
+
 Status DirectAccess::update_by_kernel(const transfer::Region &target, const Arithmetic &arithmetic,
                                       const transfer::Region &operand, bool *is_done) {
   *is_done = false;
-  const device::Place &place = target.place;
-  const bool is_one_device = place.kind == MemoryKind::kDevice && operand.place.kind == MemoryKind::kDevice &&
-                             place.backend == operand.place.backend && place.device == operand.place.device;
-  if (!is_one_device || operand.origin == nullptr || !target.layout->is_contiguous || !operand.layout->is_contiguous ||
-      !arithmetic.element->is_contiguous) {
-    return {};
-  }
   coll::ReductionPair pair{};
-  if (!coll::find_reduction_pair(arithmetic.type, arithmetic.op, &pair) ||
-      !device::has_kernel(place, pair.element, pair.operation)) {
-    return {};
-  }
+  if (!coll::find_reduction_pair(arithmetic.type, arithmetic.op, &pair)) return {};
   // MPI's inout is the second operand.
   void *result = target.origin;
   const std::array<const void *, 2> sources = {operand.origin, target.origin};
   bool is_refused = false;
-  Status status = device::reduce(place,
+  Status status = device::reduce(target.place,
                                  {pair.element, pair.operation, &result, sources.data(), 1, sources.size(),
                                   target.size_bytes() / arithmetic.element->size_bytes, 0},
                                  &is_refused);

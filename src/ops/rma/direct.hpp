@@ -49,14 +49,18 @@ class DirectAccess {
                            Reached *reached);
 
   // Copies the first `size_bytes` of the payload of `from` to `to`, of which one may be mapped: by flush() at the
-  // latest, until when both stay. Where no device can copy between the two, or the host may, at once. Any thread.
+  // latest, until when both stay. At once where a kernel brings many runs together or apart, where the host may copy,
+  // and where no device can copy between the two. Any thread.
   // Errors: the runtime's; a part may have been copied.
   [[nodiscard]] Status copy(const transfer::Region &from, const transfer::Region &to, std::uint64_t size_bytes);
   // Blocks until all copies of all threads are there. Errors: those of any of them since the last call.
   [[nodiscard]] Status flush();
 
-  // Computes an accumulate on the device of `target`, if `operand` lies there too and both are one run. *is_done: it
-  // did. Blocks. Errors: the runtime's.
+  // Whether the device of `target` computes an accumulate: `operand` lies there too, both are one run, and it has a
+  // kernel. The first time of a pair on a device it may block for seconds.
+  [[nodiscard]] static bool can_update(const transfer::Region &target, const Arithmetic &arithmetic,
+                                       const transfer::Region &operand);
+  // Has it compute that. *is_done: it did; else nothing was written. Blocks. Errors: the runtime's.
   [[nodiscard]] static Status update_by_kernel(const transfer::Region &target, const Arithmetic &arithmetic,
                                                const transfer::Region &operand, bool *is_done);
 

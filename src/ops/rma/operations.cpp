@@ -106,7 +106,8 @@ Status update_directly(Access *access, const Arithmetic &arithmetic, bool has_re
     return read_payload(access->origin, size_bytes, operand.data());
   };
   Status status;
-  if (has_operand && !is_computed) status = read_operand();
+  const bool has_kernel = is_computed && DirectAccess::can_update(access->target, arithmetic, access->origin);
+  if (has_operand && !has_kernel) status = read_operand();
   if (!status.is_ok()) return status;
   std::vector<std::byte> before;
   {
@@ -114,10 +115,10 @@ Status update_directly(Access *access, const Arithmetic &arithmetic, bool has_re
     LockWords *words = access->window->locks.of(access->target_rank);
     progress::turn_until([&] { return hold.try_take(words); });
     bool is_done = false;
-    if (is_computed) status = DirectAccess::update_by_kernel(access->target, arithmetic, access->origin, &is_done);
+    if (has_kernel) status = DirectAccess::update_by_kernel(access->target, arithmetic, access->origin, &is_done);
     if (is_done) *route = Route::kKernel;
     if (is_done || !status.is_ok()) return status;
-    if (is_computed) status = read_operand();
+    if (has_kernel) status = read_operand();  // it was refused
     if (status.is_ok()) status = update(access->target, arithmetic, operand, compare, &before);
   }
   if (status.is_ok() && has_result) status = write_payload(access->result, size_bytes, before.data());
