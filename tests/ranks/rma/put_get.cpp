@@ -182,5 +182,33 @@ TEST(PutGet, TakesTheRouteThatIsMeant) {
   EXPECT_EQ(calls_by("MPI_Put", route), before + 1);
 }
 
+TEST(PutGet, MovesManyRunsByOneKernel) {
+  const char *route = std::getenv("TEST_ROUTE");
+  if (route == nullptr || std::string(route) != "ipc") GTEST_SKIP() << "missing: TEST_ROUTE=ipc";
+  if (!Session::get().has_kind(Kind::device) || !count_statistics()) GTEST_SKIP() << "missing: device memory";
+  const Memory memory(Session::get().module(), Kind::device, 4096);
+  const Memory in(Session::get().module(), Kind::device, 4096);
+  in.fill_pattern(Session::get().rank(), 1);
+  MPI_Datatype strided = MPI_DATATYPE_NULL;
+  MPI_Type_vector(100, 1, 3, MPI_DOUBLE, &strided);
+  MPI_Type_commit(&strided);
+  const int n = Session::get().size();
+  const long long n_launches = pack_launches();
+  {
+    const TestWindow window(memory, 8);
+    MPI_Win_fence(0, window.get());
+    EXPECT_EQ(MPI_Put(in.data(), 100, MPI_DOUBLE, (Session::get().rank() + 1) % n, 7, 1, strided, window.get()),
+              MPI_SUCCESS);
+    MPI_Win_fence(0, window.get());
+  }
+  EXPECT_EQ(pack_launches(), n_launches + 1);
+  MPI_Type_free(&strided);
+  const int previous = (Session::get().rank() + n - 1) % n;
+  for (std::size_t i = 0; i < 100; ++i) {
+    EXPECT_EQ(find_pattern_error(memory.read(56 + i * 24, 8), previous, 1, i * 8), "");
+    EXPECT_EQ(find_difference(Bytes(16, kPoison), memory.read(64 + i * 24, 16)), "");
+  }
+}
+
 }  // namespace
 }  // namespace sluice::tests
