@@ -14,6 +14,8 @@
                                                (data/message_forms.txt): src/ops/p2p carries them out
                         window_forms.cpp       the functions on windows (data/window_forms.txt): src/ops/rma carries them
                                                out on windows of Sluice's
+                        file_forms.cpp         the operations that read and write files (data/file_forms.txt): src/ops/io
+                                               carries them out
                         refusals.cpp           those that refuse device memory (data/refused_buffers.txt)
                         shells_<k>.cpp         the exported MPI_* and PMPI_* functions
                         support_queries.cpp    the exported queries of data/support_queries.txt
@@ -23,6 +25,7 @@ import json
 import pathlib
 import re
 
+from mpi_files import file_form, file_forms_of
 from mpi_messages import message_form, message_forms_of
 from mpi_names import argument, enumerator, names_in, operation_name
 from mpi_windows import window_form, window_forms_of
@@ -191,32 +194,14 @@ def refusal(name, answerer, buffers, parameters):
     return f'refusal("{name}", {{{", ".join(described(*buffer) for buffer in buffers)}}})'
 
 
-def without_data(name, buffers, parameters):
-    """The statements by which a rank takes part in a collective call on a file without data."""
-    given = {buffers[0][0]: "nullptr", buffers[0][1]: "0", "status": "MPI_STATUS_IGNORE"}
-    arguments = ", ".join(given.get(argument(p), argument(p)) for p in parameters)
-    text = f"    int took_part = wire::host().{name}({arguments});\n"
-    further = None
-    if "_begin" in name:
-        further = f"wire::host().{name.removesuffix('_c').removesuffix('_begin')}_end(fh, nullptr, MPI_STATUS_IGNORE)"
-    elif any(argument(p) == "request" for p in parameters):
-        further = "wait_in_turns(request, MPI_STATUS_IGNORE)"
-    if further is not None:
-        text += f"    if (took_part == MPI_SUCCESS) took_part = {further};\n"
-    return text + "    if (took_part != MPI_SUCCESS) return took_part;\n"
-
-
 def refusing(name, answerer, buffers, functions):
     """The statements of a function that refuses device memory and hands all other on."""
     parameters = functions[name]["parameters"]
     arguments = ", ".join(argument(p) for p in parameters)
     answer = {"comm": "raise(comm, refused)", "self": "raise(MPI_COMM_SELF, refused)", "win": "raise_on_window(win, refused)",
-              "fh": "raise_on_file(fh, refused)", "fh-all": "raise_on_file(fh, refused)",
               "session": "raise_on_session(session, refused)",
               "code": f"answer(\"{name}\", {'MPI_T_ERR_INVALID' if name.startswith('MPI_T_') else 'MPI_ERR_BUFFER'}, refused)"}[answerer]
     text = f"  if (const Status refused = {refusal(name, answerer, buffers, parameters)}; !refused.is_ok()) {{\n"
-    if answerer == "fh-all":
-        text += without_data(name, buffers, parameters)
     return text + f"    return {answer};\n  }}\n  return wire::host().{name}({arguments});\n"
 
 
@@ -295,7 +280,8 @@ def sources(header, out, has_indirect):
     collectives = list(collectives_of(functions))
     forms = list(collective_forms_of(functions))
     messages = list(message_forms_of(functions))
-    carried_out = names_in(OPERATIONS) + [form[0] for form in forms + messages]
+    files = list(file_forms_of(functions))
+    carried_out = names_in(OPERATIONS) + [form[0] for form in forms + messages + files]
     refused = refused_buffers_of(functions)
     check_buffers(functions, set(carried_out), refused)
     in_turns = [name for name, _ in collectives]
@@ -340,8 +326,11 @@ def sources(header, out, has_indirect):
     write("message_forms.cpp", HEAD + '#include "generated/operations.hpp"\n#include "ops/p2p/call.hpp"\n'
           '#include "wire/host.hpp"\n\nnamespace sluice::ops {\n\n' +
           "".join(message_form(*form, functions) for form in messages) + "\n}  // namespace sluice::ops\n")
+    write("file_forms.cpp", HEAD + '#include "generated/operations.hpp"\n#include "ops/io/call.hpp"\n'
+          '#include "ops/p2p/buffer.hpp"\n#include "wire/host.hpp"\n\nnamespace sluice::ops {\n\n' +
+          "".join(file_form(*form, functions) for form in files) + "\n}  // namespace sluice::ops\n")
     write("refusals.cpp", HEAD + '#include "generated/operations.hpp"\n#include "ops/refusal/refusal.hpp"\n'
-          '#include "ops/env/errors.hpp"\n#include "ops/env/raise.hpp"\n#include "ops/request/turns.hpp"\n#include "wire/host.hpp"\n\nnamespace sluice::ops {\n\n' +
+          '#include "ops/env/errors.hpp"\n#include "ops/env/raise.hpp"\n#include "wire/host.hpp"\n\nnamespace sluice::ops {\n\n' +
           "".join(f"int {operation_name(name)}({', '.join(functions[name]['parameters'])}) {{\n"
                   f"{refusing(name, *refused[name], functions)}}}\n" for name in alone)
           + "\n}  // namespace sluice::ops\n")

@@ -16,8 +16,8 @@
 namespace sluice::trace {
 
 // What a span occupies. Nothing of Sluice's runs in kernels yet; the lane is there, so that a reader sees that.
-enum class Lane : std::uint8_t { kD2h, kWire, kH2d, kKernel, kD2d };
-inline constexpr std::array<std::string_view, 5> kLaneNames = {"D2H", "wire", "H2D", "kernel", "D2D"};
+enum class Lane : std::uint8_t { kD2h, kWire, kH2d, kKernel, kD2d, kFile };
+inline constexpr std::array<std::string_view, 6> kLaneNames = {"D2H", "wire", "H2D", "kernel", "D2D", "file"};
 
 // Of the file; one that reads it refuses others (otherData.format).
 inline constexpr int kFormat = 1;

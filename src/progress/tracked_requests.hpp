@@ -50,6 +50,9 @@ class Tracked {
   // MPI_Wait).
   [[nodiscard]] virtual Status recall(MPI_Status * /*status*/) { return {}; }
 
+  // After either of them, where it was fine: the code of an error that the operation ended with, raised already.
+  [[nodiscard]] virtual int raised() const noexcept { return 0; }
+
   // The handle was given to another request, so this one is complete although no completion call has said so: does what
   // finish() owes, unless that was done. Blocks for the copy.
   [[nodiscard]] virtual Status finish_displaced() { return {}; }

@@ -108,6 +108,14 @@ bool aborts_in_session_handlers() {
   return is_mpich("4.2");
 }
 
+bool hangs_in_pending_reads_behind_the_end() {
+  return is_open_mpi();
+}
+
+bool overruns_in_external_views() {
+  return is_mpich("") || version_starts_with("Intel(R) MPI");
+}
+
 bool aborts_on_truncation() {
   return version_starts_with("Intel(R) MPI");
 }

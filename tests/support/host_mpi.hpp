@@ -29,6 +29,13 @@ bool never_ends_with_unlike_lengths(std::string_view operation, bool is_longer);
 // MPICH 4.2: MPI_Session_call_errhandler ends the job where the session's handler is MPI_ERRORS_RETURN.
 bool aborts_in_session_handlers();
 
+// Open MPI: a split collective call, or one with a request, that reads behind the end of a file never ends.
+bool hangs_in_pending_reads_behind_the_end();
+
+// MPICH and Intel MPI: calls with requests, and types with gaps, write beside memory through a view in `external32`
+// ("malloc(): corrupted top size").
+bool overruns_in_external_views();
+
 // Intel MPI 2021 through its MPI-5 interface: a truncated receive ends the job even under MPI_ERRORS_RETURN, or is not
 // noticed (receives of 0 bytes).
 bool aborts_on_truncation();

@@ -68,7 +68,7 @@ TEST_F(Trace, BecomesJson_WithEveryLaneNamed) {
     }
     if (event["name"] == "thread_name") lanes.push_back(event["args"]["name"]);
   }
-  EXPECT_THAT(lanes, ::testing::ElementsAre("D2H", "wire", "H2D", "kernel", "D2D"));
+  EXPECT_THAT(lanes, ::testing::ElementsAre("D2H", "wire", "H2D", "kernel", "D2D", "file"));
   const std::vector<json> spans = spans_of(document);
   ASSERT_EQ(spans.size(), 1U);
   EXPECT_EQ(spans[0]["name"], "wire 2");

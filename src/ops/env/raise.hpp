@@ -3,7 +3,10 @@
 // that on a communicator.
 #pragma once
 
+#include <exception>
+
 #include "base/status.hpp"
+#include "ops/env/errors.hpp"
 #include "wire/mpi.hpp"
 
 namespace sluice::ops {
@@ -12,5 +15,15 @@ namespace sluice::ops {
 int raise_on_window(MPI_Win window, const Status &status);
 int raise_on_file(MPI_File file, const Status &status);
 int raise_on_session(MPI_Session session, const Status &status);
+
+// As guarded() of errors.hpp, for a call on a file.
+template <typename Body>
+int guarded_on_file(MPI_File file, Body body) noexcept {
+  try {
+    return body();
+  } catch (const std::exception &error) {
+    return raise_on_file(file, Status::of_exception(error));
+  }
+}
 
 }  // namespace sluice::ops

@@ -96,8 +96,9 @@ int Watched::finish(int index, MPI_Status *status, bool retires) {
   } else {
     finished = entry.tracked->recall(status);
   }
+  const int raised = entry.tracked->raised();
   if (retires) retire(&entry);
-  return finished.is_ok() ? MPI_SUCCESS : raise(communicator, finished);
+  return finished.is_ok() ? raised : raise(communicator, finished);
 }
 
 void Watched::abandon(int index) {

@@ -14,7 +14,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[3] / "tools"))
 import generate_mpi  # noqa: E402
 
 VALUES = {"size": "64", "disp_unit": "1", "logical_size": "4"}
-HANDLES = {"MPI_Comm": "things.comm", "MPI_Win": "things.window", "MPI_File": "things.file", "MPI_Session": "things.session",
+HANDLES = {"MPI_Comm": "things.comm", "MPI_Win": "things.window", "MPI_Session": "things.session",
            "MPI_Info": "MPI_INFO_NULL", "MPI_Op": "MPI_SUM", "MPI_Datatype": "MPI_INT"}
 OUTPUTS = {"MPI_Status *": "MPI_STATUS_IGNORE", "MPI_Request *": "&things.request", "MPI_Win *": "&things.made",
            "int *": "&things.number"}
@@ -38,7 +38,7 @@ def answerer(name, parameters):
     if name.startswith(("MPI_T_", "MPI_Abi_")):
         return "code"
     kinds = [type_of(p) for p in parameters]
-    for kind, word in (("MPI_Win", "window"), ("MPI_File", "file"), ("MPI_Session", "session"), ("MPI_Comm", "comm")):
+    for kind, word in (("MPI_Win", "window"), ("MPI_Session", "session"), ("MPI_Comm", "comm")):
         if kind in kinds:
             return word
     return "self"
@@ -50,6 +50,7 @@ def main():
     carried_out = set(generate_mpi.names_in(generate_mpi.OPERATIONS))
     carried_out |= {form[0] for form in generate_mpi.collective_forms_of(functions)}
     carried_out |= {form[0] for form in generate_mpi.message_forms_of(functions)}
+    carried_out |= {form[0] for form in generate_mpi.file_forms_of(functions)}
     headers = [pathlib.Path(header)]
     if "MPI_ABI_VERSION" not in headers[0].read_text():
         headers = list(headers[0].parent.glob("mpi*.h"))  # MPICH keeps its prototypes in a second header

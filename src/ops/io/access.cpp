@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Reading and writing of one rank: MPI_File_read, MPI_File_write, and their forms at an offset and by the shared
+// pointer.
+#include "ops/env/raise.hpp"
+#include "ops/io/block_run.hpp"
+#include "ops/io/call.hpp"
+#include "ops/io/file_blocks.hpp"
+#include "ops/io/file_facts.hpp"
+
+namespace sluice::ops::io {
+
+int access(Call *call) {
+  return guarded_on_file(call->file, [call]() -> int {
+    const statistics::Stopwatch watch;
+    // classify
+    Buffer buffer;
+    if (Status status = Buffer::of_plain(call->buffer, call->count, call->type, 0, &buffer); !status.is_ok()) {
+      return raise_on_file(call->file, status);
+    }
+    if (!goes_in_blocks(buffer)) {
+      const int result = call->form->make(*call);
+      buffer.record(call->form->operation, buffer.size_bytes(), watch.elapsed());
+      return result;
+    }
+    // plan
+    FileFacts facts;
+    bool is_one_access = false;
+    int result = find_facts(call->file, &facts);
+    if (result == MPI_SUCCESS) result = find_is_one_access(*call, &is_one_access);
+    if (result != MPI_SUCCESS) return result;
+    FileBlocks blocks;
+    Outcome outcome;
+    outcome.note(blocks.open(buffer, facts, is_one_access, call->form->operation));
+    // execute
+    run_blocks(*call, &blocks, blocks.n_blocks(), false, &outcome);
+    // complete
+    return complete(*call, buffer, outcome, watch);
+  });
+}
+
+}  // namespace sluice::ops::io

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "ops/io/file_facts.hpp"
+
+#include <cstring>
+
+#include "ops/datatype/type_contents.hpp"
+#include "wire/host.hpp"
+
+namespace sluice::ops::io {
+namespace {
+
+// Host MPIs answer with types of their own making, which the caller frees; predefined ones are not freed.
+int free_answer(MPI_Datatype *type) {
+  TypeEnvelope envelope;
+  if (!read_envelope(*type, &envelope).is_ok() || envelope.is_predefined()) return MPI_SUCCESS;
+  return wire::host().MPI_Type_free(type);
+}
+
+}  // namespace
+
+int find_facts(MPI_File file, FileFacts *facts) {
+  const wire::Host &host = wire::host();
+  MPI_Offset displacement = 0;
+  MPI_Datatype etype = MPI_DATATYPE_NULL;
+  MPI_Datatype filetype = MPI_DATATYPE_NULL;
+  char representation[MPI_MAX_DATAREP_STRING] = "";
+  int code = host.MPI_File_get_view(file, &displacement, &etype, &filetype, representation);
+  if (code != MPI_SUCCESS) return code;
+  MPI_Count bytes = 0;
+  code = host.MPI_Type_size_x(etype, &bytes);
+  if (bytes > 0) facts->etype_bytes = static_cast<std::uint64_t>(bytes);
+  facts->is_native = std::strcmp(representation, "native") == 0 || std::strcmp(representation, "NATIVE") == 0;
+  const int freed = free_answer(&etype);
+  const int freed_too = free_answer(&filetype);
+  if (code != MPI_SUCCESS) return code;
+  return freed != MPI_SUCCESS ? freed : freed_too;
+}
+
+int find_reaches_end(const Call &call, const FileFacts &facts, std::uint64_t n_etypes, bool *reaches_end) {
+  *reaches_end = call.form->position == Position::kShared;  // others move the pointer
+  if (*reaches_end || n_etypes == 0) return MPI_SUCCESS;
+  const wire::Host &host = wire::host();
+  MPI_Offset first = call.offset;
+  MPI_Offset last_byte = 0;
+  MPI_Offset size = 0;
+  int code = MPI_SUCCESS;
+  if (!call.is_at_offset) code = host.MPI_File_get_position(call.file, &first);
+  const auto last = static_cast<MPI_Offset>(n_etypes - 1);
+  if (code == MPI_SUCCESS) code = host.MPI_File_get_byte_offset(call.file, first + last, &last_byte);
+  if (code == MPI_SUCCESS) code = host.MPI_File_get_size(call.file, &size);
+  *reaches_end = last_byte > size - static_cast<MPI_Offset>(facts.etype_bytes);
+  return code;
+}
+
+int find_is_one_access(const Call &call, bool *is_one) {
+  *is_one = call.form->position == Position::kShared;
+  if (*is_one) return MPI_SUCCESS;
+  int is_atomic = 0;
+  int mode = 0;
+  int code = wire::host().MPI_File_get_atomicity(call.file, &is_atomic);
+  if (code == MPI_SUCCESS) code = wire::host().MPI_File_get_amode(call.file, &mode);
+  *is_one = is_atomic != 0 || (mode & MPI_MODE_SEQUENTIAL) != 0;
+  return code;
+}
+
+}  // namespace sluice::ops::io

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Reading and writing of one rank with a request: MPI_File_iread, MPI_File_iwrite, and their forms at an offset and by
+// the shared pointer. The engine calls the host MPI's blocking functions: they tell of every error, which the requests
+// of host MPIs do not, and they wait for no other rank.
+#include <memory>
+
+#include "ops/env/raise.hpp"
+#include "ops/io/call.hpp"
+#include "ops/io/file_request.hpp"
+
+namespace sluice::ops::io {
+namespace {
+
+class AloneRequest final : public FileRequest {
+ public:
+  AloneRequest(const Call &call, const Buffer &buffer)
+      : FileRequest(call),
+        buffer_(buffer),
+        blocks_(std::make_unique<FileBlocks>()),
+        run_(call_, blocks_.get(), &outcome_) {}
+
+  // Local. Errors: those of FileBlocks::open(). Returns the host MPI's code.
+  int open() {
+    FileFacts facts;
+    bool is_one_access = false;
+    int code = find_facts(call_.file, &facts);
+    if (code == MPI_SUCCESS) code = find_is_one_access(call_, &is_one_access);
+    if (code != MPI_SUCCESS) return code;
+    Status status = facts.is_native ? Status() : hold_type();
+    if (status.is_ok()) status = blocks_->open(buffer_, facts, is_one_access, call_.form->operation);
+    if (!status.is_ok()) return raise_on_file(call_.file, status);
+    code = take_position(blocks_->size_bytes(), facts.etype_bytes, &call_);
+    if (code == MPI_SUCCESS) run_.begin();
+    return code;
+  }
+
+ private:
+  // Up to one block, for others wait for the turn.
+  [[nodiscard]] bool go_on() override {
+    if (round_ == blocks_->n_blocks() || !outcome_.is_good()) return run_.is_over();
+    if (run_.is_ready(round_)) run_.take(round_++);
+    return false;
+  }
+  void release() noexcept override { blocks_.reset(); }
+  [[nodiscard]] const Buffer &buffer() const noexcept override { return buffer_; }
+  [[nodiscard]] Outcome *outcome() noexcept override { return &outcome_; }
+
+  Buffer buffer_;
+  std::unique_ptr<FileBlocks> blocks_;
+  Outcome outcome_;
+  BlockRun run_;
+  std::uint64_t round_ = 0;
+};
+
+}  // namespace
+
+int start(Call *call) {
+  return guarded_on_file(call->file, [call]() -> int {
+    const statistics::Stopwatch watch;
+    // classify
+    Buffer buffer;
+    if (Status status = Buffer::of_plain(call->buffer, call->count, call->type, 0, &buffer); !status.is_ok()) {
+      return raise_on_file(call->file, status);
+    }
+    if (!goes_in_blocks(buffer)) {
+      const int result = call->form->make(*call);
+      buffer.record(call->form->operation, buffer.size_bytes(), watch.elapsed());
+      return result;
+    }
+    // plan
+    const auto request = std::make_shared<AloneRequest>(*call, buffer);
+    const int result = request->open();
+    // execute and complete: by the engine
+    return result == MPI_SUCCESS ? FileRequest::make(request) : result;
+  });
+}
+
+}  // namespace sluice::ops::io

@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Calls that fail, and what is read behind the end: as the host MPI says on host memory. A device whose copy fails
+// costs its rank the call, and no other.
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <csignal>
+#include <cstdlib>
+#include <string>
+
+#include "tests/ranks/io/test_file.hpp"
+#include "tests/support/host_mpi.hpp"
+
+namespace sluice::tests {
+namespace {
+
+constexpr std::size_t kBytes = 3000;
+
+FileCall call_of(const Memory &memory) {
+  FileCall call;
+  call.buffer = memory.data();
+  call.count = kBytes;
+  call.offset = Session::get().rank() * static_cast<MPI_Offset>(kBytes);
+  return call;
+}
+
+template <typename Body>
+void for_each_way(Body body) {
+  for (const Way way : every_way()) {
+    SCOPED_TRACE(way_name(way));
+    body(way);
+  }
+}
+
+TEST(FileErrors, AreTheHostMpis_WhenAFileIsReadOnly) {
+  for_each_way([](Way way) {
+    compare_with_host({device_or_host(), device_or_host(), 0}, [&](Trial &run) {
+      TestFile file;
+      file.reopen(MPI_MODE_RDONLY);
+      const FileCall call = call_of(run.input(kBytes));
+      // ROMIO never completes a request of its own that failed; and the halves of a split call have errors of their
+      // own.
+      if (has_request(way) && (is_joint(way) || run.send_kind() == Kind::host)) return;
+      const int code = write_by(way, file.get(), call, MPI_STATUS_IGNORE);
+      EXPECT_NE(code, MPI_SUCCESS);
+      if (!has_request(way) && !is_split(way)) note_class(run, "write", code);
+      EXPECT_EQ(file.close().size(), 0U);
+    });
+  });
+}
+
+TEST(FileErrors, AreTheHostMpis_WhenAFileIsClosed) {
+  for_each_way([](Way way) {
+    compare_with_host({device_or_host(), device_or_host(), 0}, [&](Trial &run) {
+      const FileCall call = call_of(run.input(kBytes));
+      note_class(run, "write", write_by(way, MPI_FILE_NULL, call, MPI_STATUS_IGNORE));
+    });
+  });
+}
+
+// Calls of one rank alone: of collective ones the host MPIs leave the others waiting.
+TEST(FileErrors, AreTheHostMpis_WhenArgumentsAreWrong) {
+  compare_with_host({device_or_host(), device_or_host(), 0}, [&](Trial &run) {
+    TestFile file;
+    FileCall call = call_of(run.input(kBytes));
+    call.offset = -5;
+    note_class(run, "offset", write_by(Way::at, file.get(), call, MPI_STATUS_IGNORE));
+    call.offset = 0;
+    call.count = -1;
+    note_class(run, "count", write_by(Way::at, file.get(), call, MPI_STATUS_IGNORE));
+    note_class(run, "count of a request", write_by(Way::i_at, file.get(), call, MPI_STATUS_IGNORE));
+    call.count = 4;
+    call.type = MPI_DATATYPE_NULL;
+    note_class(run, "type", write_by(Way::at, file.get(), call, MPI_STATUS_IGNORE));
+    MPI_File_set_view(file.get(), 0, MPI_INT, MPI_INT, "native", MPI_INFO_NULL);
+    call.count = 2999;  // no whole ints
+    call.type = MPI_BYTE;
+    note_class(run, "etypes", write_by(Way::at, file.get(), call, MPI_STATUS_IGNORE));
+    run.note("file", static_cast<long long>(file.close().size()));
+  });
+}
+
+TEST(FileErrors, AreNone_WhenAFileEndsEarly) {
+  for_each_way([](Way way) {
+    if ((is_split(way) || has_request(way)) && hangs_in_pending_reads_behind_the_end()) return;
+    // What ROMIO's ranks exchange of what is behind the end is of its own memory.
+    if (is_joint(way) && Session::get().size() > 1) return;
+    compare_with_host({device_or_host(), device_or_host(), 0}, [&](Trial &run) {
+      TestFile file;
+      FileCall call = call_of(run.input(kBytes));
+      call.offset = 0;
+      if (Session::get().rank() == 0) {
+        run.call("write", write_by(Way::at, file.get(), call, MPI_STATUS_IGNORE));
+      }
+      MPI_File_sync(file.get());
+      MPI_Barrier(Session::get().comm());
+      call.offset = 1100;
+      MPI_File_seek(file.get(), call.offset, MPI_SEEK_SET);
+      call.buffer = run.output(kBytes).data();
+      MPI_Status status{};
+      in_order(way, [&] { run.call("read", read_by(way, file.get(), call, &status)); });
+      note_file_status(run, "read", status, MPI_BYTE);
+      MPI_Offset position = 0;
+      MPI_File_get_position(file.get(), &position);
+      run.note("position", position);
+    });
+  });
+}
+
+// The file may grow no further than that.
+class Limited {
+ public:
+  explicit Limited(rlim_t bytes) {
+    former_handler_ = std::signal(SIGXFSZ, SIG_IGN);
+    getrlimit(RLIMIT_FSIZE, &former_);
+    rlimit limit = former_;
+    limit.rlim_cur = bytes;
+    setrlimit(RLIMIT_FSIZE, &limit);
+  }
+  ~Limited() {
+    setrlimit(RLIMIT_FSIZE, &former_);
+    std::signal(SIGXFSZ, former_handler_);
+  }
+  Limited(const Limited &) = delete;
+  Limited &operator=(const Limited &) = delete;
+
+ private:
+  rlimit former_{};
+  void (*former_handler_)(int) = nullptr;
+};
+
+TEST(FileErrors, AreTheHostMpis_WhenTheDiskIsFull) {
+  for (const Way way : {Way::at, Way::individual}) {
+    SCOPED_TRACE(way_name(way));
+    compare_with_host({device_or_host(), device_or_host(), 0}, [&](Trial &run) {
+      TestFile file;
+      const Memory &in = run.input(kBytes);
+      FileCall call = call_of(in);
+      const MPI_Offset limit = 1000;
+      call.offset = 0;
+      MPI_Status status{};
+      int code = MPI_SUCCESS;
+      if (Session::get().rank() == 0) {
+        const Limited limited(limit);
+        code = write_by(way, file.get(), call, &status);
+      }
+      note_class(run, "write", code);
+      const Bytes bytes = file.close();
+      run.note("length", static_cast<long long>(bytes.size()));
+      if (Session::get().rank() != 0) return;
+      Bytes expected = in.read();
+      expected.resize(std::min(expected.size(), bytes.size()));
+      EXPECT_EQ(find_difference(expected, bytes), "");
+    });
+  }
+}
+
+// A copy of the last rank's device fails in the middle (the test's environment says so): an error there, and the others
+// have their data in the file.
+TEST(FileFaults, AreOneRanksOwn_WhenItsCopyFails) {
+  const Session &session = Session::get();
+  for (const Way way : {Way::at_all, Way::all, Way::split_at, Way::i_at_all, Way::i_all}) {
+    SCOPED_TRACE(way_name(way));
+    TestFile file;
+    const Memory memory(session.module(), device_or_host(), kBytes);
+    memory.fill_pattern(session.rank(), 7);
+    const FileCall call = call_of(memory);
+    MPI_File_seek(file.get(), call.offset, MPI_SEEK_SET);
+    const int code = write_by(way, file.get(), call, MPI_STATUS_IGNORE);
+    const bool fails = session.rank() == session.size() - 1;
+    EXPECT_EQ(code != MPI_SUCCESS, fails);
+    const Bytes all = file.close();
+    if (fails) continue;
+    ASSERT_GE(all.size(), static_cast<std::size_t>(call.offset) + kBytes);
+    const Bytes own(all.begin() + call.offset, all.begin() + call.offset + static_cast<MPI_Offset>(kBytes));
+    EXPECT_EQ(find_pattern_error(own, session.rank(), 7), "");
+  }
+}
+
+}  // namespace
+}  // namespace sluice::tests
