@@ -89,6 +89,8 @@ set(stencil_short --steps 3 --repeat 1 --local 6)
 set(sweep_short --sizes 1,16,4096 --steps 3 --repeat 1)
 foreach(backend IN LISTS faulty_backends)
   _app(stencil3d stencil3d 4 ${backend} --variant packed,subarray,st ${stencil_short})
+  _app(stencil3d stencil3d_checkpoint 4 ${backend} --variant subarray --checkpoint 3 ${stencil_short}
+       --checkpoint-file ${CMAKE_CURRENT_BINARY_DIR}/stencil3d.checkpoint)
   _app(stencil3d stencil3d_strong 3 ${backend} --variant packed,subarray --global 12 --steps 2 --repeat 1)
   _app(stencil3d stencil3d_sweep 4 ${backend} --variant packed,st ${sweep_short})
   _app_sees(stencil3d stencil3d_sees_bad_kernel ${backend} kernel_flip:1+ "instead of" ${stencil_short})

@@ -45,6 +45,9 @@ class Grid {
   void reset();
   // All is done when it returns.
   void run(int n_steps);
+  // Collective: writes the boxes of all ranks, or reads them into boxes that hold nothing else, and deletes the file.
+  void save(const std::string &path);
+  void restore(const std::string &path);
   // Compares the box after n_steps from reset() with the same steps on the host, which computes what it needs of the
   // neighbours' boxes itself. Returns what the first wrong point is and holds, or "".
   std::string check(int n_steps) const;

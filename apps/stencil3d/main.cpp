@@ -20,6 +20,8 @@ struct Options {
   int n_steps = 100;
   GraphSteps graph_steps;
   int n_repeats = 5;
+  int n_checkpoint_steps = 0;  // 0: no checkpoint
+  std::string checkpoint_file = "stencil3d.checkpoint";
 };
 
 constexpr int kCheckedSteps = 4;
@@ -54,6 +56,19 @@ std::vector<double> time_steps(const World &world, const Options &options, Steps
   return times_us;
 }
 
+// A grid that goes on from a file comes to what one without a break comes to.
+void check_checkpoint(const World &world, const Options &options, int n_more_steps, Grid &grid) {
+  const int n_steps = options.graph_steps.at_least(options.n_checkpoint_steps);
+  grid.reset();
+  world.barrier();
+  grid.run(n_steps);
+  grid.save(options.checkpoint_file);
+  grid.restore(options.checkpoint_file);
+  world.barrier();
+  grid.run(n_more_steps);
+  world.agree(grid.check(n_steps + n_more_steps));
+}
+
 void run_grid(const World &world, Device &device, Report &report, const Options &options, const Place &place,
               const std::string &name) {
   Grid grid(device, box_of(options, place), place, variants_by_name.at(name), options.graph_steps.in_graph());
@@ -68,6 +83,7 @@ void run_grid(const World &world, Device &device, Report &report, const Options 
   check();
   const std::vector<double> times_us = time_steps(world, options, grid);
   check();
+  if (options.n_checkpoint_steps > 0) check_checkpoint(world, options, n_checked, grid);
   report.add(name, 0, times_us);
 }
 
@@ -132,6 +148,11 @@ int main(int argc, char **argv) {
   parser.add_option("--steps", options.n_steps, "steps in each run")->check(CLI::Range(1, 1000000));
   options.graph_steps.add_to(parser);
   parser.add_option("--repeat", options.n_repeats, "runs that are timed")->check(CLI::Range(1, 1000000));
+  parser
+      .add_option("--checkpoint", options.n_checkpoint_steps,
+                  "write the grid to a file after so many steps, go on from the file, and check; 0: do not")
+      ->check(CLI::Range(0, 1000));
+  parser.add_option("--checkpoint-file", options.checkpoint_file, "the file, which is deleted afterwards");
   return run_program(argc, argv, parser, [&](const World &world, Device &device, Report &report) {
     stencil3d::run(world, device, report, options);
   });
