@@ -45,6 +45,9 @@ struct WindowMessage {
 // Longer accesses go in several messages.
 inline constexpr std::uint64_t kMostWindowPayloadBytes = std::uint64_t{256} << 10;
 inline constexpr std::uint32_t kMostWindowRuns = 4096;
+// Of a message: an operand is at most two payloads (kSwap).
+inline constexpr std::uint64_t kMostWindowMessageBytes =
+    sizeof(WindowHeader) + kMostWindowRuns * sizeof(Block) + 2 * kMostWindowPayloadBytes;
 
 // The bytes of a message about `runs`, with room for the operand at their end. n_runs of the header is filled in here.
 [[nodiscard]] std::vector<std::byte> encode(WindowHeader header, std::span<const Block> runs);

@@ -63,6 +63,7 @@ class FileBlocks {
   // The same for no data, whatever the buffer is.
   static void put_nothing(Call *call) noexcept;
 
+  // Payload of a block.
   [[nodiscard]] std::uint64_t block_bytes(std::uint64_t block) const noexcept;
   // For the trace.
   [[nodiscard]] trace::Piece piece(std::uint64_t block) const noexcept {

@@ -9,6 +9,7 @@
 #include "base/log.hpp"
 #include "ops/rma/side.hpp"
 #include "plan/one_sided.hpp"
+#include "wire/host_failure.hpp"
 
 namespace sluice::ops::rma {
 namespace {
@@ -101,8 +102,7 @@ Status plan_route(Access *access, const device::Place &beside) {
 Status open_request(Access *access) {
   if (access->call->request == nullptr) return {};
   const int code = WindowRequest::make(access->window->comm.get(), access->call->request, &access->request);
-  if (code == MPI_SUCCESS) return {};
-  return Status::error(ErrorKind::kBackend, "the host MPI could not make a request for a one-sided operation");
+  return code == MPI_SUCCESS ? Status() : wire::host_failure(code, "make a request for a one-sided operation");
 }
 
 Status close_access(Access *access, Status status) {

@@ -6,6 +6,7 @@
 #include "ops/request/turns.hpp"
 #include "ops/rma/synchronization.hpp"
 #include "wire/host.hpp"
+#include "wire/host_failure.hpp"
 
 namespace sluice::ops::rma {
 namespace {
@@ -20,9 +21,8 @@ Status find_ranks(const Window &window, MPI_Group group, std::vector<int> *ranks
   std::iota(own.begin(), own.end(), 0);
   ranks->resize(own.size());
   if (size == 0) return {};
-  if (wire::host().MPI_Group_translate_ranks(group, size, own.data(), window.group, ranks->data()) != MPI_SUCCESS) {
-    return Status::error(ErrorKind::kBackend, "the host MPI could not say who is in a group");
-  }
+  const int code = wire::host().MPI_Group_translate_ranks(group, size, own.data(), window.group, ranks->data());
+  if (code != MPI_SUCCESS) return wire::host_failure(code, "say who is in a group");
   for (const int rank : *ranks) {
     if (rank == MPI_UNDEFINED) return Status::error(ErrorKind::kBadGroup, "a rank of the group is not in the window");
   }

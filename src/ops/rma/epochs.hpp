@@ -28,6 +28,7 @@ class Epochs {
   [[nodiscard]] Status find_posted(std::vector<int> *ranks) const;
   void end_post() noexcept { is_posted_ = false; }
 
+  // Epochs of locks.
   [[nodiscard]] Status lock(int rank, Lock lock);
   // *lock: how it was held; kNone: it was only promised to be free.
   [[nodiscard]] Status unlock(int rank, Lock *lock);

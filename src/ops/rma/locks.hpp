@@ -49,6 +49,7 @@ class UpdateHold {
   UpdateHold(UpdateHold &&) = delete;
   UpdateHold &operator=(UpdateHold &&) = delete;
 
+  // Whether it is held from now on, until this is destroyed. Once it is, not again.
   [[nodiscard]] bool try_take(LockWords *words) noexcept;
 
  private:

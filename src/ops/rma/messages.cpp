@@ -11,6 +11,7 @@
 #include "ops/rma/side.hpp"
 #include "wire/channel.hpp"
 #include "wire/host.hpp"
+#include "wire/host_failure.hpp"
 #include "wire/status.hpp"
 
 namespace sluice::ops::rma {
@@ -25,10 +26,6 @@ std::uint64_t answer_bytes_of(const transfer::WindowHeader &header) noexcept {
   const bool is_answered = header.action == WindowAction::kGet || header.action == WindowAction::kSwap ||
                            (header.action == WindowAction::kUpdate && header.flag != 0);
   return is_answered ? header.payload_bytes : 0;
-}
-
-Status no_message() {
-  return Status::error(ErrorKind::kBackend, "the host MPI could not send a message of a window");
 }
 
 }  // namespace
@@ -74,18 +71,16 @@ Status Messages::ask(int target, transfer::WindowHeader header, std::span<const 
 
 Status Messages::send(Unanswered *one) {
   const wire::Host &host = wire::host();
-  if (host.MPI_Irecv(one->answer.data(), static_cast<int>(one->answer.size()), MPI_BYTE, one->target,
-                     answer_tag(one->reply), comm_, &one->received) != MPI_SUCCESS) {
-    return no_message();
-  }
-  if (host.MPI_Isend(one->message.data(), static_cast<int>(one->message.size()), MPI_BYTE, one->target, kRequestTag,
-                     comm_, &one->sent) == MPI_SUCCESS) {
-    return {};
-  }
+  int code = host.MPI_Irecv(one->answer.data(), static_cast<int>(one->answer.size()), MPI_BYTE, one->target,
+                            answer_tag(one->reply), comm_, &one->received);
+  if (code != MPI_SUCCESS) return wire::host_failure(code, "post the receive of an answer for a window");
+  code = host.MPI_Isend(one->message.data(), static_cast<int>(one->message.size()), MPI_BYTE, one->target, kRequestTag,
+                        comm_, &one->sent);
+  if (code == MPI_SUCCESS) return {};
   if (host.MPI_Cancel(&one->received) == MPI_SUCCESS) {
     static_cast<void>(host.MPI_Wait(&one->received, MPI_STATUS_IGNORE));
   }
-  return no_message();
+  return wire::host_failure(code, "send a message of a window");
 }
 
 void Messages::close(const AskedPtr &asked, const Status &why) {

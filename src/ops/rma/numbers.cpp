@@ -13,6 +13,7 @@
 #include "ops/datatype/type_probe.hpp"
 #include "transfer/host_layout.hpp"
 #include "wire/host.hpp"
+#include "wire/host_failure.hpp"
 
 namespace sluice::ops::rma {
 namespace {
@@ -202,10 +203,9 @@ Status compute(const Arithmetic &arithmetic, const std::byte *in, std::byte *ino
     other.origin = right.data();
     transfer::scatter(one, in + done * element.size_bytes, bytes);
     transfer::scatter(other, inout + done * element.size_bytes, bytes);
-    if (wire::host().MPI_Reduce_local(left.data(), right.data(), static_cast<int>(n), arithmetic.type, arithmetic.op) !=
-        MPI_SUCCESS) {
-      return Status::error(ErrorKind::kBackend, "the host MPI could not compute an accumulate");
-    }
+    const int code =
+        wire::host().MPI_Reduce_local(left.data(), right.data(), static_cast<int>(n), arithmetic.type, arithmetic.op);
+    if (code != MPI_SUCCESS) return wire::host_failure(code, "compute an accumulate");
     transfer::gather(other, inout + done * element.size_bytes, bytes);
   }
   return {};

@@ -10,6 +10,7 @@
 
 namespace sluice::ops::rma {
 
+// MPI_Put and MPI_Rput, MPI_Get and MPI_Rget.
 [[nodiscard]] int put(Window *window, const Call &call);
 [[nodiscard]] int get(Window *window, const Call &call);
 // MPI_Accumulate, MPI_Get_accumulate, MPI_Fetch_and_op, and their forms with a request.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What this rank does for others that ask.
+#include <algorithm>
 #include <exception>
 #include <iterator>
 #include <string>
@@ -51,7 +52,8 @@ void Messages::receive() {
     }
     Incoming &one = incoming_.emplace_back();
     one.source = status.MPI_SOURCE;
-    one.bytes.resize(wire::announced_bytes(status));
+    // A longer one is none of ours: what is received of it is an error, which drops it.
+    one.bytes.resize(std::min<std::uint64_t>(wire::announced_bytes(status), transfer::kMostWindowMessageBytes));
     if (host.MPI_Imrecv(one.bytes.data(), static_cast<int>(one.bytes.size()), MPI_BYTE, &message, &one.received) !=
         MPI_SUCCESS) {
       log::warn_once("window_receive", "ops", "the host MPI could not receive a message of a window");

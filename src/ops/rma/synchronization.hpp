@@ -9,6 +9,7 @@
 
 namespace sluice::ops::rma {
 
+// Between processes that access and those that are accessed, as the functions of MPI that are named so.
 [[nodiscard]] int win_fence(Window *window, int assertion);
 [[nodiscard]] int win_start(Window *window, MPI_Group group, int assertion);
 [[nodiscard]] int win_complete(Window *window);
@@ -26,6 +27,7 @@ namespace sluice::ops::rma {
 [[nodiscard]] int win_flush_local_all(Window *window);
 [[nodiscard]] int win_sync(Window *window);
 
+// Memory of a dynamic window, and what MPI says of a window.
 [[nodiscard]] int win_attach(Window *window, void *base, MPI_Aint size_bytes);
 [[nodiscard]] int win_detach(Window *window, const void *base);
 [[nodiscard]] int win_get_attr(Window *window, int keyval, void *value, int *flag);

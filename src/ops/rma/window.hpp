@@ -56,6 +56,7 @@ using WindowPtr = std::shared_ptr<Window>;
 
 namespace detail {
 extern std::atomic<int> n_own;
+// Behind a lock.
 [[nodiscard]] WindowPtr look_up(MPI_Win handle);
 }  // namespace detail
 
@@ -75,8 +76,7 @@ int guarded_on(const Window &window, Body body) noexcept {
   try {
     status = body();
   } catch (const std::exception &error) {
-    status = Status::error(ErrorKind::kOutOfMemory, std::string("out of memory inside Sluice (") + error.what() +
-                                                        "); lower the program's own use of memory");
+    status = Status::of_exception(error);
   }
   return status.is_ok() ? MPI_SUCCESS : raise_on_window(window.handle, status);
 }

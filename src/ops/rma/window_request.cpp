@@ -5,6 +5,7 @@
 
 #include "ops/coll/requests/general_request.hpp"
 #include "wire/host.hpp"
+#include "wire/host_failure.hpp"
 
 namespace sluice::ops::rma {
 
@@ -20,9 +21,8 @@ int WindowRequest::make(MPI_Comm comm, MPI_Request *request, std::shared_ptr<Win
 
 void WindowRequest::complete(Status result) {
   result_ = std::move(result);
-  if (wire::host().MPI_Grequest_complete(request_) != MPI_SUCCESS && result_.is_ok()) {
-    result_ = Status::error(ErrorKind::kBackend, "the host MPI could not complete a generalized request");
-  }
+  const int code = wire::host().MPI_Grequest_complete(request_);
+  if (code != MPI_SUCCESS && result_.is_ok()) result_ = wire::host_failure(code, "complete a generalized request");
   is_hidden_.store(false, std::memory_order_release);
 }
 

@@ -12,7 +12,7 @@
 #include "tests/ranks/io/test_file.hpp"
 #include "tests/support/host_mpi.hpp"
 
-namespace sluice::tests {
+namespace sluice::tests::errors_test {
 namespace {
 
 constexpr std::size_t kBytes = 3000;
@@ -179,4 +179,4 @@ TEST(FileFaults, AreOneRanksOwn_WhenItsCopyFails) {
 }
 
 }  // namespace
-}  // namespace sluice::tests
+}  // namespace sluice::tests::errors_test

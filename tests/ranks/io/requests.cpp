@@ -11,7 +11,7 @@
 #include "tests/ranks/io/test_file.hpp"
 #include "tests/support/statistics.hpp"
 
-namespace sluice::tests {
+namespace sluice::tests::requests_test {
 namespace {
 
 constexpr int kCalls = 4;
@@ -165,4 +165,4 @@ TEST(FileRequests, TakeTwoBlocksOfStagingMemory) {
 }
 
 }  // namespace
-}  // namespace sluice::tests
+}  // namespace sluice::tests::requests_test

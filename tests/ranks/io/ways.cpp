@@ -10,7 +10,7 @@
 #include "tests/ranks/io/test_file.hpp"
 #include "tests/support/host_mpi.hpp"
 
-namespace sluice::tests {
+namespace sluice::tests::ways_test {
 namespace {
 
 // What of the file a rank sees.
@@ -235,4 +235,4 @@ TEST(Files, TakeEveryKindOfMemory) {
 }
 
 }  // namespace
-}  // namespace sluice::tests
+}  // namespace sluice::tests::ways_test

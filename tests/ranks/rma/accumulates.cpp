@@ -12,7 +12,7 @@
 #include "tests/ranks/rma/test_window.hpp"
 #include "tests/support/statistics.hpp"
 
-namespace sluice::tests {
+namespace sluice::tests::accumulates_test {
 namespace {
 
 constexpr int kElements = 33;
@@ -267,4 +267,4 @@ TEST(Accumulates, UpdateElementsOneAfterTheOther) {
 }
 
 }  // namespace
-}  // namespace sluice::tests
+}  // namespace sluice::tests::accumulates_test

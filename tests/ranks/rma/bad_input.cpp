@@ -5,7 +5,7 @@
 
 #include "tests/ranks/rma/test_window.hpp"
 
-namespace sluice::tests {
+namespace sluice::tests::bad_input_test {
 namespace {
 
 int n_handled = 0;
@@ -122,4 +122,4 @@ TEST(BadWindows, AreRefusedOnAllRanks) {
 }
 
 }  // namespace
-}  // namespace sluice::tests
+}  // namespace sluice::tests::bad_input_test

@@ -9,7 +9,7 @@
 #include "tests/support/matrix_rows.hpp"
 #include "tests/support/statistics.hpp"
 
-namespace sluice::tests {
+namespace sluice::tests::put_get_test {
 namespace {
 
 constexpr std::size_t kSlotBytes = 800 * 1024;  // more than the messages of three blocks
@@ -211,4 +211,4 @@ TEST(PutGet, MovesManyRunsByOneKernel) {
 }
 
 }  // namespace
-}  // namespace sluice::tests
+}  // namespace sluice::tests::put_get_test

@@ -8,7 +8,7 @@
 
 #include "tests/ranks/rma/test_window.hpp"
 
-namespace sluice::tests {
+namespace sluice::tests::synchronization_test {
 namespace {
 
 MPI_Group group_of(const std::vector<int> &ranks) {
@@ -262,4 +262,4 @@ TEST(Attributes, SayWhatTheWindowIs) {
 }
 
 }  // namespace
-}  // namespace sluice::tests
+}  // namespace sluice::tests::synchronization_test
