@@ -16,11 +16,19 @@
 #define SLUICE_PARTITION_FENCE() __atomic_thread_fence(__ATOMIC_SEQ_CST)
 #endif
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 /* Passed to kernels by value. Both addresses stay until the request is freed. */
 typedef struct sluice_partition_flags {
   volatile unsigned long long *flags;      /* one for each partition */
   const volatile unsigned long long *mark; /* what a flag is to say in the start that is active; MPI_Start changes it */
 } sluice_partition_flags_t;
+
+#ifdef __cplusplus
+}
+#endif
 
 /* Makes `partition` ready, as MPI_Pready: all of it was written before, by this thread or by threads that this one has
  * waited for (a barrier of the block; an earlier kernel of the stream). One thread calls it, once in a start, while the
