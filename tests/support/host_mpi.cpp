@@ -108,6 +108,10 @@ bool aborts_in_session_handlers() {
   return is_mpich("4.2");
 }
 
+bool writes_read_only_files_together() {
+  return is_open_mpi();
+}
+
 bool hangs_in_pending_reads_behind_the_end() {
   return is_open_mpi();
 }

@@ -29,6 +29,9 @@ bool never_ends_with_unlike_lengths(std::string_view operation, bool is_longer);
 // MPICH 4.2: MPI_Session_call_errhandler ends the job where the session's handler is MPI_ERRORS_RETURN.
 bool aborts_in_session_handlers();
 
+// Open MPI: a collective call that writes a read-only file fails at some of the ranks, or at none.
+bool writes_read_only_files_together();
+
 // Open MPI: a split collective call, or one with a request, that reads behind the end of a file never ends.
 bool hangs_in_pending_reads_behind_the_end();
 

@@ -143,7 +143,7 @@ TEST(FileRequests, TakeTwoBlocksOfStagingMemory) {
   const char *const block = std::getenv("TEST_FILE_BLOCK");  // NOLINT(concurrency-mt-unsafe): nobody sets it
   if (block == nullptr) GTEST_SKIP() << "missing: the length of a block (TEST_FILE_BLOCK)";
   const long long limit = std::max(staging_bytes(), 2 * std::max(std::atoll(block), 4096LL));  // the pool's shortest
-  constexpr int kLong = 256 << 10;
+  constexpr int kLong = 48 << 10;
   const Memory memory(Session::get().module(), Kind::device, kLong);
   memory.fill_pattern(Session::get().rank(), 3);
   for (const Way way : every_way()) {
