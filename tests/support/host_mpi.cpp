@@ -116,6 +116,14 @@ bool hangs_in_pending_reads_behind_the_end() {
   return is_open_mpi();
 }
 
+bool crashes_on_no_file() {
+#ifdef MPI_ABI_VERSION
+  return is_mpich("5");
+#else
+  return false;
+#endif
+}
+
 bool overruns_in_external_views() {
   return is_mpich("") || version_starts_with("Intel(R) MPI");
 }

@@ -35,6 +35,9 @@ bool writes_read_only_files_together();
 // Open MPI: a split collective call, or one with a request, that reads behind the end of a file never ends.
 bool hangs_in_pending_reads_behind_the_end();
 
+// MPICH 5 through its MPI-5 interface: MPI_File_write and its kin end in a segmentation fault on MPI_FILE_NULL.
+bool crashes_on_no_file();
+
 // MPICH and Intel MPI: calls with requests, and types with gaps, write beside memory through a view in `external32`
 // ("malloc(): corrupted top size").
 bool overruns_in_external_views();
