@@ -51,10 +51,13 @@ void remove_own(MPI_Win handle) {
 }
 
 void end_windows() noexcept {
-  const std::scoped_lock lock(table().mutex);
-  for (const WindowPtr &window : table().windows) window->messages->end();
-  table().windows.clear();
-  detail::n_own.store(0, std::memory_order_release);
+  std::vector<WindowPtr> windows;
+  {
+    const std::scoped_lock lock(table().mutex);
+    windows.swap(table().windows);
+    detail::n_own.store(0, std::memory_order_release);
+  }
+  for (const WindowPtr &window : windows) window->messages->end();
 }
 
 Status flush_operations(Window *window, int target) {
