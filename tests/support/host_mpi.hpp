@@ -35,6 +35,10 @@ bool writes_read_only_files_together();
 // Open MPI: a split collective call, or one with a request, that reads behind the end of a file never ends.
 bool hangs_in_pending_reads_behind_the_end();
 
+// MPICH and Intel MPI: MPI_Testall over several requests on files frees one of them twice. MPICH 4 then ends the job
+// ("ref_count >= 0"), the others take the request for none.
+bool loses_file_requests_in_testall();
+
 // MPICH 5 through its MPI-5 interface: MPI_File_write and its kin end in a segmentation fault on MPI_FILE_NULL.
 bool crashes_on_no_file();
 

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "tests/ranks/io/test_file.hpp"
+#include "tests/support/host_mpi.hpp"
 #include "tests/support/statistics.hpp"
 
 namespace sluice::tests::requests_test {
@@ -77,6 +78,7 @@ void have_under_way(Trial &run, Way way, Completion completion) {
 TEST(FileRequests, MayBeUnderWayTogether) {
   for (const Way way : {Way::i_at, Way::i_individual, Way::i_at_all, Way::i_all}) {
     for (const Completion completion : {Completion::waitall, Completion::testall, Completion::waitany}) {
+      if (completion == Completion::testall && loses_file_requests_in_testall()) continue;
       SCOPED_TRACE(std::string(way_name(way)) + " completion " + std::to_string(static_cast<int>(completion)));
       compare_with_host({device_or_host(), device_or_host(), 0},
                         [&](Trial &run) { have_under_way(run, way, completion); });
