@@ -39,7 +39,8 @@ bool hangs_in_pending_reads_behind_the_end();
 // ("ref_count >= 0"), the others take the request for none.
 bool loses_file_requests_in_testall();
 
-// MPICH 5 through its MPI-5 interface: MPI_File_write and its kin end in a segmentation fault on MPI_FILE_NULL.
+// MPICH 5 and Intel MPI through the MPI-5 interface: MPI_File_write and its kin end in a segmentation fault on
+// MPI_FILE_NULL.
 bool crashes_on_no_file();
 
 // MPICH and Intel MPI: calls with requests, and types with gaps, write beside memory through a view in `external32`
