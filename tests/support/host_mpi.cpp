@@ -116,6 +116,10 @@ bool hangs_in_pending_reads_behind_the_end() {
   return is_open_mpi();
 }
 
+bool loses_pairs_in_accumulates() {
+  return !is_mpich("");
+}
+
 bool loses_file_requests_in_testall() {
   return !is_open_mpi();
 }

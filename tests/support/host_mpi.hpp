@@ -35,6 +35,10 @@ bool writes_read_only_files_together();
 // Open MPI: a split collective call, or one with a request, that reads behind the end of a file never ends.
 bool hangs_in_pending_reads_behind_the_end();
 
+// Open MPI and Intel MPI: MPI_Accumulate or MPI_Get_accumulate of several elements of MPI_DOUBLE_INT leaves the last
+// ones as they were.
+bool loses_pairs_in_accumulates();
+
 // MPICH and Intel MPI: MPI_Testall over several requests on files frees one of them twice. MPICH 4 then ends the job
 // ("ref_count >= 0"), the others take the request for none.
 bool loses_file_requests_in_testall();
