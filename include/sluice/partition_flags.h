@@ -13,7 +13,7 @@
 #define SLUICE_PARTITION_FUNCTION static inline
 #endif
 #ifndef SLUICE_PARTITION_FENCE
-#define SLUICE_PARTITION_FENCE() __atomic_thread_fence(__ATOMIC_SEQ_CST)
+#define SLUICE_PARTITION_FENCE() __sync_synchronize()
 #endif
 
 #ifdef __cplusplus
