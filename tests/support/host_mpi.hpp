@@ -35,8 +35,8 @@ bool writes_read_only_files_together();
 // Open MPI: a split collective call, or one with a request, that reads behind the end of a file never ends.
 bool hangs_in_pending_reads_behind_the_end();
 
-// Open MPI and Intel MPI: MPI_Accumulate or MPI_Get_accumulate of several elements of MPI_DOUBLE_INT leaves the last
-// ones as they were.
+// Open MPI and Intel MPI: MPI_Accumulate or MPI_Get_accumulate of several pairs with a gap (MPI_DOUBLE_INT,
+// MPI_SHORT_INT) leaves the last ones as they were, or writes beside its memory.
 bool loses_pairs_in_accumulates();
 
 // MPICH and Intel MPI: MPI_Testall over several requests on files frees one of them twice. MPICH 4 then ends the job
