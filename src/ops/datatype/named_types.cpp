@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The predefined types: which of them the host MPI has, and their layouts.
+#include "ops/datatype/named_types.hpp"
+
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -20,45 +22,6 @@ namespace {
 
 using transfer::Layout;
 using transfer::LayoutPtr;
-
-// Handles are looked up in the host MPI, so this is no constant.
-// Types that some MPIs lack (Fortran's, C++'s) are not listed: naming one that is missing is an error that the host MPI
-// may raise where nobody expects it. They are decoded like derived types, at their first use.
-std::vector<MPI_Datatype> listed_types() {
-  return {MPI_CHAR,
-          MPI_SIGNED_CHAR,
-          MPI_UNSIGNED_CHAR,
-          MPI_BYTE,
-          MPI_PACKED,
-          MPI_WCHAR,
-          MPI_SHORT,
-          MPI_UNSIGNED_SHORT,
-          MPI_INT,
-          MPI_UNSIGNED,
-          MPI_LONG,
-          MPI_UNSIGNED_LONG,
-          MPI_LONG_LONG,
-          MPI_UNSIGNED_LONG_LONG,
-          MPI_FLOAT,
-          MPI_DOUBLE,
-          MPI_LONG_DOUBLE,
-          MPI_INT8_T,
-          MPI_INT16_T,
-          MPI_INT32_T,
-          MPI_INT64_T,
-          MPI_UINT8_T,
-          MPI_UINT16_T,
-          MPI_UINT32_T,
-          MPI_UINT64_T,
-          MPI_C_BOOL,
-          MPI_C_FLOAT_COMPLEX,
-          MPI_C_DOUBLE_COMPLEX,
-          MPI_C_LONG_DOUBLE_COMPLEX,
-          MPI_AINT,
-          MPI_COUNT,
-          MPI_OFFSET,
-          MPI_2INT};
-}
 
 bool is_shorter(const transfer::Block &one, const transfer::Block &other) noexcept {
   return one.size_bytes < other.size_bytes;
@@ -121,7 +84,9 @@ class NamedTable {
 
 std::unique_ptr<const NamedTable> build_table() {
   auto table = std::make_unique<NamedTable>();
-  for (MPI_Datatype type : listed_types()) {
+  std::vector<MPI_Datatype> types = types_of_c();
+  types.push_back(MPI_PACKED);
+  for (MPI_Datatype type : types) {
     int size = 0;
     if (key_of(type) != 0 && wire::host().MPI_Type_size(type, &size) == MPI_SUCCESS && size > 0) {
       table->insert(type, std::make_shared<Layout>(Layout::basic(static_cast<std::uint64_t>(size))));
@@ -149,6 +114,41 @@ const NamedTable &publish_table() {
 }
 
 }  // namespace
+
+std::vector<MPI_Datatype> types_of_c() {
+  return {MPI_CHAR,
+          MPI_SIGNED_CHAR,
+          MPI_UNSIGNED_CHAR,
+          MPI_BYTE,
+          MPI_WCHAR,
+          MPI_SHORT,
+          MPI_UNSIGNED_SHORT,
+          MPI_INT,
+          MPI_UNSIGNED,
+          MPI_LONG,
+          MPI_UNSIGNED_LONG,
+          MPI_LONG_LONG,
+          MPI_UNSIGNED_LONG_LONG,
+          MPI_FLOAT,
+          MPI_DOUBLE,
+          MPI_LONG_DOUBLE,
+          MPI_INT8_T,
+          MPI_INT16_T,
+          MPI_INT32_T,
+          MPI_INT64_T,
+          MPI_UINT8_T,
+          MPI_UINT16_T,
+          MPI_UINT32_T,
+          MPI_UINT64_T,
+          MPI_C_BOOL,
+          MPI_C_FLOAT_COMPLEX,
+          MPI_C_DOUBLE_COMPLEX,
+          MPI_C_LONG_DOUBLE_COMPLEX,
+          MPI_AINT,
+          MPI_COUNT,
+          MPI_OFFSET,
+          MPI_2INT};
+}
 
 bool named_layout(MPI_Datatype type, LayoutPtr *layout) {
   const NamedTable *table = published_table.load(std::memory_order_acquire);

@@ -14,18 +14,12 @@ int access(Call *call) {
     const statistics::Stopwatch watch;
     // classify
     Buffer buffer;
-    if (Status status = Buffer::of_plain(call->buffer, call->count, call->type, 0, &buffer); !status.is_ok()) {
-      return raise_on_file(call->file, status);
-    }
-    if (!goes_in_blocks(buffer)) {
-      const int result = call->form->make(*call);
-      buffer.record(call->form->operation, buffer.size_bytes(), watch.elapsed());
-      return result;
-    }
+    int result = MPI_SUCCESS;
+    if (is_over_as_given(*call, watch, &buffer, &result)) return result;
     // plan
     FileFacts facts;
     bool is_one_access = false;
-    int result = find_facts(call->file, &facts);
+    result = find_facts(call->file, &facts);
     if (result == MPI_SUCCESS) result = find_is_one_access(*call, &is_one_access);
     if (result != MPI_SUCCESS) return result;
     FileBlocks blocks;

@@ -34,12 +34,6 @@ int no_agreement(const Call &call, int code) {
   return raise_on_file(call.file, agreement_error(code));
 }
 
-int make_as_given(const Call &call, const Buffer &buffer, const statistics::Stopwatch &watch) {
-  const int result = call.form->make(call);
-  buffer.record(call.form->operation, buffer.size_bytes(), watch.elapsed());
-  return reap(result);
-}
-
 // The host MPI's first function of two, on the staged block.
 void begin_by_host(const Call &call, JointCall *joint) {
   Call part = call;
@@ -75,7 +69,7 @@ int access_all(Call *call) {
     if (int code = joint.classify(*call); code != MPI_SUCCESS) return code;
     const JointTurn turn(joint.state);
     if (int code = come_together(&joint); code != MPI_SUCCESS) return no_agreement(*call, code);
-    if (joint.n_rounds() == 0 && joint.is_as_given()) return make_as_given(*call, joint.buffer, watch);
+    if (joint.n_rounds() == 0 && joint.is_as_given()) return reap(make_as_given(*call, joint.buffer, watch));
     // execute
     run_blocks(*call, joint.blocks.get(), std::max<std::uint64_t>(joint.n_rounds(), 1), true, &joint.outcome);
     // complete
@@ -92,7 +86,7 @@ int begin_all(Call *call) {
     const JointTurn turn(joint.state);
     if (int code = come_together(&joint); code != MPI_SUCCESS) return no_agreement(*call, code);
     joint.state->split = nullptr;
-    if (joint.n_rounds() == 0 && joint.is_as_given()) return make_as_given(*call, joint.buffer, watch);
+    if (joint.n_rounds() == 0 && joint.is_as_given()) return reap(make_as_given(*call, joint.buffer, watch));
     // execute; what went wrong here is raised here, but for data that the host MPI went on without
     auto split = std::make_unique<SplitCall>();
     if (joint.n_rounds() > 1) {

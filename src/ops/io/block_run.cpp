@@ -88,6 +88,22 @@ void BlockRun::end() {
   }
 }
 
+int make_as_given(const Call &call, const Buffer &buffer, const statistics::Stopwatch &watch) {
+  const int result = call.form->make(call);
+  buffer.record(call.form->operation, buffer.size_bytes(), watch.elapsed());
+  return result;
+}
+
+bool is_over_as_given(const Call &call, const statistics::Stopwatch &watch, Buffer *buffer, int *result) {
+  if (Status status = Buffer::of_plain(call.buffer, call.count, call.type, 0, buffer); !status.is_ok()) {
+    *result = raise_on_file(call.file, status);
+    return true;
+  }
+  if (goes_in_blocks(*buffer)) return false;
+  *result = make_as_given(call, *buffer, watch);
+  return true;
+}
+
 void run_blocks(const Call &call, FileBlocks *blocks, std::uint64_t n_rounds, bool is_joint, Outcome *outcome) {
   BlockRun run(call, blocks, outcome);
   run.begin();

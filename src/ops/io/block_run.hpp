@@ -68,6 +68,13 @@ class BlockRun {
   Status later_;  // of the next block's copy
 };
 
+// The program's own call, whose buffer the host MPI may touch. Returns the host MPI's error code.
+int make_as_given(const Call &call, const Buffer &buffer, const statistics::Stopwatch &watch);
+
+// Classifies the buffer of a call of one rank. True: the call is over with the error code *result, for its buffer was
+// refused, or the host MPI was given it. False: it goes in blocks.
+bool is_over_as_given(const Call &call, const statistics::Stopwatch &watch, Buffer *buffer, int *result);
+
 // A blocking call in `n_rounds`, which has been classified: `*outcome` says what went wrong. A call of one rank stops
 // after an error; a joint one, which other ranks make, too, does not. Afterwards no copy is under way.
 void run_blocks(const Call &call, FileBlocks *blocks, std::uint64_t n_rounds, bool is_joint, Outcome *outcome);

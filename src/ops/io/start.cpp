@@ -59,17 +59,11 @@ int start(Call *call) {
     const statistics::Stopwatch watch;
     // classify
     Buffer buffer;
-    if (Status status = Buffer::of_plain(call->buffer, call->count, call->type, 0, &buffer); !status.is_ok()) {
-      return raise_on_file(call->file, status);
-    }
-    if (!goes_in_blocks(buffer)) {
-      const int result = call->form->make(*call);
-      buffer.record(call->form->operation, buffer.size_bytes(), watch.elapsed());
-      return result;
-    }
+    int result = MPI_SUCCESS;
+    if (is_over_as_given(*call, watch, &buffer, &result)) return result;
     // plan
     const auto request = std::make_shared<AloneRequest>(*call, buffer);
-    const int result = request->open();
+    result = request->open();
     // execute and complete: by the engine
     return result == MPI_SUCCESS ? FileRequest::make(request) : result;
   });

@@ -9,6 +9,7 @@
 
 #include "base/log.hpp"
 #include "ops/datatype/layout_of.hpp"
+#include "ops/datatype/named_types.hpp"
 #include "ops/datatype/type_contents.hpp"
 #include "ops/datatype/type_probe.hpp"
 #include "transfer/host_layout.hpp"
@@ -18,51 +19,15 @@
 namespace sluice::ops::rma {
 namespace {
 
-// Handles are looked up in the host MPI, so these are no constants. They are compared; those that the host MPI lacks do
-// no harm. A number is a place in the list, and 0 is none.
-std::vector<MPI_Datatype> types_of_c() {
-  return {MPI_DATATYPE_NULL,
-          MPI_CHAR,
-          MPI_SIGNED_CHAR,
-          MPI_UNSIGNED_CHAR,
-          MPI_BYTE,
-          MPI_WCHAR,
-          MPI_SHORT,
-          MPI_UNSIGNED_SHORT,
-          MPI_INT,
-          MPI_UNSIGNED,
-          MPI_LONG,
-          MPI_UNSIGNED_LONG,
-          MPI_LONG_LONG,
-          MPI_UNSIGNED_LONG_LONG,
-          MPI_FLOAT,
-          MPI_DOUBLE,
-          MPI_LONG_DOUBLE,
-          MPI_INT8_T,
-          MPI_INT16_T,
-          MPI_INT32_T,
-          MPI_INT64_T,
-          MPI_UINT8_T,
-          MPI_UINT16_T,
-          MPI_UINT32_T,
-          MPI_UINT64_T,
-          MPI_C_BOOL,
-          MPI_C_FLOAT_COMPLEX,
-          MPI_C_DOUBLE_COMPLEX,
-          MPI_C_LONG_DOUBLE_COMPLEX,
-          MPI_AINT,
-          MPI_COUNT,
-          MPI_OFFSET,
-          MPI_2INT,
-          MPI_FLOAT_INT,
+// Behind the types of C without gaps. Handles are looked up in the host MPI, so these are no constants. They are
+// compared; those that the host MPI lacks do no harm. A number is a place in the list, and 0 is none.
+std::vector<MPI_Datatype> further_types() {
+  return {MPI_FLOAT_INT,
           MPI_DOUBLE_INT,
           MPI_LONG_INT,
           MPI_SHORT_INT,
-          MPI_LONG_DOUBLE_INT};
-}
-
-std::vector<MPI_Datatype> further_types() {
-  return {MPI_INTEGER,
+          MPI_LONG_DOUBLE_INT,
+          MPI_INTEGER,
           MPI_REAL,
           MPI_DOUBLE_PRECISION,
           MPI_COMPLEX,
@@ -88,9 +53,10 @@ std::vector<MPI_Datatype> further_types() {
 
 const std::vector<MPI_Datatype> &types() {
   static const auto *const list = [] {
-    auto *made = new std::vector<MPI_Datatype>(types_of_c());
-    const std::vector<MPI_Datatype> further = further_types();
-    made->insert(made->end(), further.begin(), further.end());
+    auto *made = new std::vector<MPI_Datatype>{MPI_DATATYPE_NULL};
+    for (const std::vector<MPI_Datatype> &part : {types_of_c(), further_types()}) {
+      made->insert(made->end(), part.begin(), part.end());
+    }
     return made;
   }();
   return *list;
