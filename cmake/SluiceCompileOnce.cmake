@@ -4,14 +4,14 @@
 
 option(SLUICE_COMPILE_ONCE "Precompile headers, and compile further flavours several files at a time" OFF)
 
-# sluice_compile_together(<target> [ALONE <file> ...]): a few files at a time, when the target is of another flavour than the
-# first, or for a sanitizer. The first is compiled file by file, so that each file is seen to include what it needs, and has a
-# command line of its own for clang-tidy. Files that define the same names for themselves are
-# compiled alone.
-function(sluice_compile_together target flavour)
-  cmake_parse_arguments(arg "" "" "ALONE" ${ARGN})
+# sluice_compile_together(<target> [FLAVOUR <flavour>] [ALONE <file> ...]): a few files at a time. With FLAVOUR, the first
+# flavour is compiled file by file unless it is for a sanitizer: so each file of the product is seen to include what it needs,
+# and has a command line of its own for clang-tidy, which continuous integration runs without the tests. Files that define
+# the same names for themselves are compiled ALONE; a file of tests has a namespace of its own.
+function(sluice_compile_together target)
+  cmake_parse_arguments(arg "" "FLAVOUR" "ALONE" ${ARGN})
   list(GET SLUICE_FLAVOURS 0 first)
-  if(NOT SLUICE_COMPILE_ONCE OR (flavour STREQUAL first AND NOT SLUICE_SANITIZE))
+  if(NOT SLUICE_COMPILE_ONCE OR (arg_FLAVOUR STREQUAL first AND NOT SLUICE_SANITIZE))
     return()
   endif()
   set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE BATCH UNITY_BUILD_BATCH_SIZE 12)

@@ -11,7 +11,7 @@
 #include "bench/memory/process_memory.hpp"
 #include "bench/memory/rank_place.hpp"
 
-namespace sluice::bench {
+namespace sluice::bench::device_binding_test {
 namespace {
 
 using Devices = std::vector<std::int32_t>;
@@ -85,4 +85,4 @@ TEST(ProcessMemory, Grows_WhenMemoryIsTouched) {
 }
 
 }  // namespace
-}  // namespace sluice::bench
+}  // namespace sluice::bench::device_binding_test

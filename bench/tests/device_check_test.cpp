@@ -19,7 +19,7 @@
 #include "bench/memory/numbers.hpp"
 #include "check.hpp"
 
-namespace sluice::bench {
+namespace sluice::bench::device_check_test {
 namespace {
 
 DeviceModule stub() {
@@ -175,4 +175,4 @@ TEST(DeviceModule, TellsMemoryInUse) {
 }
 
 }  // namespace
-}  // namespace sluice::bench
+}  // namespace sluice::bench::device_check_test

@@ -9,7 +9,7 @@
 #include "bench/memory/device_module.hpp"
 #include "bench/memory/message_buffer.hpp"
 
-namespace sluice::bench {
+namespace sluice::bench::memory_test {
 namespace {
 
 constexpr std::uint64_t kSize = 100;
@@ -99,4 +99,4 @@ TEST(DeviceModule, NamesTheDevice) {
 }
 
 }  // namespace
-}  // namespace sluice::bench
+}  // namespace sluice::bench::memory_test

@@ -11,7 +11,7 @@
 #include "bench/memory/message_buffer.hpp"
 #include "bench/memory/packer.hpp"
 
-namespace sluice::bench {
+namespace sluice::bench::message_layout_test {
 namespace {
 
 constexpr TypeKind kAll[] = {TypeKind::contiguous, TypeKind::vector, TypeKind::subarray, TypeKind::hindexed,
@@ -131,4 +131,4 @@ TEST(PackShape, IsARunOrTwoPiecesThatRepeat) {
 }
 
 }  // namespace
-}  // namespace sluice::bench
+}  // namespace sluice::bench::message_layout_test

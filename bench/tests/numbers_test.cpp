@@ -8,7 +8,7 @@
 #include <array>
 #include <vector>
 
-namespace sluice::bench {
+namespace sluice::bench::numbers_test {
 namespace {
 
 constexpr std::array kTypes{ElementType::bytes, ElementType::int32, ElementType::int64, ElementType::float32,
@@ -80,4 +80,4 @@ TEST(Numbers, PoisonDiffersInEveryByte) {
 }
 
 }  // namespace
-}  // namespace sluice::bench
+}  // namespace sluice::bench::numbers_test

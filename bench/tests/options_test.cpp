@@ -11,7 +11,7 @@
 #include "bench/cli/osu_name.hpp"
 #include "bench/cli/sizes.hpp"
 
-namespace sluice::bench {
+namespace sluice::bench::options_test {
 namespace {
 
 const std::array k_tests{
@@ -378,4 +378,4 @@ TEST(Sizes, SayWhatIsWrong) {
 }
 
 }  // namespace
-}  // namespace sluice::bench
+}  // namespace sluice::bench::options_test

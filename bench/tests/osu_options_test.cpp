@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-namespace sluice::bench {
+namespace sluice::bench::osu_options_test {
 namespace {
 
 using Words = std::vector<std::string>;
@@ -108,4 +108,4 @@ TEST(OsuWords, ListTypes_ARunForEach) {
 }
 
 }  // namespace
-}  // namespace sluice::bench
+}  // namespace sluice::bench::osu_options_test

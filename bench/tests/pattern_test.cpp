@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <vector>
 
-namespace sluice::bench {
+namespace sluice::bench::pattern_test {
 namespace {
 
 constexpr std::size_t kSize = 301;  // not a multiple of the word
@@ -80,4 +80,4 @@ TEST(Pattern, DiffersSoon_WhenDataIsShiftedOrFromAnotherMessage) {
 }
 
 }  // namespace
-}  // namespace sluice::bench
+}  // namespace sluice::bench::pattern_test

@@ -16,7 +16,7 @@
 #include "bench/report/run_environment.hpp"
 #include "bench/report/table.hpp"
 
-namespace sluice::bench {
+namespace sluice::bench::report_test {
 namespace {
 
 const std::array kTests{TestInfo{.name = "latency", .title = "t"},
@@ -162,4 +162,4 @@ TEST(Json, SaysWhy_WhenTheRunFailed) {
 }
 
 }  // namespace
-}  // namespace sluice::bench
+}  // namespace sluice::bench::report_test

@@ -11,7 +11,7 @@
 #include "bench/measure/block_budget.hpp"
 #include "bench/measure/sampling.hpp"
 
-namespace sluice::bench {
+namespace sluice::bench::statistics_test {
 namespace {
 
 std::vector<double> one_to(int n) {
@@ -119,4 +119,4 @@ TEST(BlockBudget, StopsAtItsCap) {
 }
 
 }  // namespace
-}  // namespace sluice::bench
+}  // namespace sluice::bench::statistics_test

@@ -11,7 +11,7 @@
 #include "command/bind_rule.hpp"
 #include "command/flavour_choice.hpp"
 
-namespace sluice::command {
+namespace sluice::command::bind_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -159,4 +159,4 @@ TEST(Programs_AreFound, BehindTheLaunchersOptions) {
 }
 
 }  // namespace
-}  // namespace sluice::command
+}  // namespace sluice::command::bind_test

@@ -10,7 +10,7 @@
 #include <fstream>
 #include <iterator>
 
-namespace sluice::command {
+namespace sluice::command::elf_file_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -76,4 +76,4 @@ TEST(ElfFile_Survives, DamagedHeaders) {
 }
 
 }  // namespace
-}  // namespace sluice::command
+}  // namespace sluice::command::elf_file_test

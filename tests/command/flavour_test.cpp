@@ -10,7 +10,7 @@
 
 #include "command/flavour_choice.hpp"
 
-namespace sluice::command {
+namespace sluice::command::flavour_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -123,4 +123,4 @@ TEST(Choice_Fails, WhenTheProgramsDiffer) {
 }
 
 }  // namespace
-}  // namespace sluice::command
+}  // namespace sluice::command::flavour_test

@@ -7,7 +7,7 @@
 
 #include <nlohmann/json.hpp>
 
-namespace sluice::command {
+namespace sluice::command::info_test {
 namespace {
 
 using ::testing::AllOf;
@@ -59,4 +59,4 @@ TEST(InfoJson, HasThemInListsOfTheirOwn) {
 }
 
 }  // namespace
-}  // namespace sluice::command
+}  // namespace sluice::command::info_test

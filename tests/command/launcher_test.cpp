@@ -8,7 +8,7 @@
 
 #include <fstream>
 
-namespace sluice::command {
+namespace sluice::command::launcher_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -62,4 +62,4 @@ TEST(Launcher_OfHydra, NeedsNoTelling) {
 }
 
 }  // namespace
-}  // namespace sluice::command
+}  // namespace sluice::command::launcher_test

@@ -14,7 +14,7 @@
 
 #include "command/place/report.hpp"
 
-namespace sluice::command::place {
+namespace sluice::command::place::place_test {
 namespace {
 
 using ::testing::AllOf;
@@ -274,4 +274,4 @@ TEST(Machine_Binds, ThisProcess) {
 }
 
 }  // namespace
-}  // namespace sluice::command::place
+}  // namespace sluice::command::place::place_test

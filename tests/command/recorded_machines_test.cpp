@@ -15,7 +15,7 @@
 #include "command/place/machine.hpp"
 #include "command/place/seats.hpp"
 
-namespace sluice::command::place {
+namespace sluice::command::place::recorded_machines_test {
 namespace {
 
 constexpr unsigned kDisplay = 3;  // the PCI class of devices that draw or compute
@@ -107,4 +107,4 @@ TEST(Recorded_Machines, HaveTheirRanksOnTheNearestCores) {
 }
 
 }  // namespace
-}  // namespace sluice::command::place
+}  // namespace sluice::command::place::recorded_machines_test

@@ -20,7 +20,7 @@
 
 #include "command/preload_reach.hpp"
 
-namespace sluice::command {
+namespace sluice::command::run_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -352,4 +352,4 @@ TEST(Program_Tells, WhatCarriesMessagesOfQueues) {
 }
 
 }  // namespace
-}  // namespace sluice::command
+}  // namespace sluice::command::run_test

@@ -7,7 +7,7 @@
 
 #include <nlohmann/json.hpp>
 
-namespace sluice::command {
+namespace sluice::command::trace_merge_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -66,4 +66,4 @@ TEST(TraceMerge, SaysWhichFile_CannotBeReadOrWritten) {
 }
 
 }  // namespace
-}  // namespace sluice::command
+}  // namespace sluice::command::trace_merge_test

@@ -7,6 +7,7 @@
 #include <thread>
 #include <vector>
 
+#include "copy_checker.h"
 #include "ipc_case.h"
 #include "memory.h"
 #include "module_under_test.h"
@@ -24,9 +25,9 @@ using conformance::table;
 using conformance::text_of;
 using conformance::Words;
 
+namespace conformance::channels_test {
 namespace {
 
-constexpr std::byte kPoison{0xA5};
 constexpr size_t kMost = 70001;
 
 bool has_channel_groups() {
@@ -52,10 +53,6 @@ std::string find_error(const Memory &memory, size_t size, uint64_t iteration) {
     if (bytes[i] != kPoison) problem = "byte " + std::to_string(i) + " behind the end was written";
   }
   return problem;
-}
-
-std::string poison(const Memory &memory) {
-  return memory.write(std::vector<std::byte>(memory.size_bytes(), kPoison));
 }
 
 // Pages that are registered for device 0.
@@ -352,3 +349,5 @@ TEST(Channels, StreamsOfTwoProcesses_ByTheHostsMemory) {
   const Registered words(kSlotBytes / SharedPage::kBytes + 2);
   receive_from_another_process(words.page().behind(), words, "- 0");
 }
+
+}  // namespace conformance::channels_test

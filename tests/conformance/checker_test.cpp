@@ -14,6 +14,7 @@ using conformance::kGuardBytes;
 using conformance::Queue;
 using conformance::table;
 
+namespace conformance::checker_test {
 namespace {
 
 using CopyFunction = sluice_result_t (*)(sluice_queue_t *, void *, const void *, size_t);
@@ -88,3 +89,5 @@ TEST_P(FaultyCopy, IsNoticed) {
   spoiled.copy = GetParam().copy;
   EXPECT_NE(conformance::check_copy(spoiled, queue.get(), src, dst, copy_case, CopyWay::kCopy), "");
 }
+
+}  // namespace conformance::checker_test

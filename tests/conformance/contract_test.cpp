@@ -14,6 +14,7 @@
 
 using conformance::table;
 
+namespace conformance::contract_test {
 TEST(Contract, Version_IsThatOfTheHeader) {
   EXPECT_EQ(table().api_version, SLUICE_BACKEND_API_VERSION);
   EXPECT_EQ(table().struct_size, sizeof(sluice_backend_t));
@@ -132,3 +133,5 @@ TEST(Contract, Words_AreLowerCaseAndStay) {
     }
   }
 }
+
+}  // namespace conformance::contract_test

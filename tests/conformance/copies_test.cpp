@@ -18,6 +18,7 @@ using conformance::kGuardBytes;
 using conformance::Queue;
 using conformance::table;
 
+namespace conformance::copies_test {
 namespace {
 
 constexpr size_t kMaxBytes = (size_t{1} << 20U) + 3;
@@ -209,3 +210,5 @@ TEST(Copies, ProgramCopy_MovesBetweenAllKinds) {
     }
   }
 }
+
+}  // namespace conformance::copies_test

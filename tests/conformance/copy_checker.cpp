@@ -11,8 +11,6 @@
 namespace conformance {
 namespace {
 
-constexpr std::byte kPoison{0xA5};
-
 std::string run_copy(const sluice_backend_t &backend, sluice_queue_t *queue, std::byte *dst, const std::byte *src,
                      size_t size_bytes, CopyWay way) {
   sluice_result_t result = SLUICE_SUCCESS;

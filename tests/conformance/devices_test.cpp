@@ -13,6 +13,7 @@
 
 using conformance::table;
 
+namespace conformance::devices_test {
 namespace {
 
 template <size_t n>
@@ -89,3 +90,5 @@ TEST_P(BadIndex, Devices_IsRefusedWithAText) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Devices, BadIndex, testing::Values(-1, INT_MIN, 0, 1, INT_MAX));
+
+}  // namespace conformance::devices_test

@@ -15,6 +15,7 @@ using conformance::Memory;
 using conformance::Queue;
 using conformance::table;
 
+namespace conformance::errors_test {
 namespace {
 
 // A copy up and down works; "" or what does not.
@@ -73,3 +74,5 @@ TEST(Errors, Success_DoesNotNeedTheText) {
   EXPECT_OK(table().query_pointer(&info, &info));
   EXPECT_NE(table().last_error(), nullptr);
 }
+
+}  // namespace conformance::errors_test

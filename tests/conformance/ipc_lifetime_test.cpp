@@ -21,6 +21,7 @@ using conformance::Peer;
 using conformance::table;
 using conformance::text_of;
 
+namespace conformance::ipc_lifetime_test {
 namespace {
 
 // What comes and goes in a process that does nothing wrong: a heap that grows, neighbouring mappings that merge.
@@ -146,3 +147,5 @@ TEST(Ipc, Threads_MayOpenOneHandleTogether) {
   for (std::thread &thread : threads) thread.join();
   for (const std::string &problem : problems) EXPECT_EQ(problem, "");
 }
+
+}  // namespace conformance::ipc_lifetime_test

@@ -21,6 +21,7 @@ using conformance::Peer;
 using conformance::table;
 using conformance::text_of;
 
+namespace conformance::ipc_test {
 TEST(Ipc, Group_IsWholeOrAbsent) {
   const int n_there = (table().ipc_export != nullptr ? 1 : 0) + (table().ipc_open != nullptr ? 1 : 0) +
                       (table().ipc_close != nullptr ? 1 : 0);
@@ -308,3 +309,5 @@ TEST(Ipc, CurrentDevice_IsAsBefore) {
   expect_still_on_1("a refused ipc_open");
   EXPECT_OK(table().program_set_device(0));
 }
+
+}  // namespace conformance::ipc_test

@@ -7,14 +7,15 @@
 
 #include "memory.h"
 #include "module_under_test.h"
+#include "pattern.h"
 
 using conformance::Memory;
 using conformance::Queue;
 using conformance::table;
 
+namespace conformance::kernel_copies_test {
 namespace {
 
-constexpr std::byte kPoison{0xA5};
 constexpr size_t kRoomBytes = 70000;  // of each copy in the memories, guards included
 
 struct Shape {
@@ -183,3 +184,5 @@ TEST_P(FaultyKernelCopies, IsNoticed) {
   spoiled.enqueue_kernel_copies = GetParam();
   EXPECT_NE(check_all(spoiled), "");
 }
+
+}  // namespace conformance::kernel_copies_test

@@ -11,15 +11,16 @@
 #include "memory.h"
 #include "module_under_test.h"
 #include "pack_case.h"
+#include "pattern.h"
 
 using conformance::Memory;
 using conformance::Queue;
 using conformance::table;
 
+namespace conformance::packs_test {
 namespace {
 
 constexpr size_t kRoomBytes = 24576;
-constexpr std::byte kPoison{0xA5};
 
 // A layout in the words of the test: where each byte of the payload lies.
 struct Case {
@@ -298,3 +299,5 @@ TEST(Packs, HaveMemoryThatTheBackendKnows_WhenItIsOfDeviceAlloc) {
 }
 
 }  // namespace
+
+}  // namespace conformance::packs_test

@@ -10,6 +10,8 @@
 
 namespace conformance {
 
+// What memory holds where no pattern was written.
+inline constexpr std::byte kPoison{0xA5};
 // The byte at `position` of the pattern of `iteration`.
 std::byte pattern_byte(size_t position, uint64_t iteration);
 // The first size_bytes of the pattern of `iteration`.

@@ -14,6 +14,7 @@
 using conformance::Memory;
 using conformance::table;
 
+namespace conformance::pointers_test {
 namespace {
 
 char g_static_byte = 1;
@@ -180,3 +181,5 @@ TEST(Pointers, Query_IsExact_WhileOtherThreadsAllocateAndFree) {
   for (std::thread &thread : threads) thread.join();
   for (const std::string &problem : problems) EXPECT_EQ(problem, "");
 }
+
+}  // namespace conformance::pointers_test

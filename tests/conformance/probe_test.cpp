@@ -17,6 +17,7 @@ using conformance::Memory;
 using conformance::probe;
 using conformance::table;
 
+namespace conformance::probe_test {
 namespace {
 
 constexpr uint64_t kGolden = 0x9e3779b97f4a7c15U;
@@ -220,3 +221,5 @@ TEST_F(Probe, Work_ComputesEveryStep) {
 }
 
 }  // namespace
+
+}  // namespace conformance::probe_test

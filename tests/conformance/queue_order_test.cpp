@@ -13,6 +13,7 @@ using conformance::Memory;
 using conformance::Queue;
 using conformance::table;
 
+namespace conformance::queue_order_test {
 namespace {
 
 constexpr size_t kBytes = (size_t{4} << 20U) + 3;
@@ -152,3 +153,5 @@ TEST_P(FaultyQueueOrder, IsNoticed) {
   for (uint64_t iteration = 1; iteration <= 1000 && noticed.empty(); ++iteration) noticed = check(spoiled, iteration);
   EXPECT_NE(noticed, "");
 }
+
+}  // namespace conformance::queue_order_test

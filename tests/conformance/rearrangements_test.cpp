@@ -11,6 +11,7 @@
 #include "memory.h"
 #include "module_under_test.h"
 #include "pack_case.h"
+#include "pattern.h"
 #include "random_layout.hpp"
 
 using conformance::Memory;
@@ -19,11 +20,11 @@ using conformance::table;
 using kernels_test::LayoutMaker;
 using kernels_test::RandomLayout;
 
+namespace conformance::rearrangements_test {
 namespace {
 
 constexpr size_t kRoomBytes = 16384;
 constexpr size_t kOrigin = kRoomBytes / 2;
-constexpr std::byte kPoison{0xA5};
 
 std::string wait(sluice_queue_t *queue) {
   uint64_t ticket = 0;
@@ -241,3 +242,5 @@ TEST(Rearrangements, EnqueueNothing_WhenTheNumbersMakeNoSense) {
 }
 
 }  // namespace
+
+}  // namespace conformance::rearrangements_test

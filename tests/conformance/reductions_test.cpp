@@ -10,6 +10,7 @@
 #include "functions.hpp"
 #include "memory.h"
 #include "module_under_test.h"
+#include "pattern.h"
 #include "reduction_reference.hpp"
 
 using conformance::Memory;
@@ -17,11 +18,11 @@ using conformance::Queue;
 using conformance::table;
 namespace kernels = sluice::kernels;
 
+namespace conformance::reductions_test {
 namespace {
 
 constexpr size_t kMaxShift = 16;
 constexpr size_t kGuardBytes = 64;
-constexpr std::byte kPoison{0xA5};
 
 struct Shape {
   uint32_t n_sources;
@@ -316,3 +317,5 @@ TEST_P(FaultyReduction, IsNoticed) {
   const Pair pair = pair_named("FLOAT32_SUM");
   EXPECT_NE(pair.check(spoiled, pair.element, pair.operation), "");
 }
+
+}  // namespace conformance::reductions_test

@@ -17,6 +17,7 @@ using conformance::Stream;
 using conformance::stream_message;
 using conformance::table;
 
+namespace conformance::sends_aside_test {
 namespace {
 
 class SendsAside : public conformance::StreamMessageCase {
@@ -176,3 +177,5 @@ TEST_F(SendsAside, AJoinOfNothing_AndNullStreams) {
   EXPECT_EQ(words_.get(kFilled), 0U);
   EXPECT_EQ(words_.get(kTaken), 0U);
 }
+
+}  // namespace conformance::sends_aside_test

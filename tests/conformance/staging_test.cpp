@@ -13,6 +13,7 @@
 
 using conformance::table;
 
+namespace conformance::staging_test {
 namespace {
 
 // Has the kernel read all of it, as a host MPI's sockets or process_vm_readv would. False when it cannot.
@@ -90,3 +91,5 @@ TEST(Staging, Preferred_IsOneOfTheFour) {
     EXPECT_LE(kind, SLUICE_STAGING_RUNTIME_ALIGNED);
   }
 }
+
+}  // namespace conformance::staging_test

@@ -11,6 +11,7 @@
 
 using conformance::table;
 
+namespace conformance::state_test {
 namespace {
 
 // The device that memory allocated now comes from: what the thread's current device is, as the program sees it.
@@ -64,3 +65,5 @@ TEST(State, CurrentDevice_IsAsBefore_AfterEveryCall) {
   EXPECT_EQ(current_device(), 1) << "after a failed queue_create";
   EXPECT_OK(table().program_set_device(0));
 }
+
+}  // namespace conformance::state_test

@@ -19,7 +19,6 @@
 
 namespace conformance {
 
-inline constexpr std::byte kPoison{0xA5};
 // Longer than what one block copies, and not a multiple of anything.
 inline constexpr size_t kMost = 200003;
 inline constexpr size_t kFilled = 0;

@@ -24,6 +24,7 @@ using conformance::Stream;
 using conformance::stream_message;
 using conformance::table;
 
+namespace conformance::stream_messages_test {
 namespace {
 
 class StreamMessages : public conformance::StreamMessageCase {};
@@ -231,3 +232,5 @@ TEST_F(StreamMessages, NullStreams_AreRefused) {
             SLUICE_ERROR_INVALID_ARGUMENT);
   EXPECT_EQ(words_.get(kFilled), 0U);
 }
+
+}  // namespace conformance::stream_messages_test

@@ -17,18 +17,19 @@ using conformance::Stream;
 using conformance::table;
 using conformance::Words;
 
+namespace conformance::streams_test {
 namespace {
 
 // What a stream must not have touched yet.
 bool is_untouched(std::span<const std::byte> bytes) {
   for (const std::byte byte : bytes) {
-    if (byte != std::byte{0xA5}) return false;
+    if (byte != conformance::kPoison) return false;
   }
   return true;
 }
 
-void poison(const conformance::Memory &memory) {
-  for (std::byte &byte : std::span(memory.data(), memory.size_bytes())) byte = std::byte{0xA5};
+void fill_with_poison(const conformance::Memory &memory) {
+  for (std::byte &byte : std::span(memory.data(), memory.size_bytes())) byte = conformance::kPoison;
 }
 
 }  // namespace
@@ -92,7 +93,7 @@ TEST(Streams, Write_ComesAfterTheCopiesBeforeIt) {
   const Stream stream;
   for (uint64_t iteration = 1; iteration <= 20; ++iteration) {
     ASSERT_EQ(from.write(conformance::pattern(kBytes, iteration)), "");
-    poison(back);
+    fill_with_poison(back);
     stream.copy(device.data(), from.data(), kBytes);
     stream.copy(back.data(), device.data(), kBytes);
     stream.write(words.at(0), iteration);
@@ -113,7 +114,7 @@ TEST(Streams, Wait_HoldsBackWhatIsBehindIt_UntilTheHostReleases) {
   const Stream stream;
   for (uint64_t iteration = 1; iteration <= 6; ++iteration) {
     ASSERT_EQ(from.write(conformance::pattern(kBytes, 1000 + iteration)), "");  // what a copy finds that does not wait
-    poison(back);
+    fill_with_poison(back);
     stream.write(words.at(0), iteration);
     stream.wait(words.at(1), iteration);
     stream.copy(device.data(), from.data(), kBytes);
@@ -274,3 +275,5 @@ TEST(Streams, Close_LeavesWhatIsEnqueued) {
   EXPECT_EQ(words.get(1), 9U);
   ASSERT_OK(table().program_stream_destroy(native));
 }
+
+}  // namespace conformance::streams_test

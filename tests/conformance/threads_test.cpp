@@ -14,6 +14,7 @@ using conformance::Memory;
 using conformance::Queue;
 using conformance::table;
 
+namespace conformance::threads_test {
 namespace {
 
 constexpr size_t kBytes = 150007;
@@ -102,3 +103,5 @@ TEST(Threads, Staging_IsTakenAndGivenBackByAll) {
   for (std::thread &thread : threads) thread.join();
   for (const std::string &problem : problems) EXPECT_EQ(problem, "");
 }
+
+}  // namespace conformance::threads_test

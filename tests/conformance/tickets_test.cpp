@@ -15,6 +15,7 @@
 using conformance::Queue;
 using conformance::table;
 
+namespace conformance::tickets_test {
 TEST(Tickets, WithNothingBefore_AreDone) {
   const Queue queue(0);
   ASSERT_EQ(queue.problem(), "");
@@ -157,3 +158,5 @@ TEST(Tickets, ManyQueues_ComeAndGo) {
     ASSERT_OK(table().queue_destroy(queue));
   }
 }
+
+}  // namespace conformance::tickets_test

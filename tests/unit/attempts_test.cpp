@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-namespace sluice::ops::coll {
+namespace sluice::ops::coll::attempts_test {
 namespace {
 
 // Whatever the cycle of a program's calls is, one of them on devices is looked at in the end.
@@ -48,4 +48,4 @@ TEST(Attempts, OfLengthsAFactorOfFourApart_AreCountedApart) {
 }
 
 }  // namespace
-}  // namespace sluice::ops::coll
+}  // namespace sluice::ops::coll::attempts_test

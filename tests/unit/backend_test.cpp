@@ -15,7 +15,7 @@
 #include "base/log.hpp"
 #include "fake_backend.hpp"
 
-namespace sluice::device {
+namespace sluice::device::backend_test {
 namespace {
 
 using ::testing::AllOf;
@@ -324,4 +324,4 @@ TEST_F(Backend_Check, LendsTheDefault_WhenAKnobIsUnset) {
 }
 
 }  // namespace
-}  // namespace sluice::device
+}  // namespace sluice::device::backend_test

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-namespace sluice::plan {
+namespace sluice::plan::block_form_test {
 namespace {
 
 constexpr BlockLimits kLimits{{PackUse::kByModel}, 256};
@@ -56,4 +56,4 @@ TEST(BlockForm, ExplainsItself) {
 }
 
 }  // namespace
-}  // namespace sluice::plan
+}  // namespace sluice::plan::block_form_test

@@ -7,7 +7,7 @@
 #include <limits>
 #include <vector>
 
-namespace sluice::transfer {
+namespace sluice::transfer::blocks_test {
 namespace {
 
 constexpr Pipeline kPipelines[] = {Pipeline::kNone, Pipeline::kEven, Pipeline::kAdvanced, Pipeline::kAuto};
@@ -78,4 +78,4 @@ TEST(Blocks_IsSound, RefusesWhatDoesNotAddUp) {
 }
 
 }  // namespace
-}  // namespace sluice::transfer
+}  // namespace sluice::transfer::blocks_test

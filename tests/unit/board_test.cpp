@@ -16,7 +16,7 @@
 #include "shared_board.hpp"
 #include "transfer/chunked_copy.hpp"
 
-namespace sluice::transfer {
+namespace sluice::transfer::board_test {
 namespace {
 
 // What rank `rank` says in call `call`.
@@ -309,4 +309,4 @@ TEST_F(Chunks, EndWithTheErrorOfOne) {
 }
 
 }  // namespace
-}  // namespace sluice::transfer
+}  // namespace sluice::transfer::board_test

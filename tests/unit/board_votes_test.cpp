@@ -9,7 +9,7 @@
 
 #include "shared_board.hpp"
 
-namespace sluice::transfer {
+namespace sluice::transfer::board_votes_test {
 namespace {
 
 // One vote after the other, with nothing in between that the ranks wait for each other in.
@@ -161,4 +161,4 @@ TEST(BoardVotes, ShowWhatWasSaid_WhereSomeWaitAndSomeGoOn) {
 }
 
 }  // namespace
-}  // namespace sluice::transfer
+}  // namespace sluice::transfer::board_votes_test

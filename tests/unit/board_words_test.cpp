@@ -13,7 +13,7 @@
 
 #include "transfer/board.hpp"
 
-namespace sluice::transfer {
+namespace sluice::transfer::board_words_test {
 namespace {
 
 // Two ranks of this process, and the memory between them, not a byte longer than it has to be. Rank 1's words are bad.
@@ -214,4 +214,4 @@ TEST_F(BoardWords, OfAnEnd_KeepNoSlot_OnceAllHaveEnded) {
 }
 
 }  // namespace
-}  // namespace sluice::transfer
+}  // namespace sluice::transfer::board_words_test

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-namespace sluice::ops::coll {
+namespace sluice::ops::coll::call_order_test {
 namespace {
 
 constexpr int kCalls[3] = {};
@@ -55,4 +55,4 @@ TEST(CallOrder, DoesNotMindWhoHasLeft) {
 }
 
 }  // namespace
-}  // namespace sluice::ops::coll
+}  // namespace sluice::ops::coll::call_order_test

@@ -8,7 +8,7 @@
 #include "fake_device.hpp"
 #include "plan/policy.hpp"
 
-namespace sluice::device {
+namespace sluice::device::classify_test {
 namespace {
 
 using ::testing::AllOf;
@@ -163,4 +163,4 @@ TEST_F(Classify, PolicyTakesTheBackendsPreference_WhenTheKnobIsAuto) {
 }
 
 }  // namespace
-}  // namespace sluice::device
+}  // namespace sluice::device::classify_test

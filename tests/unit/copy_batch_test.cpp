@@ -5,7 +5,7 @@
 
 #include "fake_device.hpp"
 
-namespace sluice::device {
+namespace sluice::device::copy_batch_test {
 namespace {
 
 using tests::Call;
@@ -98,4 +98,4 @@ TEST_F(CopyBatches, TellAllMessagesOfAnError) {
 }
 
 }  // namespace
-}  // namespace sluice::device
+}  // namespace sluice::device::copy_batch_test

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-namespace sluice::plan {
+namespace sluice::plan::copy_means_test {
 namespace {
 
 constexpr CopyListLimits kLimits{4096, 16};
@@ -64,4 +64,4 @@ TEST(OwnBlocks, ExplainThemselves) {
 }
 
 }  // namespace
-}  // namespace sluice::plan
+}  // namespace sluice::plan::copy_means_test

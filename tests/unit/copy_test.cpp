@@ -10,7 +10,7 @@
 #include "device/queue.hpp"
 #include "fake_device.hpp"
 
-namespace sluice::device {
+namespace sluice::device::copy_test {
 namespace {
 
 using ::testing::AllOf;
@@ -191,4 +191,4 @@ TEST_F(Copy, GivesEachThreadAQueueOfItsOwn) {
 }
 
 }  // namespace
-}  // namespace sluice::device
+}  // namespace sluice::device::copy_test

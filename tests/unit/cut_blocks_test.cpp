@@ -11,7 +11,7 @@
 
 #include "fake_device.hpp"
 
-namespace sluice::transfer {
+namespace sluice::transfer::cut_blocks_test {
 namespace {
 
 using tests::pattern;
@@ -160,4 +160,4 @@ TEST(CutBlocks, GivesNothing_WithoutABuffer) {
 }
 
 }  // namespace
-}  // namespace sluice::transfer
+}  // namespace sluice::transfer::cut_blocks_test

@@ -14,7 +14,7 @@
 #include <string>
 #include <vector>
 
-namespace sluice::backends {
+namespace sluice::backends::descriptor_socket_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -133,4 +133,4 @@ TEST(DescriptorSocket, Says_ThatThisProcessHasTooManyOpenFiles_AndTriesAgain) {
 }
 
 }  // namespace
-}  // namespace sluice::backends
+}  // namespace sluice::backends::descriptor_socket_test

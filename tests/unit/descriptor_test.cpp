@@ -14,7 +14,7 @@
 #include "plan/stream_channel.hpp"
 #include "tests/support/mutator.hpp"
 
-namespace sluice::transfer {
+namespace sluice::transfer::descriptor_test {
 namespace {
 
 using tests::Mutator;
@@ -296,4 +296,4 @@ TEST(Descriptor, MutationsOfChannelsLeadNowhereElse) {
 }
 
 }  // namespace
-}  // namespace sluice::transfer
+}  // namespace sluice::transfer::descriptor_test

@@ -12,7 +12,7 @@
 
 #include "device/registry.hpp"
 
-namespace sluice::device {
+namespace sluice::device::find_modules_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -167,4 +167,4 @@ TEST_F(FindModules, FindsNothing_InAnEmptyFolder) {
 }
 
 }  // namespace
-}  // namespace sluice::device
+}  // namespace sluice::device::find_modules_test

@@ -6,7 +6,7 @@
 #include <limits>
 #include <string>
 
-namespace sluice::plan {
+namespace sluice::plan::gather_test {
 namespace {
 
 constexpr std::uint64_t kLimit = 4096;
@@ -71,4 +71,4 @@ TEST(Gather, ExplainsItself) {
 }
 
 }  // namespace
-}  // namespace sluice::plan
+}  // namespace sluice::plan::gather_test

@@ -10,7 +10,7 @@
 
 #include "fake_backend.hpp"
 
-namespace sluice::device {
+namespace sluice::device::identity_test {
 namespace {
 
 // Device 0 of the first backend is device 1 of the second, as in two processes that number their devices by
@@ -79,4 +79,4 @@ TEST_F(Identity, IsZero_WhereNothingIsKnown) {
 }
 
 }  // namespace
-}  // namespace sluice::device
+}  // namespace sluice::device::identity_test

@@ -13,7 +13,7 @@
 
 #include "fake_backend.hpp"
 
-namespace sluice::device {
+namespace sluice::device::ipc_imports_test {
 namespace {
 
 // What the table's functions below see; they carry no user data.
@@ -182,4 +182,4 @@ TEST_F(IpcImportsTest, ForgetsTheOldestRefusal) {
 }
 
 }  // namespace
-}  // namespace sluice::device
+}  // namespace sluice::device::ipc_imports_test

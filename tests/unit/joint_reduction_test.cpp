@@ -7,7 +7,7 @@
 #include <set>
 #include <vector>
 
-namespace sluice::plan {
+namespace sluice::plan::joint_reduction_test {
 namespace {
 
 constexpr ReductionOffer kGood = {false, true, false, "one", 7, 4000};
@@ -114,4 +114,4 @@ TEST(ChooseJointReduction, StagesWhatWouldBeWrittenOverTooEarly) {
 }
 
 }  // namespace
-}  // namespace sluice::plan
+}  // namespace sluice::plan::joint_reduction_test

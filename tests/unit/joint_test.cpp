@@ -6,7 +6,7 @@
 
 #include <vector>
 
-namespace sluice::plan {
+namespace sluice::plan::joint_test {
 namespace {
 
 constexpr std::uint64_t kThreshold = 1000;
@@ -102,4 +102,4 @@ TEST(ChooseJoint, SaysWhy) {
 }
 
 }  // namespace
-}  // namespace sluice::plan
+}  // namespace sluice::plan::joint_test

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-namespace sluice::backends {
+namespace sluice::backends::knob_range_test {
 namespace {
 
 constexpr Knob kKnobs[] = {{"SLUICE_FAKE_DEPTH", "7", "2..16"},
@@ -77,4 +77,4 @@ TEST(KnobRange, LeavesTheDefaultInForce_AndSaysSo) {
 }
 
 }  // namespace
-}  // namespace sluice::backends
+}  // namespace sluice::backends::knob_range_test

@@ -13,7 +13,7 @@
 
 #include "base/settings.hpp"
 
-namespace sluice {
+namespace sluice::knobs_test {
 namespace {
 
 using ::testing::AllOf;
@@ -212,4 +212,4 @@ TEST(UnknownKnobs, LeaveABackendsOwnNamesToIt) {
 }
 
 }  // namespace
-}  // namespace sluice
+}  // namespace sluice::knobs_test

@@ -9,7 +9,7 @@
 #include <limits>
 #include <random>
 
-namespace sluice::transfer {
+namespace sluice::transfer::layout_code_test {
 namespace {
 
 sluice_layout_t layout_of(std::uint64_t core_bytes, std::initializer_list<sluice_dimension_t> dimensions) {
@@ -95,4 +95,4 @@ TEST(LayoutReach, IsFromTheLowestByteToTheHighest) {
 }
 
 }  // namespace
-}  // namespace sluice::transfer
+}  // namespace sluice::transfer::layout_code_test

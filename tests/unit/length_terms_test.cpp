@@ -7,7 +7,7 @@
 #include <random>
 #include <vector>
 
-namespace sluice::plan {
+namespace sluice::plan::length_terms_test {
 namespace {
 
 constexpr int kRounds = 2000;
@@ -124,4 +124,4 @@ TEST_F(Lengths, OfNoGoodCount_AreNone) {
 }
 
 }  // namespace
-}  // namespace sluice::plan
+}  // namespace sluice::plan::length_terms_test

@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-namespace sluice::plan {
+namespace sluice::plan::levels_test {
 namespace {
 
 LevelQuery bcast_on(int n_nodes, int most_local) {
@@ -134,4 +134,4 @@ TEST(LevelPlan, ExplainsItself) {
 }
 
 }  // namespace
-}  // namespace sluice::plan
+}  // namespace sluice::plan::levels_test

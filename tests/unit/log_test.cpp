@@ -17,7 +17,7 @@
 #include <thread>
 #include <vector>
 
-namespace sluice::log {
+namespace sluice::log::log_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -181,4 +181,4 @@ TEST_F(Log_Line, IsNotWaitedForWithoutEnd_WhenNobodyReads) {
 }
 
 }  // namespace
-}  // namespace sluice::log
+}  // namespace sluice::log::log_test

@@ -15,7 +15,7 @@
 
 #include "wire/local_socket.hpp"
 
-namespace sluice::wire {
+namespace sluice::wire::marks_test {
 namespace {
 
 using testing::ElementsAre;
@@ -110,4 +110,4 @@ TEST_F(MarksOfAJob, MeanNothing_WhereTheLauncherSaysTooLittle) {
 }
 
 }  // namespace
-}  // namespace sluice::wire
+}  // namespace sluice::wire::marks_test

@@ -8,7 +8,7 @@
 #include "device/registry.hpp"
 #include "fake_backend.hpp"
 
-namespace sluice::device {
+namespace sluice::device::memory_names_test {
 namespace {
 
 const std::vector<std::string> kKinds = {"vendor", "vendor:device", "vendor:host"};
@@ -64,4 +64,4 @@ TEST(Words, AreThoseOfTheLoadedBackends) {
 }
 
 }  // namespace
-}  // namespace sluice::device
+}  // namespace sluice::device::memory_names_test

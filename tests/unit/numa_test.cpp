@@ -19,7 +19,7 @@
 #include "device/staging_pool.hpp"
 #include "fake_backend.hpp"
 
-namespace sluice::device {
+namespace sluice::device::numa_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -166,4 +166,4 @@ TEST(Distance, IsNotTold_WhereNothingIsKnown) {
 }
 
 }  // namespace
-}  // namespace sluice::device
+}  // namespace sluice::device::numa_test

@@ -13,7 +13,7 @@
 #include <iterator>
 #include <string>
 
-namespace sluice {
+namespace sluice::output_file_test {
 namespace {
 
 using testing::AllOf;
@@ -106,4 +106,4 @@ TEST_F(OutputFile, SaysWhatTheSystemSays) {
 }
 
 }  // namespace
-}  // namespace sluice
+}  // namespace sluice::output_file_test

@@ -13,7 +13,7 @@
 
 #include "transfer/shape.hpp"
 
-namespace sluice::tests {
+namespace sluice::tests::packing_test {
 namespace {
 
 using transfer::Block;
@@ -375,4 +375,4 @@ TEST(PackTask, IsRefused_WhenNumbersMakeNoSense) {
 }
 
 }  // namespace
-}  // namespace sluice::tests
+}  // namespace sluice::tests::packing_test

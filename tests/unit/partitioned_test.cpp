@@ -5,7 +5,7 @@
 
 #include <string>
 
-namespace sluice::plan {
+namespace sluice::plan::partitioned_test {
 namespace {
 
 constexpr PartitionedSide kGood{MemoryKind::kDevice, true, true, 4096};
@@ -46,4 +46,4 @@ TEST(Partitioned, ExplainsEachReason) {
 }
 
 }  // namespace
-}  // namespace sluice::plan
+}  // namespace sluice::plan::partitioned_test

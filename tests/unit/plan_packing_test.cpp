@@ -6,7 +6,7 @@
 #include "plan/gather.hpp"
 #include "plan/packing.hpp"
 
-namespace sluice::plan {
+namespace sluice::plan::plan_packing_test {
 namespace {
 
 constexpr std::uint64_t kKiB = 1024;
@@ -129,4 +129,4 @@ TEST(Packing, ExplainsItself) {
 }
 
 }  // namespace
-}  // namespace sluice::plan
+}  // namespace sluice::plan::plan_packing_test

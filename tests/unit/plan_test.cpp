@@ -7,7 +7,7 @@
 
 #include "plan/collective.hpp"
 
-namespace sluice::plan {
+namespace sluice::plan::plan_test {
 namespace {
 
 Policy policy(StagingMemory memory) {
@@ -325,4 +325,4 @@ TEST(Plan_Collective, IsAnImage_WhereHalfOfItIsPayloadOrItIsReduced) {
 }
 
 }  // namespace
-}  // namespace sluice::plan
+}  // namespace sluice::plan::plan_test

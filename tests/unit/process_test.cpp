@@ -17,7 +17,7 @@
 #include "fake_backend.hpp"
 #include "plan/policy.hpp"
 
-namespace sluice {
+namespace sluice::process_test {
 namespace {
 
 using ::testing::AllOf;
@@ -139,10 +139,10 @@ bool set_environment() {
 }
 
 }  // namespace
-}  // namespace sluice
+}  // namespace sluice::process_test
 
 int main(int argc, char **argv) {
-  if (!sluice::set_environment()) return 1;
+  if (!sluice::process_test::set_environment()) return 1;
   ::testing::InitGoogleTest(&argc, argv);
   return RUN_ALL_TESTS();
 }

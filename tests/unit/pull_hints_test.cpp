@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-namespace sluice::ops {
+namespace sluice::ops::pull_hints_test {
 namespace {
 
 TEST(PullHints, OffersAgain_AfterAsManySendsAsItSays) {
@@ -26,4 +26,4 @@ TEST(PullHints, SayNothingOfOtherPeers) {
 }
 
 }  // namespace
-}  // namespace sluice::ops
+}  // namespace sluice::ops::pull_hints_test

@@ -5,7 +5,7 @@
 
 #include <array>
 
-namespace sluice::plan {
+namespace sluice::plan::queue_aside_test {
 namespace {
 
 using Reason = QueueAsideReason;
@@ -80,4 +80,4 @@ TEST(QueueAside, ExplainsItself) {
 }
 
 }  // namespace
-}  // namespace sluice::plan
+}  // namespace sluice::plan::queue_aside_test

@@ -5,7 +5,7 @@
 
 #include <array>
 
-namespace sluice::plan {
+namespace sluice::plan::queue_engine_test {
 namespace {
 
 using Engine = QueueEngine;
@@ -110,4 +110,4 @@ TEST(QueueEngine, ExplainsItself) {
 }
 
 }  // namespace
-}  // namespace sluice::plan
+}  // namespace sluice::plan::queue_engine_test

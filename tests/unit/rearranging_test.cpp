@@ -12,7 +12,7 @@
 #include "backends/packing.h"
 #include "tests/kernels/random_layout.hpp"
 
-namespace sluice::tests {
+namespace sluice::tests::rearranging_test {
 namespace {
 
 using kernels_test::LayoutMaker;
@@ -214,4 +214,4 @@ TEST(RearrangeTask, IsRefused_WhenEitherLayoutMakesNoSense) {
 }
 
 }  // namespace
-}  // namespace sluice::tests
+}  // namespace sluice::tests::rearranging_test

@@ -6,7 +6,7 @@
 #include <set>
 #include <vector>
 
-namespace sluice {
+namespace sluice::recycled_test {
 namespace {
 
 TEST(Recycled, WhatOneLeft_IsTheNextOnes) {
@@ -50,4 +50,4 @@ TEST(Recycled, Objects_BeginAndEndAsOthers) {
 }
 
 }  // namespace
-}  // namespace sluice
+}  // namespace sluice::recycled_test

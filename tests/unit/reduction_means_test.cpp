@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-namespace sluice::plan {
+namespace sluice::plan::reduction_means_test {
 namespace {
 
 constexpr std::size_t kMost = 16;
@@ -82,4 +82,4 @@ TEST(ReductionMeansPlan, ExplainsItself) {
 }
 
 }  // namespace
-}  // namespace sluice::plan
+}  // namespace sluice::plan::reduction_means_test

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-namespace sluice::transfer {
+namespace sluice::transfer::reduction_steps_test {
 namespace {
 
 constexpr std::size_t kMost = 4;
@@ -90,4 +90,4 @@ TEST(Shares, FollowEachOther_AndHoldAll) {
 }
 
 }  // namespace
-}  // namespace sluice::transfer
+}  // namespace sluice::transfer::reduction_steps_test

@@ -7,7 +7,7 @@
 #include <array>
 #include <memory>
 
-namespace sluice::transfer {
+namespace sluice::transfer::region_test {
 namespace {
 
 constexpr std::int64_t kOffset = 24;
@@ -67,4 +67,4 @@ TEST(NameAsBytes, LeavesWhatIsMoreThanOneRun_OrOneAlready) {
 }
 
 }  // namespace
-}  // namespace sluice::transfer
+}  // namespace sluice::transfer::region_test

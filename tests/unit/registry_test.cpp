@@ -13,7 +13,7 @@
 
 #include "environment.hpp"
 
-namespace sluice::device {
+namespace sluice::device::registry_test {
 namespace {
 
 using ::testing::AllOf;
@@ -188,7 +188,7 @@ TEST(Registry, LoadsOnce_WhenManyThreadsLook) {
 }
 
 }  // namespace
-}  // namespace sluice::device
+}  // namespace sluice::device::registry_test
 
 int main(int argc, char **argv) {
   sluice::tests::clear_knobs();

@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-namespace sluice::plan {
+namespace sluice::plan::segments_test {
 namespace {
 
 constexpr std::uint64_t kMiB = std::uint64_t{1} << 20;
@@ -96,4 +96,4 @@ TEST(SegmentPlan, ExplainsItself) {
 }
 
 }  // namespace
-}  // namespace sluice::plan
+}  // namespace sluice::plan::segments_test

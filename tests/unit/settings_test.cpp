@@ -11,7 +11,7 @@
 
 #include "base/knobs.hpp"
 
-namespace sluice {
+namespace sluice::settings_test {
 namespace {
 
 using ::testing::AllOf;
@@ -137,4 +137,4 @@ TEST(ParseValue, TakesDigitsAloneForACount) {
 }
 
 }  // namespace
-}  // namespace sluice
+}  // namespace sluice::settings_test

@@ -20,7 +20,7 @@
 
 #include "wire/local_socket.hpp"
 
-namespace sluice::wire {
+namespace sluice::wire::shared_segment_test {
 namespace {
 
 constexpr std::size_t kBytes = 3 * 4096;
@@ -132,4 +132,4 @@ TEST(SharedSegment, GoesWithAllItsFiles) {
 }
 
 }  // namespace
-}  // namespace sluice::wire
+}  // namespace sluice::wire::shared_segment_test

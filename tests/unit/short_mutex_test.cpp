@@ -7,7 +7,7 @@
 #include <thread>
 #include <vector>
 
-namespace sluice {
+namespace sluice::short_mutex_test {
 namespace {
 
 TEST(ShortMutex, LetsOneInAtATime) {
@@ -56,4 +56,4 @@ TEST(ShortMutex, WakesWhoSleeps) {
 }
 
 }  // namespace
-}  // namespace sluice
+}  // namespace sluice::short_mutex_test

@@ -7,7 +7,7 @@
 
 #include "fake_device.hpp"
 
-namespace sluice::transfer {
+namespace sluice::transfer::staged_blocks_test {
 namespace {
 
 using tests::pattern;
@@ -91,4 +91,4 @@ TEST_P(BlockStaging, KnowsItsSizes) {
 INSTANTIATE_TEST_SUITE_P(Forms, BlockStaging, ::testing::Bool());
 
 }  // namespace
-}  // namespace sluice::transfer
+}  // namespace sluice::transfer::staged_blocks_test

@@ -9,7 +9,7 @@
 
 #include "fake_device.hpp"
 
-namespace sluice::transfer {
+namespace sluice::transfer::staged_test {
 namespace {
 
 using ::testing::AllOf;
@@ -315,4 +315,4 @@ TEST_F(Staging, GivesItsMemoryBack) {
 }
 
 }  // namespace
-}  // namespace sluice::transfer
+}  // namespace sluice::transfer::staged_test

@@ -16,7 +16,7 @@
 #include "fake_backend.hpp"
 #include "fake_device.hpp"
 
-namespace sluice::device {
+namespace sluice::device::staging_pool_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -354,4 +354,4 @@ TEST_F(Pool, TakesBackWhatALeaseHeld_WhenItIsFilledAgain) {
 }
 
 }  // namespace
-}  // namespace sluice::device
+}  // namespace sluice::device::staging_pool_test

@@ -9,7 +9,7 @@
 #include <sstream>
 #include <thread>
 
-namespace sluice::statistics {
+namespace sluice::statistics::statistics_test {
 namespace {
 
 using std::chrono::nanoseconds;
@@ -153,4 +153,4 @@ TEST_F(Statistics, MeasureTime_WhenOn) {
 }
 
 }  // namespace
-}  // namespace sluice::statistics
+}  // namespace sluice::statistics::statistics_test

@@ -9,7 +9,7 @@
 
 #include "fake_device.hpp"
 
-namespace sluice::tests {
+namespace sluice::tests::stream_test {
 namespace {
 
 using device::Stream;
@@ -156,4 +156,4 @@ TEST_F(StreamTest, WordsThatAStreamMayLookAt_AreNobodyElses) {
 }
 
 }  // namespace
-}  // namespace sluice::tests
+}  // namespace sluice::tests::stream_test

@@ -14,7 +14,7 @@
 #include <thread>
 #include <vector>
 
-namespace sluice::trace {
+namespace sluice::trace::trace_test {
 namespace {
 
 using nlohmann::json;
@@ -181,4 +181,4 @@ TEST_F(Trace, IsWritten_OrSaysWhyNot) {
 }
 
 }  // namespace
-}  // namespace sluice::trace
+}  // namespace sluice::trace::trace_test

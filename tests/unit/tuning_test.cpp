@@ -14,7 +14,7 @@
 #include "base/knobs.hpp"
 #include "base/settings.hpp"
 
-namespace sluice::plan {
+namespace sluice::plan::tuning_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -191,4 +191,4 @@ TEST(TuningFolders, AreTheUsersFirst) {
 }
 
 }  // namespace
-}  // namespace sluice::plan
+}  // namespace sluice::plan::tuning_test

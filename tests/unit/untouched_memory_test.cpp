@@ -10,7 +10,7 @@
 #include <set>
 #include <vector>
 
-namespace sluice::device {
+namespace sluice::device::untouched_memory_test {
 namespace {
 
 constexpr std::size_t kBytes = std::size_t{64} << 20;
@@ -88,4 +88,4 @@ TEST(UntouchedMemory, IsRefused_WhereThereIsNoAddressForIt) {
 }
 
 }  // namespace
-}  // namespace sluice::device
+}  // namespace sluice::device::untouched_memory_test

@@ -6,7 +6,7 @@
 
 #include <vector>
 
-namespace sluice::plan {
+namespace sluice::plan::ways_test {
 namespace {
 
 constexpr std::uint64_t kKiB = 1024;
@@ -144,4 +144,4 @@ TEST(Ways, AreExplained) {
 }
 
 }  // namespace
-}  // namespace sluice::plan
+}  // namespace sluice::plan::ways_test

@@ -11,7 +11,7 @@
 #include "plan/one_sided.hpp"
 #include "tests/support/mutator.hpp"
 
-namespace sluice::transfer {
+namespace sluice::transfer::window_message_test {
 namespace {
 
 constexpr std::uint64_t kNonce = 4711;
@@ -122,7 +122,7 @@ TEST(WindowMessage, LongAccessesAreCut) {
 }
 
 }  // namespace
-}  // namespace sluice::transfer
+}  // namespace sluice::transfer::window_message_test
 
 namespace sluice::plan {
 namespace {
