@@ -2,6 +2,7 @@
 // The log: lines on standard error, "sluice[rank] level room text".
 #pragma once
 
+#include <concepts>
 #include <cstdint>
 #include <string_view>
 
@@ -32,6 +33,12 @@ inline void info(std::string_view room, std::string_view text) noexcept {
 }
 inline void debug(std::string_view room, std::string_view text) noexcept {
   write(Level::kDebug, room, text);
+}
+
+// debug() of what `make` returns, which is asked only where that level is on.
+template <std::invocable Make>
+void debug(std::string_view room, const Make &make) {
+  if (level() >= Level::kDebug) write(Level::kDebug, room, make());
 }
 
 // As error, for what is said right before the job is ended. A launcher that is told to end a job does not read what the

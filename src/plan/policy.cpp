@@ -172,7 +172,7 @@ CopyMeans choose_copy_means_on(const device::Place &place, const CopyListQuery &
     limits.most_copies = 0;
     plan = choose_copy_means(query, limits);
   }
-  if (log::level() >= log::Level::kDebug) log::debug("plan", fmt::format("{}: {}", whose, explain(query, plan)));
+  log::debug("plan", [&] { return fmt::format("{}: {}", whose, explain(query, plan)); });
   return plan.means;
 }
 

@@ -8,7 +8,6 @@
 #include <optional>
 #include <string>
 
-#include "base/log.hpp"
 #include "generated/operations.hpp"
 #include "ops/coll/call/call_bytes.hpp"
 #include "ops/coll/call/host_trust.hpp"
@@ -151,10 +150,7 @@ CallFacts facts_of(const Call &call, const Member *member) {
 }
 
 void say(const Call &call) {
-  if (log::level() < log::Level::kDebug) return;
-  for (const plan::WayChoice &choice : call.ways) {
-    log::debug("plan", std::string(name(call.operation)) + ": " + explain(choice));
-  }
+  for (const plan::WayChoice &choice : call.ways) log_plan(call, [&] { return explain(choice); });
 }
 
 }  // namespace

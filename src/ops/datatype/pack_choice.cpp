@@ -16,7 +16,7 @@ void choose_pack(plan::PackLeg leg, std::uint64_t n_runs, transfer::Region *regi
   const plan::PackPlan plan = choose_packing(query, plan::policy_of(region->place.backend, region->place.device).pack);
   region->pack = plan.by_runs;
   region->is_one_copy = plan.means == PackMeans::kOneCopy;
-  if (log::level() >= log::Level::kDebug) log::debug("plan", explain(query, plan));
+  log::debug("plan", [&] { return explain(query, plan); });
 }
 
 bool can_pack(const transfer::Region &region) {

@@ -109,7 +109,7 @@ bool Outgoing::export_memory() {
   const plan::GatherQuery query{region.size_bytes(), is_regular ? pack.layout.core_bytes : 0,
                                 is_one || (is_regular && transfer::encode(pack.layout, &code))};
   const plan::GatherPlan plan = plan::choose_gatherer(query, plan::kGatherBytes);
-  if (log::level() >= log::Level::kDebug) log::debug("plan", explain(query, plan));
+  log::debug("plan", [&] { return explain(query, plan); });
   if (plan.by == plan::Gatherer::kSender) return false;
   const std::byte *lowest = transfer::at(static_cast<std::byte *>(pack.origin), reach.lowest_bytes);
   if (peer_ != wire::Channel::process().rank()) {

@@ -37,9 +37,7 @@ plan::PartitionedSide side_of(const transfer::Region &region) {
 }
 
 void log_choice(const plan::PartitionedReason reason) {
-  if (log::level() >= log::Level::kDebug) {
-    log::debug("plan", std::string("a partitioned message goes ") + plan::explain(reason));
-  }
+  log::debug("plan", [&] { return std::string("a partitioned message goes ") + plan::explain(reason); });
 }
 
 int answer_tag(std::int64_t number) noexcept {

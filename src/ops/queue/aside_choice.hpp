@@ -29,7 +29,7 @@ class AsideChoice {
     const bool may_go = wanted_ != plan::QueueAside::kNever && stream_.has_side();
     const plan::QueueAsideQuery query{wanted_, may_go, stream_.is_unjoined(), start_to_wait_ns_};
     const plan::QueueAsidePlan plan = choose_queue_aside(query);
-    if (plan != chosen_sends_ && log::level() >= log::Level::kDebug) log::debug("plan", explain(query, plan));
+    if (plan != chosen_sends_) log::debug("plan", [&] { return explain(query, plan); });
     chosen_sends_ = plan;
     return plan;
   }
@@ -37,7 +37,7 @@ class AsideChoice {
   [[nodiscard]] bool receives(const plan::QueueAsidePlan &sends) {
     const bool has_side = sends.is_aside && stream_.has_side_for_receives();
     const plan::QueueAsidePlan plan = choose_receives_aside(sends, has_side, stream_.are_receives_unjoined());
-    if (plan != chosen_receives_ && log::level() >= log::Level::kDebug) log::debug("plan", explain_receives(plan));
+    if (plan != chosen_receives_) log::debug("plan", [&] { return explain_receives(plan); });
     chosen_receives_ = plan;
     return plan.is_aside;
   }

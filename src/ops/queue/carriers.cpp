@@ -76,7 +76,7 @@ Status make_carriers(MPI_Comm comm, const device::Stream &stream, std::unique_pt
   const plan::QueueEngine wanted = plan::queue_engine_of(Knobs::process().text("SLUICE_QUEUE_ENGINE"));
   const plan::QueueEngineQuery query{wanted, is_begun(wanted), stream.has_channels(), reach_of(comm)};
   const plan::QueueEnginePlan plan = choose_queue_engine(query);
-  if (log::level() >= log::Level::kDebug) log::debug("plan", explain(query, plan));
+  log::debug("plan", [&] { return explain(query, plan); });
   if (plan.reason == plan::QueueEngineReason::kMissing) {
     const std::string_view missing = name(wanted);
     log::warn_once(

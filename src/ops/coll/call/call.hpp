@@ -3,10 +3,14 @@
 // data/collective_forms.txt, fill one in; src/ops/coll carries it out.
 #pragma once
 
+#include <fmt/format.h>
+
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 
+#include "base/log.hpp"
 #include "base/status.hpp"
 #include "base/types.hpp"
 #include "plan/call_facts.hpp"
@@ -116,6 +120,12 @@ struct Call {
   // What this rank reads: with MPI_IN_PLACE the input lies where the result will be.
   [[nodiscard]] const Argument &input() const noexcept { return send.is_in_place() ? recv : send; }
 };
+
+// Writes the plan that `explain` words into the log, behind the operation's name; asks for it only where it is written.
+template <std::invocable Explain>
+void log_plan(const Call &call, const Explain &explain) {
+  log::debug("plan", [&] { return fmt::format("{}: {}", name(call.operation), explain()); });
+}
 
 // What a call returns at a rank when its ranks have heard that some failed: the rank's `own` error, or that another
 // rank has one.

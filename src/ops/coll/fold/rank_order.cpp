@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "ops/coll/fold/rank_order.hpp"
 
-#include <string>
-
-#include "base/log.hpp"
 #include "generated/operations.hpp"
 #include "ops/coll/reduction/reduction_pair.hpp"
 #include "wire/channel.hpp"
@@ -16,9 +13,7 @@ bool keeps_rank_order(const Call &call) {
 }
 
 void say_fold(const Call &call) {
-  if (log::level() < log::Level::kDebug) return;
-  log::debug("plan",
-             std::string(name(call.operation)) + ": staged -> in the order of the ranks: SLUICE_REDUCE_ORDER is rank");
+  log_plan(call, [] { return "staged -> in the order of the ranks: SLUICE_REDUCE_ORDER is rank"; });
 }
 
 }  // namespace sluice::ops::coll

@@ -8,7 +8,6 @@
 #include <string>
 #include <utility>
 
-#include "base/log.hpp"
 #include "generated/operations.hpp"
 #include "ops/coll/requests/general_request.hpp"
 #include "ops/env/errors.hpp"
@@ -76,9 +75,9 @@ bool LevelRequest::decide() {
   if (!answer.is_there) return false;
   if (const int code = group_->failure(); code != MPI_SUCCESS) return complete(host_error(call_, code));
   if (answer.is_asked && answer.least == LevelGroup::kFailed) return complete(failure_for_all(call_, classified_));
-  if (!is_persistent() && log::level() >= log::Level::kDebug) {
+  if (!is_persistent()) {
     const plan::LevelQuery &query = answer.is_asked ? answer.query : query_;
-    log::debug("plan", std::string(name(call_.operation)) + ": " + explain(member_.size, query, answer.plan));
+    log_plan(call_, [&] { return explain(member_.size, query, answer.plan); });
   }
   phase_ = answer.plan.levels == Levels::kFlat ? Phase::kFlat : Phase::kInLevels;
   if (phase_ == Phase::kInLevels) divide(answer.plan.levels);

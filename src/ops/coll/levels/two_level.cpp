@@ -246,8 +246,7 @@ LevelQuery query_of(const Call &call, const NodeMap &map) {
 }
 
 void say(const Call &call, const Member &member, const LevelQuery &query, const plan::LevelPlan &plan) {
-  if (log::level() < log::Level::kDebug) return;
-  log::debug("plan", std::string(name(call.operation)) + ": " + explain(member.size, query, plan));
+  log_plan(call, [&] { return explain(member.size, query, plan); });
 }
 
 // Of a non-blocking call those that are there; a persistent one may make them.

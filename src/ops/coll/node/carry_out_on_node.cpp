@@ -5,7 +5,6 @@
 #include <string>
 #include <utility>
 
-#include "base/log.hpp"
 #include "ops/coll/node/call_meeting.hpp"
 #include "ops/coll/node/in_turns.hpp"
 #include "ops/coll/node/node_of_comm.hpp"
@@ -64,11 +63,8 @@ bool is_voted_down(Call *call, const Member &member, transfer::Vote outcome, Nod
   call->is_short_for_all = outcome == transfer::Vote::kShort;
   if (outcome == transfer::Vote::kCannot) group->note_alone(call->pattern, 0);
   if (outcome != transfer::Vote::kShort && outcome != transfer::Vote::kCannot) return false;
-  if (log::level() >= log::Level::kDebug) {
-    const auto reason = call->is_short_for_all ? plan::JointReason::kShort : plan::JointReason::kRankCannot;
-    log::debug("plan", std::string(name(call->operation)) + ": " +
-                           plan::explain(static_cast<std::size_t>(member.size), {plan::Joint::kStaged, reason}));
-  }
+  const auto reason = call->is_short_for_all ? plan::JointReason::kShort : plan::JointReason::kRankCannot;
+  log_plan(*call, [&] { return plan::explain(static_cast<std::size_t>(member.size), {plan::Joint::kStaged, reason}); });
   return true;
 }
 

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "ops/coll/node/node_offer.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cstring>
 #include <utility>
@@ -212,7 +210,7 @@ bool NodeOffer::export_offered(const device::Place &place, const std::vector<Reg
     const plan::BlockQuery query{region.size_bytes(), transfer::count_runs(region), is_regular(region)};
     const plan::BlockPlan plan = choose_offered_form(query, limits_of(region));
     if (plan.form == plan::BlockForm::kRuns) continue;
-    if (log::level() >= log::Level::kDebug) log::debug("plan", "a block for others, " + explain(query, plan));
+    log::debug("plan", [&] { return "a block for others, " + explain(query, plan); });
     return plan.form == plan::BlockForm::kKernel && export_packed(place, offered);
   }
   if (place.kind == MemoryKind::kDevice && export_runs(place, offered)) return true;

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "ops/coll/node/node_pipeline.hpp"
 
-#include <fmt/format.h>
-
 #include <utility>
 
 #include "base/log.hpp"
@@ -23,9 +21,7 @@ std::unique_ptr<transfer::ReductionPipeline> open_pipeline(const Call &call, con
   query.delivery = delivery_of(call);
   query.has_gaps = inputs.has_gaps;
   const plan::ReductionMeansPlan plan = choose_reduction_means(query, limits, SLUICE_REDUCE_MAX_SOURCES);
-  if (log::level() >= log::Level::kDebug) {
-    log::debug("plan", fmt::format("{}: {}", name(call.operation), explain(query, plan)));
-  }
+  log_plan(call, [&] { return explain(query, plan); });
   if (plan.means == plan::ReductionMeans::kKernel) return nullptr;
   transfer::PipelinedReduction work;
   work.place = place;

@@ -69,9 +69,7 @@ void NodePull::choose_own_means(const plan::OwnBlockQuery &query) {
     limits.has_kernel = false;
     own_plan_ = plan::choose_own_means(query, limits);
   }
-  if (log::level() >= log::Level::kDebug) {
-    log::debug("plan", fmt::format("{}: {}", name(call_.operation), explain(query, own_plan_)));
-  }
+  log_plan(call_, [&] { return explain(query, own_plan_); });
 }
 
 // Else it would copy in vain.
@@ -184,10 +182,7 @@ PartEnd NodePull::add(const Source &source, const NodeBlocks::Wanted &wanted, de
   const bool is_short_list = means_ == plan::CopyMeans::kKernel && can_copy && query.n_runs <= SLUICE_KERNEL_MAX_COPIES;
   bool is_refused = true;
   if (plan.form == plan::BlockForm::kKernel && !is_short_list) {
-    if (log::level() >= log::Level::kDebug) {
-      log::debug("plan", fmt::format("{}: a block from rank {}, {}", name(call_.operation), wanted.source,
-                                     explain(query, plan)));
-    }
+    log_plan(call_, [&] { return fmt::format("a block from rank {}, {}", wanted.source, explain(query, plan)); });
     Status status = enqueue_block(source, wanted, queue, &is_refused);
     if (!status.is_ok()) return failed(status);
   }

@@ -121,9 +121,7 @@ bool carry_out_in_segments(const Call &call, const Member &member, const Sides &
     return true;
   }
   const plan::SegmentPlan plan = choose_segments(*query);
-  if (log::level() >= log::Level::kDebug) {
-    log::debug("plan", std::string(name(call.operation)) + ": " + explain(member.size, *query, plan));
-  }
+  log_plan(call, [&] { return explain(member.size, *query, plan); });
   if (plan.n_segments == 1) {
     attempts.note_vain();
     return false;

@@ -87,9 +87,7 @@ bool SegmentRequest::decide() {
   if (question_.least() == kFailed) return complete(failure_for_all(call_, classified_));
   question_.answer(&query_);
   const plan::SegmentPlan plan = choose_segments(query_);
-  if (log::level() >= log::Level::kDebug) {
-    log::debug("plan", std::string(name(call_.operation)) + ": " + explain(member_.size, query_, plan));
-  }
+  log_plan(call_, [&] { return explain(member_.size, query_, plan); });
   if (plan.n_segments == 1) {
     cut_.reset();
   } else {
