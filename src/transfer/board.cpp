@@ -219,6 +219,9 @@ std::optional<Board::Outcome> Board::outcome(std::uint64_t call) noexcept {
     const std::optional<Ended> ended = ended_of(call, i);
     if (!ended) return std::nullopt;
     Outcome one{ended->ending, i};
+    // Of one that failed by itself there is no plan.
+    const std::uint32_t heard_of = one.ending == Ending::kFailed ? ended->plan : 0;
+    if (heard_of != 0 && heard_of <= static_cast<std::uint32_t>(n_ranks_)) one.rank = static_cast<int>(heard_of - 1);
     if (one.ending == Ending::kGood) {
       if (!plan) plan = ended->plan;
       if (ended->plan != *plan) one = {Ending::kFailed, i, true};

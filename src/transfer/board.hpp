@@ -172,6 +172,11 @@ class Board {
   // `plan`, below kPlans: what it was about to do; those that did different things have not read the same words.
   static constexpr std::uint32_t kPlans = std::uint32_t{1} << 24;
   void end(std::uint64_t call, Ending ending, std::uint32_t plan = 0) noexcept;
+  // This rank has heard that `rank` failed, and says so too: whatever becomes of that rank's word, all hear a failure,
+  // and of that rank.
+  void pass_on_failure(std::uint64_t call, int rank) noexcept {
+    end(call, Ending::kFailed, static_cast<std::uint32_t>(rank) + 1);
+  }
   // How `rank` ended it, if it has: it will say no more of the call, so what is not there by then does not come. A word
   // that no rank says is kFailed.
   [[nodiscard]] std::optional<Ending> ending_of(std::uint64_t call, int rank) const noexcept {

@@ -133,10 +133,7 @@ PartEnd NodeCall::agree(plan::Joint *joint) {
     return failed(transfer::nonsense_of(*rank, "it has made calls that it cannot have made"));
   }
   const auto n_ranks = static_cast<std::size_t>(member_.size);
-  const auto say = [&](const auto &plan) {
-    if (log::level() < log::Level::kDebug) return;
-    log::debug("plan", fmt::format("{}: {}", name(call_.operation), explain(n_ranks, plan)));
-  };
+  const auto say = [&](const auto &plan) { log_plan(call_, [&] { return explain(n_ranks, plan); }); };
   if (!is_reduction(call_.pattern)) {
     if (Status status = heard_.take(board_, number_, offer_.published); !status.is_ok()) return failed(status);
     const plan::JointPlan plan = agree_on_movement();
@@ -195,7 +192,7 @@ void NodeCall::end(PartEnd moved) {
   own_ = std::move(moved);
   finish_copies();
   if (own_.ending != Ending::kGood) board_.set_chunks(number_, Board::kNoMore);
-  board_.end(number_, own_.ending, plan_);
+  board_.end(number_, own_.ending, own_.ending == Ending::kGood ? plan_ : 0);
   phase_ = Phase::kEnding;
 }
 
@@ -223,7 +220,7 @@ void NodeCall::settle(const Board::Outcome &outcome) {
       break;
   }
   // Where that was a word of nonsense, which may be another when the next one looks.
-  board_.end(number_, Ending::kFailed);
+  board_.pass_on_failure(number_, outcome.rank);
   failure_ = own_.ending == Ending::kFailed ? own_.why : failure_of(outcome);
   settle_as(Outcome::kFailed);
 }
