@@ -101,11 +101,11 @@ static int run_small_memory(void) {
   return 0;
 }
 
-static int run_profile(void) {
+static int profile_is(const char *device, uint64_t memory_bytes) {
   emu_device_info_t info;
   REQUIRE(emu_device_query(0, &info) == EMU_SUCCESS);
-  REQUIRE(strstr(info.name, "Emulated") != NULL && strstr(info.name, "DG1") != NULL);
-  REQUIRE(info.memory_bytes == 7530000000u);
+  REQUIRE(strstr(info.name, "Emulated") != NULL && strstr(info.name, device) != NULL);
+  REQUIRE(info.memory_bytes == memory_bytes);
   return 0;
 }
 
@@ -229,7 +229,8 @@ int main(int argc, char **argv) {
   if (strcmp(name, "reuse") == 0) return run_reuse();
   if (strcmp(name, "no_quarantine") == 0) return run_no_quarantine();
   if (strcmp(name, "small_memory") == 0) return run_small_memory();
-  if (strcmp(name, "profile") == 0) return run_profile();
+  if (strcmp(name, "profile") == 0) return profile_is("DG1", 7530000000u);
+  if (strcmp(name, "second_profile") == 0) return profile_is("PVC", 128000000000u);
   if (strcmp(name, "link_file") == 0) return run_link_file();
   if (strcmp(name, "wrong_link_file") == 0) return refused_naming("link_file=/nowhere/links");
   if (strcmp(name, "fork_child") == 0) return run_fork_child();
