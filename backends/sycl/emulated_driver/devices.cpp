@@ -26,8 +26,13 @@ Device &device_of(ze_device_handle_t handle) noexcept {
 
 // ---- the driver ----
 
+// A trace that was asked for and cannot be written is no run that anybody wants.
 ze_result_t init(ze_init_flags_t /*flags*/) noexcept {
-  return machine() != nullptr ? ZE_RESULT_SUCCESS : ZE_RESULT_ERROR_UNINITIALIZED;
+  return guarded([] {
+    if (machine() == nullptr) return ZE_RESULT_ERROR_UNINITIALIZED;
+    static const bool is_traced = machine()->trace.empty() || start_trace(machine()->trace);
+    return is_traced ? ZE_RESULT_SUCCESS : ZE_RESULT_ERROR_UNINITIALIZED;
+  });
 }
 
 ze_result_t driver_get(uint32_t *count, ze_driver_handle_t *drivers) noexcept {

@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <exception>
 #include <new>
+#include <string>
 #include <utility>
 
 #include "emurt.h"
@@ -41,12 +42,17 @@ struct Machine {
   bool is_integrated = false;
   bool reads_system_memory = false;  // kernels take memory of malloc
   bool opens_half = false;           // of other processes' memory, as a driver that hands over one tile's share
+  std::string trace;                 // file of calls (start_trace); empty: none
 
   [[nodiscard]] bool lists_tiles() const noexcept { return n_tiles > 1 && hierarchy != Hierarchy::kComposite; }
 };
 
 // The machine, or null when what the variables say is not understood.
 Machine *machine();
+
+// From now on each call of this process stands in `path`.<number of the process>. False: the loader's tracing layer is
+// not there (ZE_ENABLE_TRACING_LAYER=1), or the file cannot be written. Once.
+bool start_trace(const std::string &path);
 
 struct Context {
   int unused = 0;

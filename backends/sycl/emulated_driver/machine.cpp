@@ -29,9 +29,14 @@ bool each_word(std::string_view list, const Take &take) {
   return true;
 }
 
-bool take_word(std::string_view word, Machine *machine) noexcept {
+bool take_word(std::string_view word, Machine *machine) {
   constexpr std::string_view kFail = "fail=";
+  constexpr std::string_view kTrace = "trace=";
   if (word.starts_with(kFail)) return set_fault(word.substr(kFail.size()));
+  if (word.starts_with(kTrace)) {
+    machine->trace = word.substr(kTrace.size());
+    return !machine->trace.empty();
+  }
   if (word == "tiles=2") {
     machine->n_tiles = 2;
   } else if (word == "integrated") {
@@ -92,7 +97,7 @@ void list_devices(std::string_view mask, Machine *machine) noexcept {
   }
 }
 
-Machine *make_machine() noexcept {
+Machine *make_machine() {
   static Machine made;
   if (emu_device_count(&made.n_devices) != EMU_SUCCESS || made.n_devices > Machine::kMostDevices) return nullptr;
   const auto take = [](std::string_view word) { return take_word(word, &made); };

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 #include <level_zero/ze_api.h>
 
+#include <cstdlib>
 #include <memory>
 #include <set>
 #include <string>
@@ -31,6 +32,7 @@ struct Native {
   ze_context_handle_t context = nullptr;
   decltype(&zeMemAllocDevice) alloc = nullptr;
   decltype(&zeMemFree) free = nullptr;
+  decltype(&zeMemCloseIpcHandle) close = nullptr;
   decltype(&zeEventQueryStatus) query_event = nullptr;
   std::string problem;
 };
@@ -49,6 +51,7 @@ Native start() {
   }
   made.alloc = find<decltype(&zeMemAllocDevice)>(loader, "zeMemAllocDevice");
   made.free = find<decltype(&zeMemFree)>(loader, "zeMemFree");
+  made.close = find<decltype(&zeMemCloseIpcHandle)>(loader, "zeMemCloseIpcHandle");
   made.query_event = find<decltype(&zeEventQueryStatus)>(loader, "zeEventQueryStatus");
   ze_driver_handle_t driver = nullptr;
   uint32_t n = 1;
@@ -229,6 +232,24 @@ TEST_F(NativeCalls, EventPools_GoWithTheLastOfTheirEvents) {
   expect_success(use_events);
   EXPECT_EQ(EmulatedDriver::n_calls("zeEventPoolCreate"), 2U);
   EXPECT_EQ(EmulatedDriver::n_event_pools(), before);
+}
+
+// Nothing fails. What is made stands in the trace with what gives it back (native_trace.py).
+TEST_F(NativeCalls, WholeUse_GivesBackAllThatItMakes) {
+  expect_success(use_memory_and_lists);
+  expect_success(use_events);
+}
+
+// What the module must never do is seen by the loader's validation layer, and counted (native_trace.py): its calls do
+// not come to the driver.
+TEST_F(NativeCalls, PlantedMisuse_IsFoundByTheLayer) {
+  if (std::getenv("ZE_ENABLE_VALIDATION_LAYER") == nullptr)
+    GTEST_SKIP() << "no validation layer: set ZE_ENABLE_VALIDATION_LAYER=1";
+  const uint64_t before = EmulatedDriver::n_calls("zeMemCloseIpcHandle");
+  EXPECT_EQ(native().free(native().context, nullptr), ZE_RESULT_ERROR_INVALID_NULL_POINTER);
+  EXPECT_EQ(native().close(native().context, nullptr), ZE_RESULT_ERROR_INVALID_NULL_POINTER);
+  EXPECT_EQ(native().query_event(nullptr), ZE_RESULT_ERROR_INVALID_NULL_HANDLE);
+  EXPECT_EQ(EmulatedDriver::n_calls("zeMemCloseIpcHandle"), before);
 }
 
 }  // namespace
