@@ -131,6 +131,13 @@ sluice_result_t export_by_level_zero(const ::sycl::context &context, Exported *m
   return pass_on(write_handle(Mechanism::kLevelZero, &name, sizeof name, 0, made->range.size_bytes, &made->handle));
 }
 
+// The runtime has no handle of memory that another has allocated (OpenMP's runtime, Level Zero's calls, a context that
+// was not registered); Level Zero's own call names all memory of its driver.
+bool may_stand_in(const ::sycl::device &device, Mechanism refused) {
+  return refused == Mechanism::kExtension && knob_text("SLUICE_SYCL_IPC") == "auto" &&
+         device.get_backend() == ::sycl::backend::ext_oneapi_level_zero;
+}
+
 sluice_result_t export_found(const Found &found, const void *address, Mechanism mechanism, Exported *exported) {
   const ::sycl::context &context = found.context->context;
   NativeRange range;
@@ -142,7 +149,8 @@ sluice_result_t export_found(const Found &found, const void *address, Mechanism 
   if (known != exports().end()) {
     known->second.last_use = ++g_n_uses;
     *exported = known->second;
-    const bool is_same = known->second.range.id == range.id && known->second.mechanism == mechanism;
+    const bool is_way = known->second.mechanism == mechanism || knob_text("SLUICE_SYCL_IPC") == "auto";
+    const bool is_same = known->second.range.id == range.id && is_way;
     if (is_same && range.id != 0) return SLUICE_SUCCESS;
     drop(known);  // another allocation was there
   }
@@ -158,6 +166,14 @@ sluice_result_t export_found(const Found &found, const void *address, Mechanism 
   exports().insert_or_assign(key, made);
   *exported = made;
   return SLUICE_SUCCESS;
+}
+
+sluice_result_t try_export(const Found &found, const void *address, Mechanism mechanism, Exported *exported) {
+  try {
+    return export_found(found, address, mechanism, exported);
+  } catch (const ::sycl::exception &error) {
+    return refuse(error);
+  }
 }
 
 // ---- open ----
@@ -246,12 +262,14 @@ sluice_result_t ipc_export(const void *address, sluice_ipc_handle_t *handle, uin
                   "the address is in no device allocation; host and shared memory have no handle for other processes");
     }
     Mechanism mechanism{};
-    sluice_result_t result = choose_mechanism(::sycl::get_pointer_device(address, found.context->context), &mechanism);
+    const ::sycl::device device = ::sycl::get_pointer_device(address, found.context->context);
+    sluice_result_t result = choose_mechanism(device, &mechanism);
     Exported exported;
-    try {
-      if (result == SLUICE_SUCCESS) result = export_found(found, address, mechanism, &exported);
-    } catch (const ::sycl::exception &error) {
-      return refuse(error);
+    if (result == SLUICE_SUCCESS) result = try_export(found, address, mechanism, &exported);
+    if (result != SLUICE_SUCCESS && may_stand_in(device, mechanism)) {
+      const std::string first = error_text();
+      result = try_export(found, address, Mechanism::kLevelZero, &exported);
+      if (result != SLUICE_SUCCESS) return fail(result, first + "; " + error_text());
     }
     if (result != SLUICE_SUCCESS) return result;
     *handle = exported.handle;

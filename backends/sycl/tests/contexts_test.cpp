@@ -97,6 +97,28 @@ TEST(Contexts, OwnContext_IsKnown_OnceRegistered) {
   EXPECT_EQ(table().queue_destroy(copies), SLUICE_SUCCESS);
 }
 
+// As memory of OpenMP's runtime, or of Level Zero's calls: a driver of Level Zero knows it, and the runtime has no
+// handle of it.
+TEST(Contexts, MemoryThatTheRuntimeDoesNotKnow_IsExportedByTheDriver) {
+  const std::vector<sycl::device> devices = sycl::device::get_devices();
+  if (devices.empty() || devices.front().get_backend() != sycl::backend::ext_oneapi_level_zero)
+    GTEST_SKIP() << "missing: a device of Level Zero";
+  sycl::context context(devices.front());
+  sycl::queue queue(context, devices.front());
+  constexpr size_t kBytes = 100003;
+  auto *memory = sycl::malloc_device<unsigned char>(kBytes, queue);
+  ASSERT_NE(memory, nullptr);
+  sluice_ipc_handle_t handles[2] = {};
+  for (sluice_ipc_handle_t &handle : handles) {
+    uint64_t offset = 0;
+    uint64_t size_bytes = 0;
+    ASSERT_EQ(table().ipc_export(memory + 17, &handle, &offset, &size_bytes), SLUICE_SUCCESS) << table().last_error();
+    EXPECT_GE(size_bytes, offset + kBytes - 17);
+  }
+  EXPECT_EQ(std::memcmp(&handles[0], &handles[1], sizeof handles[0]), 0) << "it was exported twice";
+  sycl::free(memory, queue);
+}
+
 // A program that never calls MPI_Finalize: what is left is given back by destructors, or not at all.
 TEST(Contexts, EndOfTheProcess_WithThingsLeft_IsQuiet) {
   if (table().device_count() == 0) GTEST_SKIP() << "missing: a device of the runtime";
