@@ -112,6 +112,14 @@ bool writes_read_only_files_together() {
   return is_open_mpi();
 }
 
+bool tears_reads_in_atomic_mode() {
+  return is_open_mpi();
+}
+
+bool tears_collective_requests_in_atomic_mode() {
+  return is_mpich("5.");
+}
+
 bool hangs_in_pending_reads_behind_the_end() {
   return is_open_mpi();
 }

@@ -32,6 +32,13 @@ bool aborts_in_session_handlers();
 // Open MPI: a collective call that writes a read-only file fails at some of the ranks, or at none.
 bool writes_read_only_files_together();
 
+// Open MPI: a read in atomic mode sees a part of another rank's write.
+bool tears_reads_in_atomic_mode();
+
+// MPICH 5: MPI_File_iwrite_at_all and MPI_File_iwrite_all of ranks that overlap, in atomic mode, leave parts of several
+// ranks' data.
+bool tears_collective_requests_in_atomic_mode();
+
 // Open MPI: a split collective call, or one with a request, that reads behind the end of a file never ends.
 bool hangs_in_pending_reads_behind_the_end();
 

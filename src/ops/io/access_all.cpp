@@ -9,6 +9,7 @@
 #include "ops/env/raise.hpp"
 #include "ops/io/block_run.hpp"
 #include "ops/io/joint_call.hpp"
+#include "ops/io/ordered.hpp"
 #include "ops/io/split_call.hpp"
 #include "ops/request/turns.hpp"
 #include "wire/status.hpp"
@@ -32,6 +33,12 @@ int come_together(JointCall *joint) {
 
 int no_agreement(const Call &call, int code) {
   return raise_on_file(call.file, agreement_error(code));
+}
+
+// In as many rounds as all ranks make; what it came to stands in joint->outcome.
+void run(const Call &call, JointCall *joint) {
+  if (is_placed(call, *joint)) return run_ordered(call, joint);
+  run_blocks(call, joint->blocks.get(), std::max<std::uint64_t>(joint->n_rounds(), 1), true, &joint->outcome);
 }
 
 // The host MPI's first function of two, on the staged block.
@@ -71,7 +78,7 @@ int access_all(Call *call) {
     if (int code = come_together(&joint); code != MPI_SUCCESS) return no_agreement(*call, code);
     if (joint.n_rounds() == 0 && joint.is_as_given()) return reap(make_as_given(*call, joint.buffer, watch));
     // execute
-    run_blocks(*call, joint.blocks.get(), std::max<std::uint64_t>(joint.n_rounds(), 1), true, &joint.outcome);
+    run(*call, &joint);
     // complete
     return reap(complete(*call, joint.buffer, joint.outcome, watch));
   });
@@ -90,7 +97,7 @@ int begin_all(Call *call) {
     // execute; what went wrong here is raised here, but for data that the host MPI went on without
     auto split = std::make_unique<SplitCall>();
     if (joint.n_rounds() > 1) {
-      run_blocks(*call, joint.blocks.get(), joint.n_rounds(), true, &joint.outcome);
+      run(*call, &joint);
       split->outcome.bytes = joint.outcome.bytes;
       joint.state->split = std::move(split);
       return reap(complete(*call, joint.buffer, joint.outcome, watch));

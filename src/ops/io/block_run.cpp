@@ -68,7 +68,9 @@ void BlockRun::take(std::uint64_t round) {
   wire::clear(&status);
   part.status = &status;
   fill(round, &part);
-  const int code = part.form->block(part);
+  // An ordered call that was not placed is one round, of the program's own function.
+  const bool is_by_own = part.form->position == Position::kOrdered && !part.is_at_offset;
+  const int code = (is_by_own ? part.form->make : part.form->block)(part);
   note_made(round, code, status);
 }
 

@@ -10,8 +10,8 @@
 
 namespace sluice::ops::io {
 
-// What says where in the file a call begins.
-enum class Position : std::uint8_t { kExplicit, kIndividual, kShared };
+// What says where in the file a call begins. Ordered: the shared pointer, and behind it the data of the ranks before.
+enum class Position : std::uint8_t { kExplicit, kIndividual, kShared, kOrdered };
 
 struct Call;
 
@@ -22,7 +22,8 @@ struct Form {
   Position position;
   // The host MPI's own function.
   int (*make)(const Call &call);
-  // What the host MPI is called with for a block: a blocking function, by explicit offset for a call with a request.
+  // What the host MPI is called with for a block: a blocking function, by explicit offset for a call with a request and
+  // for an ordered one.
   // Null for a call that does not move data itself (..._end).
   int (*block)(const Call &call);
   // Only of a collective call with a request, unless it is by a shared pointer: by explicit offset, too.
@@ -33,7 +34,9 @@ struct Call {
   explicit Call(const Form &of) noexcept : form(&of), is_at_offset(of.position == Position::kExplicit) {}
 
   const Form *form;
-  bool is_at_offset;  // explicit; or the place of the individual pointer when a call with a request was made
+  // `offset` holds: it is explicit; or the place of the individual pointer when a call with a request was made, or of
+  // this rank's data of an ordered one.
+  bool is_at_offset;
   MPI_File file = MPI_FILE_NULL;
   MPI_Offset offset = 0;  // in etypes of the view
   void *buffer = nullptr;

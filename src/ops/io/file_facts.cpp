@@ -37,7 +37,9 @@ int find_facts(MPI_File file, FileFacts *facts) {
 }
 
 int find_reaches_end(const Call &call, const FileFacts &facts, std::uint64_t n_etypes, bool *reaches_end) {
-  *reaches_end = call.form->position == Position::kShared;  // others move the pointer
+  const Position position = call.form->position;
+  // By the shared pointer, which others move.
+  *reaches_end = !call.is_at_offset && (position == Position::kShared || position == Position::kOrdered);
   if (*reaches_end || n_etypes == 0) return MPI_SUCCESS;
   const wire::Host &host = wire::host();
   MPI_Offset first = call.offset;
@@ -52,14 +54,24 @@ int find_reaches_end(const Call &call, const FileFacts &facts, std::uint64_t n_e
   return code;
 }
 
-int find_is_one_access(const Call &call, bool *is_one) {
-  *is_one = call.form->position == Position::kShared;
-  if (*is_one) return MPI_SUCCESS;
+int find_is_one_access(const Call &call, const FileState &state, bool *is_one) {
   int is_atomic = 0;
   int mode = 0;
   int code = wire::host().MPI_File_get_atomicity(call.file, &is_atomic);
   if (code == MPI_SUCCESS) code = wire::host().MPI_File_get_amode(call.file, &mode);
-  *is_one = is_atomic != 0 || (mode & MPI_MODE_SEQUENTIAL) != 0;
+  const bool is_in_sequence = (mode & MPI_MODE_SEQUENTIAL) != 0;
+  switch (call.form->position) {
+    case Position::kShared:
+      *is_one = is_atomic != 0 || !state.has_shared_turns();
+      break;
+    case Position::kOrdered:
+      // What is not allowed in the file's mode is an error of the ordered function's own.
+      *is_one = is_atomic != 0 || is_in_sequence || !state.may_place_ordered() ||
+                (mode & (call.form->is_read ? MPI_MODE_WRONLY : MPI_MODE_RDONLY)) != 0;
+      break;
+    default:
+      *is_one = is_atomic != 0 || is_in_sequence;
+  }
   return code;
 }
 

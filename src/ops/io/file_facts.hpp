@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "ops/io/call.hpp"
+#include "ops/io/file_state.hpp"
 #include "wire/mpi.hpp"
 
 namespace sluice::ops::io {
@@ -21,9 +22,10 @@ struct FileFacts {
 // the host MPI's error code, raised already.
 [[nodiscard]] int find_reaches_end(const Call &call, const FileFacts &facts, std::uint64_t n_etypes, bool *reaches_end);
 
-// Whether all of a call has to be one access: the file is in atomic mode, or is read and written in sequence only, or
-// the call is by the shared pointer, which others move, too. The same on all ranks of the file. Local. Returns the host
-// MPI's error code, raised already.
-[[nodiscard]] int find_is_one_access(const Call &call, bool *is_one);
+// Whether all of a call on a file of `state` has to be one access: the file is in atomic mode; or the call is by the
+// shared pointer, which others may move between two blocks; or an ordered call has no offsets, because the file is read
+// and written in sequence only. The same on all ranks of the file. Local. Returns the host MPI's error code, raised
+// already.
+[[nodiscard]] int find_is_one_access(const Call &call, const FileState &state, bool *is_one);
 
 }  // namespace sluice::ops::io

@@ -9,11 +9,13 @@
 
 #include "base/log.hpp"
 #include "base/short_mutex.hpp"
+#include "device/registry.hpp"
 #include "generated/operations.hpp"
 #include "ops/coll/node/in_turns.hpp"
 #include "ops/comm/agreement.hpp"
 #include "ops/comm/comm_state.hpp"
 #include "ops/io/split_call.hpp"
+#include "ops/request/turns.hpp"
 #include "wire/channel.hpp"
 #include "wire/host.hpp"
 
@@ -66,18 +68,43 @@ bool is_of_one_rank(MPI_File file) {
   return asked == MPI_SUCCESS && freed == MPI_SUCCESS && size == 1;
 }
 
-// Collective over `comm`, whose ranks have opened a file, or not.
+// Collective over `comm`, of several ranks, which have opened a file, or not; blocks, in turns. What they can do
+// together.
+Status agree_on_means(MPI_Comm comm, bool is_open, FileState *state) {
+  const CommState *const members = state_for_call(comm);
+  const SharedPointerPtr last = members == nullptr ? nullptr : last_shared_pointer(members->world_ranks);
+  const long long number = last == nullptr ? 0 : last->number;
+  Agreement<5> all;
+  all.say({is_open ? 1 : 0, device::Registry::process().backends().empty() ? 0 : -1,
+           wire::Channel::process().has_threads() ? 0 : 1, number, -number});
+  MPI_Request request = MPI_REQUEST_NULL;
+  int code = all.start(comm, &request);
+  if (code == MPI_SUCCESS) code = wait_in_turns(&request, MPI_STATUS_IGNORE);
+  Status status = preparation_status(code, "MPI_Iallreduce failed");
+  if (!status.is_ok() || all.least(0) != 1) return status;
+  bool is_made = false;
+  status = state->comm.make(comm, &is_made);
+  if (!is_made) return status;
+  state->is_of_one_thread = all.least(2) == 1;
+  if (last != nullptr && are_alike(all.least(3), all.least(4))) {
+    state->shared = last;
+    return status;
+  }
+  const bool has_devices = all.least(1) != 0;
+  if (!has_devices || members == nullptr || !members->is_on_one_node) return status;
+  return share_pointer(state->comm.get(), members->world_ranks, &state->shared);
+}
+
 void make_state(MPI_Comm comm, bool is_open, MPI_File file) {
   auto state = std::make_shared<FileState>();
   int size = 0;
   if (wire::host().MPI_Comm_size(comm, &size) != MPI_SUCCESS) return;
   state->is_of_one_rank = size == 1;
-  if (size > 1) {
-    bool are_all_open = false;
-    bool is_made = false;
-    Status status = agree_on_all(comm, is_open, &are_all_open);
-    if (status.is_ok() && are_all_open) status = state->comm.make(comm, &is_made);
-    if (!status.is_ok()) log::warn_once("file_comm", "io", status.message());
+  if (size == 1) {
+    state->shared = std::make_shared<SharedPointer>();
+  } else {
+    const Status status = agree_on_means(comm, is_open, state.get());
+    if (!status.is_ok()) log::warn_once("file_comm", "io", status.message() + "; calls on it may be staged whole");
   }
   if (is_open) FileTable::process().put(file, std::move(state), true);
 }
@@ -91,6 +118,7 @@ FileStatePtr state_of(MPI_File file) {
   if (FileStatePtr found = FileTable::process().find(file)) return found;
   auto made = std::make_shared<FileState>();
   made->is_of_one_rank = is_of_one_rank(file);
+  if (made->is_of_one_rank) made->shared = std::make_shared<SharedPointer>();
   return FileTable::process().put(file, std::move(made), false);
 }
 

@@ -6,6 +6,7 @@
 
 #include "ops/coll/call/call_order.hpp"
 #include "ops/comm/staging_comm.hpp"
+#include "ops/io/shared_pointer.hpp"
 #include "wire/mpi.hpp"
 
 namespace sluice::ops::io {
@@ -24,13 +25,20 @@ struct FileState {
   // could not make one, and for a file of one rank.
   StagingComm comm;
   bool is_of_one_rank = false;
+  bool is_of_one_thread = false;  // at each rank one thread at a time calls MPI
   // Of collective calls that make calls of the host MPI block by block.
   coll::CallOrder order;
+  // Of the calls by the shared pointer (shared_turn.hpp). Null for a file of several ranks that have no lock.
+  SharedPointerPtr shared;
   // Between the two calls of a split collective one, of which a file has one at a time.
   std::unique_ptr<SplitCall> split;
 
   // Its ranks can agree.
   [[nodiscard]] bool has_agreement() const noexcept { return is_of_one_rank || comm.get() != MPI_COMM_NULL; }
+  // Nobody moves the shared pointer between the blocks of a call. This and the next one: the same on all ranks.
+  [[nodiscard]] bool has_shared_turns() const noexcept { return shared != nullptr; }
+  // Nor while an ordered call is under way.
+  [[nodiscard]] bool may_place_ordered() const noexcept { return has_shared_turns() || is_of_one_thread; }
 };
 
 using FileStatePtr = std::shared_ptr<FileState>;

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "ops/io/joint_call.hpp"
 
+#include <optional>
 #include <utility>
 
 #include "ops/datatype/layout_of.hpp"
 #include "ops/env/errors.hpp"
+#include "plan/file_rounds.hpp"
 #include "progress/host_turns.hpp"
 
 namespace sluice::ops::io {
@@ -13,7 +15,7 @@ int JointCall::classify(const Call &call) {
   state = state_of(call.file);
   bool is_one_access = false;
   FileFacts facts;
-  if (int code = find_is_one_access(call, &is_one_access); code != MPI_SUCCESS) return code;
+  if (int code = find_is_one_access(call, *state, &is_one_access); code != MPI_SUCCESS) return code;
   asks_ = !is_one_access && state->has_agreement();
   outcome.note(Buffer::of_plain(call.buffer, call.count, call.type, 0, &buffer));
   if (!outcome.problem.is_ok()) return MPI_SUCCESS;
@@ -28,6 +30,11 @@ int JointCall::classify(const Call &call) {
 }
 
 int JointCall::ask(MPI_Request *request) {
+  if (blocks->n_blocks() > plan::kMostFileRounds) {
+    outcome.note(Status::error(ErrorKind::kUnsupported,
+                               "a collective call on a file would take more than 2^31 blocks; make the setting "
+                               "file_block larger (SLUICE_TUNING=file_block=8M)"));
+  }
   // What cannot be staged keeps no other rank from its blocks, and is no data of the host MPI's either.
   const std::uint64_t own = outcome.problem.is_ok() ? blocks->n_blocks() : 1;
   least_.say({-static_cast<long long>(own)});
@@ -35,7 +42,13 @@ int JointCall::ask(MPI_Request *request) {
 }
 
 void JointCall::hear() {
-  n_rounds_ = static_cast<std::uint64_t>(-least_.least(0));
+  const std::optional<std::uint64_t> agreed = plan::agreed_file_rounds(least_.least(0));
+  if (!agreed) {
+    outcome.note(Status::error(ErrorKind::kBadPeer,
+                               "a rank of a file said of a collective call what no rank says, so no rank reads or "
+                               "writes data in it; see that all ranks run the same version of Sluice"));
+  }
+  n_rounds_ = agreed.value_or(0);
   if (n_rounds_ == 0 || is_valid_) return;
   outcome.note(Status::error(ErrorKind::kInvalidArgument,
                              "the count or the datatype of a collective call on a file is not valid; the other ranks "

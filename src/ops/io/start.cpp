@@ -3,10 +3,12 @@
 // the shared pointer. The engine calls the host MPI's blocking functions: they tell of every error, which the requests
 // of host MPIs do not, and they wait for no other rank.
 #include <memory>
+#include <optional>
 
 #include "ops/env/raise.hpp"
 #include "ops/io/call.hpp"
 #include "ops/io/file_request.hpp"
+#include "ops/io/shared_pointer.hpp"
 
 namespace sluice::ops::io {
 namespace {
@@ -19,18 +21,23 @@ class AloneRequest final : public FileRequest {
         blocks_(std::make_unique<FileBlocks>()),
         run_(call_, blocks_.get(), &outcome_) {}
 
-  // Local. Errors: those of FileBlocks::open(). Returns the host MPI's code.
+  // Errors: those of FileBlocks::open(). Returns the host MPI's code. Local; all is done when this returns of a call by
+  // the shared pointer, which has to stand behind it then.
   int open() {
     FileFacts facts;
     bool is_one_access = false;
     int code = find_facts(call_.file, &facts);
-    if (code == MPI_SUCCESS) code = find_is_one_access(call_, &is_one_access);
+    if (code == MPI_SUCCESS) code = find_is_one_access(call_, *state_of(call_.file), &is_one_access);
     if (code != MPI_SUCCESS) return code;
     Status status = facts.is_native ? Status() : hold_type();
     if (status.is_ok()) status = blocks_->open(buffer_, facts, is_one_access, call_.form->operation);
     if (!status.is_ok()) return raise_on_file(call_.file, status);
     code = take_position(blocks_->size_bytes(), facts.etype_bytes, &call_);
-    if (code == MPI_SUCCESS) run_.begin();
+    if (code != MPI_SUCCESS) return code;
+    run_.begin();
+    if (call_.form->position != Position::kShared) return code;
+    while (round_ < blocks_->n_blocks() && outcome_.is_good()) run_.take(round_++);
+    run_.end();
     return code;
   }
 
@@ -57,6 +64,9 @@ class AloneRequest final : public FileRequest {
 int start(Call *call) {
   return guarded_on_file(call->file, [call]() -> int {
     const statistics::Stopwatch watch;
+    std::optional<SharedTurn> turn;
+    if (call->form->position == Position::kShared) turn.emplace(state_of(call->file)->shared);
+    if (turn && !turn->status().is_ok()) return raise_on_file(call->file, turn->status());
     // classify
     Buffer buffer;
     int result = MPI_SUCCESS;
