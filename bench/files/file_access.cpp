@@ -1,22 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// file_write, file_read and their collective forms: each rank has its own part of one file. The file lies in the folder
-// $TMPDIR, else in /tmp.
-#include <fcntl.h>
+// file_write, file_read and their collective forms: each rank has its own part of one file.
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <array>
-#include <cstdio>
-#include <cstdlib>
 #include <memory>
 #include <optional>
-#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "bench/catalogue.hpp"
+#include "bench/files/shared_file.hpp"
 #include "bench/measure/chosen_loop.hpp"
 #include "bench/memory/message_buffer.hpp"
 #include "bench/memory/staging_place.hpp"
@@ -37,56 +31,6 @@ struct FileBenchmark {
   std::string call;
   bool is_read = false;
   int (*move)(MPI_File file, MPI_Offset offset, void *buffer, int count) = nullptr;
-};
-
-// A file of all ranks, which is deleted at the end. Throws AgreedError and MpiError.
-class SharedFile {
- public:
-  explicit SharedFile(const World &world) {
-    std::array<char, 4096> name{};
-    const char *const folder = std::getenv("TMPDIR");  // NOLINT(concurrency-mt-unsafe): nobody sets it
-    const std::string path =
-        fmt::format("{}/sluice_bench.{}", folder != nullptr && *folder != '\0' ? folder : "/tmp", getpid());
-    if (world.is_root()) path.copy(name.data(), name.size() - 1);
-    check_mpi(MPI_Bcast(name.data(), static_cast<int>(name.size()), MPI_CHAR, 0, world.communicator()), "MPI_Bcast");
-    path_ = name.data();
-    check_mpi(MPI_File_open(world.communicator(), path_.c_str(),
-                            MPI_MODE_CREATE | MPI_MODE_RDWR | MPI_MODE_DELETE_ON_CLOSE, MPI_INFO_NULL, &file_),
-              "MPI_File_open");
-    plain_ = open(path_.c_str(), O_RDWR | O_CLOEXEC);
-    world.agree(plain_ < 0 ? fmt::format("{} cannot be opened", path_) : "");
-  }
-  ~SharedFile() {
-    close(plain_);
-    if (MPI_File_close(&file_) != MPI_SUCCESS) std::fputs("the file could not be closed\n", stderr);
-  }
-  SharedFile(const SharedFile &) = delete;
-  SharedFile &operator=(const SharedFile &) = delete;
-
-  MPI_File get() const { return file_; }
-  // Past MPI: what a write has left in the file, and what a read is to find there. Throw std::runtime_error.
-  void read(std::uint64_t offset, std::byte *to, std::uint64_t size_bytes) const {
-    move(size_bytes,
-         [&](auto done, auto rest) { return pread(plain_, to + done, rest, static_cast<off_t>(offset + done)); });
-  }
-  void write(std::uint64_t offset, const std::byte *from, std::uint64_t size_bytes) const {
-    move(size_bytes,
-         [&](auto done, auto rest) { return pwrite(plain_, from + done, rest, static_cast<off_t>(offset + done)); });
-  }
-
- private:
-  template <class Some>
-  void move(std::uint64_t size_bytes, Some some) const {
-    for (std::uint64_t done = 0; done < size_bytes;) {
-      const ssize_t n = some(done, size_bytes - done);
-      if (n <= 0) throw std::runtime_error(fmt::format("{} ends at byte {} of {}", path_, done, size_bytes));
-      done += static_cast<std::uint64_t>(n);
-    }
-  }
-
-  std::string path_;
-  MPI_File file_ = MPI_FILE_NULL;
-  int plain_ = -1;
 };
 
 // The accesses of one size.

@@ -178,6 +178,8 @@ def on_four():
 STEPS = (
     *first_uses(),
     *on_four(),
+    Step("files", "4 GiB written and read from device memory, beside the bare copy, host memory and copying by hand",
+         ("{python}", "{site}/scripts/file_figures", "--backend", "cuda", "--build", "{site}/ours", "--launch", "{site}/scripts/launch", "--out", "{out}"), 530),
     bench("launch", "what a short kernel and its end cost by each way to launch it: whether graphs are quicker (ADR 0044)"),
     *(Step(f"reduce_{how}", f"the reduction's kernel alone, launched as a {how}: the part of an all-reduce that is no message",
            ("{site}/scripts/launch", "-n", "1", "--env", f"SLUICE_CUDA_LAUNCH={how}", "--", "{site}/ours/bin/sluice-bench", "device_reduce", "-d", "cuda", "-m",
