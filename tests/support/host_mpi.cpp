@@ -132,6 +132,18 @@ bool loses_file_requests_in_testall() {
   return !is_open_mpi();
 }
 
+bool mixes_collective_file_requests() {
+  return !is_open_mpi();
+}
+
+bool loses_blocks_of_collective_file_requests() {
+  return version_starts_with("Open MPI v4.");
+}
+
+bool overruns_by_nested_types_in_files() {
+  return !is_open_mpi() && !is_mpich("5.");
+}
+
 bool crashes_on_no_file() {
 #ifdef MPI_ABI_VERSION
   return true;

@@ -50,6 +50,18 @@ bool loses_pairs_in_accumulates();
 // ("ref_count >= 0"), the others take the request for none.
 bool loses_file_requests_in_testall();
 
+// MPICH and Intel MPI: messages of two collective calls with requests that are under way on a file are taken for each
+// other. MPICH 5 then ends the job ("element_size < 0"), MPICH 4 never completes them.
+bool mixes_collective_file_requests();
+
+// Open MPI 4: now and then (one program in some 300 on three ranks) a split collective call that writes, or one with a
+// request, leaves a block of the file as it was.
+bool loses_blocks_of_collective_file_requests();
+
+// MPICH 4 and Intel MPI: file calls write beside their memory ("malloc(): unaligned tcache chunk detected") for some
+// nested types of memory; for which ones was not found out.
+bool overruns_by_nested_types_in_files();
+
 // MPICH 5 and Intel MPI through the MPI-5 interface: MPI_File_write and its kin end in a segmentation fault on
 // MPI_FILE_NULL.
 bool crashes_on_no_file();
