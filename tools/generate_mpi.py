@@ -28,7 +28,7 @@ import re
 from mpi_files import file_form, file_forms_of
 from mpi_messages import message_form, message_forms_of
 from mpi_names import argument, enumerator, names_in, operation_name
-from mpi_windows import window_form, window_forms_of
+from mpi_windows import has_buffers, operation_form, window_form, window_forms_of
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 FUNCTIONS = ROOT / "data/mpi_c_functions.json"
@@ -205,13 +205,11 @@ def refusing(name, answerer, buffers, functions):
     return text + f"    return {answer};\n  }}\n  return wire::host().{name}({arguments});\n"
 
 
-def on_window(name, carried_by, functions, refused):
+def on_window(name, carried_by, completes, functions, refused):
     """The definition of a function on a window."""
-    arguments = ", ".join(argument(p) for p in functions[name]["parameters"])
-    by_host = f"  return wire::host().{name}({arguments});\n"
-    if name in refused:
-        by_host = refusing(name, *refused[name], functions)
-    return window_form(name, carried_by, functions, by_host)
+    if has_buffers(name, functions):
+        return operation_form(name, carried_by, functions)
+    return window_form(name, carried_by, completes, functions, refusing(name, *refused[name], functions) if name in refused else "")
 
 
 def collective_forms_of(functions):
@@ -283,9 +281,9 @@ def sources(header, out, has_indirect):
     files = list(file_forms_of(functions))
     carried_out = names_in(OPERATIONS) + [form[0] for form in forms + messages + files]
     refused = refused_buffers_of(functions)
-    check_buffers(functions, set(carried_out), refused)
-    in_turns = [name for name, _ in collectives]
     windows = window_forms_of(functions)
+    check_buffers(functions, set(carried_out) | {name for name in windows if has_buffers(name, functions)}, refused)
+    in_turns = [name for name, _ in collectives]
     alone = [name for name in refused if name not in in_turns and name not in windows]
     operations = carried_out + in_turns + list(windows) + alone
     recent = set(names_in(RECENT)) if has_indirect else set()
@@ -335,9 +333,9 @@ def sources(header, out, has_indirect):
                   f"{refusing(name, *refused[name], functions)}}}\n" for name in alone)
           + "\n}  // namespace sluice::ops\n")
     write("window_forms.cpp", HEAD + '#include "generated/operations.hpp"\n#include "ops/env/raise.hpp"\n'
-          '#include "ops/refusal/refusal.hpp"\n#include "ops/rma/operations.hpp"\n#include "ops/rma/synchronization.hpp"\n'
+          '#include "ops/refusal/refusal.hpp"\n#include "ops/rma/host_window.hpp"\n#include "ops/rma/operations.hpp"\n#include "ops/rma/synchronization.hpp"\n'
           '#include "wire/host.hpp"\n\nnamespace sluice::ops {\n\n' +
-          "".join(on_window(name, by, functions, refused) for name, by in windows.items())
+          "".join(on_window(name, *form, functions, refused) for name, form in windows.items())
           + "\n}  // namespace sluice::ops\n")
     names = sorted(functions)
     per_file = -(-len(names) // SHELL_FILES)

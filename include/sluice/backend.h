@@ -285,7 +285,8 @@ typedef struct sluice_backend {
 
   /* ---- optional group `program`: all five or none -------------------------------------------------------------- */
   /* What a program would do with the vendor's runtime, written as a program would write it. Used by the tests, the
-   * benchmarks and the demo; libsluice itself never calls it. These may create contexts and change the current device.
+   * benchmarks and the demo; libsluice itself calls program_alloc and program_free alone, for memory that the program
+   * asks MPI to allocate. These may create contexts and change the current device.
    */
 
   /* Makes `device` current for the calling thread, as cudaSetDevice or the choice of a queue would. */

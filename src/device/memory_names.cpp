@@ -72,6 +72,27 @@ std::vector<std::string> memory_kinds() {
   return words_of(&sluice_backend_t::memory_kind_words, &Module::memory_kinds);
 }
 
+bool find_allocation_kind(std::string_view word, AllocationKind *found) {
+  std::string wanted = lower(word);
+  if (wanted.find(':') == std::string::npos) wanted += ":device";
+  const std::string restrictor = wanted.substr(wanted.find(':') + 1);
+  sluice_memory_kind_t kind = SLUICE_MEMORY_HOST;
+  if (restrictor == "device") kind = SLUICE_MEMORY_DEVICE;
+  if (restrictor == "host") kind = SLUICE_MEMORY_PINNED;
+  if (restrictor == "managed" || restrictor == "shared") kind = SLUICE_MEMORY_SHARED;
+  if (kind == SLUICE_MEMORY_HOST) return false;
+  for (const Backend *backend : Registry::process().backends()) {
+    const sluice_backend_t &table = backend->table();
+    if (table.memory_kind_words == nullptr || table.program_alloc == nullptr) continue;
+    for (WordList one = table.memory_kind_words(); one != nullptr && *one != nullptr; ++one) {
+      if (lower(*one) != wanted) continue;
+      *found = {backend, kind, std::move(wanted)};
+      return true;
+    }
+  }
+  return false;
+}
+
 std::string with_memory_kinds(std::string_view provided, const std::vector<std::string> &kinds,
                               const std::optional<std::string> &asserted, std::size_t max_bytes) {
   std::string result(provided.empty() ? "mpi,system" : provided);

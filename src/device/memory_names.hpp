@@ -11,6 +11,8 @@
 #include <string_view>
 #include <vector>
 
+#include "device/backend.hpp"
+
 namespace sluice::device {
 
 // True when the query of that word is answered with yes. Any thread; not hot.
@@ -18,6 +20,16 @@ namespace sluice::device {
 
 // The memory allocation kinds, each once, those of loaded backends first. Any thread; not hot.
 [[nodiscard]] std::vector<std::string> memory_kinds();
+
+// What a memory allocation kind asks for, such as "device" behind a backend's own word; without a restrictor, memory of
+// the device.
+struct AllocationKind {
+  const Backend *backend = nullptr;
+  sluice_memory_kind_t kind = SLUICE_MEMORY_DEVICE;
+  std::string word;  // as MPI writes it, with the restrictor
+};
+// False for kinds of which no loaded backend can allocate memory. Any thread; not hot.
+[[nodiscard]] bool find_allocation_kind(std::string_view word, AllocationKind *found);
 
 // `provided`, a comma-separated list of memory allocation kinds as the host MPI gives it (empty: "mpi,system", which
 // MPI takes for granted), with those of `kinds` behind it that it lacks. Where the program has asserted that it will

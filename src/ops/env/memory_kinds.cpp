@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// MPI_Comm_get_info and MPI_Session_get_info. Not those of windows and files: Sluice does not carry device memory
-// there.
+// MPI_Comm_get_info and MPI_Session_get_info; of windows: ops/rma/attributes.cpp.
 #include "ops/env/memory_kinds.hpp"
 
 #include <exception>
@@ -19,18 +18,21 @@ namespace {
 constexpr const char *kProvided = "mpi_memory_alloc_kinds";
 constexpr const char *kAsserted = "mpi_assert_memory_alloc_kinds";
 
-// The value of a key; nothing when the info has no such key. With the calls that every host MPI has.
+}  // namespace
+
 std::optional<std::string> value_of(MPI_Info info, const char *key) {
   int length = 0;
   int is_there = 0;
-  if (wire::host().MPI_Info_get_valuelen(info, key, &length, &is_there) != MPI_SUCCESS || is_there == 0) return {};
+  // With the calls that every host MPI has.
+  if (info == MPI_INFO_NULL || wire::host().MPI_Info_get_valuelen(info, key, &length, &is_there) != MPI_SUCCESS ||
+      is_there == 0) {
+    return {};
+  }
   std::string value(static_cast<std::size_t>(length) + 1, '\0');
   if (wire::host().MPI_Info_get(info, key, length, value.data(), &is_there) != MPI_SUCCESS || is_there == 0) return {};
   value.resize(value.find('\0'));
   return value;
 }
-
-}  // namespace
 
 void add_memory_kinds(MPI_Info info) noexcept {
   try {

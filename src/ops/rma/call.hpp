@@ -29,6 +29,8 @@ struct Call {
   MPI_Aint target_disp = 0;
   MPI_Op op = MPI_OP_NULL;         // null: none was given
   MPI_Request *request = nullptr;  // of the forms that give one
+  // Hands a call of this form on to the host MPI; set for its windows only. Returns its error code.
+  int (*by_host)(const Call &call, MPI_Win window) = nullptr;
 };
 
 }  // namespace sluice::ops::rma

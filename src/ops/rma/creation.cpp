@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// MPI_Win_create, MPI_Win_create_dynamic and MPI_Win_free: the ranks agree whose window it is (docs/adr/0078).
+// MPI_Win_create, _create_dynamic, _allocate, _allocate_shared and MPI_Win_free: the ranks agree whose window it is
+// (docs/adr/0078).
 #include <algorithm>
 #include <cstring>
 #include <limits>
+#include <optional>
 #include <utility>
 
 #include "base/log.hpp"
@@ -11,6 +13,7 @@
 #include "generated/operations.hpp"
 #include "ops/coll/host_calls.hpp"
 #include "ops/comm/comm_state.hpp"
+#include "ops/rma/host_window.hpp"
 #include "ops/rma/window.hpp"
 #include "plan/policy.hpp"
 #include "wire/channel.hpp"
@@ -24,26 +27,41 @@ struct Request {
   void *base = nullptr;
   MPI_Aint size_bytes = 0;
   MPI_Aint disp_unit = 1;
-  bool is_dynamic = false;
+  int flavor = MPI_WIN_FLAVOR_CREATE;
   MPI_Info info = MPI_INFO_NULL;
   MPI_Comm comm = MPI_COMM_NULL;
   MPI_Win *win = nullptr;
+  void *baseptr = nullptr;                     // of MPI_Win_allocate: where the address goes
+  std::optional<device::AllocationKind> kind;  // the same: what is asked for, if it is not memory of the host
   device::Place place;
+
+  [[nodiscard]] bool is_dynamic() const noexcept { return flavor == MPI_WIN_FLAVOR_DYNAMIC; }
 };
 
-// Where this rank's memory lies. Errors: memory that cannot be used.
+// Where this rank's memory lies, if there is any yet. Errors: memory that cannot be used.
 Status classify(Request *request) {
   auto *base = static_cast<std::byte *>(request->base);
-  if (request->size_bytes < 0) return Status::error(ErrorKind::kBadSize, "MPI_Win_create: the size is negative");
-  if (request->is_dynamic || request->size_bytes == 0) return {};
-  Status status = device::classify(base, &request->place);
-  if (status.is_ok()) status = transfer::refuse_freed(request->place, base);
-  if (!status.is_ok() || request->place.kind != MemoryKind::kDevice) return status;
-  if (request->disp_unit <= 0 || request->disp_unit > std::numeric_limits<int>::max()) {
-    return Status::error(ErrorKind::kBadDisplacement,
-                         "MPI_Win_create of device memory: the displacement unit is a positive int");
+  if (request->size_bytes < 0) return Status::error(ErrorKind::kBadSize, "the size of a window is negative");
+  const bool has_memory = base != nullptr && request->size_bytes != 0 && !request->is_dynamic();
+  if (has_memory) {
+    Status status = device::classify(base, &request->place);
+    if (status.is_ok()) status = transfer::refuse_freed(request->place, base);
+    if (!status.is_ok()) return status;
   }
+  const bool is_device = request->place.kind == MemoryKind::kDevice;
+  const bool is_unit_sound = request->disp_unit > 0 && request->disp_unit <= std::numeric_limits<int>::max();
+  if ((is_device || request->kind.has_value()) && !is_unit_sound) {
+    return Status::error(ErrorKind::kBadDisplacement,
+                         "a window of device memory: the displacement unit is a positive int");
+  }
+  if (!is_device) return {};
   return transfer::refuse_past_the_end(base, static_cast<std::uint64_t>(request->size_bytes));
+}
+
+// Whether this rank makes it a window of Sluice's.
+bool is_wanted(const Request &request) {
+  if (request.is_dynamic()) return !device::loaded_backends().empty();
+  return request.kind.has_value() || request.place.kind == MemoryKind::kDevice;
 }
 
 // This rank's line of the table. Memory that cannot be exported is reached by messages, which is said once.
@@ -131,20 +149,38 @@ int make_proxy(const Request &request, Window *window) {
   return code;
 }
 
+// The memory of MPI_Win_allocate. Collective. Errors: there is none, here or at another rank.
+Status allocate(Request *request, Window *window) {
+  Status made = window->allocation.make(static_cast<std::uint64_t>(request->size_bytes), request->kind);
+  request->base = window->allocation.base();
+  if (made.is_ok()) made = classify(request);
+  bool are_made = false;
+  Status status = agree_on_all(window->comm.get(), made.is_ok(), &are_made);
+  if (!made.is_ok() || !status.is_ok()) return made.is_ok() ? status : made;
+  if (are_made) return {};
+  return Status::error(ErrorKind::kOutOfMemory,
+                       "another rank of the communicator could not allocate its part of a window; its own error says "
+                       "why");
+}
+
+// What the window is on this rank, once there is its memory.
+void describe(const Request &request, Window *window) {
+  window->is_dynamic = request.is_dynamic();
+  window->flavor = request.flavor;
+  window->base = request.is_dynamic() ? nullptr : request.base;
+  window->size_bytes = request.size_bytes;
+  window->disp_unit = static_cast<int>(request.disp_unit);
+  window->place = request.place;
+  if (!request.is_dynamic()) {
+    window->memory.set(request.base, static_cast<std::uint64_t>(request.size_bytes), request.place);
+  }
+}
+
 int make_own(Request request, const CommState &state) {
   const auto window = std::make_shared<Window>(static_cast<std::size_t>(state.size));
   window->rank = state.rank;
   window->size = state.size;
   window->world_ranks = state.world_ranks;
-  window->is_dynamic = request.is_dynamic;
-  window->flavor = request.is_dynamic ? MPI_WIN_FLAVOR_DYNAMIC : MPI_WIN_FLAVOR_CREATE;
-  window->base = request.is_dynamic ? nullptr : request.base;
-  window->size_bytes = request.size_bytes;
-  window->disp_unit = static_cast<int>(request.disp_unit);
-  window->place = request.place;
-  if (!request.is_dynamic) {
-    window->memory.set(request.base, static_cast<std::uint64_t>(request.size_bytes), request.place);
-  }
   bool is_made = false;
   Status status = window->comm.make(request.comm, &is_made);
   if (status.is_ok() && !is_made) {
@@ -153,6 +189,8 @@ int make_own(Request request, const CommState &state) {
                       "a window of device memory needs a communicator of Sluice's own, and there are no more; free "
                       "windows or communicators");
   }
+  if (status.is_ok() && request.flavor == MPI_WIN_FLAVOR_ALLOCATE) status = allocate(&request, window.get());
+  describe(request, window.get());
   if (status.is_ok()) status = exchange(request, window.get());
   if (!status.is_ok()) return raise(request.comm, status);
   if (const int code = make_proxy(request, window.get()); code != MPI_SUCCESS) return code;
@@ -160,6 +198,7 @@ int make_own(Request request, const CommState &state) {
       std::make_shared<Messages>(window->comm.get(), window->rank, window->size, &window->memory, &window->locks);
   progress::Engine::process().watch(window->messages);
   add_own(window);
+  if (request.baseptr != nullptr) *static_cast<void **>(request.baseptr) = request.base;
   return MPI_SUCCESS;
 }
 
@@ -168,18 +207,17 @@ template <typename ByHost>
 int make_window(Request request, ByHost by_host) {
   return guarded(request.comm, [&]() -> int {
     const Status classified = classify(&request);
-    const bool is_wanted =
-        request.is_dynamic ? !device::loaded_backends().empty() : request.place.kind == MemoryKind::kDevice;
+    const bool is_own = is_wanted(request);
     const CommState *state = is_within_channel(request.comm) ? state_for_call(request.comm) : nullptr;
     if (state == nullptr || state->is_inter) {
       if (!classified.is_ok()) return raise(request.comm, classified);
-      if (!is_wanted || request.is_dynamic) return reap(by_host());
+      if (!is_own || request.flavor != MPI_WIN_FLAVOR_CREATE) return reap(by_host());
       return raise(request.comm, Status::error(ErrorKind::kBadBuffer,
                                                "MPI_Win_create: base is device memory, and not all ranks of the "
                                                "communicator are served by Sluice; give it host memory"));
     }
     Agreement<2> agreement;  // a rank has an error; a rank has device memory
-    agreement.say({classified.is_ok() ? 1 : 0, is_wanted ? 0 : 1});
+    agreement.say({classified.is_ok() ? 1 : 0, is_own ? 0 : 1});
     MPI_Request asked = MPI_REQUEST_NULL;
     int code = agreement.start(request.comm, &asked);
     if (code == MPI_SUCCESS) code = wait_in_turns(&asked, MPI_STATUS_IGNORE);
@@ -187,35 +225,82 @@ int make_window(Request request, ByHost by_host) {
     if (!classified.is_ok()) return raise(request.comm, classified);
     if (agreement.least(0) == 0) {
       return raise(request.comm, Status::error(ErrorKind::kBadBuffer,
-                                               "another rank of the communicator gave MPI_Win_create memory that "
-                                               "cannot be used; its own error says why"));
+                                               "another rank of the communicator gave memory or sizes for a window "
+                                               "that cannot be used; its own error says why"));
     }
     if (agreement.least(1) != 0) return reap(by_host());
-    return make_own(request, *state);
+    return make_own(std::move(request), *state);
   });
+}
+
+template <typename ByHost>
+int allocate_window(Request request, ByHost by_host) {
+  return guarded(request.comm, [&]() -> int {
+    request.kind = find_wanted_kind(request.info);
+    return make_window(std::move(request), by_host);
+  });
+}
+
+// The host MPI makes these windows, and programs load and store there by the CPU.
+void refuse_kind_of_shared(MPI_Info info) noexcept {
+  try {
+    if (!find_wanted_kind(info).has_value()) return;
+    log::warn_once("window_shared", "ops",
+                   "MPI_Win_allocate_shared gives memory of the host, whatever mpi_memory_alloc_kind asks for; use "
+                   "MPI_Win_allocate for device memory");
+  } catch (const std::exception &error) {
+    log::warn_once("window_shared", "ops", error.what());
+  }
 }
 
 }  // namespace
 }  // namespace rma
 
 int win_create(void *base, MPI_Aint size, int disp_unit, MPI_Info info, MPI_Comm comm, MPI_Win *win) {
-  return rma::make_window({base, size, disp_unit, false, info, comm, win, {}},
+  return rma::make_window({base, size, disp_unit, MPI_WIN_FLAVOR_CREATE, info, comm, win, nullptr, {}, {}},
                           [&] { return wire::host().MPI_Win_create(base, size, disp_unit, info, comm, win); });
 }
 
 int win_create_c(void *base, MPI_Aint size, MPI_Aint disp_unit, MPI_Info info, MPI_Comm comm, MPI_Win *win) {
-  return rma::make_window({base, size, disp_unit, false, info, comm, win, {}},
+  return rma::make_window({base, size, disp_unit, MPI_WIN_FLAVOR_CREATE, info, comm, win, nullptr, {}, {}},
                           [&] { return wire::host().MPI_Win_create_c(base, size, disp_unit, info, comm, win); });
 }
 
 int win_create_dynamic(MPI_Info info, MPI_Comm comm, MPI_Win *win) {
-  return rma::make_window({nullptr, 0, 1, true, info, comm, win, {}},
+  return rma::make_window({nullptr, 0, 1, MPI_WIN_FLAVOR_DYNAMIC, info, comm, win, nullptr, {}, {}},
                           [&] { return wire::host().MPI_Win_create_dynamic(info, comm, win); });
+}
+
+int win_allocate(MPI_Aint size, int disp_unit, MPI_Info info, MPI_Comm comm, void *baseptr, MPI_Win *win) {
+  return rma::allocate_window({nullptr, size, disp_unit, MPI_WIN_FLAVOR_ALLOCATE, info, comm, win, baseptr, {}, {}},
+                              [&] { return wire::host().MPI_Win_allocate(size, disp_unit, info, comm, baseptr, win); });
+}
+
+int win_allocate_c(MPI_Aint size, MPI_Aint disp_unit, MPI_Info info, MPI_Comm comm, void *baseptr, MPI_Win *win) {
+  return rma::allocate_window(
+      {nullptr, size, disp_unit, MPI_WIN_FLAVOR_ALLOCATE, info, comm, win, baseptr, {}, {}},
+      [&] { return wire::host().MPI_Win_allocate_c(size, disp_unit, info, comm, baseptr, win); });
+}
+
+int win_allocate_shared(MPI_Aint size, int disp_unit, MPI_Info info, MPI_Comm comm, void *baseptr, MPI_Win *win) {
+  rma::refuse_kind_of_shared(info);
+  return after_barrier(comm,
+                       [&] { return wire::host().MPI_Win_allocate_shared(size, disp_unit, info, comm, baseptr, win); });
+}
+
+int win_allocate_shared_c(MPI_Aint size, MPI_Aint disp_unit, MPI_Info info, MPI_Comm comm, void *baseptr,
+                          MPI_Win *win) {
+  rma::refuse_kind_of_shared(info);
+  return after_barrier(
+      comm, [&] { return wire::host().MPI_Win_allocate_shared_c(size, disp_unit, info, comm, baseptr, win); });
 }
 
 int win_free(MPI_Win *win) {
   const rma::WindowPtr window = win == nullptr ? nullptr : rma::find_own(*win);
-  if (window == nullptr) return wire::host().MPI_Win_free(win);
+  if (window == nullptr) {
+    if (win == nullptr) return wire::host().MPI_Win_free(win);
+    return rma::complete_by_host(*win, -1, [&] { return wire::host().MPI_Win_free(win); });
+  }
   const int code = rma::guarded_on(*window, [&]() -> Status {
     {
       const std::scoped_lock lock(window->epochs_mutex);

@@ -31,5 +31,10 @@ namespace sluice::ops::rma {
 [[nodiscard]] int win_attach(Window *window, void *base, MPI_Aint size_bytes);
 [[nodiscard]] int win_detach(Window *window, const void *base);
 [[nodiscard]] int win_get_attr(Window *window, int keyval, void *value, int *flag);
+// *base, a pointer: this rank's own memory; that of another rank of the node as it is mapped here, for this rank's
+// device and as long as the window; null with a size of 0 for all that this rank does not reach. `rank`: MPI_PROC_NULL
+// for the lowest that has memory. May block for mapping.
+[[nodiscard]] int win_shared_query(Window *window, int rank, MPI_Aint *size_bytes, int *disp_unit, void *base);
+[[nodiscard]] int win_shared_query(Window *window, int rank, MPI_Aint *size_bytes, MPI_Aint *disp_unit, void *base);
 
 }  // namespace sluice::ops::rma

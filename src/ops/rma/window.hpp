@@ -15,6 +15,7 @@
 #include "base/status.hpp"
 #include "ops/comm/staging_comm.hpp"
 #include "ops/env/raise.hpp"
+#include "ops/rma/allocation.hpp"
 #include "ops/rma/direct.hpp"
 #include "ops/rma/epochs.hpp"
 #include "ops/rma/locks.hpp"
@@ -36,6 +37,7 @@ struct Window {
   int flavor = MPI_WIN_FLAVOR_CREATE;
   int model = MPI_WIN_SEPARATE;
 
+  Allocation allocation;             // of MPI_Win_allocate: what `base` is
   MPI_Group group = MPI_GROUP_NULL;  // of the window
   std::vector<int> world_ranks;
   std::vector<Exposure> exposures;  // by rank, each checked: its size is no more than memory can be

@@ -51,6 +51,7 @@ def main():
     carried_out |= {form[0] for form in generate_mpi.collective_forms_of(functions)}
     carried_out |= {form[0] for form in generate_mpi.message_forms_of(functions)}
     carried_out |= {form[0] for form in generate_mpi.file_forms_of(functions)}
+    carried_out |= {name for name in generate_mpi.window_forms_of(functions) if generate_mpi.has_buffers(name, functions)}
     headers = [pathlib.Path(header)]
     if "MPI_ABI_VERSION" not in headers[0].read_text():
         headers = list(headers[0].parent.glob("mpi*.h"))  # MPICH keeps its prototypes in a second header

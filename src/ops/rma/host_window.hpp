@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// One-sided operations of device memory on windows of the host MPI's, for the generated functions
+// (data/window_forms.txt): the host MPI is given memory of the host in place of each buffer on a device. That memory
+// stays until the operation is complete; what was fetched is copied up then.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <vector>
+
+#include "ops/rma/call.hpp"
+
+namespace sluice::ops::rma {
+
+// Hands an operation on to the host MPI by call->by_host, whose arguments it may change before. Blocks for copies down
+// of what is read. Any thread. Returns an error code, raised already on the window; of memory that was freed, of the
+// runtime and of staging memory, after which nothing was begun.
+[[nodiscard]] int operate_by_host(MPI_Win window, Call *call) noexcept;
+
+// What an operation on a window of the host MPI's still needs.
+class StagedAccess;
+
+namespace detail {
+extern std::atomic<int> n_staged;  // operations that are not known to be complete
+using StagedAccesses = std::vector<std::shared_ptr<StagedAccess>>;
+[[nodiscard]] StagedAccesses take_staged(MPI_Win window, int target);
+// `code`: of the function that completes them. Returns it, or that of an error of the copies up, raised already.
+[[nodiscard]] int end_staged(MPI_Win window, StagedAccesses accesses, int code) noexcept;
+}  // namespace detail
+
+// Calls `complete`, a function of the host MPI's that completes the operations on `target` (-1: on all ranks), and
+// brings up what they have fetched. Without operations of device memory, a load more than the call alone. Any thread.
+template <typename Complete>
+int complete_by_host(MPI_Win window, int target, Complete complete) {
+  if (detail::n_staged.load(std::memory_order_acquire) == 0) return complete();
+  // Those that another thread begins meanwhile are not completed here.
+  detail::StagedAccesses accesses = detail::take_staged(window, target);
+  return detail::end_staged(window, std::move(accesses), complete());
+}
+
+}  // namespace sluice::ops::rma
