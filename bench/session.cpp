@@ -169,13 +169,11 @@ void Session::require_awareness() {
   const bool is_staged = options_.route == Route::naive && options_.by_hand == ByHand::staging;
   if (has_memory(SLUICE_MEMORY_DEVICE) && !is_staged && options_.test->has_placement) {
     const bool is_one_sided = options_.test->family == Family::rma;
-    const DeviceAwareness awareness =
-        is_one_sided ? query_window_awareness(options_.device) : query_device_awareness(options_.device);
+    const DeviceAwareness awareness = query_device_awareness(options_.device);
     if (!awareness.is_aware && !options_.is_forced && is_one_sided) {
       refusal = fmt::format(
-          "this MPI does not take windows in {} device memory ({}): run over an MPI that takes them, without Sluice, "
-          "or "
-          "give --force to try",
+          "this MPI does not take windows in {} device memory ({}): run below a library that makes it, or over an MPI "
+          "that takes them, or give --force to try",
           options_.device, awareness.evidence);
     } else if (!awareness.is_aware && !options_.is_forced) {
       refusal = fmt::format(

@@ -40,20 +40,7 @@ bool names_device_kinds(std::string &kinds) {
   return false;
 }
 
-// Sluice answers for messages and collectives; windows it hands on.
-bool is_sluice_below() {
-  const auto is_enabled = find_function<int (*)()>("sluice_is_enabled");
-  return is_enabled != nullptr && is_enabled() != 0;
-}
-
 }  // namespace
-
-DeviceAwareness query_window_awareness(const std::string &module_name) {
-  if (is_sluice_below()) {
-    return {false, "Sluice hands windows on to the MPI below it, which cannot be asked through it"};
-  }
-  return query_device_awareness(module_name);
-}
 
 DeviceAwareness query_device_awareness(const std::string &module_name) {
   if (const auto query = find_function<int (*)(const char *)>("sluice_query_backend")) {

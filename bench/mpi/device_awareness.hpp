@@ -16,8 +16,4 @@ struct DeviceAwareness {
 // MPIX_GPU_query_support, and the info key mpi_memory_alloc_kinds of MPI 4.1. Local. Call it once device memory exists.
 DeviceAwareness query_device_awareness(const std::string &module_name);
 
-// The same for windows and one-sided accesses: Sluice has none of its own, so its word on messages says nothing of
-// them.
-DeviceAwareness query_window_awareness(const std::string &module_name);
-
 }  // namespace sluice::bench

@@ -18,7 +18,7 @@ ROOT = HERE.parents[1]
 SERVICE = "nvidia-cuda-mps-control"
 ARCHIVE = "session.tar.xz"  # in the bundle, unpacked after our programs
 BENCHES = ("launch", "pack", "rearrange")
-SCRIPTS = ("paper_figures", "paper_ccgrid23", "launch", "side_by_side.py", "file_figures")
+SCRIPTS = ("paper_figures", "paper_ccgrid23", "launch", "one_sided", "side_by_side.py", "file_figures")
 
 
 def names_of(only):

@@ -189,6 +189,8 @@ STEPS = (
     paper("ccgrid23", "the CCGrid paper's figures 3 to 8: which of its statements hold on this device", 240, "ccgrid23", "--device", "cuda", "--rounds", "3"),
     paper("prace", "the PRACE paper's table 1 and figures 3 and 4: which of its statements hold on this device", 150, "prace", "--backends", "cuda", "--ranks", "2", "--rounds", "3"),
     cases("sanitizers", "kernels under compute-sanitizer's memcheck and racecheck: no error must show", "memcheck,racecheck", 400),
+    Step("one_sided", "puts, gets, updates and fence epochs of two ranks on one device, beside bare copies and messages",
+         ("{python}", "{site}/scripts/one_sided", "--bench", "{site}/ours/bin/sluice-bench", "--lib", "{site}/ours/lib", "--device", "cuda", "--out", "{out}"), 400),
     training("training", "mpi,staged", 1, 2, 200),
     queue("enqueue", "queue_enqueue", "device"),
     queue("enqueue_thread", "queue_enqueue", "thread"),
