@@ -23,6 +23,7 @@ class StagedAccess;
 namespace detail {
 extern std::atomic<int> n_staged;  // operations that are not known to be complete
 using StagedAccesses = std::vector<std::shared_ptr<StagedAccess>>;
+// Those on `target` (-1: on all ranks), which are the caller's to end now. Any thread.
 [[nodiscard]] StagedAccesses take_staged(MPI_Win window, int target);
 // `code`: of the function that completes them. Returns it, or that of an error of the copies up, raised already.
 [[nodiscard]] int end_staged(MPI_Win window, StagedAccesses accesses, int code) noexcept;
