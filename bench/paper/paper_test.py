@@ -178,6 +178,20 @@ class ScriptTest(unittest.TestCase):
         gains = [claim for claim in document["claims"] if claim["text"] == "proposed gains over naive at 16 B"]
         self.assertAlmostEqual(gains[0]["ours"], 0.5)
 
+    def test_takes_the_best_of_rounds_when_asked(self):
+        path, done = self.run_script("", "--figures", "7")
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        document = json.loads((path / "paper_ccgrid23.json").read_text(encoding="utf-8"))
+        for row in document["rows"]:
+            row["by_round"] = [70.0, 40.0]
+        (path / "uneven.json").write_text(json.dumps(document), encoding="utf-8")
+        _, done = self.run_script("", "--again", str(path / "uneven.json"), "--best", "--slow", "1")
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        self.assertIn("The best of 2 rounds", done.stdout)
+        rows = [line for line in done.stdout.splitlines() if line.startswith("| 256 B |")]
+        self.assertIn("| 5 | 5 |", rows[0])  # latency, made 8 times slower: the shorter time
+        self.assertIn("| 0.56 | 0.56 |", rows[1])  # bandwidth: the larger
+
     def test_goes_on_without_what_fails(self):
         path, done = self.run_script("memcpy", "--figures", "3,5")
         self.assertEqual(done.returncode, 0)
@@ -193,6 +207,21 @@ class ScriptTest(unittest.TestCase):
     def test_says_so_when_nothing_was_measured(self):
         _, done = self.run_script("latency", "--figures", "5")
         self.assertEqual(done.returncode, 1)
+
+
+class PosterTest(unittest.TestCase):
+    def test_writes_factors_and_what_failed(self):
+        with tempfile.TemporaryDirectory() as name:
+            path = pathlib.Path(name)
+            (path / "launch.py").write_text(f"FAILING = 'bcast'\n{FAKE_LAUNCH}", encoding="utf-8")
+            command = [sys.executable, str(BENCH / "paper_isc25"), "--build", name, "--out", name, "--rounds", "2", "--slow", "1",
+                       "--launch", f"{sys.executable} -I -S {path}/launch.py"]
+            done = subprocess.run(command, capture_output=True, text=True, check=False)
+            self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+            page = (path / "paper_isc25.md").read_text(encoding="utf-8")
+        self.assertIn("EMULATED", page)
+        self.assertIn("| 4 KiB | 104.1 [104.1..104.1] | 104.1 [104.1..104.1]; 1.00 | 208.2 [208.2..208.2]; 2.00 |", page)
+        self.assertIn("Not measured: bcast, emu, together, round 1", page)
 
 
 class FiguresTest(unittest.TestCase):

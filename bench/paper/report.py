@@ -53,6 +53,8 @@ def cell(results, where, column, size, about):
     shown = sorted(in_paper_unit(results, where, column, size, value, about["slow"]) for value in values)
     middle = in_paper_unit(results, where, column, size, results.median(where, column, size), about["slow"])
     beside = modelled(about["modelled"], column, size) if where == "6" else published(where, column, size)
+    if about.get("best_of"):
+        return f"{figure(middle)}{beside}"
     return f"{figure(middle)} [{figure(shown[0])}..{figure(shown[-1])}]{beside}"
 
 
@@ -88,7 +90,9 @@ def page(results, verdicts, about):
     yield ""
     yield f"{about['note']}"
     yield ""
-    yield f"Medians of {results.rounds} rounds' best iterations, all columns in turn, [smallest..largest]; commit {about['commit']};"
+    of_rounds = (f"The best of {about['best_of']} rounds, for others used the machine" if about.get("best_of") else
+                 f"Medians of {results.rounds} rounds' best iterations, all columns in turn, [smallest..largest]")
+    yield f"{of_rounds}; commit {about['commit']};"
     yield f"load of the machine ({about['cpus']} cores) before each round {about['load']}. Times are divided by {about['slow']:g}, bandwidths multiplied."
     yield ""
     yield "| figure | the paper says | wanted | profile alone | ours | shape |"
