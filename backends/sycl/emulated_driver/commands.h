@@ -13,10 +13,13 @@
 
 namespace sluice::emulated_driver {
 
-// Events of a pool lie in host memory of the emulated device's runtime, whose queues wait for words and write them.
+// Events of a pool lie in host memory of the emulated device's runtime, whose queues wait for words and write them;
+// those of a pool for several processes in a file of memory that is registered with it.
 struct EventPool {
   uint64_t *words = nullptr;  // one an event
   uint32_t n_events = 0;      // places
+  int32_t descriptor = -1;    // of that file
+  bool is_opened = false;     // it is another process's
   std::atomic<uint32_t> n_made{0};
   bool has_timestamps = false;
   bool counts = false;  // counter-based events

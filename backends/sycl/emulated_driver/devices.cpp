@@ -53,7 +53,7 @@ ze_result_t driver_properties(ze_driver_handle_t /*driver*/, ze_driver_propertie
 }
 
 ze_result_t driver_ipc_properties(ze_driver_handle_t /*driver*/, ze_driver_ipc_properties_t *properties) noexcept {
-  properties->flags = ZE_IPC_PROPERTY_FLAG_MEMORY;
+  properties->flags = ZE_IPC_PROPERTY_FLAG_MEMORY | ZE_IPC_PROPERTY_FLAG_EVENT_POOL;
   return ZE_RESULT_SUCCESS;
 }
 

@@ -240,6 +240,49 @@ TEST_F(NativeCalls, WholeUse_GivesBackAllThatItMakes) {
   expect_success(use_events);
 }
 
+// Nothing above the driver asks for these; a program of Level Zero may.
+TEST_F(NativeCalls, EventsOfOtherProcesses_AreTheSameEvents) {
+  void *loader = dlopen(LOADER_PATH, RTLD_NOW);
+  const auto make = find<decltype(&zeEventPoolCreate)>(loader, "zeEventPoolCreate");
+  const auto make_event = find<decltype(&zeEventCreate)>(loader, "zeEventCreate");
+  const auto destroy_event = find<decltype(&zeEventDestroy)>(loader, "zeEventDestroy");
+  const auto open = find<decltype(&zeEventPoolOpenIpcHandle)>(loader, "zeEventPoolOpenIpcHandle");
+  const auto signal = find<decltype(&zeEventHostSignal)>(loader, "zeEventHostSignal");
+  const auto get_handle = find<decltype(&zeEventPoolGetIpcHandle)>(loader, "zeEventPoolGetIpcHandle");
+  const ze_event_pool_desc_t of_one{ZE_STRUCTURE_TYPE_EVENT_POOL_DESC, nullptr, ZE_EVENT_POOL_FLAG_HOST_VISIBLE, 3};
+  const ze_event_pool_desc_t of_several{ZE_STRUCTURE_TYPE_EVENT_POOL_DESC, nullptr,
+                                        ZE_EVENT_POOL_FLAG_HOST_VISIBLE | ZE_EVENT_POOL_FLAG_IPC, 3};
+  ze_device_handle_t device = native().device;
+  ze_event_pool_handle_t pool = nullptr;
+  ze_event_pool_handle_t opened = nullptr;
+  ze_ipc_event_pool_handle_t handle = {};
+  ASSERT_EQ(make(native().context, &of_one, 1, &device, &pool), 0);
+  EXPECT_EQ(get_handle(pool, &handle), ZE_RESULT_ERROR_INVALID_ARGUMENT);
+  EXPECT_EQ(open(native().context, handle, &opened), ZE_RESULT_ERROR_INVALID_ARGUMENT) << "bytes that are no handle";
+  ASSERT_EQ(find<decltype(&zeEventPoolDestroy)>(loader, "zeEventPoolDestroy")(pool), 0);
+
+  ASSERT_EQ(make(native().context, &of_several, 1, &device, &pool), 0);
+  ASSERT_EQ(get_handle(pool, &handle), 0);
+  for (uint32_t i = 0; i < of_several.count; ++i) {
+    const ze_event_desc_t description{ZE_STRUCTURE_TYPE_EVENT_DESC, nullptr, i, 0, 0};
+    ze_event_handle_t mine = nullptr;
+    ze_event_handle_t theirs = nullptr;
+    ASSERT_EQ(make_event(pool, &description, &mine), 0);
+    if (i == 1) {
+      ASSERT_EQ(signal(mine), 0);
+    }
+    ASSERT_EQ(open(native().context, handle, &opened), 0);
+    ASSERT_EQ(make_event(opened, &description, &theirs), 0);
+    EXPECT_EQ(native().query_event(theirs), i == 1 ? ZE_RESULT_SUCCESS : ZE_RESULT_NOT_READY) << i;
+    ASSERT_EQ(signal(theirs), 0);
+    EXPECT_EQ(native().query_event(mine), ZE_RESULT_SUCCESS) << i;
+    EXPECT_EQ(destroy_event(theirs), 0);
+    EXPECT_EQ(find<decltype(&zeEventPoolCloseIpcHandle)>(loader, "zeEventPoolCloseIpcHandle")(opened), 0);
+    EXPECT_EQ(destroy_event(mine), 0);
+  }
+  EXPECT_EQ(find<decltype(&zeEventPoolDestroy)>(loader, "zeEventPoolDestroy")(pool), 0);
+}
+
 // What the module must never do is seen by the loader's validation layer, and counted (native_trace.py): its calls do
 // not come to the driver.
 TEST_F(NativeCalls, PlantedMisuse_IsFoundByTheLayer) {
