@@ -9,7 +9,7 @@
 
 namespace sluice::plan {
 
-// What is known of a target.
+// What is known of a target in a window of Sluice's.
 struct OneSidedQuery {
   bool is_dynamic = false;   // memory comes and goes, and only the target knows which there is
   bool is_self = false;      // the target is the rank that asks
@@ -19,7 +19,16 @@ struct OneSidedQuery {
   bool is_refused = false;   // it could not be mapped here
 };
 
-enum class OneSidedReason : std::uint8_t { kSelf, kMapped, kDynamic, kOtherNode, kNotExported, kNoRuntime, kRefused };
+enum class OneSidedReason : std::uint8_t {
+  kSelf,
+  kMapped,
+  kDynamic,
+  kOtherNode,
+  kNotExported,
+  kNoRuntime,
+  kRefused,
+  kHostWindow
+};
 
 [[nodiscard]] constexpr OneSidedReason choose_one_sided(const OneSidedQuery &query) noexcept {
   if (query.is_dynamic) return OneSidedReason::kDynamic;
@@ -52,6 +61,8 @@ enum class OneSidedReason : std::uint8_t { kSelf, kMapped, kDynamic, kOtherNode,
       return "by messages: the runtime of the target's memory is not loaded here";
     case OneSidedReason::kRefused:
       return "by messages: the target's memory could not be mapped here";
+    case OneSidedReason::kHostWindow:
+      return "by the host MPI, through staging memory: the window is the host MPI's";
   }
   return "by messages";
 }

@@ -23,11 +23,6 @@ namespace {
 constexpr std::size_t kMostPieces = 4096;
 constexpr std::uint64_t kMostBytes = std::uint64_t{64} << 20;
 
-bool are_on_one_device(const transfer::Region &one, const transfer::Region &other) noexcept {
-  return !is_host(one) && !is_host(other) && one.place.backend == other.place.backend &&
-         one.place.device == other.place.device;
-}
-
 // Whether one kernel is to move the data, and not a copy for each run: some runs, on one device.
 bool suits_kernel(const transfer::Region &from, const transfer::Region &to, std::uint64_t size_bytes) {
   constexpr std::uint64_t kFewRuns =
@@ -67,6 +62,11 @@ const device::Place *mover_of(const transfer::Region &from, const transfer::Regi
   return is_one ? &to.place : nullptr;
 }
 
+trace::Lane lane_between(const transfer::Region &from, const transfer::Region &to) noexcept {
+  if (is_host(from)) return trace::Lane::kH2d;
+  return is_host(to) ? trace::Lane::kD2h : trace::Lane::kD2d;
+}
+
 // The copies between two payloads of as many bytes.
 void add_pieces(const transfer::Region &from, const transfer::Region &to, std::uint64_t size_bytes,
                 std::vector<sluice_copy_t> *pieces) {
@@ -104,6 +104,11 @@ const device::Backend *backend_named(const Exposure &exposure) {
 
 }  // namespace
 
+bool are_on_one_device(const transfer::Region &one, const transfer::Region &other) noexcept {
+  return !is_host(one) && !is_host(other) && one.place.backend == other.place.backend &&
+         one.place.device == other.place.device;
+}
+
 bool DirectAccess::has_runtime(const Exposure &exposure) {
   const device::Backend *backend = backend_named(exposure);
   return backend != nullptr && backend->table().ipc_open != nullptr;
@@ -134,10 +139,14 @@ Status DirectAccess::map(int target, int world_rank, const Exposure &exposure, c
   return {};
 }
 
-Status DirectAccess::copy(const transfer::Region &from, const transfer::Region &to, std::uint64_t size_bytes) {
+Status DirectAccess::copy(const transfer::Region &from, const transfer::Region &to, std::uint64_t size_bytes,
+                          const trace::Message &message) {
   if (suits_kernel(from, to, size_bytes)) {
     bool is_done = false;
+    trace::Span span;
+    span.begin();
     Status status = move_by_kernel(from, to, size_bytes, &is_done);
+    if (is_done) span.end(trace::Lane::kKernel, message, {size_bytes});
     if (!status.is_ok() || is_done) return status;
   }
   const device::Place *mover = mover_of(from, to);
@@ -150,7 +159,11 @@ Status DirectAccess::copy(const transfer::Region &from, const transfer::Region &
   auto batch = std::find_if(batches_.begin(), batches_.end(), [mover](const Batch &one) {
     return one.place.backend == mover->backend && one.place.device == mover->device;
   });
-  if (batch == batches_.end()) batch = batches_.insert(batches_.end(), {*mover, {}, 0});
+  if (batch == batches_.end()) batch = batches_.insert(batches_.end(), {*mover, {}, 0, {}, {}});
+  if (batch->pieces.empty()) {
+    batch->message = message;
+    batch->lane = lane_between(from, to);
+  }
   add_pieces(from, to, size_bytes, &batch->pieces);
   batch->size_bytes += size_bytes;
   const bool is_full = batch->pieces.size() >= kMostPieces || batch->size_bytes >= kMostBytes;
@@ -158,7 +171,11 @@ Status DirectAccess::copy(const transfer::Region &from, const transfer::Region &
 }
 
 Status DirectAccess::flush_batch(Batch *batch) {
+  if (batch->pieces.empty()) return {};
+  trace::Span span;
+  span.begin();
   Status status = device::copy(batch->place, batch->pieces);
+  if (status.is_ok()) span.end(batch->lane, batch->message, {batch->size_bytes});
   batch->pieces.clear();
   batch->size_bytes = 0;
   return status;

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/status.hpp"
+#include "base/trace.hpp"
 #include "device/ipc_imports.hpp"
 #include "ops/rma/numbers.hpp"
 #include "transfer/region.hpp"
@@ -30,6 +31,9 @@ struct Exposure {
   wire::SegmentName locks{};       // of the first rank of a node
 };
 
+// Whether both are memory of one device.
+[[nodiscard]] bool are_on_one_device(const transfer::Region &one, const transfer::Region &other) noexcept;
+
 // Where the window of a rank begins here.
 struct Reached {
   std::byte *base = nullptr;
@@ -48,11 +52,12 @@ class DirectAccess {
   [[nodiscard]] Status map(int target, int world_rank, const Exposure &exposure, const device::Place &beside,
                            Reached *reached);
 
-  // Copies the first `size_bytes` of the payload of `from` to `to`, of which one may be mapped: by flush() at the
-  // latest, until when both stay. At once where a kernel brings many runs together or apart, where the host may copy,
-  // and where no device can copy between the two. Any thread.
-  // Errors: the runtime's; a part may have been copied.
-  [[nodiscard]] Status copy(const transfer::Region &from, const transfer::Region &to, std::uint64_t size_bytes);
+  // Copies the first `size_bytes` of the payload of `from` to `to`, of which one may be mapped, for `message` of the
+  // trace: by flush() at the latest, until when both stay. At once where a kernel brings many runs together or apart,
+  // where the host may copy, and where no device can copy between the two. Any thread. Errors: the runtime's; a part
+  // may have been copied.
+  [[nodiscard]] Status copy(const transfer::Region &from, const transfer::Region &to, std::uint64_t size_bytes,
+                            const trace::Message &message);
   // Blocks until all copies of all threads are there. Errors: those of any of them since the last call.
   [[nodiscard]] Status flush();
 
@@ -73,6 +78,8 @@ class DirectAccess {
     device::Place place;
     std::vector<sluice_copy_t> pieces;
     std::uint64_t size_bytes = 0;
+    trace::Message message;  // of the first of them
+    trace::Lane lane = trace::Lane::kD2d;
   };
   [[nodiscard]] Status flush_batch(Batch *batch);
 

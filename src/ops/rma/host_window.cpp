@@ -14,20 +14,29 @@
 #include "base/log.hpp"
 #include "base/short_mutex.hpp"
 #include "base/statistics.hpp"
+#include "base/trace.hpp"
 #include "ops/env/raise.hpp"
 #include "ops/refusal/refusal.hpp"
 #include "ops/rma/numbers.hpp"
 #include "ops/rma/side.hpp"
+#include "plan/one_sided.hpp"
 #include "plan/policy.hpp"
 #include "progress/tracked_requests.hpp"
 #include "transfer/staged.hpp"
+#include "wire/host.hpp"
 
 namespace sluice::ops::rma {
 
 // The operation of a form that gives a request is complete with that request too, if that comes first.
 class StagedAccess final : public progress::Tracked {
  public:
-  StagedAccess(MPI_Win window, int target) noexcept : Tracked(MPI_COMM_SELF, false), window_(window), target_(target) {}
+  // `has_gaps`: the target's part of the window has.
+  StagedAccess(MPI_Win window, const Call &call, bool has_gaps) noexcept
+      : Tracked(MPI_COMM_SELF, false),
+        window_(window),
+        target_(call.target_rank),
+        message_{call.operation, call.target_rank},
+        has_gaps_(has_gaps) {}
 
   [[nodiscard]] bool is_on(MPI_Win window, int target) const noexcept {
     return window_ == window && (target < 0 || target_ == target);
@@ -41,7 +50,12 @@ class StagedAccess final : public progress::Tracked {
   // The host MPI has completed the operation: copies up, once. Blocks. Any thread, several at a time; each returns when
   // the data are there. Errors: the runtime's, for the first who asks.
   [[nodiscard]] Status settle();
-  // The same, with the error raised on the window. Returns an error code.
+  // Whether that has still to copy anything.
+  [[nodiscard]] bool brings_up() {
+    const std::scoped_lock lock(mutex_);
+    return !is_settled_ && written_.is_open();
+  }
+  // The same as settle(), with the error raised on the window. Returns an error code.
   [[nodiscard]] int settle_and_raise() noexcept;
 
   // progress::Tracked
@@ -55,6 +69,8 @@ class StagedAccess final : public progress::Tracked {
 
   const MPI_Win window_;
   const int target_;
+  const trace::Message message_;
+  const bool has_gaps_;
   std::mutex mutex_;  // of what follows
   bool is_settled_ = false;
   std::vector<transfer::Staged> read_;
@@ -131,7 +147,12 @@ Status StagedAccess::open(const transfer::Region &region, Argument *argument, tr
 
 Status StagedAccess::stage_down(const transfer::Region &region, Argument *argument) {
   Status status = open(region, argument, &read_.emplace_back());
-  return status.is_ok() ? read_.back().copy_down() : status;
+  if (!status.is_ok()) return status;
+  trace::Span span;
+  span.begin();
+  status = read_.back().copy_down();
+  if (status.is_ok()) span.end(trace::Lane::kD2h, message_, {region.size_bytes()});
+  return status;
 }
 
 Status StagedAccess::stage_up(const transfer::Region &region, std::uint64_t size_bytes, Argument *argument) {
@@ -143,7 +164,12 @@ Status StagedAccess::settle() {
   const std::scoped_lock lock(mutex_);
   if (std::exchange(is_settled_, true)) return {};
   Status status;
-  if (written_.is_open() && written_bytes_ != 0) status = written_.copy_up(written_bytes_);
+  if (written_.is_open() && written_bytes_ != 0) {
+    trace::Span span;
+    span.begin();
+    status = written_.copy_up(written_bytes_);
+    if (status.is_ok()) span.end(trace::Lane::kH2d, message_, {written_bytes_});
+  }
   written_ = {};
   read_.clear();
   return status;
@@ -159,7 +185,9 @@ int StagedAccess::settle_and_raise() noexcept {
 }
 
 Status StagedAccess::finish(MPI_Status * /*status*/) {
-  raised_ = settle_and_raise();
+  // MPICH 4.0 completes the request of MPI_Rget before data of a target with gaps are there. Its epoch is still open.
+  if (has_gaps_ && brings_up()) raised_ = wire::host().MPI_Win_flush_local(target_, window_);
+  if (raised_ == MPI_SUCCESS) raised_ = settle_and_raise();
   remove_access(this);
   return {};
 }
@@ -228,12 +256,9 @@ bool is_on_device(const transfer::Region &region) noexcept {
   return transfer::size_of(region) != 0 && !is_host(region);
 }
 
-Status stage(const Buffers &buffers, Call *call, StagedAccess *access) {
+Status stage(const Buffers &buffers, std::uint64_t target_bytes, Call *call, StagedAccess *access) {
   const bool is_get = call->operation == Operation::kGet || call->operation == Operation::kRget;
-  transfer::LayoutPtr target;
-  Status status = find_layout(call->target, &target);
-  if (!status.is_ok()) return status;
-  const std::uint64_t target_bytes = static_cast<std::uint64_t>(call->target.count) * target->size_bytes;
+  Status status;
   if (is_on_device(buffers.origin)) {
     status = is_get ? access->stage_up(buffers.origin, target_bytes, &call->origin)
                     : access->stage_down(buffers.origin, &call->origin);
@@ -258,13 +283,17 @@ int operate_by_host(MPI_Win window, Call *call) noexcept {
     if (!has_origin && !is_on_device(buffers.compare) && !is_on_device(buffers.result)) {
       return call->by_host(*call, window);
     }
+    transfer::Region target;
+    status = find_layout(call->target, &target.layout);
+    if (!status.is_ok()) return raise_on_window(window, status);
+    target.count = call->target.count;
     // plan: there is one route
     const statistics::Stopwatch watch;
-    log::debug("ops", "staged: the window is the host MPI's");
-    const auto access = std::make_shared<StagedAccess>(window, call->target_rank);
+    log::debug("ops", plan::explain(plan::OneSidedReason::kHostWindow));
+    const auto access = std::make_shared<StagedAccess>(window, *call, !target.layout->is_contiguous);
     // execute
     const MPI_Request *request = call->request;
-    status = stage(buffers, call, access.get());
+    status = stage(buffers, target.size_bytes(), call, access.get());
     if (!status.is_ok()) return raise_on_window(window, status);
     const int code = call->by_host(*call, window);
     if (code != MPI_SUCCESS) return code;

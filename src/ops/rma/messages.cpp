@@ -187,6 +187,7 @@ void Messages::finish(const AskedPtr &asked) {
   if (asked->outcome.is_ok() && !asked->packed.empty()) {
     asked->outcome = write_payload(asked->result, asked->packed.size(), asked->packed.data());
   }
+  if (asked->outcome.is_ok()) asked->span.end(trace::Lane::kWire, asked->message, {asked->size_bytes});
   if (asked->request != nullptr) {
     asked->request->complete(asked->outcome);
   } else if (!asked->outcome.is_ok() && failure_.is_ok()) {

@@ -14,6 +14,7 @@
 #include <span>
 #include <vector>
 
+#include "base/trace.hpp"
 #include "ops/rma/locks.hpp"
 #include "ops/rma/own_memory.hpp"
 #include "ops/rma/window_request.hpp"
@@ -32,7 +33,10 @@ struct Asked {
   int n_unanswered = 0;
   bool is_all_asked = false;
   std::atomic<bool> is_done{false};
-  Status outcome;  // when it is done
+  Status outcome;    // when it is done
+  trace::Span span;  // until then
+  trace::Message message;
+  std::uint64_t size_bytes = 0;  // of the payload
 };
 using AskedPtr = std::shared_ptr<Asked>;
 

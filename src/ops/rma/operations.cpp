@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "ops/rma/access.hpp"
+#include "ops/rma/device_fetch.hpp"
 #include "ops/rma/numbers.hpp"
 #include "ops/rma/side.hpp"
 #include "transfer/window_message.hpp"
@@ -20,11 +21,19 @@ Status differ(const Call &call) {
                                                   "not as long as each other");
 }
 
+// As the trace names it.
+trace::Message message_of(const Access &access) noexcept {
+  return {access.call->operation, access.target_rank};
+}
+
 // The operation in messages. `operand`: what goes with them, or null; `result`: where answers' data go, or null.
 Status go_by_messages(Access *access, WindowHeader header, std::uint64_t size_bytes, std::uint64_t element_bytes,
                       const transfer::Region *operand, const transfer::Region *result) {
   Messages &messages = *access->window->messages;
   const auto asked = std::make_shared<Asked>();
+  asked->message = message_of(*access);
+  asked->size_bytes = size_bytes;
+  asked->span.begin();
   asked->request = access->request;
   if (result != nullptr) asked->result = *result;
   if (result != nullptr && !result->layout->is_contiguous) asked->packed.resize(size_bytes);
@@ -69,8 +78,9 @@ Status move(Access *access, bool is_get) {
   if (size_bytes == 0) return close_access(access, {});
   if (access->route == Route::kIpc) {
     DirectAccess &direct = *access->window->direct;
-    status = is_get ? direct.copy(access->target, access->origin, size_bytes)
-                    : direct.copy(access->origin, access->target, size_bytes);
+    const transfer::Region &from = is_get ? access->target : access->origin;
+    const transfer::Region &to = is_get ? access->origin : access->target;
+    status = direct.copy(from, to, size_bytes, message_of(*access));
     status = finish_direct(access, std::move(status));
   } else {
     WindowHeader header;
@@ -94,12 +104,39 @@ Status check_like_target(const Access &access, const Argument &argument, const t
                                                 ": the elements of the two sides are not of one predefined type");
 }
 
+// A short operation with a result, by the device of the target. *is_done: else nothing was written. *route: the
+// kernel's, if one has computed it.
+Status fetch_by_device(Access *access, const Arithmetic &arithmetic, Route *route, bool *is_done) {
+  *is_done = false;
+  if (!DeviceFetch::suits(access->target, arithmetic)) return {};
+  DeviceFetch fetch;
+  Status status = fetch.prepare(access->target, arithmetic, access->origin, access->result);
+  if (!status.is_ok()) return status;
+  {
+    UpdateHold hold;
+    LockWords *words = access->window->locks.of(access->target_rank);
+    progress::turn_until([&] { return hold.try_take(words); });
+    trace::Span span;
+    span.begin();
+    status = fetch.run(is_done);
+    if (*is_done) span.end(trace::Lane::kKernel, message_of(*access), {access->size_bytes()});
+  }
+  if (!status.is_ok() || !*is_done) return status;
+  if (!arithmetic.is_nothing() && !arithmetic.is_replace()) *route = Route::kKernel;
+  return fetch.finish();
+}
+
 // Under the update lock, by this rank itself. *route: who computed it.
 Status update_directly(Access *access, const Arithmetic &arithmetic, bool has_result, const std::byte *compare,
                        Route *route) {
   const std::uint64_t size_bytes = access->size_bytes();
   const bool has_operand = !arithmetic.is_nothing();
   const bool is_computed = has_operand && !arithmetic.is_replace() && !has_result;
+  if (has_result && compare == nullptr) {
+    bool is_done = false;
+    Status status = fetch_by_device(access, arithmetic, route, &is_done);
+    if (!status.is_ok() || is_done) return status;
+  }
   std::vector<std::byte> operand;
   const auto read_operand = [&]() -> Status {
     operand.resize(size_bytes);
@@ -115,7 +152,10 @@ Status update_directly(Access *access, const Arithmetic &arithmetic, bool has_re
     LockWords *words = access->window->locks.of(access->target_rank);
     progress::turn_until([&] { return hold.try_take(words); });
     bool is_done = false;
+    trace::Span span;
+    span.begin();
     if (has_kernel) status = DirectAccess::update_by_kernel(access->target, arithmetic, access->origin, &is_done);
+    if (is_done) span.end(trace::Lane::kKernel, message_of(*access), {size_bytes});
     if (is_done) *route = Route::kKernel;
     if (is_done || !status.is_ok()) return status;
     if (has_kernel) status = read_operand();  // it was refused
