@@ -12,6 +12,7 @@
 #include "base/environment.hpp"
 #include "device/backend.hpp"
 #include "plan/collective_terms.hpp"
+#include "plan/one_sided.hpp"
 #include "plan/plan.hpp"
 #include "plan/policy.hpp"
 #include "plan/queue_engine.hpp"
@@ -135,11 +136,37 @@ constexpr std::array kCollectives{
     NamedPattern{"scan", plan::Pattern::kScan},           NamedPattern{"exscan", plan::Pattern::kExscan},
 };
 
+constexpr std::array<std::string_view, 6> kOneSided{
+    "put", "get", "accumulate", "get_accumulate", "fetch_and_op", "compare_and_swap"};
+
+// To device memory of each sort of target; several nodes: none is near.
+std::vector<std::string> explain_one_sided(const WaysQuestion &question, const plan::Policy &policy) {
+  plan::OneSidedQuery query;
+  query.is_exported = policy.allows_ipc;
+  query.has_runtime = true;
+  const auto explain = [&] { return plan::explain(choose_one_sided(query)); };
+  query.is_self = true;
+  std::vector<std::string> sentences{fmt::format("to its own memory: {}", explain())};
+  query.is_self = false;
+  if (question.n_nodes > 1) sentences.push_back(fmt::format("to a rank of another node: {}", explain()));
+  query.is_near = true;
+  sentences.push_back(fmt::format("to a rank of this node: {}", explain()));
+  query.is_dynamic = true;
+  sentences.push_back(fmt::format("in a dynamic window: {}", explain()));
+  sentences.push_back(fmt::format("from device memory into a window without any: {}",
+                                  plan::explain(plan::OneSidedReason::kHostWindow)));
+  return sentences;
+}
+
 // Of right arguments, and of a type that rounds, the same on all ranks.
 WaysAnswer answer(const WaysQuestion &question, const OpenBackends &open) {
   const device::Backend *backend = find_backend(open, [](const sluice_backend_t &) { return true; });
   WaysAnswer result{question, backend != nullptr ? backend->name() : "", {}};
   const plan::Policy &policy = plan::policy_of(backend, 0);
+  if (std::find(kOneSided.begin(), kOneSided.end(), question.operation) != kOneSided.end()) {
+    result.sentences = explain_one_sided(question, policy);
+    return result;
+  }
   const CollectiveTerms terms = plan::collective_terms(policy, policy);
   plan::CallFacts facts;
   for (const NamedPattern &known : kCollectives) {
@@ -196,9 +223,8 @@ QueueAnswer answer_queue(const OpenBackends &open) {
 
 }  // namespace
 
-std::vector<std::string> collective_names() {
-  std::vector<std::string> names;
-  names.reserve(kCollectives.size());
+std::vector<std::string> operation_names() {
+  std::vector<std::string> names(kOneSided.begin(), kOneSided.end());
   for (const NamedPattern &known : kCollectives) names.emplace_back(known.name);
   return names;
 }

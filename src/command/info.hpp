@@ -57,9 +57,9 @@ struct RouteAnswer {
   std::string send_unmapped;  // the same out of memory that no other process can map
 };
 
-// What the ranks of a communicator would try for a blocking collective call.
+// What the ranks of a communicator would try for a blocking collective call, or of a window for a one-sided operation.
 struct WaysQuestion {
-  std::string operation;         // "allreduce"; one of collective_names()
+  std::string operation;         // "allreduce", "put"; one of operation_names()
   std::uint64_t size_bytes = 0;  // of the longest buffer
   int n_ranks = 2;
   int n_nodes = 1;
@@ -71,7 +71,7 @@ struct WaysAnswer {
 };
 
 // The operations that WaysQuestion may name.
-[[nodiscard]] std::vector<std::string> collective_names();
+[[nodiscard]] std::vector<std::string> operation_names();
 
 // What would bring a payload with gaps together, on the way to each place where it may be wanted.
 struct PackQuestion {

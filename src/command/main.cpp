@@ -20,7 +20,7 @@ constexpr int kWrongUse = 2;
 
 struct RouteWords {
   std::string size;
-  std::string operation;  // a collective one; empty: a message
+  std::string operation;  // a collective or one-sided one; empty: a message
   int n_ranks = 2;
   int n_nodes = 1;
   std::string from = "device";
@@ -96,10 +96,11 @@ void describe_info(CLI::App *app, InfoWords *words) {
   CLI::Option *size = app->add_option("--route", words->route.size, "say which route a message of this size takes");
   app->add_option("--from", words->route.from, "memory that it is sent from")->needs(size)->capture_default_str();
   app->add_option("--to", words->route.to, "memory that it is received in")->needs(size)->capture_default_str();
-  CLI::Option *operation = app->add_option("--operation", words->route.operation,
-                                           "of a blocking collective operation instead: which ways its ranks try")
-                               ->needs(size)
-                               ->check(CLI::IsMember(collective_names()));
+  CLI::Option *operation =
+      app->add_option("--operation", words->route.operation,
+                      "of a blocking collective operation or a one-sided one instead: which ways its ranks try")
+          ->needs(size)
+          ->check(CLI::IsMember(operation_names()));
   app->add_option("--comm-size", words->route.n_ranks, "ranks of the communicator")
       ->needs(operation)
       ->check(CLI::PositiveNumber)

@@ -335,6 +335,15 @@ TEST(Program_Tells, VersionAndRoute) {
   EXPECT_THAT(of_shared.output, HasSubstr("to a rank of this node         shared 1048576 bytes -> relayed: "));
 }
 
+TEST(Program_Tells, RoutesOfOneSidedOperations) {
+  const Ended ended = sluice("info --route 8 --operation put --nodes 2");
+  EXPECT_EQ(ended.exit_status, 0) << ended.output;
+  EXPECT_THAT(ended.output, HasSubstr("to a rank of another node: by messages"));
+  EXPECT_THAT(ended.output, HasSubstr("to a rank of this node: directly"));
+  EXPECT_THAT(ended.output, HasSubstr("into a window without any: by the host MPI"));
+  EXPECT_EQ(sluice("info --route 8 --operation push").exit_status, 2);
+}
+
 TEST(Program_Tells, WhatBringsDataWithGapsTogether) {
   const Ended ended = sluice("info --pack 64K --run 512 --gap 1K");
   EXPECT_EQ(ended.exit_status, 0) << ended.output;
