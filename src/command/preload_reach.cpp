@@ -9,7 +9,7 @@
 namespace sluice::command {
 
 std::string why_preload_is_dropped(const std::filesystem::path &program, const User &user) {
-  struct stat about {};
+  struct stat about{};
   if (stat(program.c_str(), &about) != 0) return "";  // whoever starts it says so
   if ((about.st_mode & S_ISUID) != 0 && about.st_uid != user.user) return "is set-user-ID";
   if ((about.st_mode & S_ISGID) != 0 && (about.st_mode & S_IXGRP) != 0 && about.st_gid != user.group) {
