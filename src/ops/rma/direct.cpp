@@ -21,7 +21,7 @@ namespace {
 
 // A batch runs before the epoch ends when it has as many copies, or as many bytes: the device then works meanwhile.
 constexpr std::size_t kMostPieces = 4096;
-constexpr std::uint64_t kMostBytes = std::uint64_t{64} << 20;
+constexpr std::uint64_t kMostBatchBytes = std::uint64_t{64} << 20;
 
 // Whether one kernel is to move the data, and not a copy for each run: some runs, on one device.
 bool suits_kernel(const transfer::Region &from, const transfer::Region &to, std::uint64_t size_bytes) {
@@ -166,7 +166,7 @@ Status DirectAccess::copy(const transfer::Region &from, const transfer::Region &
   }
   add_pieces(from, to, size_bytes, &batch->pieces);
   batch->size_bytes += size_bytes;
-  const bool is_full = batch->pieces.size() >= kMostPieces || batch->size_bytes >= kMostBytes;
+  const bool is_full = batch->pieces.size() >= kMostPieces || batch->size_bytes >= kMostBatchBytes;
   return is_full ? flush_batch(&*batch) : Status();
 }
 
