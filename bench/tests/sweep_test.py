@@ -32,6 +32,7 @@ ATOMICS = {"cas_latency", "fop_latency"}
 ACCESSES = {"acc_latency", "get_acc_latency", "get_bw", "get_latency", "put_bw", "put_latency"}
 # Their sizes are whole blocks of a datatype.
 PACKING = {"pack"}
+ALONE = {"file_read_sides", "file_write_sides"}  # one rank's, with tests of their own (device_tests.cmake)
 
 Launch = collections.namedtuple("Launch", "tests words sizes has_sluice")
 
@@ -150,7 +151,7 @@ def main():
     listed = subprocess.run([*words, "--list"], capture_output=True, text=True, check=True).stdout
     names = {line.split()[0] for line in listed.splitlines()}
     assert lacking | omitted <= names, f"not in --list: {(lacking | omitted) - names}"
-    names -= omitted
+    names -= omitted | ALONE
     results, said = {}, []
     for launch in launches(names, device, options.windows):
         with tempfile.TemporaryDirectory() as folder:

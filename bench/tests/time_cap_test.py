@@ -16,6 +16,7 @@ ON_A_DEVICE = {"copy_list", "copy_ways", "device_reduce", "memcpy", "memcpy_kind
 DEVICE_CALLS = {"event", "ipc_export", "ipc_open", "launch", "query_pointer", "queue_enqueue", "synchronize", "trigger"}
 WITHOUT_SIZES = {"barrier", "barrier_persistent", "ibarrier", "cas_latency", "fop_latency"}
 ONCE = {"init"}  # MPI starts once
+ALONE = {"file_read_sides", "file_write_sides"}  # one rank's
 CASES = ((("--time-cap", "1e-9", "--precision", "1e-9"), "time", 1), (("--time-cap", "1e6", "--precision", "1e9"), "precision", 6))
 
 
@@ -27,7 +28,7 @@ def main():
         assert done.returncode == 0, f"{words}: {done.stdout}{done.stderr}"
         return done.stdout
 
-    names = {line.split()[0] for line in run("--list").splitlines()}
+    names = {line.split()[0] for line in run("--list").splitlines()} - ALONE
     named = ON_A_DEVICE | DEVICE_CALLS | WITHOUT_SIZES | ONCE
     assert named <= names, f"not in --list: {named - names}"
     groups = ((names - named, ("--sizes", "64")), (WITHOUT_SIZES, ()), (DEVICE_CALLS, ("-d", device)),

@@ -17,9 +17,11 @@ namespace {
 
 constexpr std::uint64_t kMostInt = std::numeric_limits<int>::max();
 
-std::uint64_t wanted_bytes() {
+// Of a view with gaps each access costs the host MPI a walk over the view from its beginning.
+std::uint64_t wanted_bytes(const FileFacts &facts) {
+  constexpr std::uint64_t kTimesWithGaps = 3;
   static const std::uint64_t bytes = Knobs::process().bytes("file_block");
-  return bytes;
+  return facts.has_gaps ? kTimesWithGaps * bytes : bytes;
 }
 
 // The most steps of `step` that `limit` has room for, at least one.
@@ -50,7 +52,7 @@ Status FileBlocks::open(const Buffer &buffer, const FileFacts &facts, bool is_on
 Status FileBlocks::cut_bytes(const Buffer &buffer, std::uint64_t etype_bytes, bool is_one_access) {
   const std::uint64_t all = region_.size_bytes();
   const bool is_whole = is_one_access || all % etype_bytes != 0;
-  part_bytes_ = is_whole ? all : std::min(all, round_down(wanted_bytes(), etype_bytes));
+  part_bytes_ = is_whole ? all : std::min(all, round_down(wanted_bytes(facts_), etype_bytes));
   part_etypes_ = part_bytes_ / etype_bytes;
   n_blocks_ = (all + part_bytes_ - 1) / part_bytes_;
   const bool is_absolute = buffer.address() == MPI_BOTTOM;
@@ -74,7 +76,8 @@ Status FileBlocks::cut_images(const Buffer &buffer, std::uint64_t etype_bytes, b
   const std::uint64_t reach_bytes = std::max<std::uint64_t>(span_bytes / count, 1);
   const std::uint64_t step = etype_bytes / std::gcd(etype_bytes, element_bytes);
   const bool is_whole = is_one_access || count % step != 0;
-  const std::uint64_t elements = is_whole ? count : std::min(count, round_down(wanted_bytes() / reach_bytes, step));
+  const std::uint64_t elements =
+      is_whole ? count : std::min(count, round_down(wanted_bytes(facts_) / reach_bytes, step));
   part_bytes_ = elements * element_bytes;
   part_etypes_ = part_bytes_ / etype_bytes;
   n_blocks_ = (count + elements - 1) / elements;
@@ -113,10 +116,15 @@ transfer::Region FileBlocks::elements_of(std::uint64_t block) const noexcept {
   return part;
 }
 
-bool FileBlocks::may_end_early(std::uint64_t block, const Call &call) const noexcept {
-  bool reaches_end = true;
-  const std::uint64_t n_etypes = block_bytes(block) / facts_.etype_bytes;
-  return find_reaches_end(call, facts_, n_etypes, &reaches_end) != MPI_SUCCESS || reaches_end;
+bool FileBlocks::may_end_early(std::uint64_t block, const Call &call) noexcept {
+  if (is_all_there_) return false;
+  const auto reaches_end = [&](std::uint64_t size_bytes) {
+    bool is_so = true;
+    return find_reaches_end(call, facts_, size_bytes / facts_.etype_bytes, &is_so) != MPI_SUCCESS || is_so;
+  };
+  // The question costs a walk over the view, so it is asked of all that is left at first.
+  if (block == 0) is_all_there_ = !reaches_end(size_bytes());
+  return !is_all_there_ && reaches_end(block_bytes(block));
 }
 
 Status FileBlocks::acquire(std::uint64_t block) {

@@ -48,7 +48,7 @@ class FileBlocks {
   [[nodiscard]] Status acquire(std::uint64_t block);
   // Whether a block that is read by `call`, into which it was put, may have less than all its bytes in the file. Host
   // MPIs tell of all of them in some calls, and leave memory as it was. Errors: none; then it may.
-  [[nodiscard]] bool may_end_early(std::uint64_t block, const Call &call) const noexcept;
+  [[nodiscard]] bool may_end_early(std::uint64_t block, const Call &call) noexcept;
   // Begins to bring a block down; or the first `came_bytes` of it up. An image is there when this returns. Errors:
   // those of the runtime.
   [[nodiscard]] Status begin_down(std::uint64_t block);
@@ -85,6 +85,7 @@ class FileBlocks {
   std::uint64_t part_bytes_ = 0;  // of each block but the last
   std::uint64_t part_etypes_ = 0;
   bool is_image_ = false;
+  bool is_all_there_ = false;  // the file has the bytes of all blocks
   FileFacts facts_;
   MPI_Datatype long_type_ = MPI_DATATYPE_NULL;  // of a block that no int counts
   std::array<transfer::Staged, kSlots> images_;

@@ -29,6 +29,12 @@ int find_facts(MPI_File file, FileFacts *facts) {
   MPI_Count bytes = 0;
   code = host.MPI_Type_size_x(etype, &bytes);
   if (bytes > 0) facts->etype_bytes = static_cast<std::uint64_t>(bytes);
+  MPI_Count viewed_bytes = 0;
+  MPI_Count lowest = 0;
+  MPI_Count extent_bytes = 0;
+  if (code == MPI_SUCCESS) code = host.MPI_Type_size_x(filetype, &viewed_bytes);
+  if (code == MPI_SUCCESS) code = host.MPI_Type_get_extent_x(filetype, &lowest, &extent_bytes);
+  facts->has_gaps = viewed_bytes != extent_bytes;
   facts->is_native = std::strcmp(representation, "native") == 0 || std::strcmp(representation, "NATIVE") == 0;
   const int freed = free_answer(&etype);
   const int freed_too = free_answer(&filetype);

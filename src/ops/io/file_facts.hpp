@@ -13,6 +13,7 @@ namespace sluice::ops::io {
 struct FileFacts {
   std::uint64_t etype_bytes = 1;  // of the view; not 0
   bool is_native = true;          // the file holds the bytes of memory
+  bool has_gaps = false;          // the view leaves bytes of the file out
 };
 
 // What the view of `file` says. Local. Returns the host MPI's error code, raised already.
