@@ -10,6 +10,7 @@
 
 int main(int argc, char **argv) {
   testing::InitGoogleTest(&argc, argv);
+  if (GTEST_FLAG_GET(list_tests)) return RUN_ALL_TESTS();
   sluice::tests::clear_knobs();
   // The ranks go together whatever the length is.
   if (setenv("SLUICE_BACKEND_PATH", THREADS_MODULE_FOLDER, 1) != 0 || setenv("SLUICE_COLL_IPC", "always", 1) != 0 ||

@@ -91,24 +91,39 @@ std::string moved(const ThreadRanks &ranks, int rank, Pattern pattern, std::size
   return buffers.check();
 }
 
-class Movement : public testing::TestWithParam<std::tuple<Pattern, int>> {};
+struct Shape {
+  const char *name;
+  Pattern pattern;
+  int n_ranks;
+};
+
+void PrintTo(const Shape &shape, std::ostream *out) {
+  *out << shape.name;
+}
+
+class Movement : public testing::TestWithParam<Shape> {};
 
 TEST_P(Movement, DeliversAllBytes) {
-  const auto [pattern, n_ranks] = GetParam();
-  const ThreadRanks ranks(n_ranks);
-  ranks.run([&, pattern = pattern](int rank) {
+  const Shape &shape = GetParam();
+  const ThreadRanks ranks(shape.n_ranks);
+  ranks.run([&](int rank) {
     int round = 0;
     for (const std::size_t block_bytes : {std::size_t{1}, std::size_t{777}, std::size_t{65536}, std::size_t{300001}}) {
       for (int repeated = 0; repeated < 3; ++repeated, ++round) {
-        EXPECT_EQ(moved(ranks, rank, pattern, block_bytes, round), "") << block_bytes << " bytes";
+        EXPECT_EQ(moved(ranks, rank, shape.pattern, block_bytes, round), "") << block_bytes << " bytes";
       }
     }
   });
 }
 
-INSTANTIATE_TEST_SUITE_P(Patterns, Movement,
-                         testing::Combine(testing::Values(Pattern::kBroadcast, Pattern::kAllgather, Pattern::kAlltoall),
-                                          testing::Values(2, 3, 5)));
+INSTANTIATE_TEST_SUITE_P(
+    Patterns, Movement,
+    testing::Values(Shape{"BcastOf2", Pattern::kBroadcast, 2}, Shape{"AllgatherOf2", Pattern::kAllgather, 2},
+                    Shape{"AlltoallOf2", Pattern::kAlltoall, 2}, Shape{"BcastOf3", Pattern::kBroadcast, 3},
+                    Shape{"AllgatherOf3", Pattern::kAllgather, 3}, Shape{"AlltoallOf3", Pattern::kAlltoall, 3},
+                    Shape{"BcastOf5", Pattern::kBroadcast, 5}, Shape{"AllgatherOf5", Pattern::kAllgather, 5},
+                    Shape{"AlltoallOf5", Pattern::kAlltoall, 5}),
+    [](const auto &tested) { return std::string(tested.param.name); });
 
 // More calls than the board has slots for, and the program waits for the last one first.
 TEST(MovementTogether, DeliversAllBytes_OfManyCallsUnderWay) {

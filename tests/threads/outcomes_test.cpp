@@ -29,6 +29,10 @@ struct Case {
   const char *others_text;  // in those of the others
 };
 
+void PrintTo(const Case &one, std::ostream *out) {
+  *out << one.name;
+}
+
 class Outcomes : public testing::TestWithParam<Case> {
  protected:
   // An all-gather; returns what each rank's ended with.
