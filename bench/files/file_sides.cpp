@@ -133,10 +133,10 @@ class Sides {
 
   // Takes the memory of the size of the data that the other sides need. All later accesses are of that.
   void take_host_memory() {
-    host_.emplace(Buffer::program_memory(nullptr, SLUICE_MEMORY_HOST, size_bytes_));
+    host_ = std::make_unique<Buffer>(Buffer::program_memory(nullptr, SLUICE_MEMORY_HOST, size_bytes_));
     std::memset(host_->data(), 1, size_bytes_);
-    pinned_.emplace(Buffer::staging_memory(session_.module(), SLUICE_STAGING_RUNTIME_ALIGNED,
-                                           std::min(size_bytes_, 64 * kPieceBytes)));
+    pinned_ = std::make_unique<Buffer>(Buffer::staging_memory(session_.module(), SLUICE_STAGING_RUNTIME_ALIGNED,
+                                                              std::min(size_bytes_, 64 * kPieceBytes)));
   }
 
   void direct() { access(device_.data(), 0, size_bytes_); }
@@ -210,8 +210,8 @@ class Sides {
   OwnType grid_;
   SharedFile file_;
   Buffer device_;
-  std::optional<Buffer> host_;
-  std::optional<Buffer> pinned_;
+  std::unique_ptr<Buffer> host_;
+  std::unique_ptr<Buffer> pinned_;
   std::uint64_t loop_result_ = 1;
 };
 

@@ -53,7 +53,7 @@ class Faces {
     check_mpi(MPI_Win_fence(0, window_), "MPI_Win_fence");
   }
   void by_messages() const {
-    std::array<MPI_Request, 2 * kFaces> requests;
+    std::array<MPI_Request, std::size_t{2} * kFaces> requests;
     for (int face = 0; face < kFaces; ++face) {
       check_mpi(MPI_Irecv(received_->data() + place_of(face), count_, MPI_BYTE, 1 - rank_, face, MPI_COMM_WORLD,
                           &requests[face]),
