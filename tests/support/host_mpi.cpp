@@ -233,4 +233,8 @@ bool needs_several_win_tests() {
   return version_starts_with("Open MPI v4.") || (version_starts_with("MPICH Version:") && !is_mpich("4.0"));
 }
 
+bool crashes_on_many_runs_in_windows() {
+  return version_starts_with("Open MPI v5.");
+}
+
 }  // namespace sluice::tests

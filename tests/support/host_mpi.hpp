@@ -153,6 +153,10 @@ bool crashes_on_uncommitted_types();
 // (Open MPI 4).
 bool needs_several_win_tests();
 
+// Open MPI 5 without single-copy memory: one MPI_Put or MPI_Get of 20,000 runs ends now and then in a segmentation
+// fault of the host's own, in a later call (`mca_btl_sm_poll_handle_frag`). It does so without Sluice, too.
+bool crashes_on_many_runs_in_windows();
+
 // Open MPI: MPI_Alltoallw of long messages between groups of different sizes never ends.
 bool hangs_in_alltoallw_between_groups();
 
