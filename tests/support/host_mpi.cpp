@@ -233,6 +233,10 @@ bool needs_several_win_tests() {
   return version_starts_with("Open MPI v4.") || (version_starts_with("MPICH Version:") && !is_mpich("4.0"));
 }
 
+bool loses_bitwise_accumulates() {
+  return version_starts_with("Open MPI v5.");
+}
+
 bool crashes_on_many_runs_in_windows() {
   return version_starts_with("Open MPI v5.");
 }

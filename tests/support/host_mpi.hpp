@@ -153,6 +153,10 @@ bool crashes_on_uncommitted_types();
 // (Open MPI 4).
 bool needs_several_win_tests();
 
+// Open MPI 5: MPI_Accumulate of 64-bit integers by MPI_BAND, MPI_BOR and MPI_BXOR between processes of one node changes
+// nothing.
+bool loses_bitwise_accumulates();
+
 // Open MPI 5 without single-copy memory: one MPI_Put or MPI_Get of 20,000 runs ends now and then in a segmentation
 // fault of the host's own, in a later call (`mca_btl_sm_poll_handle_frag`). It does so without Sluice, too.
 bool crashes_on_many_runs_in_windows();

@@ -28,7 +28,7 @@ struct FileState {
   bool is_of_one_thread = false;  // at each rank one thread at a time calls MPI
   // Of collective calls that make calls of the host MPI block by block.
   coll::CallOrder order;
-  // Of the calls by the shared pointer (shared_turn.hpp). Null for a file of several ranks that have no lock.
+  // Of the calls by the shared pointer (shared_pointer.hpp). Null for a file of several ranks that have no lock.
   SharedPointerPtr shared;
   // Between the two calls of a split collective one, of which a file has one at a time.
   std::unique_ptr<SplitCall> split;

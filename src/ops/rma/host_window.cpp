@@ -7,6 +7,7 @@
 #include <array>
 #include <limits>
 #include <mutex>
+#include <set>
 #include <string>
 #include <unordered_map>
 #include <utility>
@@ -41,6 +42,8 @@ class StagedAccess final : public progress::Tracked {
   [[nodiscard]] bool is_on(MPI_Win window, int target) const noexcept {
     return window_ == window && (target < 0 || target_ == target);
   }
+
+  [[nodiscard]] int target() const noexcept { return target_; }
 
   // Has *argument name memory of the host that holds what is in `region` on a device. Blocks.
   [[nodiscard]] Status stage_down(const transfer::Region &region, Argument *argument);
@@ -186,7 +189,7 @@ int StagedAccess::settle_and_raise() noexcept {
 
 Status StagedAccess::finish(MPI_Status * /*status*/) {
   // MPICH 4.0 completes the request of MPI_Rget before data of a target with gaps are there. Its epoch is still open.
-  if (has_gaps_ && brings_up()) raised_ = wire::host().MPI_Win_flush_local(target_, window_);
+  if (has_gaps_ && brings_up()) raised_ = wire::host().MPI_Win_flush(target_, window_);
   if (raised_ == MPI_SUCCESS) raised_ = settle_and_raise();
   remove_access(this);
   return {};
@@ -206,6 +209,21 @@ StagedAccesses take_staged(MPI_Win window, int target) {
   });
   n_staged.store(static_cast<int>(ledger().accesses.size()), std::memory_order_release);
   return taken;
+}
+
+int flush_staged(MPI_Win window, const StagedAccesses &accesses) noexcept {
+  try {
+    std::set<int> targets;
+    for (const std::shared_ptr<StagedAccess> &access : accesses) {
+      if (access->brings_up()) targets.insert(access->target());
+    }
+    for (const int target : targets) {
+      if (const int code = wire::host().MPI_Win_flush(target, window); code != MPI_SUCCESS) return code;
+    }
+    return MPI_SUCCESS;
+  } catch (const std::exception &error) {
+    return raise_on_window(window, Status::of_exception(error));
+  }
 }
 
 int end_staged(MPI_Win window, StagedAccesses accesses, int code) noexcept {

@@ -199,6 +199,35 @@ TEST(HostWindows, TakeFormsWithRequests) {
   }
 }
 
+// The host MPI may say so too early (flush_by_host): the run on host copies is no example.
+TEST(HostWindows, HaveFetched_WhenAFlushReturns) {
+  if (!has_device()) return;
+  const Session &session = Session::get();
+  const std::vector<int> before = numbers(2 * kInts, 3);
+  std::vector<int> expected(before.begin(), before.begin() + kInts);
+  for (int &value : expected) value += next() - session.rank();
+  Bytes expected_bytes(kBlock);
+  std::memcpy(expected_bytes.data(), expected.data(), kBlock);
+  for (int round = 0; round < 10; ++round) {
+    Trial run({Kind::host, Kind::host, 0}, 0);
+    HostWindow window(run, Making::create, 2 * kBlock);
+    window.fill(before.data(), 2 * kBlock);
+    const MPI_Win w = window.get();
+    if (session.rank() == 0) {
+      const Memory got(session.module(), Kind::device, kBlock);
+      const int given = 5;
+      MPI_Win_lock(MPI_LOCK_SHARED, next(), 0, w);
+      MPI_Get(got.data(), kInts, MPI_INT, next(), 0, kInts, MPI_INT, w);
+      MPI_Put(&given, 1, MPI_INT, next(), kBlock, 1, MPI_INT, w);
+      const std::array codes{&MPI_Win_flush_all, &MPI_Win_flush_local_all};
+      EXPECT_EQ(round % 3 == 0 ? MPI_Win_flush_local(next(), w) : codes.at(round % 3 - 1)(w), MPI_SUCCESS);
+      EXPECT_EQ(find_difference(expected_bytes, got.read()), "");
+      MPI_Win_unlock(next(), w);
+    }
+    MPI_Barrier(session.comm());
+  }
+}
+
 // Of 96 ints on both sides.
 struct TypeCase {
   const char *name;

@@ -23,7 +23,7 @@ Element element_of(WindowElement element) {
     case WindowElement::int32:
       return {MPI_INT32_T, 4, {MPI_SUM, MPI_MAX, MPI_BXOR, MPI_NO_OP}};
     case WindowElement::int64:
-      return {MPI_INT64_T, 8, {MPI_SUM, MPI_MIN, MPI_BOR, MPI_NO_OP}};
+      return {MPI_INT64_T, 8, {MPI_SUM, MPI_MIN, loses_bitwise_accumulates() ? MPI_MAX : MPI_BOR, MPI_NO_OP}};
     default:
       return {MPI_DOUBLE, 8, {MPI_SUM, MPI_MAX, MPI_MIN, MPI_NO_OP}};
   }
