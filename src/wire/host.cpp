@@ -10,6 +10,7 @@
 #include <iterator>
 #include <mutex>
 #include <string>
+#include <string_view>
 #include <type_traits>
 
 #include "base/elf_symbols.hpp"
@@ -108,12 +109,13 @@ struct Missing<Index, Result (*)(Arguments..., ...)> {
   static Result call(Arguments... /*arguments*/, ...) { return MPI_SUCCESS; }  // MPI_Pcontrol alone: no effect is legal
 };
 
-// What calls a tool that lies behind Sluice: marks the thread, so that the tool's PMPI_X finds the host MPI.
-template <std::size_t Index, typename Function>
+// What calls a tool that lies behind Sluice, or a function on files: marks the thread, so that the PMPI_X which the tool
+// or ROMIO calls finds the host MPI. is_profiling tells the two of a function apart.
+template <std::size_t Index, bool is_profiling, typename Function>
 struct Marked;
 
-template <std::size_t Index, typename Result, typename... Arguments>
-struct Marked<Index, Result (*)(Arguments...)> {
+template <std::size_t Index, bool is_profiling, typename Result, typename... Arguments>
+struct Marked<Index, is_profiling, Result (*)(Arguments...)> {
   static inline Result (*next)(Arguments...) = nullptr;
   static Result call(Arguments... arguments) {
     struct Scope {
@@ -124,8 +126,8 @@ struct Marked<Index, Result (*)(Arguments...)> {
   }
 };
 
-template <std::size_t Index, typename Result, typename... Arguments>
-struct Marked<Index, Result (*)(Arguments..., ...)> {
+template <std::size_t Index, bool is_profiling, typename Result, typename... Arguments>
+struct Marked<Index, is_profiling, Result (*)(Arguments..., ...)> {
   static inline Result (*next)(Arguments..., ...) = nullptr;
   static Result call(Arguments... arguments, ...) { return next(arguments...); }
 };
@@ -146,6 +148,13 @@ Symbols symbols_of(const char *name) {
   return symbols;
 }
 
+template <std::size_t Index, bool is_profiling, typename Function>
+void fill_slot(void *symbol, bool is_marked, Function *slot) {
+  const auto function = reinterpret_cast<Function>(symbol);
+  Marked<Index, is_profiling, Function>::next = function;
+  *slot = is_marked ? &Marked<Index, is_profiling, Function>::call : function;
+}
+
 template <std::size_t Index, typename Function>
 void resolve_one(Function *next_slot, Function *profiling_slot) {
   const Symbols symbols = symbols_of(kNames[Index]);
@@ -153,12 +162,13 @@ void resolve_one(Function *next_slot, Function *profiling_slot) {
     *next_slot = *profiling_slot = &Missing<Index, Function>::call;
     return;
   }
-  *profiling_slot = reinterpret_cast<Function>(symbols.profiling);
-  if (symbols.is_from_a_tool) {
-    Marked<Index, Function>::next = reinterpret_cast<Function>(symbols.next);
-    *next_slot = &Marked<Index, Function>::call;
+  // ROMIO calls MPI by its exported names, with a lock held.
+  constexpr bool is_on_files = std::string_view(kNames[Index]).starts_with("MPI_File_");
+  fill_slot<Index, false>(symbols.next, is_on_files || symbols.is_from_a_tool, next_slot);
+  if constexpr (is_on_files) {
+    fill_slot<Index, true>(symbols.profiling, true, profiling_slot);
   } else {
-    *next_slot = reinterpret_cast<Function>(symbols.next);
+    *profiling_slot = reinterpret_cast<Function>(symbols.profiling);
   }
 }
 

@@ -38,8 +38,10 @@ inline const Host &profiling_host() noexcept {
   return detail::profiling_table;
 }
 
-// True while this thread is inside host(), if a tool lies behind Sluice. Such a tool calls PMPI_X, which the dynamic
-// linker binds to Sluice's own PMPI_X; that one must then go on to the host MPI and not begin again.
+// True while this thread is inside host() or profiling_host(), in a function on files or, if a tool lies behind Sluice,
+// in any. The tool, and ROMIO, call PMPI_X, which the dynamic linker binds to Sluice's own PMPI_X; that one must then
+// go on to the host MPI and not begin again. ROMIO calls MPI_X, too, with a lock held: no turn that comes of it may
+// enter a function on files.
 [[nodiscard]] bool is_inside_host() noexcept;
 
 // True when the host MPI defines `name` ("MPI_Isendrecv").

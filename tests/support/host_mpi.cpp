@@ -140,8 +140,8 @@ bool loses_blocks_of_collective_file_requests() {
   return version_starts_with("Open MPI v4.");
 }
 
-bool overruns_by_nested_types_in_files() {
-  return !is_open_mpi() && !is_mpich("5.");
+bool misplaces_nested_types_in_files() {
+  return !is_open_mpi();
 }
 
 bool crashes_on_no_file() {
@@ -154,6 +154,10 @@ bool crashes_on_no_file() {
 
 bool overruns_in_external_views() {
   return is_mpich("") || version_starts_with("Intel(R) MPI");
+}
+
+bool leaves_ordered_reads_as_in_the_file() {
+  return !is_open_mpi();
 }
 
 bool aborts_on_truncation() {

@@ -195,7 +195,9 @@ void FileBlocks::put_into(std::uint64_t block, Call *call) const noexcept {
 }
 
 void FileBlocks::put_nothing(Call *call) noexcept {
-  call->buffer = nullptr;
+  // Not null: MPICH 4 refuses that in `external32`, of no elements, too.
+  static char nothing = 0;
+  call->buffer = &nothing;
   call->count = 0;
   call->type = MPI_BYTE;
 }

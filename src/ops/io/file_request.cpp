@@ -8,6 +8,7 @@
 #include "ops/env/errors.hpp"
 #include "ops/env/raise.hpp"
 #include "ops/request/held_request.hpp"
+#include "wire/host.hpp"
 #include "wire/status.hpp"
 
 namespace sluice::ops::io {
@@ -45,6 +46,8 @@ int FileRequest::fill_status(void *state, MPI_Status *status) {
 }
 
 bool FileRequest::advance() {
+  // This thread is in a function on files of the host MPI's, and may hold a lock of it.
+  if (wire::is_inside_host()) return false;
   try {
     if (!go_on()) return false;
   } catch (const std::exception &error) {

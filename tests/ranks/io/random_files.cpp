@@ -60,6 +60,7 @@ class Maker {
     if (is_joint(way) != phase.is_joint) return false;
     if (phase.is_joint && !is_read && (has_request(way) || is_split(way)) && loses_blocks_) return false;
     if (is_by_shared_pointer(way) && !phase.view.is_common) return false;
+    if (is_external_ && is_read && way == Way::ordered && leaves_ordered_reads_as_in_the_file()) return false;
     return !is_external_ || !overruns_in_external_views() || !has_request(way);
   }
 
@@ -129,7 +130,7 @@ class Maker {
   int n_ranks_;
   bool is_external_ = false;
   const bool loses_blocks_ = loses_blocks_of_collective_file_requests();
-  const bool has_no_nested_types_ = lacks_nested_types_in_programs() || overruns_by_nested_types_in_files();
+  const bool has_no_nested_types_ = lacks_nested_types_in_programs() || misplaces_nested_types_in_files();
   FileProgram program_;
 };
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdlib>
+#include <deque>
 #include <string>
 #include <vector>
 
@@ -107,6 +108,27 @@ TEST(FileRequests, ArePassedByNoCollectiveCall) {
     note_file_status(run, "write", status, MPI_BYTE);
     run.call("MPI_Wait", MPI_Wait(&request, &status));
     note_file_status(run, "wait", status, MPI_BYTE);
+    run.note("file", static_cast<long long>(hash_of(file.close())));
+  });
+}
+
+// ROMIO calls MPI by its public names with its lock held, and so has turns taken: they must not come to files again.
+TEST(FileRequests, LeaveFunctionsOnTheFileTheirLock) {
+  const Session &session = Session::get();
+  compare_with_host({device_or_host(), device_or_host(), 0}, [&](Trial &run) {
+    TestFile file;
+    const auto region = static_cast<MPI_Offset>(kBytes);
+    std::deque<MPI_Request> requests;
+    for (int i = 0; i < 20; ++i) {
+      FileCall call;
+      call.buffer = run.input(kBytes, i).data();
+      call.count = kBytes;
+      call.offset = (session.rank() * 20 + i) * region;
+      requests.push_back(MPI_REQUEST_NULL);
+      run.call("start", start_writing(Way::i_at, file.get(), call, &requests.back()));
+      run.call("MPI_File_seek_shared", MPI_File_seek_shared(file.get(), i, MPI_SEEK_SET));
+    }
+    for (MPI_Request &request : requests) run.call("MPI_Wait", MPI_Wait(&request, MPI_STATUS_IGNORE));
     run.note("file", static_cast<long long>(hash_of(file.close())));
   });
 }
