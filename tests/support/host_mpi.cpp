@@ -120,6 +120,10 @@ bool tears_collective_requests_in_atomic_mode() {
   return is_mpich("5.");
 }
 
+bool keeps_locks_of_requests_in_atomic_mode() {
+  return is_open_mpi();
+}
+
 bool hangs_in_pending_reads_behind_the_end() {
   return is_open_mpi();
 }

@@ -162,7 +162,7 @@ class PhaseRun {
       types_.push_back(buffer.call().type);
       const auto start = call.is_read ? start_reading : start_writing;
       run_.call("start", start(share.way, file_.get(), buffer.call(), &requests_.back()));
-      if (!call.is_left_open || (is_joint(share.way) && mixes_collective_file_requests())) complete();
+      if (!call.is_left_open || must_be_alone(share.way)) complete();
     } else {
       in_order(share.way, [&] {
         MPI_Status status{};
@@ -171,6 +171,11 @@ class PhaseRun {
       });
     }
     note_position(share.way);
+  }
+
+  bool must_be_alone(Way way) const {
+    return (is_joint(way) && mixes_collective_file_requests()) ||
+           (program_.is_atomic && keeps_locks_of_requests_in_atomic_mode());
   }
 
   void go_to(const FileShare &share, const RandomFileCall &call) {
