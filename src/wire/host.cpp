@@ -109,8 +109,8 @@ struct Missing<Index, Result (*)(Arguments..., ...)> {
   static Result call(Arguments... /*arguments*/, ...) { return MPI_SUCCESS; }  // MPI_Pcontrol alone: no effect is legal
 };
 
-// What calls a tool that lies behind Sluice, or a function on files: marks the thread, so that the PMPI_X which the tool
-// or ROMIO calls finds the host MPI. is_profiling tells the two of a function apart.
+// What calls a tool that lies behind Sluice, or a function on files: marks the thread, so that the PMPI_X which the
+// tool or ROMIO calls finds the host MPI. is_profiling tells the two of a function apart.
 template <std::size_t Index, bool is_profiling, typename Function>
 struct Marked;
 

@@ -39,8 +39,8 @@ bool tears_reads_in_atomic_mode();
 // ranks' data.
 bool tears_collective_requests_in_atomic_mode();
 
-// Open MPI: in atomic mode a request keeps a lock of the file until it is complete. Two ranks with requests that call for
-// each other's bytes get an error ("Resource deadlock avoided").
+// Open MPI: in atomic mode a request keeps a lock of the file until it is complete. Two ranks with requests that call
+// for each other's bytes get an error ("Resource deadlock avoided").
 bool keeps_locks_of_requests_in_atomic_mode();
 
 // Open MPI: a split collective call, or one with a request, that reads behind the end of a file never ends.
