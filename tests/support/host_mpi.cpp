@@ -116,6 +116,29 @@ bool tears_reads_in_atomic_mode() {
   return is_open_mpi();
 }
 
+bool ends_pointers_at_the_end() {
+  return version_starts_with("Intel(R) MPI");
+}
+
+bool crashes_in_atomic_requests() {
+  return version_starts_with("Intel(R) MPI");
+}
+
+bool aborts_on_subarrays_in_files() {
+#ifdef MPI_ABI_VERSION
+  return version_starts_with("Intel(R) MPI");
+#else
+  return false;
+#endif
+}
+
+int seek_set() {
+#ifdef MPI_ABI_VERSION
+  if (version_starts_with("Intel(R) MPI")) return MPI_SEEK_CUR;
+#endif
+  return MPI_SEEK_SET;
+}
+
 bool tears_collective_requests_in_atomic_mode() {
   return is_mpich("5.");
 }

@@ -35,6 +35,20 @@ bool writes_read_only_files_together();
 // Open MPI: a read in atomic mode sees a part of another rank's write.
 bool tears_reads_in_atomic_mode();
 
+// What the host MPI takes for MPI_SEEK_SET. Intel MPI through its MPI-5 interface takes MPI_SEEK_SET for MPI_SEEK_END,
+// MPI_SEEK_CUR for MPI_SEEK_SET and MPI_SEEK_END for MPI_SEEK_CUR.
+int seek_set();
+
+// Intel MPI: MPI_File_iread moves the individual pointer by what is there, not by what is asked for.
+bool ends_pointers_at_the_end();
+
+// Intel MPI: MPI_File_iwrite_at_all and its kin end in a segmentation fault in atomic mode.
+bool crashes_in_atomic_requests();
+
+// Intel MPI through its MPI-5 interface: a call on a file ends the job if a subarray with gaps is its memory's type or
+// the view's.
+bool aborts_on_subarrays_in_files();
+
 // MPICH 5: MPI_File_iwrite_at_all and MPI_File_iwrite_all of ranks that overlap, in atomic mode, leave parts of several
 // ranks' data.
 bool tears_collective_requests_in_atomic_mode();

@@ -3,6 +3,7 @@
 
 #include <cstring>
 
+#include "ops/coll/call/host_trust.hpp"
 #include "ops/datatype/type_contents.hpp"
 #include "wire/host.hpp"
 
@@ -72,7 +73,7 @@ int find_is_one_access(const Call &call, const FileState &state, bool *is_one) {
       break;
     case Position::kOrdered:
       // What is not allowed in the file's mode is an error of the ordered function's own.
-      *is_one = is_atomic != 0 || is_in_sequence || !state.may_place_ordered() ||
+      *is_one = is_atomic != 0 || is_in_sequence || !state.may_place_ordered() || !coll::trusts_files() ||
                 (mode & (call.form->is_read ? MPI_MODE_WRONLY : MPI_MODE_RDONLY)) != 0;
       break;
     default:

@@ -164,7 +164,8 @@ void Buffer::plan_without_packing() {
 std::uint64_t Buffer::size_bytes() const noexcept {
   if (region_.layout != nullptr) return region_.size_bytes();
   MPI_Count size = 0;
-  if (!statistics::is_enabled() || count_ <= 0 || wire::host().MPI_Type_size_x(type_, &size) != MPI_SUCCESS) return 0;
+  if (!statistics::is_enabled() || count_ <= 0 || !is_valid(type_)) return 0;
+  if (wire::host().MPI_Type_size_x(type_, &size) != MPI_SUCCESS) return 0;
   return static_cast<std::uint64_t>(size * count_);
 }
 

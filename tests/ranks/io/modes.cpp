@@ -40,7 +40,7 @@ void overwrite(Trial &run, Way way) {
     FileCall call;
     call.buffer = in.data();
     call.count = kBytes;
-    MPI_File_seek(file.get(), 0, MPI_SEEK_SET);
+    MPI_File_seek(file.get(), 0, seek_set());
     MPI_Barrier(Session::get().comm());
     MPI_Status status{};
     run.call("write", write_by(way, file.get(), call, &status));
@@ -56,6 +56,7 @@ TEST(FileModes, KeepWritesWhole_InAtomicMode) {
   for (const Way way : every_way()) {
     if (is_by_shared_pointer(way)) continue;  // which lets no ranks overlap
     if (is_joint(way) && has_request(way) && tears_collective_requests_in_atomic_mode()) continue;
+    if (is_joint(way) && has_request(way) && crashes_in_atomic_requests()) continue;
     SCOPED_TRACE(way_name(way));
     compare_with_host({device_or_host(), device_or_host(), 0}, [&](Trial &run) { overwrite(run, way); });
   }
@@ -74,7 +75,7 @@ TEST(FileModes, KeepReadsWhole_InAtomicMode) {
     call.buffer = memory.data();
     call.count = kBytes;
     for (int time = 0; time < kTimes; ++time) {
-      MPI_File_seek(file.get(), 0, MPI_SEEK_SET);
+      MPI_File_seek(file.get(), 0, seek_set());
       if (time > 0 && session.rank() != 0) {
         EXPECT_EQ(read_by(way, file.get(), call, MPI_STATUS_IGNORE), MPI_SUCCESS);
         const Bytes seen = memory.read();
@@ -96,6 +97,7 @@ TEST(FileModes, TakeTheDataOfStagingMemory_InAtomicMode) {
   const Memory memory(Session::get().module(), Kind::device, kBytes);
   const auto limit = std::max(staging_bytes(), 2 * static_cast<long long>(kBytes));  // the pool's next length
   for (const Way way : every_way()) {
+    if (is_joint(way) && has_request(way) && crashes_in_atomic_requests()) continue;
     SCOPED_TRACE(way_name(way));
     TestFile file;
     use_atomic_mode(file.get());

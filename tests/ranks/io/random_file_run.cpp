@@ -180,10 +180,10 @@ class PhaseRun {
 
   void go_to(const FileShare &share, const RandomFileCall &call) {
     if (is_by_own_pointer(share.way)) {
-      run_.call("MPI_File_seek", MPI_File_seek(file_.get(), share.first, MPI_SEEK_SET));
+      run_.call("MPI_File_seek", MPI_File_seek(file_.get(), share.first, seek_set()));
     }
     if (is_by_shared_pointer(share.way)) {
-      run_.call("MPI_File_seek_shared", MPI_File_seek_shared(file_.get(), call.shares[0].first, MPI_SEEK_SET));
+      run_.call("MPI_File_seek_shared", MPI_File_seek_shared(file_.get(), call.shares[0].first, seek_set()));
       MPI_Barrier(Session::get().comm());
     }
   }

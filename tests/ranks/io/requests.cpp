@@ -53,7 +53,7 @@ void have_under_way(Trial &run, Way way, Completion completion) {
   std::array<MPI_Status, kCalls> statuses{};
   std::array<const Memory *, kCalls> read{};
   for (const bool is_read : {false, true}) {
-    MPI_File_seek(file.get(), rank * region, MPI_SEEK_SET);
+    MPI_File_seek(file.get(), rank * region, seek_set());
     for (std::size_t i = 0; i < kCalls; ++i) {
       const Memory &memory = is_read ? run.output(kBytes) : run.input(kBytes, static_cast<int>(i));
       if (is_read) read[i] = &memory;
@@ -171,13 +171,15 @@ TEST(FileRequests, TakeTwoBlocksOfStagingMemory) {
   const Memory memory(Session::get().module(), Kind::device, kLong);
   memory.fill_pattern(Session::get().rank(), 3);
   for (const Way way : every_way()) {
+    // An ordered call is one access where its pointer cannot be moved.
+    if (is_joint(way) && is_by_shared_pointer(way) && seek_set() != MPI_SEEK_SET) continue;
     SCOPED_TRACE(way_name(way));
     TestFile file;
     FileCall call;
     call.buffer = memory.data();
     call.count = kLong;
     call.offset = Session::get().rank() * static_cast<MPI_Offset>(kLong);
-    MPI_File_seek(file.get(), call.offset, MPI_SEEK_SET);
+    MPI_File_seek(file.get(), call.offset, seek_set());
     in_order(way, [&] { EXPECT_EQ(write_by(way, file.get(), call, MPI_STATUS_IGNORE), MPI_SUCCESS); });
     EXPECT_LE(staging_bytes(), limit);
     const Bytes all = file.close();

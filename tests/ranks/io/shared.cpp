@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "tests/ranks/io/test_file.hpp"
+#include "tests/support/host_mpi.hpp"
 
 namespace sluice::tests::shared_test {
 namespace {
@@ -83,7 +84,7 @@ TEST(SharedPointers, GiveEachCallItsPart_WhenAllRanksReadAtOnce) {
     write_at_once(way, file.get());
     MPI_File_sync(file.get());
     MPI_Barrier(session.comm());
-    MPI_File_seek_shared(file.get(), 0, MPI_SEEK_SET);
+    MPI_File_seek_shared(file.get(), 0, seek_set());
     const Memory memory(session.module(), own_kind(), kBytes);
     int n_whole = 0;
     for (int time = 0; time < kTimes; ++time) {

@@ -54,4 +54,15 @@ bool trusts_blocking(const Call &call) {
   return is_predefined(call.send) && is_predefined(call.recv);
 }
 
+// Intel MPI takes each of MPI_SEEK_SET, MPI_SEEK_CUR and MPI_SEEK_END of the MPI-5 interface for another one, and ends
+// the job in a call on a file whose datatype is a duplicate of one that is not predefined.
+bool trusts_files() {
+#ifdef MPI_ABI_VERSION
+  static const bool may_distrust = is_host("Intel(R) MPI");
+  return !may_distrust;
+#else
+  return true;
+#endif
+}
+
 }  // namespace sluice::ops::coll
