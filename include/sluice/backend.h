@@ -236,8 +236,8 @@ typedef struct sluice_backend {
    * 100 ns, no lock that a copy may hold, and exact at any moment: an address whose allocation was freed or replaced
    * since the last call is answered as it is now; what the runtime keeps for its next allocations may be answered as
    * memory still. Unknown addresses are SLUICE_MEMORY_HOST and no error.
-   * Copies that are enqueued after it find what the program's blocking copies have put there, also where the runtime
-   * lets those return before their data has arrived. */
+   * A copy that is enqueued after this call sees the data of every blocking copy that the program has finished, even if
+   * the runtime returned early from that copy. */
   sluice_result_t (*query_pointer)(const void *address, sluice_pointer_info_t *info);
 
   /* Makes pointers of another context of the runtime known, for runtimes whose pointer queries need one. `context`

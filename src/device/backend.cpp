@@ -137,7 +137,8 @@ int error_of_opening(const std::string &path) {
 }  // namespace
 
 std::unique_ptr<Backend> Backend::load(const std::string &path, Status *status) {
-  void *library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+  const auto close_library = [](void *opened) { dlclose(opened); };
+  std::unique_ptr<void, decltype(close_library)> library(dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL), close_library);
   if (library == nullptr) {
     const char *why = dlerror();
     *status = Status::error(
@@ -146,19 +147,12 @@ std::unique_ptr<Backend> Backend::load(const std::string &path, Status *status) 
                     system_remedy(error_of_opening(path), "reinstall the module, or leave it out of SLUICE_BACKENDS")));
     return nullptr;
   }
-  auto table_fn = reinterpret_cast<sluice_backend_table_fn>(dlsym(library, SLUICE_BACKEND_TABLE_SYMBOL));
+  auto table_fn = reinterpret_cast<sluice_backend_table_fn>(dlsym(library.get(), SLUICE_BACKEND_TABLE_SYMBOL));
   const sluice_backend_t *table = table_fn != nullptr ? table_fn() : nullptr;
   *status = check_table(table, path);
-  if (!status->is_ok()) {
-    dlclose(library);
-    return nullptr;
-  }
+  if (!status->is_ok()) return nullptr;
   std::unique_ptr<Backend> backend = over_table(table, status);
-  if (backend == nullptr) {
-    dlclose(library);
-  } else {
-    backend->library_ = library;
-  }
+  if (backend != nullptr) backend->library_ = library.release();
   return backend;
 }
 

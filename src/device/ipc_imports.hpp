@@ -44,8 +44,8 @@ class Imported {
 
 using ImportedPtr = std::shared_ptr<const Imported>;
 
-// Who exported: allocations of one process at one address follow each other, so that a new one tells that the old one
-// is gone, and its mapping, which keeps the memory from being given back, can go too.
+// Identifies the exporter's allocation. A new allocation at the same address means that the old one was freed. Its
+// mapping is then closed, because an open mapping keeps the memory alive.
 struct ExportOrigin {
   std::uint64_t process = 0;       // world rank
   std::uint64_t base_address = 0;  // in that process

@@ -51,15 +51,14 @@ struct JointPlan {
   JointReason reason = JointReason::kRankCannot;
 };
 
-// A broadcast of fewer chunks gains nothing by a chain; of more, their count would be none that the ranks can tell.
+// A broadcast of fewer chunks gains nothing by a chain. More chunks than the most do not fit the counter on the board.
 inline constexpr std::uint64_t kFewestChunks = 4;
 inline constexpr std::uint64_t kMostChunks = std::uint64_t{1} << 16;
 
 // How long the chunks of a broadcast of `length_bytes` to `n_ranks` are: `wanted_bytes` (coll_chain_block), or
 // with 0 what the length and the ranks ask for, a multiple of kLeastChainBlock. 0: so few chunks that a chain gains
-// nothing. A chain takes as long as a link carries all of it, and kGapBytes more for each chunk, and the last rank is
-// as many chunks behind as there are ranks between it and the root: both together are least at the root of length *
-// kGapBytes / ranks between. Hot.
+// nothing. A chain takes, in bytes of one link, length + n_chunks * kGapBytes + (n_ranks - 2) * chunk. That is least at
+// chunk = sqrt(length * kGapBytes / (n_ranks - 2)). Hot.
 [[nodiscard]] std::uint64_t chain_block(std::uint64_t length_bytes, int n_ranks, std::uint64_t wanted_bytes) noexcept;
 
 // What a link of 390 GB/s would carry from the end of a chunk to the beginning of the next (docs/adr/0014).

@@ -127,7 +127,8 @@ class AbortWatch {
     std::unique_lock lock(mutex_);
     if (changed_.wait_for(lock, kPatience, [this] { return is_over_; })) return;
     log::last_words("wire", text_);
-    if (host().MPI_Abort(MPI_COMM_WORLD, 1) != MPI_SUCCESS) log::error("wire", "MPI_Abort failed");
+    const int code = host().MPI_Abort(MPI_COMM_WORLD, 1);
+    if (code != MPI_SUCCESS) log::error("wire", host_failure(code, "end the job", "end it by hand").message());
   }
 
   std::string text_;

@@ -144,11 +144,11 @@ Status Fabric::State::take_counter(Owned<fid_cntr> *counter) {
   return {};
 }
 
-void Fabric::State::read_error() {
+bool Fabric::State::read_error() {
   fi_cq_err_entry entry{};
-  if (fi_cq_readerr(completions.get(), &entry, 0) <= 0) return;
+  if (fi_cq_readerr(completions.get(), &entry, 0) <= 0) return false;
   FabricMessage::State *message = FabricMessage::State::of(entry.op_context);
-  if (message == nullptr) return;
+  if (message == nullptr) return true;
   if (entry.err == FI_ETRUNC) {
     message->end_truncated();
   } else {
@@ -156,6 +156,7 @@ void Fabric::State::read_error() {
     message->outcome.error = Status::error(
         ErrorKind::kBackend, fmt::format("libfabric: a message ended with: {}", library.strerror(entry.err)));
   }
+  return true;
 }
 
 Fabric::Fabric() noexcept = default;
@@ -230,8 +231,8 @@ void Fabric::turn() noexcept {
     for (;;) {
       const ssize_t n_read = fi_cq_read(state_->completions.get(), entries, std::size(entries));
       if (n_read == -FI_EAVAIL) {
-        state_->read_error();
-        continue;
+        if (state_->read_error()) continue;
+        return;  // it is asked for in the next turn
       }
       if (n_read <= 0) {
         if (n_read != -FI_EAGAIN && n_read != 0) {

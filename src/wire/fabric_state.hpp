@@ -107,7 +107,8 @@ struct Fabric::State {
   [[nodiscard]] Status ask(const char *provider);
   // An idle counter, or a new one. Locks `mutex`.
   [[nodiscard]] Status take_counter(Owned<fid_cntr> *counter);
-  void read_error();  // takes one out of the completion queue; its message gets it
+  // Takes one out of the completion queue; its message gets it. False: there was none.
+  [[nodiscard]] bool read_error();
 };
 
 struct FabricTrigger::State {

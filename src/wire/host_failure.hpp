@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "base/status.hpp"
+#include "wire/mpi.hpp"
 
 namespace sluice::wire {
 
@@ -19,5 +20,10 @@ namespace sluice::wire {
                                   std::string_view remedy =
                                       "with SLUICE_ENABLE=0 the host MPI works alone, on host "
                                       "memory: see whether it fails there, too");
+
+// The same where `code` may be MPI_SUCCESS, which is no error.
+[[nodiscard]] inline Status host_status(int code, std::string_view what) {
+  return code == MPI_SUCCESS ? Status() : host_failure(code, what);
+}
 
 }  // namespace sluice::wire

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "ops/comm/agreement.hpp"
 
-#include <string>
-
 #include "ops/request/turns.hpp"
 #include "wire/host.hpp"
+#include "wire/host_failure.hpp"
 
 namespace sluice::ops {
 
@@ -13,19 +12,15 @@ namespace {
 template <std::size_t N>
 Status hear_all(MPI_Comm comm, Agreement<N> *agreement) {
   MPI_Request request = MPI_REQUEST_NULL;
-  int code = agreement->start(comm, &request);
-  if (code == MPI_SUCCESS) code = wait_in_turns(&request, MPI_STATUS_IGNORE);
-  return preparation_status(code, "MPI_Iallreduce failed");
+  const int code = agreement->start(comm, &request);
+  return await_in_turns(code, &request, "have the ranks of a communicator agree on how they move their data");
 }
 
 }  // namespace
 
-Status preparation_status(int code, const char *what) {
-  if (code == MPI_SUCCESS) return {};
-  return Status::error(
-      ErrorKind::kBackend,
-      std::string("the host MPI failed while the ranks of a communicator prepared to move device memory together: ") +
-          what + "; set SLUICE_COLL_IPC=off and SLUICE_COLL_LEVELS=off");
+Status await_in_turns(int code, MPI_Request *request, std::string_view what) {
+  if (code == MPI_SUCCESS) code = wait_in_turns(request, MPI_STATUS_IGNORE);
+  return wire::host_status(code, what);
 }
 
 Status find_least(MPI_Comm comm, int value, int *least) {

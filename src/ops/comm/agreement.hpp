@@ -5,6 +5,7 @@
 
 #include <array>
 #include <cstddef>
+#include <string_view>
 
 #include "base/status.hpp"
 #include "wire/host.hpp"
@@ -36,8 +37,9 @@ class Agreement {
 
 // All that follows is collective over `comm` and blocks, in turns. Errors: those of the host MPI.
 
-// A Status of `code`, which the host MPI returned in such a preparation; `what` has failed then.
-[[nodiscard]] Status preparation_status(int code, const char *what);
+// Waits for `request`, which a call of the host MPI's has started that returned `code`; if it failed, there is none. An
+// error says that the host MPI could not <what>.
+[[nodiscard]] Status await_in_turns(int code, MPI_Request *request, std::string_view what);
 
 // The least `value` of all ranks of `comm`. On an error *least is `value`.
 [[nodiscard]] Status find_least(MPI_Comm comm, int value, int *least);

@@ -8,6 +8,7 @@
 #include "ops/env/quiet_errors.hpp"
 #include "wire/channel.hpp"
 #include "wire/host.hpp"
+#include "wire/host_failure.hpp"
 
 namespace sluice::ops {
 namespace {
@@ -56,7 +57,8 @@ Status StagingComm::make(MPI_Comm comm, bool *is_made) {
 }
 
 Status StagingComm::start_duplicate(MPI_Comm comm, MPI_Request *request) {
-  return preparation_status(wire::host().MPI_Comm_idup(comm, &comm_, request), "MPI_Comm_idup failed");
+  return wire::host_status(wire::host().MPI_Comm_idup(comm, &comm_, request),
+                           "duplicate a communicator for staged data");
 }
 
 StagingComm::~StagingComm() {

@@ -13,6 +13,7 @@
 #include "ops/datatype/flatten.hpp"
 #include "ops/datatype/type_probe.hpp"
 #include "wire/host.hpp"
+#include "wire/host_failure.hpp"
 
 namespace sluice::ops {
 namespace {
@@ -110,21 +111,29 @@ bool cached_layout(MPI_Datatype type, LayoutPtr *layout) {
   return true;
 }
 
+void warn_of_no_cache(int code) {
+  log::warn_once("layout-cache", "ops",
+                 wire::host_failure(code, "keep what Sluice knows of a datatype with it",
+                                    "datatypes are taken apart at every use, which takes longer")
+                     .message());
+}
+
 // With attribute_mutex held. Without a cached layout everything works, only slower; so a refusal is no error.
 void cache_layout(MPI_Datatype type, const LayoutPtr &layout) {
   int key = attribute_key.load(std::memory_order_relaxed);
   if (key == MPI_KEYVAL_INVALID) {
-    if (wire::host().MPI_Type_create_keyval(sluice_copy_layout, sluice_delete_layout, &key, nullptr) != MPI_SUCCESS) {
-      log::warn_once("layout-keyval", "ops", "MPI_Type_create_keyval failed; datatypes are taken apart at every use");
+    const int code = wire::host().MPI_Type_create_keyval(sluice_copy_layout, sluice_delete_layout, &key, nullptr);
+    if (code != MPI_SUCCESS) {
+      warn_of_no_cache(code);
       return;
     }
     attribute_key.store(key, std::memory_order_release);
   }
   void *value = attribute_values().add(layout);
   if (value == nullptr) return;
-  if (wire::host().MPI_Type_set_attr(type, key, value) != MPI_SUCCESS) {
+  if (const int code = wire::host().MPI_Type_set_attr(type, key, value); code != MPI_SUCCESS) {
     attribute_values().remove(value);
-    log::warn_once("layout-attribute", "ops", "MPI_Type_set_attr failed; the datatype is taken apart at every use");
+    warn_of_no_cache(code);
   }
 }
 

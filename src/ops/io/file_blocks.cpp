@@ -11,6 +11,7 @@
 #include "ops/datatype/type_contents.hpp"
 #include "transfer/packing.hpp"
 #include "wire/host.hpp"
+#include "wire/host_failure.hpp"
 
 namespace sluice::ops::io {
 namespace {
@@ -93,14 +94,14 @@ Status FileBlocks::make_long_type() {
   const wire::Host &host = wire::host();
   MPI_Datatype unit = MPI_DATATYPE_NULL;
   int code = host.MPI_Type_contiguous(static_cast<int>(kUnit), MPI_BYTE, &unit);
-  if (code != MPI_SUCCESS) return host_refused("MPI_Type_contiguous", code);
+  if (code != MPI_SUCCESS) return wire::host_failure(code, "make a datatype of a block");
   const int lengths[2] = {static_cast<int>(part_bytes_ / kUnit), static_cast<int>(part_bytes_ % kUnit)};
   const MPI_Aint places[2] = {0, static_cast<MPI_Aint>(part_bytes_ / kUnit * kUnit)};
   const MPI_Datatype types[2] = {unit, MPI_BYTE};
   code = host.MPI_Type_create_struct(2, lengths, places, types, &long_type_);
   if (code == MPI_SUCCESS) code = host.MPI_Type_commit(&long_type_);
   const int freed = host.MPI_Type_free(&unit);
-  return code == MPI_SUCCESS && freed == MPI_SUCCESS ? Status() : host_refused("MPI_Type_create_struct", code);
+  return wire::host_status(code != MPI_SUCCESS ? code : freed, "make a datatype of the bytes of a long access");
 }
 
 std::uint64_t FileBlocks::block_bytes(std::uint64_t block) const noexcept {

@@ -78,9 +78,8 @@ Status agree_on_means(MPI_Comm comm, bool is_open, FileState *state) {
   all.say({is_open ? 1 : 0, device::Registry::process().backends().empty() ? 0 : -1,
            wire::Channel::process().has_threads() ? 0 : 1, number, -number});
   MPI_Request request = MPI_REQUEST_NULL;
-  int code = all.start(comm, &request);
-  if (code == MPI_SUCCESS) code = wait_in_turns(&request, MPI_STATUS_IGNORE);
-  Status status = preparation_status(code, "MPI_Iallreduce failed");
+  const int code = all.start(comm, &request);
+  Status status = await_in_turns(code, &request, "have the ranks of a file agree on how they share it");
   if (!status.is_ok() || all.least(0) != 1) return status;
   bool is_made = false;
   status = state->comm.make(comm, &is_made);

@@ -50,8 +50,7 @@ Status share_pointer(MPI_Comm comm, const std::vector<int> &world_ranks, SharedP
   if (code == MPI_SUCCESS) {
     code = wire::host().MPI_Ibcast(name.data(), static_cast<int>(name.size()), MPI_CHAR, 0, comm, &request);
   }
-  if (code == MPI_SUCCESS) code = wait_in_turns(&request, MPI_STATUS_IGNORE);
-  Status agreed = preparation_status(code, "MPI_Ibcast failed");
+  Status agreed = await_in_turns(code, &request, "tell the ranks of a file the name of their lock");
   if (agreed.is_ok() && rank != 0 && name.front() != '\0') own = made->lock.open(name);
   bool is_shared = false;
   if (agreed.is_ok()) agreed = agree_on_all(comm, made->lock.is_there(), &is_shared);

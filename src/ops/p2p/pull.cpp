@@ -27,7 +27,8 @@ Status truncated(std::uint64_t came_bytes, std::uint64_t room_bytes) {
 }
 
 namespace {
-// Of what is too long for a short receive nothing comes, as with a plain message: the error is all that it gets.
+// A receive shorter than a descriptor gets no byte of a message that is too long, as with a plain message. It gets the
+// error alone.
 std::uint64_t bytes_to_bring(std::uint64_t came_bytes, std::uint64_t room_bytes) noexcept {
   return came_bytes > room_bytes && room_bytes < kDescriptorBytes ? 0 : std::min(came_bytes, room_bytes);
 }

@@ -114,10 +114,10 @@ Status exchange(const Request &request, Window *window) {
   if (first == window->rank) made = window->locks.create(window->size, &own.locks);
   window->exposures.resize(static_cast<std::size_t>(window->size));
   MPI_Request gathered = MPI_REQUEST_NULL;
-  int code = wire::host().MPI_Iallgather(&own, sizeof own, MPI_BYTE, window->exposures.data(), sizeof own, MPI_BYTE,
-                                         window->comm.get(), &gathered);
-  if (code == MPI_SUCCESS) code = wait_in_turns(&gathered, MPI_STATUS_IGNORE);
-  if (code != MPI_SUCCESS) return preparation_status(code, "MPI_Iallgather failed");
+  const int code = wire::host().MPI_Iallgather(&own, sizeof own, MPI_BYTE, window->exposures.data(), sizeof own,
+                                               MPI_BYTE, window->comm.get(), &gathered);
+  Status status = await_in_turns(code, &gathered, "tell the ranks of a window where each has its memory");
+  if (!status.is_ok()) return status;
   const Exposure &leader = window->exposures[static_cast<std::size_t>(first)];
   if (first != window->rank && leader.locks.front() != '\0' && leader.locks.back() == '\0') {
     made = window->locks.open(leader.locks, window->size);
@@ -125,7 +125,7 @@ Status exchange(const Request &request, Window *window) {
     made = Status::error(ErrorKind::kUnsupported, "a rank of the node has no memory for a window's locks");
   }
   bool are_shared = false;
-  Status status = agree_on_all(window->comm.get(), made.is_ok(), &are_shared);
+  status = agree_on_all(window->comm.get(), made.is_ok(), &are_shared);
   if (first == window->rank && own.locks.front() != '\0') wire::SharedSegment::remove_name(own.locks);
   if (!made.is_ok()) log::warn_once("window_locks", "ops", made.message() + "; windows are served by messages");
   if (!are_shared) window->locks.open_alone(window->rank);

@@ -50,18 +50,19 @@ class Messages final : public progress::Task {
   // host MPI's.
   [[nodiscard]] Status ask(int target, transfer::WindowHeader header, std::span<const transfer::Block> runs,
                            std::span<const std::byte> operand, const AskedPtr &asked, std::uint64_t position = 0);
-  // Nothing more will be asked for `asked`, unless an error `why` did not let all be asked.
+  // Ends `asked`: all its messages were sent. `why`: the error that kept some from being sent, or success.
   void close(const AskedPtr &asked, const Status &why);
 
   // Whether `target` (-1: every rank) has answered all. Any thread.
   [[nodiscard]] bool is_quiet(int target);
-  // The first error of operations without a request since the last call.
+  // The first error of operations without a request since the last call. Any thread.
   [[nodiscard]] Status take_failure();
+  // Keeps `failure` for take_failure(), unless there is one already. Any thread.
   void note_failure(const Status &failure);
 
-  // Whether `rank` has posted, or completed, once more than this was true for it.
-  // Of completing: for all `ranks` at once, or for none.
+  // Consumes one post of `rank`. True if one was there. Any thread.
   [[nodiscard]] bool take_post(int rank);
+  // The same of one MPI_Win_complete of each of `ranks`: of all of them, or of none.
   [[nodiscard]] bool take_completes(std::span<const int> ranks);
 
   // Whether all that others were told has left.

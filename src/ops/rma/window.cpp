@@ -7,6 +7,7 @@
 #include "base/short_mutex.hpp"
 #include "ops/comm/agreement.hpp"
 #include "ops/request/turns.hpp"
+#include "wire/host_failure.hpp"
 
 namespace sluice::ops::rma {
 namespace {
@@ -71,8 +72,7 @@ Status flush_operations(Window *window, int target) {
 
 Status come_together(const Window &window) {
   const int code = come_together_by_host(window.comm.get());
-  if (code == MPI_SUCCESS) return {};
-  return Status::error(ErrorKind::kBackend, "the host MPI failed while the ranks of a window waited for each other");
+  return wire::host_status(code, "let the ranks of a window wait for each other");
 }
 
 }  // namespace sluice::ops::rma

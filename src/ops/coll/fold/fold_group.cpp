@@ -8,6 +8,7 @@
 #include "ops/comm/comm_state.hpp"
 #include "wire/channel.hpp"
 #include "wire/host.hpp"
+#include "wire/host_failure.hpp"
 
 namespace sluice::ops::coll {
 namespace {
@@ -39,15 +40,13 @@ Status FoldGroup::of(MPI_Comm comm, FoldGroupPtr *group) {
 // have the same. (Shares are used again from the beginning when they are used up: after 2^28 communicators over all
 // ranks, with the tags of the host MPIs that we know.)
 Status FoldGroup::begin(MPI_Comm comm) {
-  static std::atomic<int> n_given{0};
+  static std::atomic<unsigned> n_given{0};
   const wire::Channel &channel = wire::Channel::process();
   const int share = std::max(channel.largest_tag() / channel.size(), 1);
-  tag_ = channel.rank() * share + n_given.load(std::memory_order_relaxed) % share;
+  const bool gives = world_ranks_.front() == channel.rank();
+  if (gives) tag_ = channel.rank() * share + static_cast<int>(n_given.fetch_add(1) % static_cast<unsigned>(share));
   const int code = wire::host().MPI_Ibcast(&tag_, 1, MPI_INT, 0, comm, &asking_);
-  if (code != MPI_SUCCESS)
-    return Status::error(ErrorKind::kBackend, "MPI_Ibcast failed before a reduction in rank order");
-  if (world_ranks_.front() == channel.rank()) n_given.fetch_add(1, std::memory_order_relaxed);
-  return {};
+  return wire::host_status(code, "give the reductions of a communicator in rank order their tag");
 }
 
 bool FoldGroup::advance() {

@@ -44,8 +44,8 @@ struct Meeting {
 [[nodiscard]] Meeting meet(MPI_Comm comm, const Arrival &own);
 // The same, with the communicator's state.
 [[nodiscard]] Meeting meet(MPI_Comm comm, const CommState &state, const Arrival &own);
-// The same in two halves where all have `group`, for a rank that is in a call of the ranks together: it says so; and
-// hears what they came to.
+// meet() in two halves, where all have `group`, for a rank that carries a call out together with its node:
+// begin_meeting() announces the rank, and hear_of_meeting() returns the result.
 void begin_meeting(NodeGroup *group, std::uint32_t term);
 [[nodiscard]] Meeting hear_of_meeting(NodeGroup *group);
 

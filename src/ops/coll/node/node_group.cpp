@@ -29,9 +29,8 @@ Status set_up(MPI_Comm comm, const Member &member, wire::SharedSegment *segment,
   wire::SegmentName name{};
   make_board(member, segment, &name);
   MPI_Request request = MPI_REQUEST_NULL;
-  int code = wire::host().MPI_Ibcast(name.data(), static_cast<int>(name.size()), MPI_CHAR, 0, comm, &request);
-  if (code == MPI_SUCCESS) code = wait_in_turns(&request, MPI_STATUS_IGNORE);
-  Status agreed = preparation_status(code, "MPI_Ibcast failed");
+  const int code = wire::host().MPI_Ibcast(name.data(), static_cast<int>(name.size()), MPI_CHAR, 0, comm, &request);
+  Status agreed = await_in_turns(code, &request, "tell the ranks of a node the name of their board");
   *is_shared = false;
   if (agreed.is_ok()) agreed = agree_on_all(comm, open_board(member, name, segment), is_shared);
   forget_board_name(member, name);
@@ -137,9 +136,8 @@ Status NodeGroup::learn_edges(const Call &call, const Member &member) {
   Status status;
   while (status.is_ok() && !inquiry.is_done()) {
     MPI_Request request = MPI_REQUEST_NULL;
-    int code = inquiry.start(call.comm, &request);
-    if (code == MPI_SUCCESS && request != MPI_REQUEST_NULL) code = wait_in_turns(&request, MPI_STATUS_IGNORE);
-    status = preparation_status(code, "an exchange of a few numbers between neighbours failed");
+    const int code = inquiry.start(call.comm, &request);
+    status = await_in_turns(code, &request, "exchange a few numbers between neighbours");
     if (status.is_ok()) status = inquiry.take();
   }
   return status;

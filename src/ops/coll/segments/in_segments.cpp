@@ -63,15 +63,10 @@ Status ask_all(const Call &call, SegmentAbility own, SegmentQuery *query) {
   SegmentQuestion question;
   question.say(static_cast<int>(own), query->longest_bytes, call.facts.common_length);
   MPI_Request request = MPI_REQUEST_NULL;
-  int code = question.start(call.comm, &request);
-  if (code == MPI_SUCCESS) code = wait_in_turns(&request, MPI_STATUS_IGNORE);
-  if (code != MPI_SUCCESS) {
-    return Status::error(ErrorKind::kBackend,
-                         "the host MPI failed while the ranks of a communicator asked each other whether to stage a "
-                         "call in segments; set SLUICE_COLL_SEGMENTS=off");
-  }
-  question.answer(query);
-  return {};
+  const int code = question.start(call.comm, &request);
+  Status status = await_in_turns(code, &request, "have the ranks of a communicator agree on the segments of a call");
+  if (status.is_ok()) question.answer(query);
+  return status;
 }
 
 // Of a call of which no rank knows how long it is for the others.
