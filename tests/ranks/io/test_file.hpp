@@ -77,6 +77,7 @@ class TestFile {
   ~TestFile();
 
   MPI_File get() const { return file_; }
+  const std::string &path() const { return path_; }
   // Collective; what is in the file, at all ranks.
   Bytes close();
   // Closes the file and opens it again with `mode`. Collective.
