@@ -181,7 +181,10 @@ TestFile::TestFile(int mode) {
   static int number = 0;
   char name[64] = {};
   const Session &session = Session::get();
-  if (session.rank() == 0) std::snprintf(name, sizeof name, "/tmp/sluice_io.%d.%d", getpid(), ++number);
+  if (session.rank() == 0) {
+    std::snprintf(name, sizeof name, "/tmp/sluice_io.%d.%d", getpid(), ++number);
+    std::remove(name);  // a process of the same number may have ended early, and left its file
+  }
   MPI_Bcast(name, sizeof name, MPI_CHAR, 0, session.comm());
   path_ = name;
   open(mode);
