@@ -5,7 +5,8 @@ record says also in which test a rank died.
 record_mpi4py.py RESULTS SUITE [argument of the suite's main.py ...]
 
 RESULTS.<rank> gets a line each: `sluice <0|1>` (whether libsluice is in the process and switched on), `begin <test>`,
-`<ok|skipped|failed|error> <test>`, and `end` behind the last test. INTEROP_FAIL names a test that is to fail on purpose.
+`<ok|skipped|failed|error> <test>`, and `end` behind the last test. INTEROP_FAIL names a test that is to fail on purpose;
+INTEROP_DEVICE is the emulated device's library, in whose memory all arrays of the suite are to lie.
 """
 import ctypes
 import os
@@ -13,6 +14,8 @@ import pathlib
 import runpy
 import sys
 import unittest
+
+import device_arrays
 
 
 def rank():
@@ -78,12 +81,16 @@ class Recorder(unittest.TextTestResult):
 
 def main():
     results, suite = sys.argv[1], pathlib.Path(sys.argv[2])
+    # Before the first import of MPI, so that its start finds the device.
+    device = device_arrays.open_device(os.environ["INTEROP_DEVICE"]) if "INTEROP_DEVICE" in os.environ else None
     with open(f"{results}.{rank()}", "w", encoding="utf-8") as record:
         print("sluice", is_sluice_there(), file=record, flush=True)
         Recorder.record = record
         unittest.TextTestRunner.resultclass = Recorder
         sys.path.insert(0, str(suite))
         os.chdir(suite)
+        if device is not None:
+            device_arrays.use_device_arrays(device)
         sys.argv = [str(suite / "main.py"), *sys.argv[3:]]
         try:
             runpy.run_path(sys.argv[0], run_name="__main__")
