@@ -112,6 +112,10 @@ bool writes_read_only_files_together() {
   return is_open_mpi();
 }
 
+bool takes_cut_calls_for_whole() {
+  return is_open_mpi();
+}
+
 bool tears_reads_in_atomic_mode() {
   return is_open_mpi();
 }

@@ -32,6 +32,9 @@ bool aborts_in_session_handlers();
 // Open MPI: a collective call that writes a read-only file fails at some of the ranks, or at none.
 bool writes_read_only_files_together();
 
+// Open MPI: a write or a read that the system cuts off, because the disk is full or broken, is a success.
+bool takes_cut_calls_for_whole();
+
 // Open MPI: a read in atomic mode sees a part of another rank's write.
 bool tears_reads_in_atomic_mode();
 
