@@ -110,12 +110,12 @@ struct Missing<Index, Result (*)(Arguments..., ...)> {
 };
 
 // What calls a tool that lies behind Sluice, or a function on files: marks the thread, so that the PMPI_X which the
-// tool or ROMIO calls finds the host MPI. is_profiling tells the two of a function apart.
-template <std::size_t Index, bool is_profiling, typename Function>
+// tool or ROMIO calls finds the host MPI. IsProfiling tells the two of a function apart.
+template <std::size_t Index, bool IsProfiling, typename Function>
 struct Marked;
 
-template <std::size_t Index, bool is_profiling, typename Result, typename... Arguments>
-struct Marked<Index, is_profiling, Result (*)(Arguments...)> {
+template <std::size_t Index, bool IsProfiling, typename Result, typename... Arguments>
+struct Marked<Index, IsProfiling, Result (*)(Arguments...)> {
   static inline Result (*next)(Arguments...) = nullptr;
   static Result call(Arguments... arguments) {
     struct Scope {
@@ -126,8 +126,8 @@ struct Marked<Index, is_profiling, Result (*)(Arguments...)> {
   }
 };
 
-template <std::size_t Index, bool is_profiling, typename Result, typename... Arguments>
-struct Marked<Index, is_profiling, Result (*)(Arguments..., ...)> {
+template <std::size_t Index, bool IsProfiling, typename Result, typename... Arguments>
+struct Marked<Index, IsProfiling, Result (*)(Arguments..., ...)> {
   static inline Result (*next)(Arguments..., ...) = nullptr;
   static Result call(Arguments... arguments, ...) { return next(arguments...); }
 };
@@ -148,11 +148,11 @@ Symbols symbols_of(const char *name) {
   return symbols;
 }
 
-template <std::size_t Index, bool is_profiling, typename Function>
+template <std::size_t Index, bool IsProfiling, typename Function>
 void fill_slot(void *symbol, bool is_marked, Function *slot) {
   const auto function = reinterpret_cast<Function>(symbol);
-  Marked<Index, is_profiling, Function>::next = function;
-  *slot = is_marked ? &Marked<Index, is_profiling, Function>::call : function;
+  Marked<Index, IsProfiling, Function>::next = function;
+  *slot = is_marked ? &Marked<Index, IsProfiling, Function>::call : function;
 }
 
 template <std::size_t Index, typename Function>
@@ -163,9 +163,9 @@ void resolve_one(Function *next_slot, Function *profiling_slot) {
     return;
   }
   // ROMIO calls MPI by its exported names, with a lock held.
-  constexpr bool is_on_files = std::string_view(kNames[Index]).starts_with("MPI_File_");
-  fill_slot<Index, false>(symbols.next, is_on_files || symbols.is_from_a_tool, next_slot);
-  if constexpr (is_on_files) {
+  constexpr bool kIsOnFiles = std::string_view(kNames[Index]).starts_with("MPI_File_");
+  fill_slot<Index, false>(symbols.next, kIsOnFiles || symbols.is_from_a_tool, next_slot);
+  if constexpr (kIsOnFiles) {
     fill_slot<Index, true>(symbols.profiling, true, profiling_slot);
   } else {
     *profiling_slot = reinterpret_cast<Function>(symbols.profiling);
