@@ -8,7 +8,6 @@
 
 #include "base/short_mutex.hpp"
 #include "ops/comm/agreement.hpp"
-#include "ops/request/turns.hpp"
 #include "progress/host_turns.hpp"
 #include "wire/host.hpp"
 

@@ -12,7 +12,6 @@
 #include "ops/coll/node/request_group.hpp"
 #include "ops/comm/agreement.hpp"
 #include "ops/comm/comm_state.hpp"
-#include "ops/request/turns.hpp"
 #include "progress/host_turns.hpp"
 #include "wire/channel.hpp"
 #include "wire/host.hpp"
