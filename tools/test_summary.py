@@ -16,6 +16,8 @@ import xml.etree.ElementTree as ElementTree
 
 # A test that fails may print without end; its beginning and its end say most.
 SHOWN_LINES = 60
+# What is said again beside the sum, for a reader who is shown the end alone.
+CAUSE_LINES = 8
 
 
 def cases(file):
@@ -51,6 +53,16 @@ def reason(output):
     return lines[-1] if lines else "no reason given"
 
 
+def causes(output):
+    """The lines of a failed test's output that say what was wrong: failed expectations, signals, reports of sanitizers."""
+    lines = output.splitlines()
+    said = []
+    for i, line in enumerate(lines):
+        if re.search(r": Failure$|: error:|Segmentation fault|[Aa]ssert.*failed|ERROR: |WARNING: Thread|timed out|^sluice", line):
+            said += lines[i:i + 4]
+    return (said or lines[-CAUSE_LINES:])[:CAUSE_LINES]
+
+
 def show_failures(preset, folder):
     file = folder / f"{preset}.xml"
     if not file.exists():
@@ -75,11 +87,12 @@ def summarise(folder):
             if state == "skipped":
                 reasons.setdefault(reason(output), []).append(f"{file.stem}:{name}")
             elif state == "failed":
-                failed.append(f"{file.stem}:{name}")
+                failed.append((f"{file.stem}:{name}", causes(output)))
     for text, names in sorted(reasons.items()):
         print(f"skipped {len(names)} ({names[0]}{', ...' if len(names) > 1 else ''}): {text}")
-    for name in failed:
+    for name, lines in failed:
         print(f"failed {name}")
+        print("\n".join("    " + line[:200] for line in lines))
     print(f"{count['passed']} passed, {count['failed']} failed, {count['skipped']} skipped")
     return 0 if count["passed"] and not count["failed"] else 1
 
