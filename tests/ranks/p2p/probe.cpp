@@ -101,6 +101,37 @@ TEST(Imrecv, TakesTheMatchedMessage_AfterImprobe) {
   });
 }
 
+// Nothing is received before the send has begun, and nobody but this rank takes part.
+TEST(Mrecv, TakesAMessageOfTheRankItself_OnEachCommunicator) {
+  const Session &session = Session::get();
+  MPI_Comm twin = MPI_COMM_NULL;
+  ASSERT_EQ(MPI_Comm_dup(MPI_COMM_SELF, &twin), MPI_SUCCESS);
+  for (const MPI_Comm comm : {MPI_COMM_SELF, twin, session.comm()}) {
+    const int self = comm == session.comm() ? session.rank() : 0;
+    for (const bool probes_first : {false, true}) {
+      compare_each_case(Breadth::narrow, [&](Trial &run, const Case &c) {
+        const int count = static_cast<int>(c.size_bytes);
+        MPI_Request send = MPI_REQUEST_NULL;
+        run.call("MPI_Isend", MPI_Isend(run.input(c.size_bytes).data(), count, MPI_BYTE, self, kTag, comm, &send));
+        MPI_Message message = MPI_MESSAGE_NULL;
+        MPI_Status status;
+        if (probes_first) {
+          run.call("MPI_Probe", MPI_Probe(self, MPI_ANY_TAG, comm, &status));
+          run.note_envelope("MPI_Probe", status, MPI_BYTE);
+        }
+        run.call("MPI_Mprobe", MPI_Mprobe(MPI_ANY_SOURCE, kTag, comm, &message, &status));
+        run.note_envelope("MPI_Mprobe", status, MPI_BYTE);
+        const Memory &memory = run.output(c.size_bytes + 32);
+        run.call("MPI_Mrecv", MPI_Mrecv(memory.data(), count + 32, MPI_BYTE, &message, &status));
+        run.note_status("MPI_Mrecv", status, MPI_BYTE);
+        run.expect_pattern(memory, session.rank(), 0, c.size_bytes);
+        run.call("MPI_Wait", MPI_Wait(&send, MPI_STATUS_IGNORE));
+      });
+    }
+  }
+  EXPECT_EQ(MPI_Comm_free(&twin), MPI_SUCCESS);
+}
+
 TEST(Mrecv, ReturnsEmpty_WhenTheProbeWasOfProcNull) {
   compare_each_case(Breadth::narrow, {64}, [](Trial &run, const Case &) {
     MPI_Message message = MPI_MESSAGE_NULL;
