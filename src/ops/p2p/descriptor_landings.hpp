@@ -32,7 +32,8 @@ class LandingClaim {
   ~LandingClaim() { release(); }
 
   [[nodiscard]] bool is_empty() const noexcept { return address_ == 0; }
-  // Whether descriptors may land here now. Then the end of the claim: nothing lands any more. Any thread.
+  // Whether descriptors may land here now, and others have to leave the beginning alone. Then the end of the claim:
+  // nothing lands any more. Any thread.
   void set_open(bool is_open) noexcept;
   void release() noexcept;
 
@@ -50,8 +51,9 @@ class DescriptorLandings {
   // another's beginning is less than a descriptor's length away. Any thread.
   [[nodiscard]] LandingClaim claim(const transfer::Region &region);
   // transfer::scatter() into a region that could not be claimed: not to bytes in which the receive that holds the claim
-  // may find a descriptor, as long as it waits. What comes into that one lies there in the end, since the program has
-  // given both the same place. Any thread.
+  // may find a descriptor, as long as it waits. These bytes are not written at all, because the host MPI may write them
+  // meanwhile. What comes into that receive lies there in the end, since the program has given both the same place. Any
+  // thread.
   void scatter_around(const transfer::Region &region, const std::byte *packed, std::uint64_t size_bytes) noexcept;
 
  private:

@@ -17,6 +17,8 @@ namespace sluice::ops {
 Arrival Side::read_arrival(std::uint64_t came_bytes, int sender, Descriptor *descriptor, Status *why) {
   if (!may_meet_descriptor()) return Arrival::kPlain;
   const Arrival arrival = look_at(came_bytes, sender, descriptor, why);
+  // The descriptor is read. What it describes may come at any time from now on, and others leave nothing out.
+  if (arrival != Arrival::kPlain) head_.set_open(false);
   if (is_staged() && region().size_bytes() >= plan::kLongReceiveBytes) {
     note_arrival(came_bytes, arrival != Arrival::kPlain);
   }
