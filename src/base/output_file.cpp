@@ -9,6 +9,8 @@
 #include <cerrno>
 #include <cstring>
 
+#include "base/file_descriptor.hpp"
+
 namespace sluice {
 namespace {
 
@@ -45,12 +47,10 @@ std::string why_not_open(int code) {
 
 Status write_file(const std::string &path, std::string_view text, const char *what, const char *knob) {
   // Emptied only when it is known what it is.
-  const int file = open(path.c_str(), O_WRONLY | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC, kMode);
-  std::string why = file < 0 ? why_not_open(errno) : prepare(file);
-  if (file >= 0) {
-    if (why.empty()) why = write_all(file, text);
-    if (close(file) != 0 && why.empty()) why = std::strerror(errno);
-  }
+  FileDescriptor file(open(path.c_str(), O_WRONLY | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC, kMode));
+  std::string why = file.get() < 0 ? why_not_open(errno) : prepare(file.get());
+  if (why.empty()) why = write_all(file.get(), text);
+  if (const int code = file.close(); code != 0 && why.empty()) why = std::strerror(code);
   if (why.empty()) return {};
   return Status::error(ErrorKind::kInvalidArgument,
                        fmt::format("{} could not be written to {}: {}; check {}", what, path, why, knob));

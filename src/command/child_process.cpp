@@ -10,6 +10,8 @@
 #include <cerrno>
 #include <csignal>
 
+#include "base/file_descriptor.hpp"
+
 namespace sluice::command {
 namespace {
 
@@ -45,17 +47,17 @@ bool reap(pid_t child, bool is_late) {
 
 // Runs `body` in a fork with the writing end of a pipe, and gives what it wrote. `body` does not return.
 std::optional<std::string> ask(const std::function<void(int)> &body) {
-  std::array<int, 2> ends{};
-  if (pipe2(ends.data(), O_CLOEXEC) != 0) return std::nullopt;
+  FileDescriptor reading;
+  FileDescriptor writing;
+  if (!open_pipe(&reading, &writing)) return std::nullopt;
   const pid_t child = fork();
   if (child == 0) {
-    body(ends[1]);
+    body(writing.get());
     _exit(127);
   }
-  close(ends[1]);
+  writing = FileDescriptor();  // so that the child's end is the last
   std::string text;
-  const bool is_complete = child > 0 && read_all(ends[0], Clock::now() + kQuestionTime, &text);
-  close(ends[0]);
+  const bool is_complete = child > 0 && read_all(reading.get(), Clock::now() + kQuestionTime, &text);
   if (child < 0 || !reap(child, !is_complete)) return std::nullopt;
   return text;
 }

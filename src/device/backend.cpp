@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "base/environment.hpp"
+#include "base/file_descriptor.hpp"
 #include "base/log.hpp"
 #include "base/system_reason.hpp"
 
@@ -128,10 +129,8 @@ Status check_table(const sluice_backend_t *table, std::string_view path) {
 
 // 0: the file can be opened. The dynamic linker keeps no number of what refused it.
 int error_of_opening(const std::string &path) {
-  const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (file < 0) return errno;
-  close(file);
-  return 0;
+  const FileDescriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  return file.get() < 0 ? errno : 0;
 }
 
 }  // namespace

@@ -16,6 +16,7 @@
 #include <span>
 #include <sstream>
 
+#include "base/file_descriptor.hpp"
 #include "base/knobs.hpp"
 #include "base/log.hpp"
 
@@ -58,10 +59,9 @@ bool is_allowed(const std::string &name) {
 
 // Without a free file descriptor nothing of a module can be read, and what it is missed for would be guessed wrongly.
 bool can_open_files() {
-  const int file = open("/dev/null", O_RDONLY | O_CLOEXEC);
+  const FileDescriptor file(open("/dev/null", O_RDONLY | O_CLOEXEC));
   const int code = errno;
-  if (file >= 0) return close(file) == 0;
-  if (code != EMFILE && code != ENFILE) return true;
+  if (file.get() >= 0 || (code != EMFILE && code != ENFILE)) return true;
   log::warn_once("descriptors", "device",
                  fmt::format("backends cannot be looked for: {}; until files are closed, buffers of a runtime that was "
                              "loaded since are treated as host memory; raise the limit of open files (ulimit -n)",

@@ -25,7 +25,7 @@ socklen_t fill_address(std::string_view name, sockaddr_un *address) noexcept {
   return static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + length);
 }
 
-int connect_socket(const Descriptor &to, std::string_view name) noexcept {
+int connect_socket(const FileDescriptor &to, std::string_view name) noexcept {
   sockaddr_un address;
   const socklen_t length = fill_address(name, &address);
   int result = 0;
@@ -43,8 +43,8 @@ Status socket_refused(const char *what, int code) {
                                    system_reason(code, "its processes need the same user and network name space")));
 }
 
-Status listen_at(std::string_view name, Descriptor *listener) {
-  *listener = Descriptor(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+Status listen_at(std::string_view name, FileDescriptor *listener) {
+  *listener = FileDescriptor(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (listener->get() < 0) return socket_refused("socket", errno);
   sockaddr_un address;
   const socklen_t length = fill_address(name, &address);
@@ -54,8 +54,8 @@ Status listen_at(std::string_view name, Descriptor *listener) {
   return listen(listener->get(), SOMAXCONN) == 0 ? Status() : socket_refused("listen", errno);
 }
 
-Status connect_to(std::string_view name, Descriptor *to) {
-  *to = Descriptor(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
+Status connect_to(std::string_view name, FileDescriptor *to) {
+  *to = FileDescriptor(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
   if (to->get() < 0) return socket_refused("socket", errno);
   const timeval limit = {kPatienceS, 0};
   if (setsockopt(to->get(), SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit) != 0 ||
@@ -67,13 +67,13 @@ Status connect_to(std::string_view name, Descriptor *to) {
 }
 
 Presence find_presence(std::string_view name) noexcept {
-  const Descriptor to(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  const FileDescriptor to(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (to.get() < 0) return Presence::kUnknown;
   if (connect_socket(to, name) == 0) return is_same_user(to) ? Presence::kThere : Presence::kUnknown;
   return errno == ECONNREFUSED ? Presence::kAbsent : Presence::kUnknown;
 }
 
-bool is_same_user(const Descriptor &socket) noexcept {
+bool is_same_user(const FileDescriptor &socket) noexcept {
   ucred peer = {};
   socklen_t length = sizeof peer;
   return getsockopt(socket.get(), SOL_SOCKET, SO_PEERCRED, &peer, &length) == 0 && peer.uid == geteuid();

@@ -78,11 +78,11 @@ void Marks::leave() noexcept {
     rank_ = local->rank;
     if (job_.empty()) return;
     if (const Status status = listen_at(mark_of(job_, rank_), &mark_); !status.is_ok()) {
-      mark_ = Descriptor();
+      mark_ = FileDescriptor();
       log::debug("wire", status.message());
     }
   } catch (const std::exception &error) {
-    mark_ = Descriptor();
+    mark_ = FileDescriptor();
     log::debug("wire", error.what());
   }
 }

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "wire/descriptor.hpp"
+#include "base/file_descriptor.hpp"
 
 namespace sluice::wire {
 
@@ -29,10 +29,10 @@ class Marks {
   // Behind it; there are `world_size` ranks in all. Blocks for a second at most, only where marks are missing.
   [[nodiscard]] MarkedRanks look(int world_size);
   // When all have looked.
-  void take_away() noexcept { mark_ = Descriptor(); }
+  void take_away() noexcept { mark_ = FileDescriptor(); }
 
  private:
-  Descriptor mark_;
+  FileDescriptor mark_;
   std::string job_;
   int n_local_ = 0;
   int rank_ = 0;

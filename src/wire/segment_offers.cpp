@@ -64,7 +64,7 @@ SegmentOffers &SegmentOffers::process() {
   return *made;
 }
 
-Status SegmentOffers::add(Descriptor file, SegmentName *name) {
+Status SegmentOffers::add(FileDescriptor file, SegmentName *name) {
   std::uint64_t random[2] = {};
   if (getrandom(random, sizeof random, 0) != sizeof random) return socket_refused("random numbers", errno);
   Offer made;
@@ -92,7 +92,7 @@ void SegmentOffers::wake() noexcept {
 // With the lock. It ends by itself when nothing is offered; nobody waits for that.
 Status SegmentOffers::start_thread() {
   if (is_serving_) return {};
-  if (wake_.get() < 0) wake_ = Descriptor(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+  if (wake_.get() < 0) wake_ = FileDescriptor(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
   if (wake_.get() < 0) return socket_refused("eventfd", errno);
   try {
     const SignalsBlocked blocked;
@@ -134,14 +134,14 @@ void SegmentOffers::hand_out(int listener) noexcept {
                                   [&](const Offer &offer) { return offer.listener.get() == listener; });
   if (found == offers_.end()) return;
   while (true) {
-    const Descriptor asking(accept4(listener, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+    const FileDescriptor asking(accept4(listener, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
     if (asking.get() < 0) return;
     if (is_same_user(asking)) send_file(asking.get(), found->file.get());
   }
 }
 
-Status ask_for_segment(const SegmentName &name, Descriptor *file) {
-  Descriptor asking;
+Status ask_for_segment(const SegmentName &name, FileDescriptor *file) {
+  FileDescriptor asking;
   if (Status status = connect_to(text_of(name), &asking); !status.is_ok()) return status;
   Parcel parcel;
   ssize_t n = 0;
@@ -156,7 +156,7 @@ Status ask_for_segment(const SegmentName &name, Descriptor *file) {
   }
   int number = -1;
   std::memcpy(&number, CMSG_DATA(header), sizeof number);
-  *file = Descriptor(number);
+  *file = FileDescriptor(number);
   return {};
 }
 

@@ -7,8 +7,8 @@
 #include <mutex>
 #include <vector>
 
+#include "base/file_descriptor.hpp"
 #include "base/status.hpp"
-#include "wire/descriptor.hpp"
 
 namespace sluice::wire {
 
@@ -23,15 +23,15 @@ class SegmentOffers {
 
   // From now on processes of this user on this node that know *name, which nobody can foresee, are given `file`. A
   // thread of this process does that as long as there are offers. Errors: the system refuses.
-  [[nodiscard]] Status add(Descriptor file, SegmentName *name);
+  [[nodiscard]] Status add(FileDescriptor file, SegmentName *name);
   // Nobody is given it any more.
   void remove(const SegmentName &name) noexcept;
 
  private:
   struct Offer {
     SegmentName name{};
-    Descriptor file;
-    Descriptor listener;
+    FileDescriptor file;
+    FileDescriptor listener;
   };
   [[nodiscard]] Status start_thread();
   void wake() noexcept;
@@ -40,12 +40,12 @@ class SegmentOffers {
 
   std::mutex mutex_;
   std::vector<Offer> offers_;
-  Descriptor wake_;  // written to when the offers change
+  FileDescriptor wake_;  // written to when the offers change
   bool is_serving_ = false;
 };
 
 // What another process offers under that name. Blocks for that one's thread, for some seconds at most. Errors: nobody
 // of this user offers it, or he does not answer.
-[[nodiscard]] Status ask_for_segment(const SegmentName &name, Descriptor *file);
+[[nodiscard]] Status ask_for_segment(const SegmentName &name, FileDescriptor *file);
 
 }  // namespace sluice::wire

@@ -33,9 +33,9 @@ int set_lock(int file, short type) noexcept {
 }  // namespace
 
 Status SharedLock::create(SegmentName *name) {
-  Descriptor made(memfd_create("sluice-lock", MFD_CLOEXEC));
+  FileDescriptor made(memfd_create("sluice-lock", MFD_CLOEXEC));
   if (made.get() < 0) return no_lock("memfd_create", errno);
-  Descriptor offered(fcntl(made.get(), F_DUPFD_CLOEXEC, 0));
+  FileDescriptor offered(fcntl(made.get(), F_DUPFD_CLOEXEC, 0));
   if (offered.get() < 0) return no_lock("F_DUPFD_CLOEXEC", errno);
   Status status = SegmentOffers::process().add(std::move(offered), name);
   if (status.is_ok()) file_ = std::move(made);
@@ -43,13 +43,13 @@ Status SharedLock::create(SegmentName *name) {
 }
 
 Status SharedLock::open(const SegmentName &name) {
-  Descriptor given;
+  FileDescriptor given;
   if (Status status = ask_for_segment(name, &given); !status.is_ok()) return status;
   struct stat about{};
   if (fstat(given.get(), &about) != 0) return no_lock("fstat", errno);
   if (!S_ISREG(about.st_mode)) return no_lock("no file of that name", EINVAL);
   // What was given is the maker's own opening, and so would be its locks.
-  Descriptor own(::open(fmt::format("/proc/self/fd/{}", given.get()).c_str(), O_RDWR | O_CLOEXEC));
+  FileDescriptor own(::open(fmt::format("/proc/self/fd/{}", given.get()).c_str(), O_RDWR | O_CLOEXEC));
   if (own.get() < 0) return no_lock("open", errno);
   file_ = std::move(own);
   return {};

@@ -3,8 +3,8 @@
 // process can harm it but by holding it.
 #pragma once
 
+#include "base/file_descriptor.hpp"
 #include "base/status.hpp"
-#include "wire/descriptor.hpp"
 #include "wire/segment_offers.hpp"
 
 namespace sluice::wire {
@@ -24,7 +24,7 @@ class SharedLock {
   void release() const noexcept;
 
  private:
-  Descriptor file_;
+  FileDescriptor file_;
 };
 
 }  // namespace sluice::wire

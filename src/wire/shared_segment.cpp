@@ -38,7 +38,7 @@ SharedSegment &SharedSegment::operator=(SharedSegment &&other) noexcept {
 }
 
 Status SharedSegment::create(std::size_t size_bytes, SharedSegment *segment, SegmentName *name) {
-  Descriptor file(memfd_create("sluice", MFD_CLOEXEC | MFD_ALLOW_SEALING));
+  FileDescriptor file(memfd_create("sluice", MFD_CLOEXEC | MFD_ALLOW_SEALING));
   if (file.get() < 0) return refused("memfd_create", errno);
   // Reserved, not only promised: else the first write where there is no memory would be a signal.
   const int code = posix_fallocate(file.get(), 0, static_cast<off_t>(size_bytes));
@@ -52,7 +52,7 @@ Status SharedSegment::create(std::size_t size_bytes, SharedSegment *segment, Seg
 }
 
 Status SharedSegment::open(const SegmentName &name, std::size_t size_bytes, SharedSegment *segment) {
-  Descriptor file;
+  FileDescriptor file;
   if (Status status = ask_for_segment(name, &file); !status.is_ok()) return status;
   struct stat about{};
   if (fstat(file.get(), &about) != 0) return refused("fstat", errno);

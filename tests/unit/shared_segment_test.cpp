@@ -109,7 +109,7 @@ TEST(SharedSegment, CannotBeCutShort) {
   SharedSegment segment;
   SegmentName name{};
   ASSERT_TRUE(SharedSegment::create(kBytes, &segment, &name).is_ok());
-  Descriptor file;
+  FileDescriptor file;
   ASSERT_TRUE(ask_for_segment(name, &file).is_ok());
   EXPECT_NE(ftruncate(file.get(), 0), 0) << "whoever has it mapped would be ended by a signal";
   SharedSegment::remove_name(name);

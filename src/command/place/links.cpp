@@ -18,6 +18,7 @@
 #include <memory>
 #include <sstream>
 
+#include "base/file_descriptor.hpp"
 #include "base/own_program.hpp"
 
 namespace sluice::command::place {
@@ -62,7 +63,8 @@ class Holder {
   Holder(const Holder &) = delete;
   Holder &operator=(const Holder &) = delete;
   ~Holder() {
-    if (to_ >= 0) ::close(to_);
+    // The other process ends when its input does.
+    to_ = FileDescriptor();
     if (from_ != nullptr) std::fclose(from_);
     if (child_ > 0) {
       int ignored = 0;
@@ -73,29 +75,25 @@ class Holder {
 
   Status start(std::vector<std::string> words) {
     const std::string self = own_program();
-    std::array<int, 2> down{-1, -1};
-    std::array<int, 2> up{-1, -1};
-    if (::pipe2(down.data(), O_CLOEXEC) != 0) return failed("open a pipe");
-    to_ = down[1];
-    if (::pipe2(up.data(), O_CLOEXEC) != 0) {
-      ::close(down[0]);
-      return failed("open a pipe");
-    }
-    from_ = ::fdopen(up[0], "r");
+    FileDescriptor input;
+    FileDescriptor answers;
+    FileDescriptor output;
+    if (!open_pipe(&input, &to_) || !open_pipe(&answers, &output)) return failed("open a pipe");
+    from_ = ::fdopen(answers.get(), "r");
+    if (from_ == nullptr) return failed("read from a pipe");
+    static_cast<void>(answers.release());  // its owner is from_ now
     std::vector<char *> arguments;
     arguments.reserve(words.size() + 1);
     for (std::string &word : words) arguments.push_back(word.data());
     arguments.push_back(nullptr);
-    child_ = from_ != nullptr ? ::fork() : -1;
+    child_ = ::fork();
     if (child_ == 0) {
       // Standard error stays: what goes wrong there is for the user.
-      if (::dup2(down[0], STDIN_FILENO) >= 0 && ::dup2(up[1], STDOUT_FILENO) >= 0) {
+      if (::dup2(input.get(), STDIN_FILENO) >= 0 && ::dup2(output.get(), STDOUT_FILENO) >= 0) {
         ::execv(self.c_str(), arguments.data());
       }
       ::_exit(127);
     }
-    ::close(down[0]);
-    ::close(up[1]);
     return child_ > 0 ? Status() : failed("start a second process");
   }
 
@@ -128,7 +126,7 @@ class Holder {
     return Status::error(ErrorKind::kInternal, fmt::format("cannot {}: {}", what, std::strerror(errno)));
   }
 
-  int to_ = -1;
+  FileDescriptor to_;
   std::FILE *from_ = nullptr;
   pid_t child_ = -1;
 };
