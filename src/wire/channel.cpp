@@ -24,6 +24,7 @@
 #include "wire/host.hpp"
 #include "wire/host_failure.hpp"
 #include "wire/marks.hpp"
+#include "wire/owned_handle.hpp"
 
 namespace sluice::wire {
 namespace {
@@ -146,11 +147,11 @@ Channel &Channel::process() {
 }
 
 Status Channel::gather() {
-  MPI_Group world = MPI_GROUP_NULL;
+  OwnedGroup world;
   int size = 0;
   comm_ = MPI_COMM_NULL;
   Status status = check(host().MPI_Comm_size(MPI_COMM_WORLD, &size), "MPI_Comm_size");
-  if (status.is_ok()) status = check(host().MPI_Comm_group(MPI_COMM_WORLD, &world), "MPI_Comm_group");
+  if (status.is_ok()) status = check(host().MPI_Comm_group(MPI_COMM_WORLD, world.slot()), "MPI_Comm_group");
   if (!status.is_ok()) return status;
   const MarkedRanks marked = Marks::process().look(size);
   const bool is_one_node = marked.is_known && marked.n_local == size;
@@ -161,14 +162,14 @@ Status Channel::gather() {
     const AbortWatch watch(
         size > 1 && !is_one_node,
         not_everywhere(marked.missing, "this one waits for them in vain, and ends the job").message());
-    status = check(host().MPI_Comm_create_group(MPI_COMM_WORLD, world, kGatherTag, &comm_), "MPI_Comm_create_group");
+    status =
+        check(host().MPI_Comm_create_group(MPI_COMM_WORLD, world.get(), kGatherTag, &comm_), "MPI_Comm_create_group");
     if (status.is_ok()) Marks::process().take_away();  // who is in that call has looked
   }
   if (comm_ != MPI_COMM_NULL && status.is_ok()) {
     status = check(host().MPI_Comm_set_errhandler(comm_, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
   }
-  const Status freed = check(host().MPI_Group_free(&world), "MPI_Group_free");
-  return status.is_ok() ? freed : status;
+  return status;
 }
 
 Status Channel::open(bool allows, bool wants, const CollectiveTerms &terms) {
@@ -191,7 +192,10 @@ Status Channel::open(bool allows, bool wants, const CollectiveTerms &terms) {
       check(host().MPI_Allreduce(MPI_IN_PLACE, votes, static_cast<int>(std::size(votes)), MPI_UINT64_T, MPI_MAX, comm_),
             "agreement");
   if (!status.is_ok()) return status;
-  if (votes[0] != 0 || votes[1] == 0) return check(host().MPI_Comm_free(&comm_), "MPI_Comm_free");
+  if (votes[0] != 0 || votes[1] == 0) {
+    OwnedComm(std::exchange(comm_, MPI_COMM_NULL)).reset();
+    return {};
+  }
   terms_ = {votes[2],      votes[3],      votes[4],  votes[5] != 0, votes[6], votes[7],
             votes[8] != 0, votes[9] != 0, votes[10], votes[11],     votes[12]};
   status = agree();
@@ -234,9 +238,7 @@ void Channel::close() noexcept {
   if (!is_open_) return;
   is_open_ = false;
   take_leftovers(comm_);
-  // The host MPI is about to end and reports what it minds itself.
-  [[maybe_unused]] int freed = host().MPI_Comm_free(&comm_);
-  if (rank_order_comm_ != MPI_COMM_NULL) freed = host().MPI_Comm_free(&rank_order_comm_);
+  for (MPI_Comm *comm : {&comm_, &rank_order_comm_}) OwnedComm(std::exchange(*comm, MPI_COMM_NULL)).reset();
 }
 
 Status Channel::take_number(int *number) {

@@ -12,6 +12,7 @@
 #include "ops/comm/comm_memo.hpp"
 #include "wire/channel.hpp"
 #include "wire/host.hpp"
+#include "wire/owned_handle.hpp"
 
 namespace sluice::ops {
 namespace {
@@ -40,37 +41,21 @@ bool make_keyval() {
 
 using GroupFunction = int (*wire::Host::*)(MPI_Comm, MPI_Group *);
 
-// A group of the host MPI, freed at the end.
-struct Group {
-  Group() = default;
-  Group(const Group &) = delete;
-  Group &operator=(const Group &) = delete;
-  Group(Group &&) = delete;
-  Group &operator=(Group &&) = delete;
-  ~Group() {
-    if (handle != MPI_GROUP_NULL && wire::host().MPI_Group_free(&handle) != MPI_SUCCESS) {
-      log::warn_once("group_free", "comm", "the host MPI could not free a group of a communicator; its memory is lost");
-    }
-  }
-
-  MPI_Group handle = MPI_GROUP_NULL;
-};
-
 // The ranks of the processes in one of `comm`'s groups, seen from MPI_COMM_WORLD; -1 for one outside it.
 bool find_world_ranks(MPI_Comm comm, GroupFunction group_of, std::vector<int> *world_ranks) {
   const wire::Host &host = wire::host();
-  Group group;
-  Group world;
+  wire::OwnedGroup group;
+  wire::OwnedGroup world;
   int size = 0;
-  if ((host.*group_of)(comm, &group.handle) != MPI_SUCCESS ||
-      host.MPI_Comm_group(wire::Channel::process().comm(), &world.handle) != MPI_SUCCESS ||
-      host.MPI_Group_size(group.handle, &size) != MPI_SUCCESS) {
+  if ((host.*group_of)(comm, group.slot()) != MPI_SUCCESS ||
+      host.MPI_Comm_group(wire::Channel::process().comm(), world.slot()) != MPI_SUCCESS ||
+      host.MPI_Group_size(group.get(), &size) != MPI_SUCCESS) {
     return false;
   }
   std::vector<int> ranks(static_cast<std::size_t>(size));
   std::iota(ranks.begin(), ranks.end(), 0);
   world_ranks->resize(ranks.size());
-  if (host.MPI_Group_translate_ranks(group.handle, size, ranks.data(), world.handle, world_ranks->data()) !=
+  if (host.MPI_Group_translate_ranks(group.get(), size, ranks.data(), world.get(), world_ranks->data()) !=
       MPI_SUCCESS) {
     return false;
   }

@@ -3,7 +3,6 @@
 
 #include <atomic>
 
-#include "base/log.hpp"
 #include "ops/comm/agreement.hpp"
 #include "ops/env/quiet_errors.hpp"
 #include "wire/channel.hpp"
@@ -28,12 +27,9 @@ int copy_of(MPI_Comm comm, MPI_Comm *made) {
   // Nothing else is sure to have the same edges in the same order.
   if (code == MPI_SUCCESS && topology != MPI_UNDEFINED) return host.MPI_Comm_dup(comm, made);
   // Not a duplicate: that would copy the program's attributes.
-  MPI_Group members = MPI_GROUP_NULL;
-  if (code == MPI_SUCCESS) code = host.MPI_Comm_group(comm, &members);
-  if (code == MPI_SUCCESS) code = host.MPI_Comm_create(comm, members, made);
-  if (members != MPI_GROUP_NULL && host.MPI_Group_free(&members) != MPI_SUCCESS) {
-    log::debug("ops", "a group could not be freed");
-  }
+  wire::OwnedGroup members;
+  if (code == MPI_SUCCESS) code = host.MPI_Comm_group(comm, members.slot());
+  if (code == MPI_SUCCESS) code = host.MPI_Comm_create(comm, members.get(), made);
   return code;
 }
 
@@ -46,26 +42,25 @@ Status StagingComm::make(MPI_Comm comm, bool *is_made) {
   {
     const QuietErrors quiet(comm);
     int code = come_together_by_host(comm);
-    if (code == MPI_SUCCESS) code = copy_of(comm, &comm_);
+    if (code == MPI_SUCCESS) code = copy_of(comm, comm_.slot());
     is_good = QuietErrors::is_success(code);
   }
-  if (!is_good) comm_ = MPI_COMM_NULL;
-  is_good = is_good && wire::host().MPI_Comm_set_errhandler(comm_, MPI_ERRORS_RETURN) == MPI_SUCCESS;
+  if (!is_good) static_cast<void>(comm_.release());  // whatever the host MPI has written there
+  is_good = is_good && wire::host().MPI_Comm_set_errhandler(comm_.get(), MPI_ERRORS_RETURN) == MPI_SUCCESS;
   is_counted_ = true;
   n_comms().fetch_add(1);
   return agree_on_all(comm, is_good, is_made);
 }
 
 Status StagingComm::start_duplicate(MPI_Comm comm, MPI_Request *request) {
-  return wire::host_status(wire::host().MPI_Comm_idup(comm, &comm_, request),
+  return wire::host_status(wire::host().MPI_Comm_idup(comm, comm_.slot(), request),
                            "duplicate a communicator for staged data");
 }
 
 StagingComm::~StagingComm() {
   if (is_counted_) n_comms().fetch_sub(1);
   // In MPI_Finalize the host MPI deletes what still hangs on communicators, and takes no more calls.
-  if (comm_ == MPI_COMM_NULL || !wire::Channel::process().is_open()) return;
-  if (wire::host().MPI_Comm_free(&comm_) != MPI_SUCCESS) log::debug("ops", "a communicator could not be freed");
+  if (!wire::Channel::process().is_open()) static_cast<void>(comm_.release());
 }
 
 }  // namespace sluice::ops

@@ -5,7 +5,7 @@
 #include <memory>
 
 #include "base/status.hpp"
-#include "wire/mpi.hpp"
+#include "wire/owned_handle.hpp"
 
 namespace sluice::ops {
 
@@ -30,10 +30,10 @@ class StagingComm {
   // wait.
   [[nodiscard]] Status start_duplicate(MPI_Comm comm, MPI_Request *request);
   // MPI_COMM_NULL before. Returns errors.
-  [[nodiscard]] MPI_Comm get() const noexcept { return comm_; }
+  [[nodiscard]] MPI_Comm get() const noexcept { return comm_.get(); }
 
  private:
-  MPI_Comm comm_ = MPI_COMM_NULL;
+  wire::OwnedComm comm_;
   bool is_counted_ = false;
 };
 

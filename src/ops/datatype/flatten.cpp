@@ -7,7 +7,6 @@
 #include <unordered_map>
 #include <vector>
 
-#include "base/log.hpp"
 #include "ops/datatype/assemble.hpp"
 #include "ops/datatype/block_list.hpp"
 #include "ops/datatype/handle_key.hpp"
@@ -47,20 +46,6 @@ Status query_extent(MPI_Datatype type, std::int64_t *extent_bytes) {
 // MPI_Type_get_contents gave are freed at the very end: until then no new type can get the value of one of them.
 class Walk {
  public:
-  Walk() = default;
-  Walk(const Walk &) = delete;
-  Walk &operator=(const Walk &) = delete;
-  Walk(Walk &&) = delete;
-  Walk &operator=(Walk &&) = delete;
-
-  ~Walk() {
-    for (MPI_Datatype &type : received_) {
-      if (wire::host().MPI_Type_free(&type) != MPI_SUCCESS) {
-        log::warn_once("flatten-free", "ops", "a datatype got from MPI_Type_get_contents could not be freed");
-      }
-    }
-  }
-
   // The blocks of `type`; they live as long as the walk.
   Status visit(MPI_Datatype type, int depth, const BlockList **blocks) {
     Node *node = nullptr;
@@ -146,14 +131,14 @@ class Walk {
       if (Status found = node_of(part, &node); !found.is_ok()) {
         status = std::move(found);
       } else if (!node->envelope.is_predefined()) {
-        received_.push_back(part);
+        received_.emplace_back(part);
       }
     }
     return status;
   }
 
   std::unordered_map<std::uintptr_t, Node> nodes_;
-  std::vector<MPI_Datatype> received_;
+  std::vector<wire::OwnedDatatype> received_;
   std::uint64_t element_bytes_ = 0;
   bool is_mixed_ = false;
 };

@@ -4,26 +4,19 @@
 #pragma once
 
 #include "base/status.hpp"
-#include "wire/mpi.hpp"
+#include "wire/owned_handle.hpp"
 
 namespace sluice::ops {
 
 // Owns one datatype, which lives as long as this. Move only. One thread at a time.
 class HeldType {
  public:
-  HeldType() noexcept = default;
-  ~HeldType();
-  HeldType(const HeldType &) = delete;
-  HeldType &operator=(const HeldType &) = delete;
-  HeldType(HeldType &&other) noexcept;
-  HeldType &operator=(HeldType &&) = delete;
-
   // Puts a type that means the same in place of *type, a valid one, unless that is MPI's own. Once. Errors: the host
   // MPI refuses; *type is then as it was.
   [[nodiscard]] Status hold(MPI_Datatype *type);
 
  private:
-  MPI_Datatype held_ = MPI_DATATYPE_NULL;
+  wire::OwnedDatatype held_;
 };
 
 }  // namespace sluice::ops

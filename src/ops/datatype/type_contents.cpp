@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <iterator>
 
+#include "ops/datatype/layout_of.hpp"
 #include "wire/host.hpp"
 #include "wire/host_failure.hpp"
 
@@ -99,6 +100,14 @@ Status read_envelope(MPI_Datatype type, TypeEnvelope *envelope) {
   envelope->n_addresses = n_addresses;
   envelope->n_types = n_types;
   return {};
+}
+
+wire::OwnedDatatype own_unless_predefined(MPI_Datatype type) {
+  transfer::LayoutPtr named;
+  TypeEnvelope envelope;
+  const bool is_kept =
+      named_layout(type, &named) || !read_envelope(type, &envelope).is_ok() || envelope.is_predefined();
+  return wire::OwnedDatatype(is_kept ? MPI_DATATYPE_NULL : type);
 }
 
 Status read_contents(MPI_Datatype type, const TypeEnvelope &envelope, TypeContents *contents) {

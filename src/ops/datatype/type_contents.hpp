@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "base/status.hpp"
-#include "wire/mpi.hpp"
+#include "wire/owned_handle.hpp"
 
 namespace sluice::ops {
 
@@ -40,6 +40,10 @@ struct TypeContents {
 // refuses. The second may throw std::bad_alloc.
 [[nodiscard]] Status read_envelope(MPI_Datatype type, TypeEnvelope *envelope);
 [[nodiscard]] Status read_contents(MPI_Datatype type, const TypeEnvelope &envelope, TypeContents *contents);
+
+// The owner of a type that the host MPI has answered with; of none when `type` is predefined, which nobody frees, or
+// the host MPI says nothing of it.
+[[nodiscard]] wire::OwnedDatatype own_unless_predefined(MPI_Datatype type);
 
 // The error for a call of the host MPI that should not have failed.
 [[nodiscard]] Status host_refused(const char *function, int code);

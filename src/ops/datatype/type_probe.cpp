@@ -6,9 +6,8 @@
 #include <cstddef>
 #include <mutex>
 
-#include "base/log.hpp"
 #include "ops/env/quiet_errors.hpp"
-#include "wire/host.hpp"
+#include "wire/owned_handle.hpp"
 
 namespace sluice::ops {
 namespace {
@@ -30,16 +29,13 @@ bool has_world() {
 void open() {
   const std::scoped_lock lock(mutex);
   if (state.load(std::memory_order_relaxed) != State::kUnopened) return;
-  MPI_Comm made = MPI_COMM_NULL;
+  wire::OwnedComm made;
   {
     const QuietErrors quiet(MPI_COMM_SELF);
-    if (!QuietErrors::is_success(wire::host().MPI_Comm_split(MPI_COMM_SELF, 0, 0, &made))) return;
+    if (!QuietErrors::is_success(wire::host().MPI_Comm_split(MPI_COMM_SELF, 0, 0, made.slot()))) return;
   }
-  if (!make_quiet(made)) {
-    if (wire::host().MPI_Comm_free(&made) != MPI_SUCCESS) log::debug("ops", "a communicator could not be freed");
-    return;
-  }
-  quiet_communicator = made;
+  if (!make_quiet(made.get())) return;
+  quiet_communicator = made.release();
   state.store(State::kOpen, std::memory_order_release);
 }
 
@@ -75,9 +71,8 @@ void release_probe() noexcept {
   const std::scoped_lock lock(mutex);
   if (state.load(std::memory_order_relaxed) != State::kOpen) return;
   state.store(State::kClosed, std::memory_order_release);
-  if (has_world() && wire::host().MPI_Comm_free(&quiet_communicator) != MPI_SUCCESS) {
-    log::debug("ops", "the communicator that datatypes are probed on could not be freed");
-  }
+  wire::OwnedComm ended(quiet_communicator);
+  if (!has_world()) static_cast<void>(ended.release());
 }
 
 }  // namespace sluice::ops

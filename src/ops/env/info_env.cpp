@@ -4,7 +4,7 @@
 #include "generated/operations.hpp"
 #include "ops/env/memory_kinds.hpp"
 #include "ops/env/world.hpp"
-#include "wire/host.hpp"
+#include "wire/owned_handle.hpp"
 
 namespace sluice::ops {
 namespace {
@@ -12,14 +12,12 @@ namespace {
 // `read` on what the program is to see in place of `info`; its result is an MPI error code.
 template <typename Read>
 int on_visible(MPI_Info info, Read read) {
-  MPI_Info copy = MPI_INFO_NULL;
-  if (info != MPI_INFO_ENV || !is_world_alive() || wire::host().MPI_Info_dup(info, &copy) != MPI_SUCCESS) {
+  wire::OwnedInfo copy;
+  if (info != MPI_INFO_ENV || !is_world_alive() || wire::host().MPI_Info_dup(info, copy.slot()) != MPI_SUCCESS) {
     return read(info);
   }
-  add_memory_kinds(copy);
-  const int result = read(copy);
-  const int freed = wire::host().MPI_Info_free(&copy);
-  return result != MPI_SUCCESS ? result : freed;
+  add_memory_kinds(copy.get());
+  return read(copy.get());
 }
 
 }  // namespace

@@ -6,7 +6,6 @@
 #include <numeric>
 
 #include "base/knobs.hpp"
-#include "base/log.hpp"
 #include "ops/datatype/pack_choice.hpp"
 #include "ops/datatype/type_contents.hpp"
 #include "transfer/packing.hpp"
@@ -31,12 +30,6 @@ std::uint64_t round_down(std::uint64_t limit, std::uint64_t step) noexcept {
 }
 
 }  // namespace
-
-FileBlocks::~FileBlocks() {
-  if (long_type_ != MPI_DATATYPE_NULL && wire::host().MPI_Type_free(&long_type_) != MPI_SUCCESS) {
-    log::debug("io", "a datatype of Sluice's could not be freed");
-  }
-}
 
 Status FileBlocks::open(const Buffer &buffer, const FileFacts &facts, bool is_one_access, Operation operation) {
   region_ = buffer.region();
@@ -92,16 +85,15 @@ Status FileBlocks::cut_images(const Buffer &buffer, std::uint64_t etype_bytes, b
 Status FileBlocks::make_long_type() {
   constexpr std::uint64_t kUnit = std::uint64_t{1} << 20;
   const wire::Host &host = wire::host();
-  MPI_Datatype unit = MPI_DATATYPE_NULL;
-  int code = host.MPI_Type_contiguous(static_cast<int>(kUnit), MPI_BYTE, &unit);
+  wire::OwnedDatatype unit;
+  int code = host.MPI_Type_contiguous(static_cast<int>(kUnit), MPI_BYTE, unit.slot());
   if (code != MPI_SUCCESS) return wire::host_failure(code, "make a datatype of a block");
   const int lengths[2] = {static_cast<int>(part_bytes_ / kUnit), static_cast<int>(part_bytes_ % kUnit)};
   const MPI_Aint places[2] = {0, static_cast<MPI_Aint>(part_bytes_ / kUnit * kUnit)};
-  const MPI_Datatype types[2] = {unit, MPI_BYTE};
-  code = host.MPI_Type_create_struct(2, lengths, places, types, &long_type_);
-  if (code == MPI_SUCCESS) code = host.MPI_Type_commit(&long_type_);
-  const int freed = host.MPI_Type_free(&unit);
-  return wire::host_status(code != MPI_SUCCESS ? code : freed, "make a datatype of the bytes of a long access");
+  const MPI_Datatype types[2] = {unit.get(), MPI_BYTE};
+  code = host.MPI_Type_create_struct(2, lengths, places, types, long_type_.slot());
+  if (code == MPI_SUCCESS) code = host.MPI_Type_commit(long_type_.slot());
+  return wire::host_status(code, "make a datatype of the bytes of a long access");
 }
 
 std::uint64_t FileBlocks::block_bytes(std::uint64_t block) const noexcept {
@@ -191,8 +183,9 @@ void FileBlocks::put_into(std::uint64_t block, Call *call) const noexcept {
     return;
   }
   call->buffer = stream_.data(slot);
-  call->count = long_type_ == MPI_DATATYPE_NULL ? static_cast<MPI_Count>(bytes) : 1;
-  call->type = long_type_ == MPI_DATATYPE_NULL ? MPI_BYTE : long_type_;
+  const bool is_counted = long_type_.get() == MPI_DATATYPE_NULL;
+  call->count = is_counted ? static_cast<MPI_Count>(bytes) : 1;
+  call->type = is_counted ? MPI_BYTE : long_type_.get();
 }
 
 void FileBlocks::put_nothing(Call *call) noexcept {

@@ -15,6 +15,7 @@
 #include "ops/p2p/buffer.hpp"
 #include "transfer/payload_stream.hpp"
 #include "transfer/staged.hpp"
+#include "wire/owned_handle.hpp"
 
 namespace sluice::ops::io {
 
@@ -29,7 +30,6 @@ class FileBlocks {
   static constexpr std::size_t kSlots = transfer::PayloadStream::kSlots;
 
   FileBlocks() = default;
-  ~FileBlocks();
   FileBlocks(const FileBlocks &) = delete;
   FileBlocks &operator=(const FileBlocks &) = delete;
   FileBlocks(FileBlocks &&) = delete;
@@ -87,7 +87,7 @@ class FileBlocks {
   bool is_image_ = false;
   bool is_all_there_ = false;  // the file has the bytes of all blocks
   FileFacts facts_;
-  MPI_Datatype long_type_ = MPI_DATATYPE_NULL;  // of a block that no int counts
+  wire::OwnedDatatype long_type_;  // of a block that no int counts
   std::array<transfer::Staged, kSlots> images_;
   transfer::PayloadStream stream_;
   struct Move {

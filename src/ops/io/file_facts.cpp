@@ -8,16 +8,6 @@
 #include "wire/host.hpp"
 
 namespace sluice::ops::io {
-namespace {
-
-// Host MPIs answer with types of their own making, which the caller frees; predefined ones are not freed.
-int free_answer(MPI_Datatype *type) {
-  TypeEnvelope envelope;
-  if (!read_envelope(*type, &envelope).is_ok() || envelope.is_predefined()) return MPI_SUCCESS;
-  return wire::host().MPI_Type_free(type);
-}
-
-}  // namespace
 
 int find_facts(MPI_File file, FileFacts *facts) {
   const wire::Host &host = wire::host();
@@ -27,6 +17,9 @@ int find_facts(MPI_File file, FileFacts *facts) {
   char representation[MPI_MAX_DATAREP_STRING] = "";
   int code = host.MPI_File_get_view(file, &displacement, &etype, &filetype, representation);
   if (code != MPI_SUCCESS) return code;
+  // Host MPIs answer with types of their own making, too.
+  const wire::OwnedDatatype of_etype = own_unless_predefined(etype);
+  const wire::OwnedDatatype of_filetype = own_unless_predefined(filetype);
   MPI_Count bytes = 0;
   code = host.MPI_Type_size_x(etype, &bytes);
   if (bytes > 0) facts->etype_bytes = static_cast<std::uint64_t>(bytes);
@@ -37,10 +30,7 @@ int find_facts(MPI_File file, FileFacts *facts) {
   if (code == MPI_SUCCESS) code = host.MPI_Type_get_extent_x(filetype, &lowest, &extent_bytes);
   facts->has_gaps = viewed_bytes != extent_bytes;
   facts->is_native = std::strcmp(representation, "native") == 0 || std::strcmp(representation, "NATIVE") == 0;
-  const int freed = free_answer(&etype);
-  const int freed_too = free_answer(&filetype);
-  if (code != MPI_SUCCESS) return code;
-  return freed != MPI_SUCCESS ? freed : freed_too;
+  return code;
 }
 
 int find_reaches_end(const Call &call, const FileFacts &facts, std::uint64_t n_etypes, bool *reaches_end) {

@@ -31,12 +31,6 @@ int move_to(MPI_File file, MPI_Offset target) {
 
 }  // namespace
 
-void FileRequest::free_type() noexcept {
-  if (held_type_ != MPI_DATATYPE_NULL && wire::host().MPI_Type_free(&held_type_) != MPI_SUCCESS) {
-    log::debug("io", "a duplicate of a datatype could not be freed");
-  }
-}
-
 Status FileRequest::hold_type() {
   TypeEnvelope envelope;
   if (Status status = read_envelope(call_.type, &envelope); !status.is_ok()) return status;
@@ -44,13 +38,13 @@ Status FileRequest::hold_type() {
   const wire::Host &host = wire::host();
   int code = MPI_SUCCESS;
   if (coll::trusts_files()) {
-    code = host.MPI_Type_dup(call_.type, &held_type_);
+    code = host.MPI_Type_dup(call_.type, held_type_.slot());
   } else {
-    code = host.MPI_Type_contiguous(1, call_.type, &held_type_);
-    if (code == MPI_SUCCESS) code = host.MPI_Type_commit(&held_type_);
+    code = host.MPI_Type_contiguous(1, call_.type, held_type_.slot());
+    if (code == MPI_SUCCESS) code = host.MPI_Type_commit(held_type_.slot());
   }
   if (code != MPI_SUCCESS) return host_refused("MPI_Type_dup", code);
-  call_.type = held_type_;
+  call_.type = held_type_.get();
   return {};
 }
 
@@ -79,7 +73,7 @@ bool FileRequest::advance() {
     outcome()->note(Status::of_exception(error));
   }
   release();
-  free_type();
+  held_type_.reset();
   buffer().record(call_.form->operation, outcome()->bytes, watch_.elapsed());
   is_settled_.store(true, std::memory_order_release);
   if (wire::host().MPI_Grequest_complete(request_) != MPI_SUCCESS) {

@@ -12,13 +12,12 @@
 #include "ops/io/call.hpp"
 #include "progress/engine.hpp"
 #include "progress/tracked_requests.hpp"
+#include "wire/owned_handle.hpp"
 
 namespace sluice::ops::io {
 
 class FileRequest : public progress::Tracked, public progress::Task {
  public:
-  ~FileRequest() override { free_type(); }
-
   // Makes the request into *call.request, and has the engine go on with `made`. Does not block. Returns the host MPI's
   // error code; after an error there is no request, and nothing is under way.
   static int make(const std::shared_ptr<FileRequest> &made);
@@ -49,11 +48,10 @@ class FileRequest : public progress::Tracked, public progress::Task {
   Call call_;
 
  private:
-  void free_type() noexcept;
   static int fill_status(void *state, MPI_Status *status);
 
   const statistics::Stopwatch watch_;
-  MPI_Datatype held_type_ = MPI_DATATYPE_NULL;
+  wire::OwnedDatatype held_type_;
   MPI_Request request_ = MPI_REQUEST_NULL;
   int code_ = MPI_SUCCESS;
   std::atomic<bool> is_settled_{false};

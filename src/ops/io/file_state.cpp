@@ -18,6 +18,7 @@
 #include "ops/request/turns.hpp"
 #include "wire/channel.hpp"
 #include "wire/host.hpp"
+#include "wire/owned_handle.hpp"
 
 namespace sluice::ops {
 namespace io {
@@ -60,12 +61,10 @@ class FileTable {
 
 bool is_of_one_rank(MPI_File file) {
   const wire::Host &host = wire::host();
-  MPI_Group ranks = MPI_GROUP_NULL;
+  wire::OwnedGroup ranks;
   int size = 0;
-  if (host.MPI_File_get_group(file, &ranks) != MPI_SUCCESS) return false;
-  const int asked = host.MPI_Group_size(ranks, &size);
-  const int freed = host.MPI_Group_free(&ranks);
-  return asked == MPI_SUCCESS && freed == MPI_SUCCESS && size == 1;
+  return host.MPI_File_get_group(file, ranks.slot()) == MPI_SUCCESS &&
+         host.MPI_Group_size(ranks.get(), &size) == MPI_SUCCESS && size == 1;
 }
 
 // Collective over `comm`, of several ranks, which have opened a file, or not; blocks, in turns. What they can do

@@ -15,6 +15,7 @@
 #include "wire/channel.hpp"
 #include "wire/host.hpp"
 #include "wire/host_failure.hpp"
+#include "wire/owned_handle.hpp"
 #include "wire/status.hpp"
 
 namespace sluice::ops::queue {
@@ -62,10 +63,10 @@ Channels &Channels::process() {
 
 void Channels::open() noexcept {
   const wire::Host &host = wire::host();
-  MPI_Comm made = MPI_COMM_NULL;
+  wire::OwnedComm made;
   Status status;
-  int code = host.MPI_Comm_dup(wire::Channel::process().comm(), &made);
-  if (code == MPI_SUCCESS) code = host.MPI_Comm_set_errhandler(made, MPI_ERRORS_RETURN);
+  int code = host.MPI_Comm_dup(wire::Channel::process().comm(), made.slot());
+  if (code == MPI_SUCCESS) code = host.MPI_Comm_set_errhandler(made.get(), MPI_ERRORS_RETURN);
   if (code != MPI_SUCCESS) status = refused(code, "make a communicator for the engine device of queues");
   try {
     void *value = nullptr;
@@ -85,12 +86,11 @@ void Channels::open() noexcept {
   int is_good = status.is_ok() ? 1 : 0;
   code = host.MPI_Allreduce(MPI_IN_PLACE, &is_good, 1, MPI_INT, MPI_MIN, wire::Channel::process().comm());
   if (code == MPI_SUCCESS && is_good != 0) {
-    comm_ = made;
+    comm_ = made.release();
     return;
   }
   log::warn("ops",
             "the engine device of queues is not there: a rank could not begin it; messages go by the engine thread");
-  if (made != MPI_COMM_NULL && host.MPI_Comm_free(&made) != MPI_SUCCESS) log::debug("ops", "a communicator is left");
   end_comm_numbers();
 }
 
@@ -122,9 +122,9 @@ void Channels::close() {
     if (host.MPI_Wait(&sending.request, MPI_STATUS_IGNORE) != MPI_SUCCESS) log::debug("ops", "queues: a send is left");
   }
   sending_.clear();
-  MPI_Comm freed = std::exchange(comm_, MPI_COMM_NULL);  // closed: what end_comm_numbers() forgets is gone already
+  const wire::OwnedComm freed(
+      std::exchange(comm_, MPI_COMM_NULL));  // closed: what end_comm_numbers() forgets is gone already
   end_comm_numbers();
-  if (host.MPI_Comm_free(&freed) != MPI_SUCCESS) log::debug("ops", "queues: a communicator is left");
 }
 
 // All notes that were sent to this rank, of which nothing is to be left in the host MPI: each rank says how many it has

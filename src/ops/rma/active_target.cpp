@@ -21,7 +21,7 @@ Status find_ranks(const Window &window, MPI_Group group, std::vector<int> *ranks
   std::iota(own.begin(), own.end(), 0);
   ranks->resize(own.size());
   if (size == 0) return {};
-  const int code = wire::host().MPI_Group_translate_ranks(group, size, own.data(), window.group, ranks->data());
+  const int code = wire::host().MPI_Group_translate_ranks(group, size, own.data(), window.group.get(), ranks->data());
   if (code != MPI_SUCCESS) return wire::host_failure(code, "say who is in a group");
   for (const int rank : *ranks) {
     if (rank == MPI_UNDEFINED) return Status::error(ErrorKind::kBadGroup, "a rank of the group is not in the window");

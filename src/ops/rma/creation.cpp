@@ -144,7 +144,7 @@ int make_proxy(const Request &request, Window *window) {
   if (code == MPI_SUCCESS) {
     code = wire::host().MPI_Win_create(nullptr, 0, 1, request.info, request.comm, request.win);
   }
-  if (code == MPI_SUCCESS) code = wire::host().MPI_Win_get_group(*request.win, &window->group);
+  if (code == MPI_SUCCESS) code = wire::host().MPI_Win_get_group(*request.win, window->group.slot());
   window->handle = *request.win;
   return code;
 }
@@ -315,7 +315,6 @@ int win_free(MPI_Win *win) {
     return status.is_ok() ? together : status;
   });
   if (rma::find_own(*win) != nullptr) return code;  // it is still there
-  if (wire::host().MPI_Group_free(&window->group) != MPI_SUCCESS) log::debug("ops", "a group could not be freed");
   const int freed = wire::host().MPI_Win_free(win);
   return code != MPI_SUCCESS ? code : freed;
 }

@@ -7,7 +7,6 @@
 #include <cstring>
 #include <vector>
 
-#include "base/log.hpp"
 #include "ops/datatype/layout_of.hpp"
 #include "ops/datatype/named_types.hpp"
 #include "ops/datatype/type_contents.hpp"
@@ -114,15 +113,12 @@ Status find_basic_type(MPI_Datatype type, MPI_Datatype *basic) {
   TypeContents contents;
   Status status = read_contents(type, envelope, &contents);
   MPI_Datatype found = MPI_DATATYPE_NULL;
-  for (MPI_Datatype &inner : contents.types) {
+  for (MPI_Datatype inner : contents.types) {
+    const wire::OwnedDatatype owner = own_unless_predefined(inner);
     MPI_Datatype one = MPI_DATATYPE_NULL;
     if (status.is_ok()) status = find_basic_type(inner, &one);
     if (status.is_ok() && found != MPI_DATATYPE_NULL && found != one) status = no_such_type();
     found = one;
-    transfer::LayoutPtr layout;
-    TypeEnvelope made;
-    const bool is_kept = named_layout(inner, &layout) || !read_envelope(inner, &made).is_ok() || made.is_predefined();
-    if (!is_kept && wire::host().MPI_Type_free(&inner) != MPI_SUCCESS) log::debug("ops", "a type could not be freed");
   }
   if (status.is_ok() && found == MPI_DATATYPE_NULL) status = no_such_type();
   *basic = found;

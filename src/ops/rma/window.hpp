@@ -21,6 +21,7 @@
 #include "ops/rma/locks.hpp"
 #include "ops/rma/messages.hpp"
 #include "ops/rma/own_memory.hpp"
+#include "wire/owned_handle.hpp"
 
 namespace sluice::ops::rma {
 
@@ -37,8 +38,8 @@ struct Window {
   int flavor = MPI_WIN_FLAVOR_CREATE;
   int model = MPI_WIN_SEPARATE;
 
-  Allocation allocation;             // of MPI_Win_allocate: what `base` is
-  MPI_Group group = MPI_GROUP_NULL;  // of the window
+  Allocation allocation;   // of MPI_Win_allocate: what `base` is
+  wire::OwnedGroup group;  // of the window
   std::vector<int> world_ranks;
   std::vector<Exposure> exposures;  // by rank, each checked: its size is no more than memory can be
   std::vector<bool> is_near;        // by rank: its locks are in memory that is shared with it

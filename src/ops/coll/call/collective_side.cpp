@@ -5,7 +5,6 @@
 #include <limits>
 #include <utility>
 
-#include "base/log.hpp"
 #include "ops/datatype/layout_of.hpp"
 #include "ops/datatype/pack_choice.hpp"
 #include "plan/collective.hpp"
@@ -40,25 +39,19 @@ bool has_arrays(const Argument &argument) noexcept {
          (!argument.has_types || argument.types != nullptr);
 }
 
-OwnTypes::~OwnTypes() {
-  for (Made &made : types_) {
-    if (wire::host().MPI_Type_free(&made.type) != MPI_SUCCESS) log::debug("ops", "a datatype could not be freed");
-  }
-}
-
 Status OwnTypes::make(std::uint64_t size_bytes, MPI_Datatype *type) {
   for (const Made &made : types_) {
     if (made.size_bytes != size_bytes) continue;
-    *type = made.type;
+    *type = made.type.get();
     return {};
   }
-  MPI_Datatype made = MPI_DATATYPE_NULL;
-  int code = wire::host().MPI_Type_contiguous(static_cast<int>(size_bytes), MPI_BYTE, &made);
+  wire::OwnedDatatype made;
+  int code = wire::host().MPI_Type_contiguous(static_cast<int>(size_bytes), MPI_BYTE, made.slot());
   if (code != MPI_SUCCESS) return wire::host_failure(code, "make a datatype to stage with");
-  types_.push_back({size_bytes, made});
-  code = wire::host().MPI_Type_commit(&types_.back().type);
+  code = wire::host().MPI_Type_commit(made.slot());
   if (code != MPI_SUCCESS) return wire::host_failure(code, "commit a datatype to stage with");
-  *type = types_.back().type;
+  *type = made.get();
+  types_.push_back({size_bytes, std::move(made)});
   return {};
 }
 

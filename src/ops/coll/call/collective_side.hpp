@@ -10,6 +10,7 @@
 #include "ops/coll/call/call.hpp"
 #include "plan/plan.hpp"
 #include "transfer/staged_blocks.hpp"
+#include "wire/owned_handle.hpp"
 
 namespace sluice::ops::coll {
 
@@ -43,23 +44,13 @@ enum class Use : std::uint8_t {
 // Types of ours, for one call. Move only.
 class OwnTypes {
  public:
-  OwnTypes() noexcept = default;
-  OwnTypes(OwnTypes &&other) noexcept { types_.swap(other.types_); }
-  OwnTypes &operator=(OwnTypes &&other) noexcept {
-    types_.swap(other.types_);
-    return *this;
-  }
-  OwnTypes(const OwnTypes &) = delete;
-  OwnTypes &operator=(const OwnTypes &) = delete;
-  ~OwnTypes();
-
   // A type of `size_bytes` bytes without gaps. Errors: the host MPI refuses.
   [[nodiscard]] Status make(std::uint64_t size_bytes, MPI_Datatype *type);
 
  private:
   struct Made {
     std::uint64_t size_bytes;
-    MPI_Datatype type;
+    wire::OwnedDatatype type;
   };
   std::vector<Made> types_;
 };

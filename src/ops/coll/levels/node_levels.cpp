@@ -15,6 +15,7 @@
 #include "ops/env/quiet_errors.hpp"
 #include "wire/channel.hpp"
 #include "wire/host.hpp"
+#include "wire/owned_handle.hpp"
 
 namespace sluice::ops::coll {
 namespace {
@@ -95,10 +96,7 @@ int NodeMap::rank_in_lane(int lane, int of_node) const noexcept {
 NodeLevels::~NodeLevels() {
   // Before MPI_Finalize has begun all ranks give the communicator back together; later on the host MPI does.
   if (!wire::Channel::process().is_open()) return;
-  for (MPI_Comm *comm : {&requests_.node, &requests_.lane, &blocking_.node, &blocking_.lane}) {
-    if (*comm != MPI_COMM_NULL) [[maybe_unused]]
-      const int freed = wire::host().MPI_Comm_free(comm);
-  }
+  for (MPI_Comm comm : {requests_.node, requests_.lane, blocking_.node, blocking_.lane}) wire::OwnedComm(comm).reset();
 }
 
 // Each of the two is there on all ranks or on none, before the next: no rank waits for one that has failed.

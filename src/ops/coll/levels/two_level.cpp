@@ -20,6 +20,7 @@
 #include "plan/levels.hpp"
 #include "progress/host_turns.hpp"
 #include "wire/channel.hpp"
+#include "wire/owned_handle.hpp"
 
 namespace sluice::ops::coll {
 namespace {
@@ -178,20 +179,17 @@ int TwoLevelCall::allgather_in_lanes() const {
   const wire::Host &host = wire::host();
   MPI_Aint lower = 0;
   MPI_Aint extent = 0;
-  MPI_Datatype column = MPI_DATATYPE_NULL;
-  MPI_Datatype blocks = MPI_DATATYPE_NULL;
+  wire::OwnedDatatype column;
+  wire::OwnedDatatype blocks;
   int code = host.MPI_Type_get_extent(recv.type, &lower, &extent);
   if (code == MPI_SUCCESS) {
-    code = host.MPI_Type_vector(map_.n_nodes, count, count * map_.most_local, recv.type, &column);
+    code = host.MPI_Type_vector(map_.n_nodes, count, count * map_.most_local, recv.type, column.slot());
   }
-  if (code == MPI_SUCCESS) code = host.MPI_Type_create_resized(column, lower, extent * count, &blocks);
-  if (code == MPI_SUCCESS) code = host.MPI_Type_commit(&blocks);
+  if (code == MPI_SUCCESS) code = host.MPI_Type_create_resized(column.get(), lower, extent * count, blocks.slot());
+  if (code == MPI_SUCCESS) code = host.MPI_Type_commit(blocks.slot());
   first_error.add(code);
   // Without the type this rank cannot take part, and the host MPI has no memory left.
-  if (code == MPI_SUCCESS) first_error.add(share_on_node(blocks));
-  for (MPI_Datatype *type : {&blocks, &column}) {
-    if (*type != MPI_DATATYPE_NULL) first_error.add(host.MPI_Type_free(type));
-  }
+  if (code == MPI_SUCCESS) first_error.add(share_on_node(blocks.get()));
   return first_error.code();
 }
 
