@@ -11,9 +11,8 @@ namespace {
 
 template <std::size_t N>
 Status hear_all(MPI_Comm comm, Agreement<N> *agreement) {
-  MPI_Request request = MPI_REQUEST_NULL;
-  const int code = agreement->start(comm, &request);
-  return await_in_turns(code, &request, "have the ranks of a communicator agree on how they move their data");
+  const int code = run_in_turns([&](MPI_Request *request) { return agreement->start(comm, request); });
+  return wire::host_status(code, "have the ranks of a communicator agree on how they move their data");
 }
 
 }  // namespace
@@ -48,9 +47,7 @@ Status agree_on_all(MPI_Comm comm, bool value, bool *is_true) {
 }
 
 int come_together_by_host(MPI_Comm comm) {
-  MPI_Request request = MPI_REQUEST_NULL;
-  const int code = wire::host().MPI_Ibarrier(comm, &request);
-  return code == MPI_SUCCESS ? wait_in_turns(&request, MPI_STATUS_IGNORE) : code;
+  return run_in_turns([comm](MPI_Request *request) { return wire::host().MPI_Ibarrier(comm, request); });
 }
 
 }  // namespace sluice::ops

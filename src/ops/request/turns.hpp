@@ -32,6 +32,15 @@ inline int wait_in_turns(MPI_Request *request, MPI_Status *status) {
   return result;
 }
 
+// The same of a request that `start` has the host MPI make in the place that it is given; `start` returns a code of the
+// host MPI's, which this returns, too, when it is an error.
+template <typename Start>
+int run_in_turns(const Start &start) {
+  MPI_Request request = MPI_REQUEST_NULL;
+  const int code = start(&request);
+  return code == MPI_SUCCESS ? wait_in_turns(&request, MPI_STATUS_IGNORE) : code;
+}
+
 // A program that freed an active receive may learn from a collective call that its message has come; what Sluice owes
 // on such requests is done here.
 inline int reap(int result) {

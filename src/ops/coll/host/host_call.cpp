@@ -30,9 +30,7 @@ int HostCall::call_fitting(const std::function<void()> &refill) {
   const bool meets_again = is_known && !meeting_.may_block && (meeting_.is_in_memory || !meeting_.lengths_fit);
   if (meets_again) meeting_ = meet_for_call(call_, *member_, {.stages = false, .is_for_host = false});
   if (meeting_.may_block) return call_.block(call_);
-  MPI_Request request = MPI_REQUEST_NULL;
-  const int code = call_.start(call_, &request);
-  return code == MPI_SUCCESS ? wait_in_turns(&request, MPI_STATUS_IGNORE) : code;
+  return run_in_turns([this](MPI_Request *request) { return call_.start(call_, request); });
 }
 
 }  // namespace sluice::ops::coll

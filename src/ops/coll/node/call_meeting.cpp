@@ -64,9 +64,7 @@ Meeting meet_for_call(const Call &call, const Member &member, const Prospect &ow
   meeting.may_block |= all_trust && meeting.has_met;
   if (meeting.has_met) return meeting;
   LengthQuestion question(term, may_block);
-  MPI_Request request = MPI_REQUEST_NULL;
-  int code = question.start(call.comm, &request);
-  if (code == MPI_SUCCESS) code = wait_in_turns(&request, MPI_STATUS_IGNORE);
+  const int code = run_in_turns([&](MPI_Request *request) { return question.start(call.comm, request); });
   return code == MPI_SUCCESS ? question.answer() : Meeting{};
 }
 

@@ -8,6 +8,7 @@
 #pragma once
 
 #include "ops/coll/node/meeting.hpp"
+#include "ops/comm/agreement.hpp"
 #include "ops/comm/comm_state.hpp"
 #include "ops/env/errors.hpp"
 #include "ops/request/turns.hpp"
@@ -22,19 +23,14 @@ template <typename Blocking, typename Start>
 int in_turns(MPI_Comm comm, Blocking blocking, Start start, const coll::Arrival &own = {.goes_on = true}) {
   return guarded(comm, [&]() -> int {
     if (!is_within_channel(comm) || coll::meet(comm, own).may_block) return reap(blocking());
-    MPI_Request request = MPI_REQUEST_NULL;
-    const int result = start(&request);
-    return result == MPI_SUCCESS ? reap(wait_in_turns(&request, MPI_STATUS_IGNORE)) : result;
+    return reap(run_in_turns(start));
   });
 }
 
 // The members of `comm`, which are within the channel, come together as far as they need each other: this rank has
 // nothing under way, or all are in the call, which depends on nobody outside then. Returns the host MPI's error code.
 inline int come_together(MPI_Comm comm) {
-  if (coll::meet(comm, {.goes_on = true}).may_block) return MPI_SUCCESS;
-  MPI_Request request = MPI_REQUEST_NULL;
-  const int result = wire::host().MPI_Ibarrier(comm, &request);
-  return result == MPI_SUCCESS ? wait_in_turns(&request, MPI_STATUS_IGNORE) : result;
+  return coll::meet(comm, {.goes_on = true}).may_block ? MPI_SUCCESS : come_together_by_host(comm);
 }
 
 // The same for a call without a non-blocking form.
