@@ -8,6 +8,7 @@
 #include "base/status.hpp"
 #include "device/place.hpp"
 #include "device/staging_pool.hpp"
+#include "ops/env/errors.hpp"
 #include "wire/mpi.hpp"
 
 namespace sluice::ops {
@@ -43,5 +44,39 @@ class ByteSide {
   device::Place place_;
   device::StagingLease lease_;
 };
+
+// Both have the host MPI move what is packed from `*position` of the program's buffer on, and move that on; `most_of`
+// says how many bytes that may be, and `move` calls the host MPI's function on a buffer, its size and a position, as
+// both of the program's or of ours. Block. Return an error code, raised already, of errors of ours on `comm`.
+template <typename Size, typename MostOf, typename Move>
+int pack_by_host(ByteSide *out, void *buffer, Size size, Size *position, MPI_Comm comm, const MostOf &most_of,
+                 const Move &move) {
+  if (!out->is_staged()) return move(buffer, size, position);
+  Size most = 0;
+  int result = most_of(&most);
+  if (result != MPI_SUCCESS) return result;
+  if (Status status = out->open(most); !status.is_ok()) return raise(comm, status);
+  Size packed = 0;
+  result = move(out->room(), static_cast<Size>(out->opened_bytes()), &packed);
+  if (result != MPI_SUCCESS) return result;
+  if (Status status = out->copy_up(packed); !status.is_ok()) return raise(comm, status);
+  *position += packed;
+  return MPI_SUCCESS;
+}
+template <typename Size, typename MostOf, typename Move>
+int unpack_by_host(ByteSide *in, const void *buffer, Size size, Size *position, MPI_Comm comm, const MostOf &most_of,
+                   const Move &move) {
+  if (!in->is_staged()) return move(buffer, size, position);
+  Size most = 0;
+  int result = most_of(&most);
+  if (result != MPI_SUCCESS) return result;
+  Status status = in->open(most);
+  if (status.is_ok()) status = in->copy_down();
+  if (!status.is_ok()) return raise(comm, status);
+  Size unpacked = 0;
+  result = move(in->room(), static_cast<Size>(in->opened_bytes()), &unpacked);
+  if (result == MPI_SUCCESS) *position += unpacked;
+  return result;
+}
 
 }  // namespace sluice::ops

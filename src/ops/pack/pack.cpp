@@ -96,22 +96,12 @@ int pack_through(PackFunction<Count> function, const void *inbuf, Count incount,
     }
     if (in.is_staged()) status = in.open_and_copy_down(kIsLarge<Count>);
     if (!status.is_ok()) return raise(comm, status);
-    int result = MPI_SUCCESS;
-    if (out.is_staged()) {
-      Count most = 0;
-      result = pack_size<Count>(incount, datatype, comm, &most);
-      if (result != MPI_SUCCESS) return result;
-      if (status = out.open(most); !status.is_ok()) return raise(comm, status);
-      Count packed = 0;
-      result = (host.*function)(in.buffer(), static_cast<Count>(in.count()), in.type(), out.room(),
-                                static_cast<Count>(out.opened_bytes()), &packed, comm);
-      if (result != MPI_SUCCESS) return result;
-      if (status = out.copy_up(packed); !status.is_ok()) return raise(comm, status);
-      *position += packed;
-    } else {
-      result =
-          (host.*function)(in.buffer(), static_cast<Count>(in.count()), in.type(), outbuf, outsize, position, comm);
-    }
+    const int result = pack_by_host(
+        &out, outbuf, outsize, position, comm,
+        [&](Count *most) { return pack_size<Count>(incount, datatype, comm, most); },
+        [&](void *buffer, Count size, Count *at) {
+          return (host.*function)(in.buffer(), static_cast<Count>(in.count()), in.type(), buffer, size, at, comm);
+        });
     // complete
     if (result == MPI_SUCCESS) record(Operation::kPack, in, in.route(), watch);
     return result;
@@ -146,22 +136,12 @@ int unpack_through(UnpackFunction<Count> function, const void *inbuf, Count insi
     }
     if (out.is_staged()) status = out.open(kIsLarge<Count>);
     if (!status.is_ok()) return raise(comm, status);
-    int result = MPI_SUCCESS;
-    if (in.is_staged()) {
-      Count most = 0;
-      result = pack_size<Count>(outcount, datatype, comm, &most);
-      if (result != MPI_SUCCESS) return result;
-      status = in.open(most);
-      if (status.is_ok()) status = in.copy_down();
-      if (!status.is_ok()) return raise(comm, status);
-      Count unpacked = 0;
-      result = (host.*function)(in.room(), static_cast<Count>(in.opened_bytes()), &unpacked, out.buffer(),
-                                static_cast<Count>(out.count()), out.type(), comm);
-      if (result == MPI_SUCCESS) *position += unpacked;
-    } else {
-      result =
-          (host.*function)(inbuf, insize, position, out.buffer(), static_cast<Count>(out.count()), out.type(), comm);
-    }
+    const int result = unpack_by_host(
+        &in, inbuf, insize, position, comm,
+        [&](Count *most) { return pack_size<Count>(outcount, datatype, comm, most); },
+        [&](const void *buffer, Count size, Count *at) {
+          return (host.*function)(buffer, size, at, out.buffer(), static_cast<Count>(out.count()), out.type(), comm);
+        });
     if (result != MPI_SUCCESS) return result;
     // complete
     status = out.copy_up_unpacked();

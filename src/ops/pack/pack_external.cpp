@@ -84,21 +84,12 @@ int pack_through(PackFunction<Count> function, const char *datarep, const void *
     if (status.is_ok()) status = in.open();
     if (status.is_ok()) status = in.copy_down();
     if (!status.is_ok()) return raise(error_comm(), status);
-    int result = MPI_SUCCESS;
-    if (out.is_staged()) {
-      Size<Count> most = 0;
-      result = external_size<Count>(datarep, incount, datatype, &most);
-      if (result != MPI_SUCCESS) return result;
-      if (status = out.open(most); !status.is_ok()) return raise(error_comm(), status);
-      Size<Count> packed = 0;
-      result = (host.*function)(datarep, in.buffer(), incount, datatype, out.room(),
-                                static_cast<Size<Count>>(out.opened_bytes()), &packed);
-      if (result != MPI_SUCCESS) return result;
-      if (status = out.copy_up(packed); !status.is_ok()) return raise(error_comm(), status);
-      *position += packed;
-    } else {
-      result = (host.*function)(datarep, in.buffer(), incount, datatype, outbuf, outsize, position);
-    }
+    const int result = pack_by_host(
+        &out, outbuf, outsize, position, error_comm(),
+        [&](Size<Count> *most) { return external_size<Count>(datarep, incount, datatype, most); },
+        [&](void *buffer, Size<Count> size, Size<Count> *at) {
+          return (host.*function)(datarep, in.buffer(), incount, datatype, buffer, size, at);
+        });
     if (result == MPI_SUCCESS) in.record(Operation::kPackExternal, watch);
     return result;
   });
@@ -123,21 +114,12 @@ int unpack_through(UnpackFunction<Count> function, const char *datarep, const vo
     if (status.is_ok()) status = in.classify(inbuf, insize, *position);
     if (status.is_ok()) status = out.open();
     if (!status.is_ok()) return raise(error_comm(), status);
-    int result = MPI_SUCCESS;
-    if (in.is_staged()) {
-      Size<Count> most = 0;
-      result = external_size<Count>(datarep, outcount, datatype, &most);
-      if (result != MPI_SUCCESS) return result;
-      status = in.open(most);
-      if (status.is_ok()) status = in.copy_down();
-      if (!status.is_ok()) return raise(error_comm(), status);
-      Size<Count> unpacked = 0;
-      result = (host.*function)(datarep, in.room(), static_cast<Size<Count>>(in.opened_bytes()), &unpacked,
-                                out.buffer(), outcount, datatype);
-      if (result == MPI_SUCCESS) *position += unpacked;
-    } else {
-      result = (host.*function)(datarep, inbuf, insize, position, out.buffer(), outcount, datatype);
-    }
+    const int result = unpack_by_host(
+        &in, inbuf, insize, position, error_comm(),
+        [&](Size<Count> *most) { return external_size<Count>(datarep, outcount, datatype, most); },
+        [&](const void *buffer, Size<Count> size, Size<Count> *at) {
+          return (host.*function)(datarep, buffer, size, at, out.buffer(), outcount, datatype);
+        });
     if (result != MPI_SUCCESS) return result;
     status = out.copy_up();
     out.record(Operation::kUnpackExternal, watch);
