@@ -3,8 +3,8 @@
 
 #include <cstring>
 
-#include "ops/coll/call/host_trust.hpp"
 #include "ops/datatype/type_contents.hpp"
+#include "ops/env/host_library.hpp"
 #include "wire/host.hpp"
 
 namespace sluice::ops::io {
@@ -63,7 +63,7 @@ int find_is_one_access(const Call &call, const FileState &state, bool *is_one) {
       break;
     case Position::kOrdered:
       // What is not allowed in the file's mode is an error of the ordered function's own.
-      *is_one = is_atomic != 0 || is_in_sequence || !state.may_place_ordered() || !coll::trusts_files() ||
+      *is_one = is_atomic != 0 || is_in_sequence || !state.may_place_ordered() || !trusts_files() ||
                 (mode & (call.form->is_read ? MPI_MODE_WRONLY : MPI_MODE_RDONLY)) != 0;
       break;
     default:

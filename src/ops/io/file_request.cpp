@@ -4,9 +4,9 @@
 #include <exception>
 
 #include "base/log.hpp"
-#include "ops/coll/call/host_trust.hpp"
 #include "ops/datatype/type_contents.hpp"
 #include "ops/env/errors.hpp"
+#include "ops/env/host_library.hpp"
 #include "ops/env/raise.hpp"
 #include "ops/request/held_request.hpp"
 #include "wire/host.hpp"
@@ -18,7 +18,7 @@ namespace {
 // Moves the individual pointer. Returns the host MPI's error code, raised already.
 int move_to(MPI_File file, MPI_Offset target) {
   int code = wire::host().MPI_File_seek(file, target, MPI_SEEK_SET);
-  if (coll::trusts_files()) return code;
+  if (trusts_files()) return code;
   // What is taken for another one: the one that leads there.
   for (const int whence : {MPI_SEEK_CUR, MPI_SEEK_END}) {
     MPI_Offset reached = 0;
@@ -37,7 +37,7 @@ Status FileRequest::hold_type() {
   if (envelope.is_predefined()) return {};
   const wire::Host &host = wire::host();
   int code = MPI_SUCCESS;
-  if (coll::trusts_files()) {
+  if (trusts_files()) {
     code = host.MPI_Type_dup(call_.type, held_type_.slot());
   } else {
     code = host.MPI_Type_contiguous(1, call_.type, held_type_.slot());

@@ -3,23 +3,12 @@
 
 #include <algorithm>
 #include <array>
-#include <string_view>
 
 #include "ops/comm/comm_state.hpp"
 #include "ops/datatype/layout_of.hpp"
-#include "wire/host.hpp"
+#include "ops/env/host_library.hpp"
 
 namespace sluice::ops::coll {
-namespace {
-
-bool is_host(std::string_view version_begins) {
-  char text[MPI_MAX_LIBRARY_VERSION_STRING] = "";
-  int length = 0;
-  return wire::host().MPI_Get_library_version(text, &length) == MPI_SUCCESS &&
-         std::string_view(text).starts_with(version_begins);
-}
-
-}  // namespace
 
 bool is_by_own_operation(MPI_Op op) {
   const std::array predefined = {MPI_OP_NULL, MPI_MAX,    MPI_MIN,    MPI_SUM,     MPI_PROD,
@@ -32,8 +21,8 @@ bool is_by_own_operation(MPI_Op op) {
 // is not predefined: Intel MPI's MPI_Allgather receives wrong bytes. What means nothing at a rank counts, too: it makes
 // the call slower, no more.
 bool all_trust_blocking(const Call &call) {
-  static const bool may_distrust_reduce = is_host("MPICH Version:\t4.0");
-  static const bool may_distrust_allgather = is_host("Intel(R) MPI");
+  static const bool may_distrust_reduce = is_host_library("MPICH Version:\t4.0");
+  static const bool may_distrust_allgather = is_host_library("Intel(R) MPI");
   if (call.pattern == Pattern::kReduce) return !may_distrust_reduce;
   return call.pattern != Pattern::kAllgather || !may_distrust_allgather;
 }
@@ -52,17 +41,6 @@ bool trusts_blocking(const Call &call) {
   if (all_trust_blocking(call)) return true;
   if (call.pattern == Pattern::kReduce) return !call.send.is_in_place();
   return is_predefined(call.send) && is_predefined(call.recv);
-}
-
-// Intel MPI takes each of MPI_SEEK_SET, MPI_SEEK_CUR and MPI_SEEK_END of the MPI-5 interface for another one, and ends
-// the job in a call on a file whose datatype is a duplicate of one that is not predefined.
-bool trusts_files() {
-#ifdef MPI_ABI_VERSION
-  static const bool may_distrust = is_host("Intel(R) MPI");
-  return !may_distrust;
-#else
-  return true;
-#endif
 }
 
 }  // namespace sluice::ops::coll

@@ -19,7 +19,4 @@ namespace sluice::ops::coll {
 // The same for whatever any rank gives; the same on all ranks. Any thread. Hot.
 [[nodiscard]] bool all_trust_blocking(const Call &call);
 
-// Calls on files go to the place that they are told, and take duplicates of types. The same on all ranks. Any thread.
-[[nodiscard]] bool trusts_files();
-
 }  // namespace sluice::ops::coll
