@@ -12,7 +12,6 @@
 #include <exception>
 #include <fstream>
 #include <functional>
-#include <iterator>
 #include <string>
 #include <thread>
 #include <utility>
@@ -71,6 +70,55 @@ std::uint64_t random_number() {
   std::uint64_t number = 0;
   if (getrandom(&number, sizeof number, 0) != sizeof number) number = static_cast<std::uint64_t>(getpid());
   return number;
+}
+
+// What each rank says when the channel opens. Of every number the highest of all ranks counts: any who forbids, any who
+// wants, the longest lengths, any who would leave calls out.
+struct Votes {
+  std::uint64_t forbids;
+  std::uint64_t wants;
+  std::uint64_t threshold_bytes;
+  std::uint64_t reduce_threshold_bytes;
+  std::uint64_t levels_threshold_bytes;
+  std::uint64_t may_leave_out;
+  std::uint64_t segments_threshold_bytes;
+  std::uint64_t segment_bytes;
+  std::uint64_t may_stay_whole;
+  std::uint64_t keeps_rank_order;
+  std::uint64_t first_meeting;
+  std::uint64_t unmet_threshold_bytes;
+  std::uint64_t unmet_reduce_threshold_bytes;
+};
+constexpr int kVotes = sizeof(Votes) / sizeof(std::uint64_t);
+
+Votes votes_of(bool allows, bool wants, const CollectiveTerms &terms) noexcept {
+  return {.forbids = allows ? 0U : 1U,
+          .wants = wants ? 1U : 0U,
+          .threshold_bytes = terms.threshold_bytes,
+          .reduce_threshold_bytes = terms.reduce_threshold_bytes,
+          .levels_threshold_bytes = terms.levels_threshold_bytes,
+          .may_leave_out = terms.may_leave_out ? 1U : 0U,
+          .segments_threshold_bytes = terms.segments_threshold_bytes,
+          .segment_bytes = terms.segment_bytes,
+          .may_stay_whole = terms.may_stay_whole ? 1U : 0U,
+          .keeps_rank_order = terms.keeps_rank_order ? 1U : 0U,
+          .first_meeting = terms.first_meeting,
+          .unmet_threshold_bytes = terms.unmet_threshold_bytes,
+          .unmet_reduce_threshold_bytes = terms.unmet_reduce_threshold_bytes};
+}
+
+CollectiveTerms terms_of(const Votes &votes) noexcept {
+  return {.threshold_bytes = votes.threshold_bytes,
+          .reduce_threshold_bytes = votes.reduce_threshold_bytes,
+          .levels_threshold_bytes = votes.levels_threshold_bytes,
+          .may_leave_out = votes.may_leave_out != 0,
+          .segments_threshold_bytes = votes.segments_threshold_bytes,
+          .segment_bytes = votes.segment_bytes,
+          .may_stay_whole = votes.may_stay_whole != 0,
+          .keeps_rank_order = votes.keeps_rank_order != 0,
+          .first_meeting = votes.first_meeting,
+          .unmet_threshold_bytes = votes.unmet_threshold_bytes,
+          .unmet_reduce_threshold_bytes = votes.unmet_reduce_threshold_bytes};
 }
 
 // Ours among the tags of MPI_Comm_create_group; the host MPI keeps those apart from the tags of messages.
@@ -174,30 +222,14 @@ Status Channel::gather() {
 
 Status Channel::open(bool allows, bool wants, const CollectiveTerms &terms) {
   if (comm_ == MPI_COMM_NULL) return {};
-  // Any who forbids, any who wants, the longest lengths, any who would leave calls out.
-  std::uint64_t votes[] = {allows ? 0U : 1U,
-                           wants ? 1U : 0U,
-                           terms.threshold_bytes,
-                           terms.reduce_threshold_bytes,
-                           terms.levels_threshold_bytes,
-                           terms.may_leave_out ? 1U : 0U,
-                           terms.segments_threshold_bytes,
-                           terms.segment_bytes,
-                           terms.may_stay_whole ? 1U : 0U,
-                           terms.keeps_rank_order ? 1U : 0U,
-                           terms.first_meeting,
-                           terms.unmet_threshold_bytes,
-                           terms.unmet_reduce_threshold_bytes};
-  Status status =
-      check(host().MPI_Allreduce(MPI_IN_PLACE, votes, static_cast<int>(std::size(votes)), MPI_UINT64_T, MPI_MAX, comm_),
-            "agreement");
+  Votes votes = votes_of(allows, wants, terms);
+  Status status = check(host().MPI_Allreduce(MPI_IN_PLACE, &votes, kVotes, MPI_UINT64_T, MPI_MAX, comm_), "agreement");
   if (!status.is_ok()) return status;
-  if (votes[0] != 0 || votes[1] == 0) {
+  if (votes.forbids != 0 || votes.wants == 0) {
     OwnedComm(std::exchange(comm_, MPI_COMM_NULL)).reset();
     return {};
   }
-  terms_ = {votes[2],      votes[3],      votes[4],  votes[5] != 0, votes[6], votes[7],
-            votes[8] != 0, votes[9] != 0, votes[10], votes[11],     votes[12]};
+  terms_ = terms_of(votes);
   status = agree();
   if (status.is_ok() && terms_.keeps_rank_order) {
     status = check(host().MPI_Comm_dup(comm_, &rank_order_comm_), "MPI_Comm_dup");  // with its error handler
