@@ -126,36 +126,32 @@ void RequestGroup::go_on() {
     code = wire::host().MPI_Test(&request_, &is_done, MPI_STATUS_IGNORE);
     if (code != MPI_SUCCESS) break;
     if (is_done == 0) return;
-    switch (std::exchange(step_, Phase::kNone)) {
-      case Phase::kAsk:
-        if (agreement_.least(0) == 0) {
-          end(false);
-        } else {
-          code = group_ == nullptr ? tell_name() : ask_for_edges();
-        }
-        break;
-      case Phase::kName:
-        code = open_and_agree();
-        break;
-      case Phase::kAgree:
-        if (agreement_.least(0) != 0) group_ = std::make_shared<NodeGroup>(std::move(segment_), member_, world_ranks_);
-        forget_board_name(member_, name_);
-        name_ = {};
-        if (agreement_.least(0) == 0) {
-          end(false);
-        } else {
-          code = ask_for_edges();
-        }
-        break;
-      case Phase::kEdges:
-        code = take_edges() ? ask_for_edges() : MPI_ERR_INTERN;
-        break;
-      case Phase::kNone:
-        break;
-    }
+    code = go_on_behind(std::exchange(step_, Phase::kNone));
   }
   step_ = Phase::kNone;
   failure_ = code;
+}
+
+int RequestGroup::go_on_behind(Phase done) {
+  switch (done) {
+    case Phase::kAsk:
+      if (agreement_.least(0) == 0) break;
+      return group_ == nullptr ? tell_name() : ask_for_edges();
+    case Phase::kName:
+      return open_and_agree();
+    case Phase::kAgree:
+      if (agreement_.least(0) != 0) group_ = std::make_shared<NodeGroup>(std::move(segment_), member_, world_ranks_);
+      forget_board_name(member_, name_);
+      name_ = {};
+      if (agreement_.least(0) == 0) break;
+      return ask_for_edges();
+    case Phase::kEdges:
+      return take_edges() ? ask_for_edges() : MPI_ERR_INTERN;
+    case Phase::kNone:
+      return MPI_SUCCESS;
+  }
+  end(false);
+  return MPI_SUCCESS;
 }
 
 int RequestGroup::ask() {

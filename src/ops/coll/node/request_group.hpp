@@ -90,6 +90,8 @@ class RequestGroup {
   // All with the lock.
   [[nodiscard]] Calls &calls_of(Pattern pattern) noexcept { return is_reduction(pattern) ? reductions_ : movements_; }
   void go_on();
+  // Begins what follows the step that has ended, if anything does. Returns the host MPI's error code, as those below.
+  [[nodiscard]] int go_on_behind(Phase done);
   [[nodiscard]] int ask();
   [[nodiscard]] int tell_name();
   [[nodiscard]] int open_and_agree();
