@@ -23,7 +23,7 @@ help: ## this list
 
 .PHONY: demo
 demo: setup ## an unmodified MPI program exchanges device memory, with the naive way beside it
-	@JOBS=$(JOBS) tools/build dev runtime
+	@JOBS=$(JOBS) tools/build dev sluice_runtime
 	@tools/demo
 
 .PHONY: check

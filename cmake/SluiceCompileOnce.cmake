@@ -41,7 +41,7 @@ endfunction()
 
 # The headers of one sort of targets: a library without content owns what is precompiled.
 function(_sluice_precompiled_headers owner is_program gtest fmt)
-  add_library(${owner} OBJECT EXCLUDE_FROM_ALL ${CMAKE_SOURCE_DIR}/cmake/precompiled.cpp)
+  add_library(${owner} OBJECT EXCLUDE_FROM_ALL ${PROJECT_SOURCE_DIR}/cmake/precompiled.cpp)
   if(is_program)
     # With the flags of a program; a library of objects, because it has nothing to link.
     set_target_properties(${owner} PROPERTIES POSITION_INDEPENDENT_CODE OFF)

@@ -3,6 +3,7 @@
 #   bin/                 sluice, sluice-bench-<flavour>
 #   lib/                 libsluice_<flavour>.so
 #   lib/sluice/          backend modules and the emulated device's runtime
+# An installation has CMAKE_INSTALL_BINDIR and CMAKE_INSTALL_LIBDIR (lib64, lib/x86_64-linux-gnu) in place of bin and lib.
 
 set(CMAKE_CXX_STANDARD 20)
 set(CMAKE_CXX_STANDARD_REQUIRED ON)
@@ -14,20 +15,22 @@ set(CMAKE_C_VISIBILITY_PRESET hidden)
 set(CMAKE_VISIBILITY_INLINES_HIDDEN ON)
 set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
 
-if(NOT CMAKE_BUILD_TYPE)
+if(PROJECT_IS_TOP_LEVEL AND NOT CMAKE_BUILD_TYPE)
   set(CMAKE_BUILD_TYPE RelWithDebInfo CACHE STRING "" FORCE)
 endif()
 
-set(CMAKE_RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bin)
-set(CMAKE_LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/lib)
-set(SLUICE_MODULE_DIR ${CMAKE_BINARY_DIR}/lib/sluice)
-set(SLUICE_INSTALL_MODULE_DIR lib/sluice)
-set(SLUICE_PYTHON_ENVS ${CMAKE_SOURCE_DIR}/.venv CACHE PATH "Where tools/setup put what PyPI gives")
+set(CMAKE_RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bin)
+set(CMAKE_LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/lib)
+set(SLUICE_MODULE_DIR ${PROJECT_BINARY_DIR}/lib/sluice)
+set(SLUICE_INSTALL_MODULE_DIR ${CMAKE_INSTALL_LIBDIR}/sluice)
+# Where an installed program looks for its libraries, as seen from its own folder.
+file(RELATIVE_PATH SLUICE_LIBDIR_FROM_BINDIR ${CMAKE_INSTALL_FULL_BINDIR} ${CMAKE_INSTALL_FULL_LIBDIR})
+set(SLUICE_PYTHON_ENVS ${PROJECT_SOURCE_DIR}/.venv CACHE PATH "Where tools/setup put what PyPI gives")
 
 find_program(CCACHE ccache)
 if(CCACHE)
-  set(CMAKE_C_COMPILER_LAUNCHER ${CMAKE_SOURCE_DIR}/tools/ccache)
-  set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_SOURCE_DIR}/tools/ccache)
+  set(CMAKE_C_COMPILER_LAUNCHER ${PROJECT_SOURCE_DIR}/tools/ccache)
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${PROJECT_SOURCE_DIR}/tools/ccache)
 endif()
 
 # Line tables are enough to read a stack trace, and a third of the size.
@@ -73,9 +76,10 @@ endfunction()
 
 # The public and the contract headers.
 add_library(sluice_headers INTERFACE)
-target_include_directories(sluice_headers INTERFACE ${CMAKE_SOURCE_DIR}/include)
+target_include_directories(sluice_headers INTERFACE $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>
+                           $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
 
 # The bodies of kernels: headers alone. Sums are computed as they are written: no product is fused with a sum.
 add_library(sluice_kernels INTERFACE)
-target_include_directories(sluice_kernels INTERFACE ${CMAKE_SOURCE_DIR}/kernels)
+target_include_directories(sluice_kernels INTERFACE ${PROJECT_SOURCE_DIR}/kernels)
 target_compile_options(sluice_kernels INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-ffp-contract=off>)

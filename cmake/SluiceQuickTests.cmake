@@ -6,7 +6,7 @@
 # MPIs, backends and numbers of ranks. The table tests/quick_tests.txt says which of its tests are quick; all are where the
 # table has no row. Under the sanitizers a suite runs with one number of ranks: the largest up to three.
 
-set(SLUICE_QUICK_TABLE ${CMAKE_SOURCE_DIR}/tests/quick_tests.txt)
+set(SLUICE_QUICK_TABLE ${PROJECT_SOURCE_DIR}/tests/quick_tests.txt)
 set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${SLUICE_QUICK_TABLE})
 file(STRINGS ${SLUICE_QUICK_TABLE} SLUICE_QUICK_ROWS REGEX "^[^#]")
 

@@ -51,7 +51,7 @@
 
 include(SluiceQuickTests)
 
-set(SLUICE_LAUNCH ${CMAKE_SOURCE_DIR}/tests/launch)
+set(SLUICE_LAUNCH ${PROJECT_SOURCE_DIR}/tests/launch)
 # Preload libraries of the tests; the launcher looks for its yield shim there.
 set(SLUICE_TEST_LIBRARY_DIR ${CMAKE_LIBRARY_OUTPUT_DIRECTORY}/tests)
 # Debian's programs ask for MPICH's interface by a name of Debian's own; tests/launch has MPICH 5 found by it, too.
@@ -78,7 +78,7 @@ function(_sluice_test_environment backend out_env out_fault out_startup)
   set(SLUICE_TEST_ENVIRONMENT "")
   set(SLUICE_TEST_FAULT_KNOB "")
   set(SLUICE_TEST_STARTUP_S 0)
-  include(${CMAKE_SOURCE_DIR}/backends/${backend}/test_environment.cmake OPTIONAL)
+  include(${PROJECT_SOURCE_DIR}/backends/${backend}/test_environment.cmake OPTIONAL)
   set(${out_env} "${SLUICE_TEST_ENVIRONMENT}" PARENT_SCOPE)
   set(${out_fault} "${SLUICE_TEST_FAULT_KNOB}" PARENT_SCOPE)
   set(${out_startup} "${SLUICE_TEST_STARTUP_S}" PARENT_SCOPE)
@@ -90,7 +90,7 @@ function(_sluice_test_list out variable)
   set(all "")
   foreach(backend IN LISTS built)
     set(${variable} "")
-    include(${CMAKE_SOURCE_DIR}/backends/${backend}/test_environment.cmake OPTIONAL)
+    include(${PROJECT_SOURCE_DIR}/backends/${backend}/test_environment.cmake OPTIONAL)
     list(TRANSFORM ${variable} PREPEND ${backend}: OUTPUT_VARIABLE some)
     list(APPEND all ${some})
   endforeach()
@@ -114,14 +114,14 @@ endfunction()
 # Sets <out> to ON in the caller when something stands in for the backend's devices on this machine.
 function(sluice_test_stands_in out backend)
   set(SLUICE_TEST_STANDS_IN OFF)
-  include(${CMAKE_SOURCE_DIR}/backends/${backend}/test_environment.cmake OPTIONAL)
+  include(${PROJECT_SOURCE_DIR}/backends/${backend}/test_environment.cmake OPTIONAL)
   set(${out} ${SLUICE_TEST_STANDS_IN} PARENT_SCOPE)
 endfunction()
 
 # Sets <out> to ON in the caller when the quick set has only few tests of the backend.
 function(_sluice_test_few out backend)
   set(SLUICE_TEST_FEW OFF)
-  include(${CMAKE_SOURCE_DIR}/backends/${backend}/test_environment.cmake OPTIONAL)
+  include(${PROJECT_SOURCE_DIR}/backends/${backend}/test_environment.cmake OPTIONAL)
   set(${out} ${SLUICE_TEST_FEW} PARENT_SCOPE)
 endfunction()
 

@@ -3,7 +3,7 @@
 # memory: that examines the module's logic, not a GPU.
 find_library(SLUICE_CUDA_DRIVER libcuda.so.1 NO_CACHE)
 if(NOT SLUICE_CUDA_DRIVER)
-  list(APPEND SLUICE_TEST_ENVIRONMENT "LD_LIBRARY_PATH=${CMAKE_BINARY_DIR}/backends/cuda/loopback")
+  list(APPEND SLUICE_TEST_ENVIRONMENT "LD_LIBRARY_PATH=${PROJECT_BINARY_DIR}/backends/cuda/loopback")
   set(SLUICE_TEST_STANDS_IN ON)
 endif()
 # What streams send may go aside of them, and what they receive where kernels wait; the loop-back driver lets it go too

@@ -2,7 +2,7 @@
 # Without a device of this vendor the suite runs on the loop-back runtime (tests/), which acts on host memory: that
 # examines the module's logic, not a GPU.
 if(NOT EXISTS /dev/kfd)
-  list(APPEND SLUICE_TEST_ENVIRONMENT "LD_LIBRARY_PATH=${CMAKE_BINARY_DIR}/backends/hip/loopback")
+  list(APPEND SLUICE_TEST_ENVIRONMENT "LD_LIBRARY_PATH=${PROJECT_BINARY_DIR}/backends/hip/loopback")
   set(SLUICE_TEST_STANDS_IN ON)
   # The loop-back of another vendor has shown the same of the library; here it is the module that is examined.
   set(SLUICE_TEST_FEW ON)

@@ -22,5 +22,5 @@ target_include_directories(sluice_onemkl SYSTEM PRIVATE ${oneapi}/include ${SLUI
 target_link_options(sluice_onemkl PRIVATE -Wl,-rpath-link,${oneapi}/lib)
 set_target_properties(sluice_onemkl PROPERTIES LIBRARY_OUTPUT_DIRECTORY ${SLUICE_MODULE_DIR} PREFIX lib
                       BUILD_RPATH "${SLUICE_ONEMKL}/lib" INSTALL_RPATH "$ORIGIN")
-add_dependencies(runtime sluice_onemkl)
+add_dependencies(sluice_runtime sluice_onemkl)
 install(TARGETS sluice_onemkl LIBRARY DESTINATION ${SLUICE_INSTALL_MODULE_DIR})

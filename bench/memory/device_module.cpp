@@ -120,7 +120,9 @@ void require_fit(const sluice_backend_t &table, const std::string &name) {
 std::string default_module_dir() {
   std::error_code error;
   const fs::path program = fs::read_symlink("/proc/self/exe", error);
-  return (program.parent_path().parent_path() / "lib" / "sluice").string();
+  const fs::path here = program.parent_path();
+  const fs::path installed = (here / SLUICE_LIBDIR_FROM_BINDIR / "sluice").lexically_normal();
+  return (fs::is_directory(installed, error) ? installed : here.parent_path() / "lib/sluice").string();
 }
 
 std::vector<std::string> query_module_names(const std::string &dir) {

@@ -22,7 +22,8 @@ class DeviceError : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-// The folder that holds the modules when the user names none: ../lib/sluice, seen from the program's own folder.
+// The folder that holds the modules when the user names none: that of the installation, seen from the program's own
+// folder, if it is there; else ../lib/sluice, as in a build tree.
 std::string default_module_dir();
 
 // Names of the modules in a folder, sorted; empty when there is no such folder.

@@ -84,7 +84,7 @@ get_property(memory_modules GLOBAL PROPERTY SLUICE_MEMORY_MODULES)
 foreach(module IN LISTS memory_modules)
   set(on MPIS ${first_mpi} BACKENDS ${module} NO_BACKEND_ARGUMENT NO_SLUICE LABELS bench)
   set(words -d ${module} --oversubscribe --sizes 8,8200 ${brief} -W 4)
-  include(${CMAKE_SOURCE_DIR}/backends/${module}/test_environment.cmake OPTIONAL)
+  include(${PROJECT_SOURCE_DIR}/backends/${module}/test_environment.cmake OPTIONAL)
   sluice_add_rank_test(sluice-bench NAME bench.memory_by_hand ${on} LAUNCH --expect-lines 6 "device memory is checked on the device"
                        ARGS latency,bw,allreduce ${words} --naive D:D,D:H)
   sluice_add_rank_test(sluice-bench NAME bench.memory_copies RANKS 1 ${on} ARGS memcpy ${words})

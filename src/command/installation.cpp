@@ -7,7 +7,6 @@
 #include <system_error>
 
 #include "base/knobs.hpp"
-#include "base/own_program.hpp"
 
 namespace sluice::command {
 
@@ -16,8 +15,8 @@ namespace fs = std::filesystem;
 Installation find_installation(const std::string &library_folder) {
   std::error_code ignored;
   Installation installation;
-  installation.library_folder = library_folder.empty() ? own_program().parent_path().parent_path() / "lib"
-                                                       : fs::absolute(library_folder, ignored);
+  installation.library_folder =
+      library_folder.empty() ? device::own_library_folder() : fs::absolute(library_folder, ignored);
   for (const Flavour flavour : {Flavour::kMpich, Flavour::kOmpi, Flavour::kAbi}) {
     const fs::path file = installation.library_folder / fmt::format("libsluice_{}.so", name(flavour));
     if (fs::is_regular_file(file, ignored)) installation.libraries.emplace(flavour, file);

@@ -20,8 +20,8 @@ struct Installation {
   std::vector<Status> problems;         // met while looking for modules
 };
 
-// Looks into `library_folder`, or, when it is empty, into ../lib beside this program. Modules are looked for in
-// SLUICE_BACKEND_PATH, or in sluice/ inside the library folder.
+// Looks into `library_folder`, or, when it is empty, into device::own_library_folder(). Modules are looked for
+// in SLUICE_BACKEND_PATH, or in sluice/ inside the library folder.
 [[nodiscard]] Installation find_installation(const std::string &library_folder);
 
 // "first, second"; "none" when there are none.

@@ -106,6 +106,13 @@ bool hides_all(const Mask &mask) {
 
 }  // namespace
 
+fs::path own_library_folder() {
+  const fs::path here = own_program().parent_path();
+  std::error_code ignored;
+  const fs::path installed = (here / SLUICE_LIBDIR_FROM_BINDIR).lexically_normal();
+  return fs::is_directory(installed / "sluice", ignored) ? installed : here.parent_path() / "lib";
+}
+
 std::string module_folder() {
   const std::string &knob = Knobs::process().text("SLUICE_BACKEND_PATH");
   if (!knob.empty()) return knob;
@@ -115,7 +122,7 @@ std::string module_folder() {
     const fs::path beside = fs::absolute(here.dli_fname, error).parent_path() / "sluice";
     if (fs::is_directory(beside, error)) return beside.string();
   }
-  return (own_program().parent_path() / "../lib/sluice").lexically_normal().string();
+  return (own_library_folder() / "sluice").string();
 }
 
 std::vector<Module> find_modules(const std::string &folder, std::vector<Status> *problems) {

@@ -10,6 +10,7 @@
 //   kind WORD..              the same of memory_kind_words
 #pragma once
 
+#include <filesystem>
 #include <optional>
 #include <string>
 #include <vector>
@@ -39,8 +40,12 @@ struct Module {
 // The modules of a folder, by priority. Problems (no folder, an unreadable .needs file) are added to `problems`.
 [[nodiscard]] std::vector<Module> find_modules(const std::string &folder, std::vector<Status> *problems);
 
+// The libraries of the installation, or of the build tree, that the running program belongs to: the folder that an
+// installation was built for, as seen from the program's own, if it holds modules; else ../lib.
+[[nodiscard]] std::filesystem::path own_library_folder();
+
 // The folder that holds the modules: SLUICE_BACKEND_PATH, or sluice/ beside the file that holds this code, or
-// ../lib/sluice/ beside the program.
+// sluice/ in own_library_folder().
 [[nodiscard]] std::string module_folder();
 
 // A library that the module's runtime consists of lies where the dynamic linker would find it. Milliseconds.

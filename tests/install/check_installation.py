@@ -24,10 +24,10 @@ import sys
 SKIPPED = 77
 
 
-def run(command, **more):
+def run(command, limit_s=100, **more):
     """The exit status and the whole output of a command."""
     done = subprocess.run([str(word) for word in command], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-                          errors="replace", timeout=100, check=False, **more)
+                          errors="replace", timeout=limit_s, check=False, **more)
     return done.returncode, done.stdout
 
 
@@ -133,14 +133,14 @@ def examples(args):
     return problems if blocks else ["there is no example in docs/queue"]
 
 
-def own_runtimes(prefix):
-    """Runtime library and backend, for each backend whose runtime is part of the installation itself."""
+def own_runtimes(library):
+    """Runtime library and backend, for each backend whose runtime is part of the installation with that folder itself."""
     pairs = []
-    for needs in sorted((prefix / "lib/sluice").glob("*.needs")):
+    for needs in sorted((library / "sluice").glob("*.needs")):
         name = needs.stem.removeprefix("libsluice_backend_")
         for runtime in needs.read_text().split()[2:]:
-            if (prefix / "lib/sluice" / runtime).is_file():
-                pairs += [prefix / "lib/sluice" / runtime, name]
+            if (library / "sluice" / runtime).is_file():
+                pairs += [library / "sluice" / runtime, name]
     return pairs
 
 
@@ -203,7 +203,7 @@ def program(args):
     problems = []
     for is_on in (1, 0):
         status, output = run([args.launch, "--mpi", args.mpi, "-n", 2, "--timeout", 40, "--env", f"SLUICE_ENABLE={is_on}",
-                              "--env", "SLUICE_STATS=all", "--", target, is_on, *own_runtimes(args.prefix)])
+                              "--env", "SLUICE_STATS=all", "--", target, is_on, *own_runtimes(args.prefix / "lib")])
         print(output)
         if status != 0 or "all is well" not in output:
             problems.append(f"with SLUICE_ENABLE={is_on} the program ends with {status}")

@@ -13,14 +13,14 @@ sluice_add_rank_test(coll NAME coll_differential_found RANKS 6 MPIS mpich4 BACKE
 # came to what its non-blocking ones do.
 foreach(mpi IN LISTS SLUICE_HOST_MPIS)
   if(mpi STREQUAL ompi4)
-    add_test(NAME coll_differential_found_grid COMMAND ${CMAKE_SOURCE_DIR}/tools/differential --programs 18 --mpis ${mpi}
-             --families coll --seed 700049 --ranks 2,5 --routes auto --build ${CMAKE_BINARY_DIR})
+    add_test(NAME coll_differential_found_grid COMMAND ${PROJECT_SOURCE_DIR}/tools/differential --programs 18 --mpis ${mpi}
+             --families coll --seed 700049 --ranks 2,5 --routes auto --build ${PROJECT_BINARY_DIR})
     set_tests_properties(coll_differential_found_grid PROPERTIES LABELS coll PROCESSORS 3 TIMEOUT 600 ENVIRONMENT
                          "TEST_PYTHON_ENVS=${SLUICE_PYTHON_ENVS}" PASS_REGULAR_EXPRESSION "18 programs, 0 failed")
   endif()
   if(mpi STREQUAL first_mpi)
-    add_test(NAME coll_differential_command COMMAND ${CMAKE_SOURCE_DIR}/tools/differential --programs 60 --mpis ${mpi}
-             --families coll --ranks 2,3 --build ${CMAKE_BINARY_DIR})
+    add_test(NAME coll_differential_command COMMAND ${PROJECT_SOURCE_DIR}/tools/differential --programs 60 --mpis ${mpi}
+             --families coll --ranks 2,3 --build ${PROJECT_BINARY_DIR})
     set_tests_properties(coll_differential_command PROPERTIES LABELS coll PROCESSORS 3 TIMEOUT 600 ENVIRONMENT
                          "TEST_PYTHON_ENVS=${SLUICE_PYTHON_ENVS}" PASS_REGULAR_EXPRESSION "60 programs, 0 failed")
   endif()
