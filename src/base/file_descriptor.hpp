@@ -27,7 +27,7 @@ class FileDescriptor {
   ~FileDescriptor() {
     if (close() != 0) log::debug("base", "a file could not be closed");
   }
-  // Negative: none.
+  // Negative where there is none.
   [[nodiscard]] int get() const noexcept { return number_; }
   // Gives it to the caller, who closes it.
   [[nodiscard]] int release() noexcept { return std::exchange(number_, -1); }

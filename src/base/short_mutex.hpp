@@ -10,7 +10,7 @@ namespace sluice {
 
 // Of the standard library's kind (Lockable, for std::scoped_lock and std::unique_lock). Not recursive, not fair. Who
 // finds it taken sleeps until it is free, so that more threads than cores lose nothing. Any thread.
-// Source: U. Drepper, Futexes Are Tricky, section 5 (the three states of a word).
+// After U. Drepper, Futexes Are Tricky, section 5 (the three states of a word).
 class ShortMutex {
  public:
   // As a std::mutex has them; try_lock() never waits.

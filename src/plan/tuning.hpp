@@ -2,6 +2,9 @@
 // Tuning tables: what measuring a machine found to be best there, as data. `sluice tune` writes one for each backend;
 // what SLUICE_TUNING gives a setting stays in force over it, and a setting that it does not name keeps its default
 // (docs/tuning.md).
+//
+// Threads: any. Nothing but read_tuning() and the first process_tuning(), which others call, reads files, and nothing
+// waits for a process.
 #pragma once
 
 #include <cstdint>
@@ -24,8 +27,9 @@ struct TuningTable {
 };
 
 // Reads the JSON of a table: {"format": 2, "backend": "...", "device": "...", "settings": {"coll_segment": "1M"}};
-// other members are for people. `path` is for the messages. An error names the file, what is wrong there and the
-// remedy.
+// other members are for people. `path` is for the messages. Errors: no such text; a setting that is none, that no table
+// may set, or a value out of its range; the message names the file, what is wrong there and the remedy. State: *table
+// is as it was then.
 [[nodiscard]] Status parse_tuning(const std::string &text, const std::string &path, TuningTable *table);
 
 // The tables for a device of that name, in the order in which they hold: those with the longest `device` first, equals
@@ -43,11 +47,11 @@ struct TuningTable {
 // The tables that SLUICE_TUNING lets this process use, read at the first call; problems are logged then. Any thread.
 [[nodiscard]] const std::vector<TuningTable> &process_tuning();
 
-// The value in force of a tunable setting: that of SLUICE_TUNING, else that of the first of find_tuning()'s tables that
-// names it, else the default.
+// The value in force of a tunable setting (of settings.def): that of SLUICE_TUNING, else that of the first of
+// find_tuning()'s tables that names it, else the default.
 [[nodiscard]] std::string tuned_value(std::span<const TuningTable *const> tables, const char *setting);
 
-// The same as a number: itself, bytes or nanoseconds.
+// The same as a number: itself, bytes or nanoseconds; 0 for a name that is no setting.
 [[nodiscard]] std::uint64_t tuned_number(std::span<const TuningTable *const> tables, const char *setting);
 
 // The same for a backend of which no device is known yet: none where no table is about any device of its.

@@ -76,7 +76,7 @@ class StagedBlocks {
 
   // It has staging memory of its own.
   [[nodiscard]] bool is_open() const noexcept { return !lease_.is_empty(); }
-  // Packed: the first byte. An image: what stands for `address`, which may lie outside the staging memory.
+  // The first byte of packed data; of an image, what stands for `address`, which may lie outside the staging memory.
   [[nodiscard]] std::byte *data() const noexcept { return lease_.data(); }
   [[nodiscard]] std::byte *image_of(const void *address) const noexcept;
 

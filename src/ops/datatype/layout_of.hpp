@@ -15,7 +15,7 @@ namespace sluice::ops {
 // first call asks the host MPI which of the types it has.
 [[nodiscard]] bool named_layout(MPI_Datatype type, transfer::LayoutPtr *layout);
 
-// The layout of `type`, which the caller knows to be valid and committed (is_valid). Shared: found by the first call,
+// The layout of `type`, which the caller knows to be valid and committed (is_valid). The first call finds the layout;
 // it hangs on the datatype as an attribute until the type is freed, and duplicates of the type get it too. Between
 // MPI_Init and MPI_Finalize, any thread. Warm; the first call for a type costs time and memory in proportion to its
 // separate blocks. Errors: the type has more blocks than Sluice can hold (BlockList), the host MPI refuses to describe

@@ -10,7 +10,7 @@
 
 namespace sluice::ops::io {
 
-// What says where in the file a call begins. Ordered: the shared pointer, and behind it the data of the ranks before.
+// What says where in the file a call begins. kOrdered: the shared pointer, and behind it the data of the ranks before.
 enum class Position : std::uint8_t { kExplicit, kIndividual, kShared, kOrdered };
 
 struct Call;

@@ -38,11 +38,12 @@ struct Part {
 }
 
 // A value: it names the program's memory and holds nothing of Sluice's. What is staged or received into needs a Side.
+// Nothing here blocks. Threads: any, for different buffers.
 class Buffer {
  public:
   // Classify and plan. A buffer that goes to the host MPI unread (host memory, nothing to move, or arguments that are
   // for the host MPI to refuse: a negative count, an invalid type) is no error and is not staged. Nothing is staged for
-  // the peer MPI_PROC_NULL. Errors: those of the runtime; *buffer is not to be used then.
+  // the peer MPI_PROC_NULL. Errors: those of the runtime, and of layout_of(). State: *buffer is not to be used then.
 
   // That is received into from `peer`; a descriptor may come.
   [[nodiscard]] static Status to_receive(const p2p::Part &part, int peer, Buffer *buffer);
@@ -59,6 +60,7 @@ class Buffer {
   [[nodiscard]] Buffer to_send_plain() const;
   // The same, of what is received into: what lies in it is sent.
   [[nodiscard]] Buffer to_send_what_is_there() const;
+  // These plan again, before the buffer is opened, and only change the route: nothing fails, and nothing is undone.
   // Plans again what is received into and sent from, too, by one call: staged, whatever comes.
   void plan_to_replace();
   // Plans again for a payload that turned out not to be packed by a kernel: staged.

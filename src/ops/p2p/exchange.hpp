@@ -28,7 +28,7 @@ class Exchange {
 
   // True when both are complete; what came is in *status. Never blocks but for copies.
   [[nodiscard]] bool poll(MPI_Status *status);
-  // Then: the host MPI's error code, which it has raised; or an error of Sluice's, which nobody has.
+  // After that, the host MPI's error code, which it has raised; or an error of Sluice's, which nobody has.
   [[nodiscard]] int host_result() const noexcept { return host_result_; }
   [[nodiscard]] const Status &problem() const noexcept { return problem_; }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // PartitionedRequest: what a partitioned operation (MPI_Psend_init, MPI_Precv_init) on device buffers owes. Staged: a
 // partition is brought down before the host MPI hears that it is ready, and up, once for each start, when it has
-// arrived. Directly: the receiver copies it out of the sender's memory, and the program's request, which is the host
+// arrived. Else the receiver copies it out of the sender's memory, and the program's request, which is the host
 // MPI's, is never started (docs/adr/0071). Which of the two is known some time after the operation was made; the first
 // start may come before. Partitions of a send may also be made ready by streams and kernels (docs/adr/0076); so there
 // is one beside a send of host memory, too, where a device's runtime is in the process, and it is the host MPI's to
@@ -83,7 +83,7 @@ class PartitionedRequest final : public progress::Tracked,
   // Whether a partition of a request that is not staged has arrived. Errors: it has not and will not. Any thread.
   [[nodiscard]] Status look(int partition, bool *has_arrived);
 
-  // Nothing: it is MPI_Pready that says when the data is there.
+  // Does nothing, for it is MPI_Pready that says when the data is there.
   [[nodiscard]] Status prepare() override { return {}; }
   // From now on the partitions of a receive are owed.
   [[nodiscard]] int start_again(const std::shared_ptr<Tracked> &self, MPI_Request *request) override;

@@ -162,7 +162,7 @@ class ReceiverEnd : public ChannelEnd {
   void remove_name() noexcept;
 
   // Makes slots of these sizes for `stream`'s device, unless there are some, or it was tried too often; message
-  // `number` will be the first one there. Quietly: without, messages come by the threads.
+  // `number` will be the first one there. Without slots, messages come by the threads.
   void make_slots(const device::Stream &stream, std::uint64_t number, const plan::UnitSizes &sizes);
   [[nodiscard]] bool has_slots() const noexcept { return offer.first != 0; }
   // Whether the stream looks for message `number` in a slot, or may.

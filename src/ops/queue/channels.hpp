@@ -24,15 +24,17 @@
 
 namespace sluice::ops::queue {
 
+// Threads: any, but for open() and close(). "With the mutex": the caller has what hold() gave. A channel lives from its
+// first message until its communicator is freed, or close(). What other ranks send is checked before it is used.
 class Channels {
  public:
   // The process's. Never destroyed.
   static Channels &process();
 
-  // Collective over MPI_COMM_WORLD, where the channel is open and all ranks asked for this engine. In MPI_Init. Blocks.
-  // Where a rank cannot, none does.
+  // Collective over MPI_COMM_WORLD, where the channel is open and all ranks asked for this engine. In MPI_Init. Blocks:
+  // for the other ranks. No error: where a rank cannot, none does, and is_open() stays false.
   void open() noexcept;
-  // Collective where it is open; after the last message, in MPI_Finalize. Blocks until the other ranks do the same, so
+  // Collective where it is open; after the last message, in MPI_Finalize. Blocks: until the other ranks do the same, so
   // that nobody's slots go while they are mapped.
   void close();
   [[nodiscard]] bool is_open() const noexcept { return comm_ != MPI_COMM_NULL; }
@@ -47,9 +49,9 @@ class Channels {
     if (!holds) lock.lock();
     return lock;
   }
-  // The end of that name, made by the first call. With the mutex. A new sender's end tells the other side (errors: the
-  // host MPI refuses).
-  // `size_bytes`: of a message of a graph.
+  // The end of that name, made by the first call. With the mutex. A new sender's end tells the other side.
+  // `size_bytes`: of a message of a graph. Errors: the host MPI refuses. State: *end is as it
+  // was then, and the next call tries again.
   [[nodiscard]] Status find_sender(const ChannelKey &key, SenderEndPtr *end, std::uint64_t size_bytes = 0);
   [[nodiscard]] ReceiverEndPtr find_receiver(const ChannelKey &key);
   // The number of the next message of a graph on that channel, in the order in which they are captured. With the mutex.
@@ -58,7 +60,8 @@ class Channels {
   }
   // The slots were made; tells the sender, if it is known. With the mutex.
   void offer(ReceiverEnd *end);
-  // The sender's thread sends message `number`, whose data follows with data_tag(). With the mutex.
+  // The sender's thread sends message `number`, whose data follows with data_tag(). With the mutex. Errors: the host
+  // MPI refuses; then the data is not to be sent.
   [[nodiscard]] Status announce(const SenderEnd &end, std::uint64_t number);
   // For a message's data, on comm().
   [[nodiscard]] MPI_Comm comm() const noexcept { return comm_; }

@@ -38,7 +38,7 @@ class Message : public std::enable_shared_from_this<Message> {
   void withdraw(MPI_Request *request) noexcept;
 
   // These are called by the thread that tells the stream; those that plan with the lock of Carriers::hold().
-  // Plans: before the stream is told to start the message; a second time when the stream refused. Never blocks for a
+  // Plans before the stream is told to start the message; a second time when the stream refused. Never blocks for a
   // message. Errors: the message cannot be started.
   [[nodiscard]] virtual Status prepare() { return {}; }
   // How many batches the stream may be behind this message's for plan_start() to find what it needs; behind prepare().

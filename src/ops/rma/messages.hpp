@@ -40,34 +40,40 @@ struct Asked {
 };
 using AskedPtr = std::shared_ptr<Asked>;
 
+// Threads: any, for all that has no other word; each function holds the lock of Messages, and only ask() waits.
+// `target` and `rank` are ranks of the window, which the caller has checked. What other ranks send is checked before it
+// is used.
 class Messages final : public progress::Task {
  public:
   // `comm` returns errors, and stays until end(); so do `memory` and `locks`.
   Messages(MPI_Comm comm, int rank, int n_ranks, OwnMemory *memory, Locks *locks);
 
   // Asks `target`: the header's reply, nonce and n_runs are filled in here. `position`: of the message in the payload.
-  // Blocks, in turns, while too many messages are unanswered, and returns before the answer. Any thread. Errors: the
-  // host MPI's.
+  // `operand` is copied; `asked` is kept until the answer has come. Blocks: in turns, while too many messages are
+  // unanswered; not for the answer. Errors: the host MPI's. State: then this message is not under way, and earlier ones
+  // of `asked` still are, so that close() is due.
   [[nodiscard]] Status ask(int target, transfer::WindowHeader header, std::span<const transfer::Block> runs,
                            std::span<const std::byte> operand, const AskedPtr &asked, std::uint64_t position = 0);
-  // Ends `asked`: all its messages were sent. `why`: the error that kept some from being sent, or success.
+  // Ends `asked`: all its messages were sent. `why`: the error that kept some from being sent, or success. The outcome
+  // is there when asked->is_done says so: the first of `why`, of the answers' errors, and of a copy's into `result`.
   void close(const AskedPtr &asked, const Status &why);
 
-  // Whether `target` (-1: every rank) has answered all. Any thread.
+  // Whether `target` (-1: every rank) has answered all.
   [[nodiscard]] bool is_quiet(int target);
-  // The first error of operations without a request since the last call. Any thread.
+  // The first error of operations without a request since the last call, which forgets it.
   [[nodiscard]] Status take_failure();
-  // Keeps `failure` for take_failure(), unless there is one already. Any thread.
+  // Keeps `failure` for take_failure(), unless there is one already.
   void note_failure(const Status &failure);
 
-  // Consumes one post of `rank`. True if one was there. Any thread.
+  // Consumes one post of `rank`. True: one was there.
   [[nodiscard]] bool take_post(int rank);
   // The same of one MPI_Win_complete of each of `ranks`: of all of them, or of none.
   [[nodiscard]] bool take_completes(std::span<const int> ranks);
 
   // Whether all that others were told has left.
   [[nodiscard]] bool has_answered_all();
-  // The engine forgets this in its next turn, and nothing more is done. All is quiet, here and at the other ranks.
+  // The engine forgets this in its next turn, and nothing more is done. The caller has seen that all is quiet, here and
+  // at the other ranks.
   void end();
 
   // progress::Task

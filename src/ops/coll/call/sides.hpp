@@ -9,7 +9,8 @@
 
 namespace sluice::ops::coll {
 
-// The buffers of one call at this rank. One stays as constructed where it means nothing.
+// The buffers of one call at this rank. One stays as constructed where it means nothing. Threads: one at a time. The
+// memory is the program's, and stays until the call is complete; staging memory goes with the sides.
 struct Sides {
   CollectiveSide send;
   CollectiveSide recv;
@@ -29,16 +30,22 @@ struct Sides {
   [[nodiscard]] const Status &refusal() const noexcept {
     return send.refusal().is_ok() ? recv.refusal() : send.refusal();
   }
-  // Takes the staging memory and puts it into the call's arguments.
+  // Takes the staging memory and puts it into the call's arguments. Errors: there is no staging memory. State: then the
+  // arguments of one side may be those of staging memory already, so the call goes no further.
   [[nodiscard]] Status open(Call *call);
+  // Into staging memory, of sides that are open: what the call reads, or what it may leave alone. Blocks: for the
+  // copies. Errors: the runtime's. State: what lies in staging memory then is not to be sent.
   [[nodiscard]] Status copy_down(Down down) const;
   // What is read; and, where nobody compares the lengths of the call (docs/adr/0062), what its messages may leave
   // alone: one that moves data may be shorter than the block that it is for. Errors: of what is read. Without the rest
   // the call goes on, and a warning says why.
   [[nodiscard]] Status copy_down_uncompared(Pattern pattern) const;
+  // From staging memory into what the call writes, when the host MPI is done. Blocks: for the copies. Errors: the
+  // runtime's. State: the program's buffer may hold a part of the result then.
   [[nodiscard]] Status copy_up() const;
+  // Counts the call in the statistics, by the route that each side took.
   void record(Operation operation, std::chrono::nanoseconds time) const noexcept;
-  // The same of a call that went in segments.
+  // The same of a call that went in segments: a staged side counts as pipelined.
   void record_in_segments(Operation operation, std::chrono::nanoseconds time) const noexcept;
 };
 

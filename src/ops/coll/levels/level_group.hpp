@@ -30,10 +30,13 @@ namespace sluice::ops::coll {
 enum class LevelPhase : std::uint8_t { kNode, kLane, kShare };
 inline constexpr std::size_t kLevelPhases = 3;
 
+// Threads: any; each function holds the lock of the group, and none waits for another rank. An error of the host MPI is
+// kept: failure() has it, is_ready() is true, and hear() has an answer for all calls from then on.
 class LevelGroup {
  public:
   // That of `comm`, which has `levels`; the first call, on all ranks the same one, begins to make it. Local. Errors:
-  // those of the host MPI.
+  // those of the host MPI. State: then the next call begins anew, and *group is as it was; so it is without an error
+  // where nothing is known of `comm`.
   [[nodiscard]] static Status of(MPI_Comm comm, std::shared_ptr<NodeLevels> levels, std::shared_ptr<LevelGroup> *group);
 
   explicit LevelGroup(std::shared_ptr<NodeLevels> levels) noexcept : levels_(std::move(levels)) {}
@@ -45,13 +48,14 @@ class LevelGroup {
 
   [[nodiscard]] const NodeMap &map() const noexcept { return levels_->map(); }
 
-  // Takes steps towards its communicators. Whether those are there, or it has failed. Any thread.
+  // Takes steps towards its communicators. True: those are there, or it has failed.
   [[nodiscard]] bool is_ready();
 
   // What a rank says that has an error already: all get one then.
   static constexpr int kFailed = -1;
   // One more call, named by an address, in the order in which the program makes them, which is that of all ranks. All
-  // hear what the least able of them can do; `own`: this rank's plan::LevelAbility, or kFailed. Any thread.
+  // hear what the least able of them can do; `own`: this rank's plan::LevelAbility, or kFailed. The address is only
+  // compared; it is another call's once leave() was called.
   void join(const void *call, const plan::LevelQuery &query, int own);
   // One of which all ranks know the plan already.
   void join(const void *call, const plan::LevelPlan &plan);
@@ -63,12 +67,13 @@ class LevelGroup {
     plan::LevelQuery query;
     plan::LevelPlan plan;
   };
-  // Takes what steps there are, without blocking. Any thread, as all that follows.
+  // Takes what steps there are. Not there: the ranks have not decided yet, or no call of that name has joined.
   [[nodiscard]] Answer hear(const void *call);
   // Whether all calls before `call` have taken `step`.
   [[nodiscard]] bool may_take(const void *call, LevelPhase step) const;
+  // `call` has started that step, and will not take one before it.
   void note_taken(const void *call, LevelPhase step) noexcept;
-  // It starts nothing more.
+  // It starts nothing more. If it was not decided yet, the other ranks are still asked about it, in its turn.
   void leave(const void *call) noexcept;
 
   // The host MPI's error code, or MPI_SUCCESS: then there is nothing to be had here.

@@ -20,7 +20,8 @@
 
 namespace sluice::ops::coll {
 
-// One thread at a time; nothing blocks but finish(). What it is given outlives it. May throw std::bad_alloc.
+// Threads: one at a time. Nothing blocks but choose_means() and finish(). What it is given outlives it. May throw
+// std::bad_alloc. The order is choose_means() or use_engines(), begin_own() where begins_early(), begin(), advance().
 class NodePull {
  public:
   NodePull(const Call &call, const Member &member, const Sides &sides, const NodeOffer &offer,
@@ -32,20 +33,24 @@ class NodePull {
   NodePull(NodePull &&) = delete;
   NodePull &operator=(NodePull &&) = delete;
 
-  // What makes the copies of an offer that takes part. Blocks while a kernel is tried for the first time.
+  // What makes the copies of an offer that takes part. Blocks: while a kernel is tried for the first time, so it is
+  // called before the others are told anything.
   void choose_means();
   void use_engines() noexcept { means_ = plan::CopyMeans::kEngines; }
   // Whether one kernel makes all the copies.
   [[nodiscard]] bool is_by_kernel() const noexcept { return means_ == plan::CopyMeans::kKernel; }
 
   // Whether the rank's own blocks begin before the others' are known, as far as this rank can tell whether all will
-  // pull; and beginning them.
+  // pull; and beginning them. Errors: the runtime's. What has begun is waited for by finish() only.
   [[nodiscard]] bool begins_early() const;
   [[nodiscard]] PartEnd begin_own();
-  // Begins all that is wanted, of what the others said.
+  // Begins all that is wanted, of what the others said, which is checked before it is believed. None: advance() says
+  // when it ends. Errors: the runtime's; a rank's words make no sense; refused: the lengths of two ranks differ, or no
+  // kernel takes a block; not reached: memory of another rank cannot be opened.
   [[nodiscard]] MaybePartEnd begin(const transfer::Heard &heard);
+  // None: not all has come yet. Errors: the runtime's.
   [[nodiscard]] MaybePartEnd advance();
-  // Waits for what is under way, done or given up.
+  // Blocks: until nothing is under way, done or given up. No error is told.
   void finish() noexcept;
 
  private:

@@ -25,6 +25,8 @@
 
 namespace sluice::ops::coll {
 
+// Threads: any; each function holds the lock of the group, and none but make_ahead() waits for another rank. An error
+// of the host MPI is kept: from then on advance() says kFailed, and failure() has its code.
 class RequestGroup {
  public:
   enum class Way : std::uint8_t {
@@ -54,16 +56,16 @@ class RequestGroup {
   [[nodiscard]] std::uint64_t join(Pattern pattern, bool has_device, const void *name);
   // Takes what steps there are, without blocking, and says what call `number` of that name is to do. What goes over
   // comm(), questions too, waits until all calls before it have left their order. Whoever is told anything but kWait
-  // does it, and then says settle(). Any thread.
+  // does it, and then says settle(), once for each join().
   [[nodiscard]] Way advance(Pattern pattern, std::uint64_t number, const void *name);
   void settle() noexcept;
 
-  // No question is open, and no call waits. Any thread.
+  // No question is open, and no call waits.
   [[nodiscard]] bool is_settled() const noexcept;
   // What the ranks have together; null where they could not, or had no device memory so far. When is_settled().
   [[nodiscard]] NodeGroupPtr group() const noexcept;
   // The same for calls that need not join here any more: they go straight to the group's queue. Null until then.
-  // `after_staged`: where a blocking call since was staged they are to join, and the first of them asks. Any thread.
+  // `after_staged`: where a blocking call since was staged they are to join, and the first of them asks.
   [[nodiscard]] NodeGroupPtr ready_group(Pattern pattern, bool after_staged) noexcept;
   // What the ranks made in a blocking call. When is_settled().
   void take_group(NodeGroupPtr group) noexcept;
