@@ -11,8 +11,8 @@
 
 namespace sluice::wire {
 
-// Kinds: an MPI may have one C type for all handles. What stands for none is looked up in the host MPI, so an owner is
-// made once that is there, as in any call of the program's.
+// One for each kind of handle, for an MPI may have one C type for all. What stands for none is looked up in the host
+// MPI, so an owner is made once that is there, as in any call of the program's.
 struct DatatypeKind {
   using Handle = MPI_Datatype;
   static constexpr std::string_view kNotFreed = "a datatype could not be freed";
