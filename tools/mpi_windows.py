@@ -72,8 +72,9 @@ def window_form(name, carried_by, completes, functions, by_host):
     call = f"wire::host().{name}({', '.join(argument(p) for p in parameters)})"
     if completes:
         target = "-1" if completes == "all" else "rank"
-        complete = "flush_by_host" if re.search("flush_(local|all)", name) else "complete_by_host"
-        by_host = f"  return rma::{complete}(win, {target}, [&] {{ return {call}; }});\n"
+        completion = "kMaybeEarly" if re.search("flush_(local|all)", name) else "kSure"
+        by_host = (f"  return rma::complete_by_host(win, {target}, rma::Completion::{completion}, "
+                   f"[&] {{ return {call}; }});\n")
     return (f"int {operation_name(name)}({', '.join(parameters)}) {{\n"
             "  if (const rma::WindowPtr own = rma::find_own(win); own != nullptr) {\n"
             f"    return rma::{carried_by}({', '.join(['own.get()', *others])});\n  }}\n"

@@ -299,7 +299,7 @@ int win_free(MPI_Win *win) {
   const rma::WindowPtr window = win == nullptr ? nullptr : rma::find_own(*win);
   if (window == nullptr) {
     if (win == nullptr) return wire::host().MPI_Win_free(win);
-    return rma::complete_by_host(*win, -1, [&] { return wire::host().MPI_Win_free(win); });
+    return rma::complete_by_host(*win, -1, rma::Completion::kSure, [&] { return wire::host().MPI_Win_free(win); });
   }
   const int code = rma::guarded_on(*window, [&]() -> Status {
     {

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <atomic>
+#include <cstdint>
 #include <memory>
 #include <vector>
 
@@ -31,25 +32,24 @@ using StagedAccesses = std::vector<std::shared_ptr<StagedAccess>>;
 [[nodiscard]] int end_staged(MPI_Win window, StagedAccesses accesses, int code) noexcept;
 }  // namespace detail
 
+// Whether the host MPI's function can be believed.
+enum class Completion : std::uint8_t {
+  kSure,
+  // MPI_Win_flush_local, MPI_Win_flush_all and MPI_Win_flush_local_all. Two hosts say too early that a get is complete:
+  // MPICH 4.0 from a local flush, if a put follows the get, and Open MPI 5 from a flush of all under MPI_Win_lock. So
+  // the targets of what comes up are flushed one by one.
+  kMaybeEarly
+};
+
 // Calls `complete`, a function of the host MPI's that completes the operations on `target` (-1: on all ranks), and
 // brings up what they have fetched. Without operations of device memory, a load more than the call alone. Any thread.
 template <typename Complete>
-int complete_by_host(MPI_Win window, int target, Complete complete) {
+int complete_by_host(MPI_Win window, int target, Completion completion, Complete complete) {
   if (detail::n_staged.load(std::memory_order_acquire) == 0) return complete();
   // Those that another thread begins meanwhile are not completed here.
   detail::StagedAccesses accesses = detail::take_staged(window, target);
-  return detail::end_staged(window, std::move(accesses), complete());
-}
-
-// The same of MPI_Win_flush_local, MPI_Win_flush_all and MPI_Win_flush_local_all. Two hosts say too early that a get is
-// complete: MPICH 4.0 from a local flush, if a put follows the get, and Open MPI 5 from a flush of all under
-// MPI_Win_lock. So the targets of what comes up are flushed one by one.
-template <typename Complete>
-int flush_by_host(MPI_Win window, int target, Complete complete) {
-  if (detail::n_staged.load(std::memory_order_acquire) == 0) return complete();
-  detail::StagedAccesses accesses = detail::take_staged(window, target);
   int code = complete();
-  if (code == MPI_SUCCESS) code = detail::flush_staged(window, accesses);
+  if (code == MPI_SUCCESS && completion == Completion::kMaybeEarly) code = detail::flush_staged(window, accesses);
   return detail::end_staged(window, std::move(accesses), code);
 }
 
