@@ -93,10 +93,11 @@ Status move(Access *access, bool is_get) {
   return status;
 }
 
-// Whether an argument's elements are those of the target, and as many bytes.
-Status check_like_target(const Access &access, const Argument &argument, const transfer::Region &region,
-                         MPI_Datatype basic) {
-  if (region.size_bytes() != access.size_bytes()) return differ(*access.call);
+// Classifies an argument whose elements have to be those of the target, and as many bytes.
+Status classify_like_target(const Access &access, const Argument &argument, MPI_Datatype basic,
+                            transfer::Region *region) {
+  if (Status status = classify(argument, region); !status.is_ok()) return status;
+  if (region->size_bytes() != access.size_bytes()) return differ(*access.call);
   MPI_Datatype own = MPI_DATATYPE_NULL;
   if (Status status = find_basic_type(argument.type, &own); !status.is_ok()) return status;
   if (own == basic) return {};
@@ -165,22 +166,28 @@ Status update_directly(Access *access, const Arithmetic &arithmetic, bool has_re
   return status;
 }
 
+// What an accumulate computes, on which elements, and its origin and result as far as it has them.
+Status classify_accumulate(Access *access, bool has_result, Arithmetic *arithmetic, transfer::LayoutPtr *element) {
+  const Call &call = *access->call;
+  MPI_Datatype basic = MPI_DATATYPE_NULL;
+  Status status = find_basic_type(call.target.type, &basic);
+  if (status.is_ok()) status = find_layout({nullptr, 1, basic}, element);
+  if (status.is_ok()) status = find_arithmetic(basic, call.op, arithmetic);
+  if (status.is_ok() && !arithmetic->is_nothing()) {
+    status = classify_like_target(*access, call.origin, basic, &access->origin);
+  }
+  if (status.is_ok() && has_result) status = classify_like_target(*access, call.result, basic, &access->result);
+  return status;
+}
+
 // An accumulate, with or without a result.
 Status accumulate(Access *access) {
-  const Call &call = *access->call;
-  const bool has_result = call.result.type != MPI_DATATYPE_NULL;
+  const bool has_result = access->call->result.type != MPI_DATATYPE_NULL;
   // classify
-  MPI_Datatype basic = MPI_DATATYPE_NULL;
   transfer::LayoutPtr element;
   Arithmetic arithmetic;
-  Status status = find_basic_type(call.target.type, &basic);
-  if (status.is_ok()) status = find_layout({nullptr, 1, basic}, &element);
-  if (status.is_ok()) status = find_arithmetic(basic, call.op, &arithmetic);
+  Status status = classify_accumulate(access, has_result, &arithmetic, &element);
   const bool has_operand = !arithmetic.is_nothing();
-  if (status.is_ok() && has_operand) status = classify(call.origin, &access->origin);
-  if (status.is_ok() && has_operand) status = check_like_target(*access, call.origin, access->origin, basic);
-  if (status.is_ok() && has_result) status = classify(call.result, &access->result);
-  if (status.is_ok() && has_result) status = check_like_target(*access, call.result, access->result, basic);
   // plan
   if (status.is_ok()) status = plan_route(access, (has_operand ? access->origin : access->result).place);
   if (status.is_ok()) status = open_request(access);
@@ -201,6 +208,28 @@ Status accumulate(Access *access) {
   }
   // complete
   count(*access, route);
+  return status;
+}
+
+// Asks the target to do it. `operand`: the new element, and behind it the one that has to be there.
+Status swap_by_messages(Access *access, const Arithmetic &replace, const std::vector<std::byte> &operand) {
+  const std::uint64_t size_bytes = access->size_bytes();
+  WindowHeader header;
+  header.action = WindowAction::kSwap;
+  header.type = replace.type_number;
+  header.operation = replace.op_number;
+  const auto asked = std::make_shared<Asked>();
+  asked->result = access->result;
+  if (!access->result.layout->is_contiguous) asked->packed.resize(size_bytes);
+  Status status;
+  transfer::for_each_message(access->target, size_bytes, size_bytes,
+                             [&](std::span<const transfer::Block> runs, std::uint64_t position, std::uint64_t length) {
+                               header.payload_bytes = length;
+                               status = access->window->messages->ask(access->target_rank, header, runs, operand, asked,
+                                                                      position);
+                               return status.is_ok();
+                             });
+  access->window->messages->close(asked, {});
   return status;
 }
 
@@ -231,21 +260,7 @@ Status compare_and_swap(Access *access) {
     Route route = access->route;
     status = update_directly(access, replace, true, operand.data() + size_bytes, &route);
   } else {
-    WindowHeader header;
-    header.action = WindowAction::kSwap;
-    header.type = replace.type_number;
-    header.operation = replace.op_number;
-    const auto asked = std::make_shared<Asked>();
-    asked->result = access->result;
-    if (!access->result.layout->is_contiguous) asked->packed.resize(size_bytes);
-    transfer::for_each_message(
-        access->target, size_bytes, size_bytes,
-        [&](std::span<const transfer::Block> runs, std::uint64_t position, std::uint64_t length) {
-          header.payload_bytes = length;
-          status = access->window->messages->ask(access->target_rank, header, runs, operand, asked, position);
-          return status.is_ok();
-        });
-    access->window->messages->close(asked, {});
+    status = swap_by_messages(access, replace, operand);
   }
   // complete
   count(*access, access->route);
