@@ -66,6 +66,11 @@ tidy: build ## clang-tidy alone
 generate: setup ## rewrites the documents that are generated from tables
 	@ci/generated --fix
 
+.PHONY: docs
+docs: ## the reference of the public headers, as pages of HTML in build/docs/html
+	@command -v doxygen >/dev/null || { echo "docs: doxygen is missing (apt-get install doxygen)"; exit 1; }
+	@mkdir -p build/docs && doxygen docs/Doxyfile && echo "build/docs/html/index.html"
+
 .PHONY: env
 env: ## prints what a shell needs to use the device runtime in .venv
 	@sed -n '/^export/p' tools/environment | sed "s|\$$sluice_root|$(CURDIR)|g"
