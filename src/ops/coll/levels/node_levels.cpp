@@ -107,9 +107,8 @@ Status NodeLevels::split(MPI_Comm comm, const Member &member, Pair *pair, bool *
     bool is_good = false;
     {
       const QuietErrors quiet(comm);
-      const int code = after_barrier(comm, [&, color = color, made = made] {
-        return wire::host().MPI_Comm_split(comm, color, member.rank, made);
-      });
+      const int code = after_barrier(
+          comm, [&, of = color, to = made] { return wire::host().MPI_Comm_split(comm, of, member.rank, to); });
       is_good = QuietErrors::is_success(code);
     }
     if (!is_good) *made = MPI_COMM_NULL;
