@@ -199,7 +199,7 @@ TEST(HostWindows, TakeFormsWithRequests) {
   }
 }
 
-// The host MPI may say so too early (flush_by_host): the run on host copies is no example.
+// The host MPI may say so too early (Completion::kMaybeEarly): the run on host copies is no example.
 TEST(HostWindows, HaveFetched_WhenAFlushReturns) {
   if (!has_device()) return;
   const Session &session = Session::get();
