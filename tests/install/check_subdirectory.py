@@ -14,6 +14,7 @@ import argparse
 import os
 import pathlib
 import shutil
+import subprocess
 import sys
 
 from check_installation import own_runtimes, run, skip
@@ -53,7 +54,10 @@ class Failed(Exception):
 
 def must(command, text="", **more):
     """The output of a command that ends with 0 and prints that text."""
-    status, output = run(command, **more)
+    try:
+        status, output = run(command, **more)
+    except subprocess.TimeoutExpired as late:
+        raise Failed(str(late)) from late
     if status != 0 or text not in output:
         wanted = f" and prints no \"{text}\"" if status == 0 else ""
         raise Failed(f"{' '.join(str(word) for word in command)} ends with {status}{wanted}:\n{output}")
@@ -116,8 +120,8 @@ def whole(args):
     build = configured(args)
     must(["cmake", "--build", build, "--target", "sluice_runtime", "linked"], limit_s=3000)
     library = installed(args, build)
-    must([args.launch, "--mpi", args.mpi, "-n", 2, "--timeout", 40, "--", build / "linked", 1, *own_runtimes(library)],
-         "all is well")
+    launch = [args.launch, "--mpi", args.mpi, "-n", 2, "--timeout", 40, "--env", "SLUICE_STATS=all", "--"]
+    must([*launch, build / "linked", 1, *own_runtimes(library)], "all is well")
     is_served(args, library, [args.folder / "prefix/bin/sluice", "run", "--", args.mpiexec, "-n", 2])
 
 
