@@ -38,11 +38,19 @@ int32_t owner_of(const Runtime &runtime, const Found &found, const void *address
 }
 
 sluice_result_t answer(const Runtime &runtime, const void *address, sluice_pointer_info_t *info) {
-  const Found found = find_allocation(runtime, address);
-  if (found.context == nullptr) return SLUICE_SUCCESS;
-  const int32_t device = owner_of(runtime, found, address);
-  *info = {kind_of(found.kind), device, 0};
-  return SLUICE_SUCCESS;
+  constexpr int kTries = 3;
+  for (int tries = 1;; ++tries) {
+    const Found found = find_allocation(runtime, address);
+    if (found.context == nullptr) return SLUICE_SUCCESS;
+    try {
+      const int32_t device = owner_of(runtime, found, address);
+      *info = {kind_of(found.kind), device, 0};
+      return SLUICE_SUCCESS;
+    } catch (const ::sycl::exception &) {
+      // Another thread may have freed what has just been found; the next question tells.
+      if (tries == kTries) throw;
+    }
+  }
 }
 
 }  // namespace
