@@ -18,6 +18,9 @@ import xml.etree.ElementTree as ElementTree
 SHOWN_LINES = 60
 # What is said again beside the sum, for a reader who is shown the end alone.
 CAUSE_LINES = 8
+# Of GoogleTest in a process alone, and of ranks; of programs that end by a signal, and of sanitizers; of tests/launch.
+CAUSE = re.compile(r": Failure$|^rank \d+: .*:\d+: |: error:|Segmentation fault|[Aa]ssert.*failed|ERROR: |WARNING: Thread"
+                   r"|^launch: (?!a rank ended|to run it alone)")
 
 
 def cases(file):
@@ -58,7 +61,7 @@ def causes(output):
     lines = output.splitlines()
     said = []
     for i, line in enumerate(lines):
-        if re.search(r": Failure$|: error:|Segmentation fault|[Aa]ssert.*failed|ERROR: |WARNING: Thread|timed out|^sluice", line):
+        if CAUSE.search(line):
             said += lines[i:i + 4]
     return (said or lines[-CAUSE_LINES:])[:CAUSE_LINES]
 
