@@ -20,13 +20,11 @@ namespace {
 // All ranks are here when this returns, so that the host MPI's calls that follow wait for nobody who is elsewhere, and
 // they know how they go on. Returns the host MPI's error code.
 int come_together(JointCall *joint) {
-  MPI_Request request = MPI_REQUEST_NULL;
   if (!joint->is_asked()) {
     const MPI_Comm comm = joint->state->comm.get();
     return comm == MPI_COMM_NULL ? MPI_SUCCESS : come_together_by_host(comm);
   }
-  int code = joint->ask(&request);
-  if (code == MPI_SUCCESS && request != MPI_REQUEST_NULL) code = wait_in_turns(&request, MPI_STATUS_IGNORE);
+  const int code = run_in_turns([joint](MPI_Request *request) { return joint->ask(request); });
   if (code == MPI_SUCCESS) joint->hear();
   return code;
 }

@@ -8,6 +8,7 @@
 
 #include "ops/comm/comm_state.hpp"
 #include "ops/p2p/descriptor.hpp"
+#include "ops/request/turns.hpp"
 #include "progress/engine.hpp"
 #include "wire/channel.hpp"
 #include "wire/host.hpp"
@@ -42,10 +43,7 @@ class SelfSend final : public progress::Task {
     return code == MPI_SUCCESS ? Status() : wire::host_failure(code, "find a probed message again");
   }
 
-  bool advance() override {
-    int is_done = 0;
-    return wire::host().MPI_Test(&request_, &is_done, MPI_STATUS_IGNORE) != MPI_SUCCESS || is_done != 0;
-  }
+  bool advance() override { return is_over(&request_); }
 
   DescriptorMessage bytes;
 

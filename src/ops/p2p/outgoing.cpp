@@ -14,6 +14,7 @@
 #include "ops/p2p/control.hpp"
 #include "ops/p2p/permissions.hpp"
 #include "ops/p2p/pull_hints.hpp"
+#include "ops/request/turns.hpp"
 #include "plan/gather.hpp"
 #include "transfer/packing.hpp"
 #include "wire/channel.hpp"
@@ -43,10 +44,7 @@ class SendToItself final : public progress::Task {
   SendToItself(std::shared_ptr<Outgoing> operation, MPI_Request request)
       : operation_(std::move(operation)), request_(request) {}
 
-  bool advance() override {
-    int is_done = 0;
-    return wire::host().MPI_Test(&request_, &is_done, MPI_STATUS_IGNORE) != MPI_SUCCESS || is_done != 0;
-  }
+  bool advance() override { return is_over(&request_); }
 
  private:
   std::shared_ptr<Outgoing> operation_;

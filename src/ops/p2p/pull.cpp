@@ -11,6 +11,7 @@
 #include "base/statistics.hpp"
 #include "device/registry.hpp"
 #include "ops/datatype/pack_choice.hpp"
+#include "ops/request/turns.hpp"
 #include "plan/policy.hpp"
 #include "transfer/host_layout.hpp"
 #include "transfer/packing.hpp"
@@ -306,12 +307,7 @@ void Pull::acknowledge(Status outcome) {
 }
 
 bool Pull::is_sent() {
-  for (MPI_Request *request : {&go_request_, &acknowledgement_request_}) {
-    if (*request == MPI_REQUEST_NULL) continue;
-    int is_done = 0;
-    if (wire::host().MPI_Test(request, &is_done, MPI_STATUS_IGNORE) == MPI_SUCCESS && is_done == 0) return false;
-  }
-  return true;
+  return is_over(&go_request_) && is_over(&acknowledgement_request_);
 }
 
 }  // namespace sluice::ops

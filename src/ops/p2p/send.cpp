@@ -27,9 +27,7 @@ Status stage(const Call &call, Buffer buffer, StagedRequest *staged) {
 // Gives the call to the host MPI, in the way that does not hold up the engine.
 int send_plainly(const Call &call) {
   if (call.form.start == nullptr || !progress::Engine::process().is_busy()) return call.form.block(call);
-  MPI_Request request = MPI_REQUEST_NULL;
-  const int result = call.form.start(call, &request);
-  return result == MPI_SUCCESS ? wait_in_turns(&request, MPI_STATUS_IGNORE) : result;
+  return run_in_turns([&call](MPI_Request *request) { return call.form.start(call, request); });
 }
 
 // The host MPI is shown the program's arguments once: they are its to refuse, here and not at the first start. True:

@@ -41,6 +41,14 @@ int run_in_turns(const Start &start) {
   return code == MPI_SUCCESS ? wait_in_turns(&request, MPI_STATUS_IGNORE) : code;
 }
 
+// Asks about `request`, which nothing of Sluice's hangs on. True: it is complete, or there is none; the host MPI's
+// refusal to say, which there is nobody to tell of, counts as the end. Does not block.
+[[nodiscard]] inline bool is_over(MPI_Request *request) noexcept {
+  if (*request == MPI_REQUEST_NULL) return true;
+  int is_done = 0;
+  return wire::host().MPI_Test(request, &is_done, MPI_STATUS_IGNORE) != MPI_SUCCESS || is_done != 0;
+}
+
 // A program that freed an active receive may learn from a collective call that its message has come; what Sluice owes
 // on such requests is done here.
 inline int reap(int result) {
