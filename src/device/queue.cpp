@@ -156,9 +156,21 @@ Status PendingCopy::poll(bool *is_done) {
     *is_done = false;
     return {};
   }
+  return end(result, "copy");
+}
+
+Status PendingCopy::wait(std::string_view what) {
+  // Backends enqueue a mark where they have to wait, so what has ended already is not waited for.
+  bool is_done = false;
+  Status polled = poll(&is_done);
+  if (is_done) return polled;
+  return end(queue_->backend().table().wait_ticket(queue_->get(), ticket_), what);
+}
+
+Status PendingCopy::end(sluice_result_t result, std::string_view what) {
   Queue *queue = std::exchange(queue_, nullptr);
   if (result == SLUICE_SUCCESS) return {};
-  Status status = queue->backend().check(result, "copy");
+  Status status = queue->backend().check(result, what);
   queue->discard();
   return status;
 }

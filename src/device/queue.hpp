@@ -75,8 +75,14 @@ class PendingCopy {
   // Sets *is_done when the copies have ended, well or not; never blocks. An error is that of a copy, and the queue is
   // given up then. Hot.
   [[nodiscard]] Status poll(bool *is_done);
+  // Returns when they have ended, and not later: Queue::wait() marks the end of the queue, and a mark waits in the
+  // device's copy engine behind the copies of other queues. Blocks. Errors: as poll(), with `what` in the text.
+  [[nodiscard]] Status wait(std::string_view what);
 
  private:
+  // The copies have ended with `result`: nothing is running any more.
+  [[nodiscard]] Status end(sluice_result_t result, std::string_view what);
+
   Queue *queue_ = nullptr;  // null: nothing is running
   std::uint64_t ticket_ = 0;
 };

@@ -38,12 +38,7 @@ Status PayloadStream::acquire(std::size_t slot) {
 }
 
 Status PayloadStream::wait(std::size_t slot) {
-  Slot &one = slots_[slot];
-  if (!one.move.is_running()) return {};
-  Status waited = one.queue.is_empty() ? Status() : one.queue.wait("move a block between device and staging memory");
-  bool is_done = false;
-  Status polled = one.move.poll(&is_done);
-  return waited.is_ok() ? polled : waited;
+  return slots_[slot].move.wait("move a block between device and staging memory");
 }
 
 Status PayloadStream::begin(std::size_t slot, std::uint64_t first, std::uint64_t size_bytes, bool is_down) {

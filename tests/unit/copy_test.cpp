@@ -85,6 +85,43 @@ TEST_F(Copy, OfOnePiece_IsAPlainCopy) {
   EXPECT_EQ(fake.calls(Call::kEnqueueCopies), 0);
 }
 
+// A wait in the backend may take longer than the copy: as long as those of other queues.
+TEST_F(Copy, UnderWay_IsWaitedForInTheBackend_OnlyUntilItHasEnded) {
+  const std::byte *device = fake.allocate(SLUICE_MEMORY_DEVICE, 8);
+  std::array<std::byte, 8> to{};
+  const std::array<sluice_copy_t, 1> pieces = {{{to.data(), device, to.size()}}};
+  Queue queue;
+  ASSERT_TRUE(queue.acquire(place()).is_ok());
+  PendingCopy pending;
+  ASSERT_TRUE(pending.begin(&queue, pieces).is_ok());
+  bool is_done = true;
+  ASSERT_TRUE(pending.poll(&is_done).is_ok());
+  ASSERT_FALSE(is_done);
+  EXPECT_TRUE(pending.wait("copy").is_ok());  // the fake's copy has ended when it is asked after again
+  EXPECT_FALSE(pending.is_running());
+  EXPECT_EQ(fake.calls(Call::kWaitTicket), 0);
+
+  ASSERT_TRUE(pending.begin(&queue, pieces).is_ok());
+  EXPECT_TRUE(pending.wait("copy").is_ok());
+  EXPECT_EQ(fake.calls(Call::kWaitTicket), 1);
+}
+
+TEST_F(Copy, UnderWay_FailsInTheWait_WithTheNativeText_AndGivesUpTheQueue) {
+  const std::byte *device = fake.allocate(SLUICE_MEMORY_DEVICE, 8);
+  std::array<std::byte, 8> to{};
+  const std::array<sluice_copy_t, 1> pieces = {{{to.data(), device, to.size()}}};
+  Queue queue;
+  ASSERT_TRUE(queue.acquire(place()).is_ok());
+  PendingCopy pending;
+  ASSERT_TRUE(pending.begin(&queue, pieces).is_ok());
+  fake.fail(Call::kWaitTicket, SLUICE_ERROR_NATIVE, "FAKE_LOST");
+  const Status status = pending.wait("move a block");
+  EXPECT_THAT(status.message(), AllOf(HasSubstr("move a block"), HasSubstr("FAKE_LOST")));
+  EXPECT_FALSE(pending.is_running());
+  EXPECT_TRUE(queue.is_empty());
+  EXPECT_TRUE(pending.wait("move a block").is_ok());  // nothing is under way
+}
+
 TEST_F(Copy, UsesAQueueAgain) {
   for (std::size_t i = 0; i < 50; ++i) EXPECT_TRUE(goes_there_and_back(100, i));
   EXPECT_EQ(fake.calls(Call::kQueueCreate), 1);
