@@ -4,6 +4,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <string>
 
@@ -14,6 +15,7 @@
 namespace sluice::backends {
 
 static_assert(kernels::kMaxCopies == SLUICE_KERNEL_MAX_COPIES);
+static_assert(kernels::kMaxSwapBytes == SLUICE_SWAP_MAX_BYTES);
 
 // Fills *task with the copies that have bytes. SLUICE_ERROR_INVALID_ARGUMENT for too many and for null pointers.
 inline Outcome make_copy_task(const sluice_copy_t *copies, size_t n_copies, kernels::CopyTask *task) {
@@ -32,6 +34,22 @@ inline Outcome make_copy_task(const sluice_copy_t *copies, size_t n_copies, kern
                                       static_cast<const unsigned char *>(copies[k].src), copies[k].size_bytes};
   }
   return {};
+}
+
+// Fills *task with an element that is compared and swapped. SLUICE_ERROR_INVALID_ARGUMENT for null pointers, no bytes
+// and too many.
+inline Outcome make_swap_task(const sluice_swap_t *swap, kernels::CopyTask *task) {
+  if (swap == nullptr || swap->before == nullptr) {
+    return {SLUICE_ERROR_INVALID_ARGUMENT, "compare and swap by a kernel: null pointer"};
+  }
+  if (swap->size_bytes == 0 || swap->size_bytes > kernels::kMaxSwapBytes) {
+    return {SLUICE_ERROR_INVALID_ARGUMENT, "compare and swap by a kernel: " + std::to_string(swap->size_bytes) +
+                                               " bytes, and it takes 1 to " + std::to_string(kernels::kMaxSwapBytes)};
+  }
+  const std::array<sluice_copy_t, 3> copies = {{{swap->before, swap->target, swap->size_bytes},
+                                                {swap->target, swap->operand, swap->size_bytes},
+                                                {swap->before, swap->compare, swap->size_bytes}}};
+  return make_copy_task(copies.data(), copies.size(), task);
 }
 
 // Bytes of the longest, which says how many items are of use.

@@ -54,6 +54,10 @@ inline Outcome make_task(const sluice_reduction_t *reduction, kernels::Task *tas
                                                std::to_string(kernels::kMaxSources) + " of the first, 1 to " +
                                                std::to_string(kernels::kMaxDsts) + " of the second"};
   }
+  if (reduction->is_fetch != 0 && (reduction->n_sources != 2 || reduction->n_dsts != 2)) {
+    return {SLUICE_ERROR_INVALID_ARGUMENT,
+            "reduction that tells what was there: it has two sources and two destinations"};
+  }
   *task = {};
   if (reduction->count == 0) return {};
   const uint64_t element_bytes = kernels::size_of(static_cast<kernels::Element>(reduction->element));
@@ -72,7 +76,8 @@ inline Outcome make_task(const sluice_reduction_t *reduction, kernels::Task *tas
   if (has_null) return {SLUICE_ERROR_INVALID_ARGUMENT, "reduction: null pointer"};
   task->count = reduction->count;
   task->n_sources = reduction->n_sources;
-  task->n_dsts = reduction->n_dsts;
+  task->n_dsts = static_cast<std::uint16_t>(reduction->n_dsts);
+  task->is_fetch = reduction->is_fetch != 0 ? 1 : 0;
   return {};
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The body of a kernel that makes several copies side by side: what one of n work-items does. Written once; each
-// backend compiles it with its device's compiler, as reduce.hpp.
+// The body of a kernel that makes several copies side by side, or compares and swaps one element: what one of n
+// work-items does. Written once; each backend compiles it with its device's compiler, as reduce.hpp.
 #pragma once
 
 #include "numbers.hpp"
@@ -16,17 +16,30 @@ struct CopyOfBytes {
   std::uint64_t size_bytes;
 };
 
-// Some copies. All addresses may have any alignment; no destination overlaps a source or another destination.
+// Some copies. All addresses may have any alignment; no destination overlaps a source or another destination. The one
+// exception is an element that is compared and swapped: three copies of up to kMaxSwapBytes, of which the first brings
+// away what is there, the second writes if that is equal to the source of the third, and the third, which has the first
+// one's destination, is not made.
 struct CopyTask {
   CopyOfBytes copies[kMaxCopies];  // NOLINT(modernize-avoid-c-arrays): handed to devices as plain bytes
   std::uint64_t n_copies;          // 0 to kMaxCopies
 };
+
+// The same number as SLUICE_SWAP_MAX_BYTES.
+inline constexpr unsigned kMaxSwapBytes = 16;
+
+SLUICE_KERNELS_FUNCTION bool is_swap(const CopyTask &task) {
+  return task.n_copies == 3 && task.copies[2].dst == task.copies[0].dst;
+}
 
 // Words of memory that may hold anything. Not by copying bytes, as numbers.hpp does it: where nothing is computed in
 // between, compilers for devices join two such copies into one, and make it byte by byte.
 struct __attribute__((may_alias, aligned(16))) SixteenBytes {
   std::uint64_t low;
   std::uint64_t high;
+};
+struct __attribute__((may_alias)) EightBytes {
+  std::uint64_t bits;
 };
 struct __attribute__((may_alias)) FourBytes {
   std::uint32_t bits;
@@ -91,10 +104,58 @@ SLUICE_KERNELS_FUNCTION void copy_bytes(const CopyOfBytes &copy, std::uint64_t i
   }
 }
 
+// In words of the type, of which all addresses and the size are multiples. All that is read is read at once: the
+// element, what is expected and what is new may lie behind a slow link.
+template <typename Word>
+SLUICE_KERNELS_FUNCTION void swap_words(const CopyTask &task) {
+  constexpr unsigned kMost = kMaxSwapBytes / sizeof(Word);
+  const std::uint64_t n_words = task.copies[0].size_bytes / sizeof(Word);
+  const auto *const there = reinterpret_cast<const Word *>(task.copies[0].src);
+  const auto *const operand = reinterpret_cast<const Word *>(task.copies[1].src);
+  const auto *const expected = reinterpret_cast<const Word *>(task.copies[2].src);
+  auto *const before = reinterpret_cast<Word *>(task.copies[0].dst);
+  auto *const target = reinterpret_cast<Word *>(task.copies[1].dst);
+  Word was[kMost] = {};   // NOLINT(modernize-avoid-c-arrays): registers
+  Word next[kMost] = {};  // NOLINT(modernize-avoid-c-arrays): registers
+  bool is_equal = true;
+  SLUICE_KERNELS_UNROLLED
+  for (unsigned k = 0; k < kMost; ++k) {
+    if (k >= n_words) continue;
+    was[k] = there[k];
+    next[k] = operand[k];
+    const Word wanted = expected[k];
+    is_equal = is_equal & (was[k].bits == wanted.bits);
+  }
+  SLUICE_KERNELS_UNROLLED
+  for (unsigned k = 0; k < kMost; ++k) {
+    if (k >= n_words) continue;
+    before[k] = was[k];
+    if (is_equal) target[k] = next[k];
+  }
+}
+
+SLUICE_KERNELS_FUNCTION void swap_bytes(const CopyTask &task) {
+  std::uintptr_t all = task.copies[0].size_bytes;
+  for (unsigned k = 0; k < 3; ++k) {
+    all |= reinterpret_cast<std::uintptr_t>(task.copies[k].dst) | reinterpret_cast<std::uintptr_t>(task.copies[k].src);
+  }
+  if (all % 8 == 0) {
+    swap_words<EightBytes>(task);
+  } else if (all % 4 == 0) {
+    swap_words<FourBytes>(task);
+  } else {
+    swap_words<OneByte>(task);
+  }
+}
+
 // The share of work-item `item` of `n_items`: each copy has items of its own, as many as every other, so that all are
 // under way at once; where there are fewer items than copies, an item makes whole copies. Neighbouring items touch
 // neighbouring memory. The items need nothing of each other, so they may run in any order and number.
 SLUICE_KERNELS_FUNCTION void copy_share(const CopyTask &task, std::uint64_t item, std::uint64_t n_items) {
+  if (is_swap(task)) {
+    if (item == 0) swap_bytes(task);
+    return;
+  }
   const std::uint64_t n_each = task.n_copies == 0 ? 0 : n_items / task.n_copies;
   if (n_each != 0) {
     if (item / n_each < task.n_copies) copy_bytes(task.copies[item / n_each], item % n_each, n_each);

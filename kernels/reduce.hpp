@@ -15,7 +15,8 @@ inline constexpr unsigned kMaxDsts = 16;
 
 // One reduction: each dsts[d][i] = sources[0][i] op sources[1][i] op ..., from the left, for i in 0..count-1. All
 // addresses may have any alignment. A destination may be one of the sources; otherwise it overlaps none, nor another
-// destination. Each element of all sources is read before it is written anywhere.
+// destination. Each element of all sources is read before it is written anywhere. With is_fetch there are two of each;
+// dsts[0] is sources[1], and dsts[1] gets the elements of sources[1] as they were.
 struct Task {
   // NOLINTBEGIN(modernize-avoid-c-arrays): handed to devices as plain bytes
   unsigned char *dsts[kMaxDsts];
@@ -23,7 +24,8 @@ struct Task {
   // NOLINTEND(modernize-avoid-c-arrays)
   std::uint64_t count;      // of elements
   std::uint32_t n_sources;  // 1 to kMaxSources
-  std::uint32_t n_dsts;     // 1 to kMaxDsts
+  std::uint16_t n_dsts;     // 1 to kMaxDsts
+  std::uint16_t is_fetch;
 };
 
 inline constexpr unsigned kVectorBytes = 16;
@@ -118,11 +120,33 @@ SLUICE_KERNELS_FUNCTION void reduce_elements(const Task &task, const Split &part
   }
 }
 
+// The elements of this item of an update that tells what was there: few of them, so not in vectors.
+template <template <typename> class Rule, typename Value, unsigned kAlignment>
+SLUICE_KERNELS_FUNCTION void fetch_elements(const Task &task, std::uint64_t item, std::uint64_t n_items) {
+  using Memory = Access<kAlignment, Value>;
+  SLUICE_KERNELS_ROLLED
+  for (std::uint64_t i = item; i < task.count; i += n_items) {
+    const std::uint64_t at = i * sizeof(Value);
+    const Value operand = Memory::load(task.sources[0] + at);
+    const Value was = Memory::load(task.sources[1] + at);
+    Memory::store(task.dsts[1] + at, was);
+    Memory::store(task.dsts[0] + at, Rule<Value>::combine(operand, was));
+  }
+}
+
 // The share of work-item `item` of `n_items`. Neighbouring items touch neighbouring memory. The items need nothing of
 // each other, so they may run in any order and number; the result is the same in every bit.
 template <template <typename> class Rule, typename Value>
 SLUICE_KERNELS_FUNCTION void reduce_share(const Task &task, std::uint64_t item, std::uint64_t n_items) {
   const Split parts = split<Value>(task);
+  if (task.is_fetch != 0) {
+    if (parts.is_aligned) {
+      fetch_elements<Rule, Value, alignof(Value)>(task, item, n_items);
+    } else {
+      fetch_elements<Rule, Value, 1>(task, item, n_items);
+    }
+    return;
+  }
   if constexpr (IsGapless<Value>::value) {
     const std::uint64_t begin_bytes = parts.n_before * sizeof(Value);
     const std::uint64_t stride_bytes = n_items * kVectorBytes;

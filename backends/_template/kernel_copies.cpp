@@ -11,4 +11,9 @@ sluice_result_t enqueue_kernel_copies(sluice_queue_t * /*queue*/, const sluice_c
   return fail(SLUICE_ERROR_NO_DEVICE, "the template has no device");
 }
 
+// The same kernel, with the task that make_swap_task fills.
+sluice_result_t enqueue_compare_and_swap(sluice_queue_t * /*queue*/, const sluice_swap_t * /*swap*/) {
+  return fail(SLUICE_ERROR_NO_DEVICE, "the template has no device");
+}
+
 }  // namespace sluice::backends::template_backend

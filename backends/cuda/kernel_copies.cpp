@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Copies by a kernel; holds its text, which compile_kernels.cpp writes while the module is built.
+// Copies by a kernel, and elements that it compares and swaps; holds its text, which compile_kernels.cpp writes while
+// the module is built.
 #include "../kernel_copies.h"
 
 #include "launch.h"
@@ -25,13 +26,8 @@ sluice_result_t check_all_reached(const sluice_queue &queue, const kernels::Copy
   return SLUICE_SUCCESS;
 }
 
-}  // namespace
-
-sluice_result_t enqueue_kernel_copies(sluice_queue_t *queue, const sluice_copy_t *copies, size_t n_copies) {
+sluice_result_t enqueue(sluice_queue *queue, kernels::CopyTask task) {
   if (queue->failure != SLUICE_SUCCESS) return fail(queue->failure, queue->failure_text);
-  kernels::CopyTask task;
-  const Outcome made = make_copy_task(copies, n_copies, &task);
-  if (!made.is_success()) return fail(made.result, made.text);
   if (task.n_copies == 0) return SLUICE_SUCCESS;
   if (!can_run_kernels(queue->device))
     return fail(SLUICE_ERROR_UNSUPPORTED, "this device runs no kernels of the module");
@@ -41,6 +37,20 @@ sluice_result_t enqueue_kernel_copies(sluice_queue_t *queue, const sluice_copy_t
   if (result != SLUICE_SUCCESS) return result;
   const uint64_t longest = longest_bytes(task);
   return launch(queue, kText, {task.n_copies, longest, longest < kLongBytes ? Blocks::kFew : Blocks::kLean}, &task);
+}
+
+}  // namespace
+
+sluice_result_t enqueue_kernel_copies(sluice_queue_t *queue, const sluice_copy_t *copies, size_t n_copies) {
+  kernels::CopyTask task;
+  const Outcome made = make_copy_task(copies, n_copies, &task);
+  return made.is_success() ? enqueue(queue, task) : fail(made.result, made.text);
+}
+
+sluice_result_t enqueue_compare_and_swap(sluice_queue_t *queue, const sluice_swap_t *swap) {
+  kernels::CopyTask task;
+  const Outcome made = make_swap_task(swap, &task);
+  return made.is_success() ? enqueue(queue, task) : fail(made.result, made.text);
 }
 
 }  // namespace sluice::backends::cuda

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Copies by a kernel: the body of kernels/copy.hpp, run by the queue's thread.
+// Copies by a kernel, and elements that it compares and swaps: the body of kernels/copy.hpp, run by the queue's thread.
 #include "../kernel_copies.h"
 
 #include <array>
@@ -20,12 +20,7 @@ void run_copies(const void *arguments, void *const *memory) {
   kernels::copy_share(task, 0, 1);
 }
 
-}  // namespace
-
-sluice_result_t enqueue_kernel_copies(sluice_queue_t *queue, const sluice_copy_t *copies, size_t n_copies) {
-  kernels::CopyTask task;
-  const Outcome made = make_copy_task(copies, n_copies, &task);
-  if (!made.is_success()) return fail(made.result, made.text);
+sluice_result_t enqueue(sluice_queue_t *queue, const kernels::CopyTask &task) {
   if (task.n_copies == 0) return SLUICE_SUCCESS;
   std::array<emu_range_t, 2 * size_t{kernels::kMaxCopies}> ranges;
   for (uint64_t k = 0; k < task.n_copies; ++k) {
@@ -34,6 +29,20 @@ sluice_result_t enqueue_kernel_copies(sluice_queue_t *queue, const sluice_copy_t
   }
   return translate(emu_launch_async(reinterpret_cast<emu_queue_t *>(queue), run_copies, &task, sizeof(task),
                                     ranges.data(), task.n_copies, 2 * task.n_copies));
+}
+
+}  // namespace
+
+sluice_result_t enqueue_kernel_copies(sluice_queue_t *queue, const sluice_copy_t *copies, size_t n_copies) {
+  kernels::CopyTask task;
+  const Outcome made = make_copy_task(copies, n_copies, &task);
+  return made.is_success() ? enqueue(queue, task) : fail(made.result, made.text);
+}
+
+sluice_result_t enqueue_compare_and_swap(sluice_queue_t *queue, const sluice_swap_t *swap) {
+  kernels::CopyTask task;
+  const Outcome made = make_swap_task(swap, &task);
+  return made.is_success() ? enqueue(queue, task) : fail(made.result, made.text);
 }
 
 }  // namespace sluice::backends::emu

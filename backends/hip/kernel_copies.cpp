@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Copies by a kernel.
+// Copies by a kernel, and elements that it compares and swaps.
 #include "../kernel_copies.h"
 
 #include "launch.h"
@@ -23,15 +23,9 @@ sluice_result_t translate_addresses(int32_t device, kernels::CopyTask *task) {
   return SLUICE_SUCCESS;
 }
 
-}  // namespace
-
-sluice_result_t enqueue_kernel_copies(sluice_queue_t *queue, const sluice_copy_t *copies, size_t n_copies) {
+sluice_result_t enqueue(sluice_queue_t *queue, kernels::CopyTask task) {
   sluice_result_t result = failure_of(*queue);
-  if (result != SLUICE_SUCCESS) return result;
-  kernels::CopyTask task;
-  const Outcome made = make_copy_task(copies, n_copies, &task);
-  if (!made.is_success()) return fail(made.result, made.text);
-  if (task.n_copies == 0) return SLUICE_SUCCESS;
+  if (result != SLUICE_SUCCESS || task.n_copies == 0) return result;
   if (!can_run_kernels(queue->device)) {
     return fail(SLUICE_ERROR_UNSUPPORTED, "no kernels here: the runtime's compiler (libhiprtc) is not there");
   }
@@ -40,6 +34,20 @@ sluice_result_t enqueue_kernel_copies(sluice_queue_t *queue, const sluice_copy_t
   if (result == SLUICE_SUCCESS) result = translate_addresses(queue->device, &task);
   if (result != SLUICE_SUCCESS) return result;
   return launch(queue, copies_body(), {task.n_copies, longest_bytes(task)}, &task);
+}
+
+}  // namespace
+
+sluice_result_t enqueue_kernel_copies(sluice_queue_t *queue, const sluice_copy_t *copies, size_t n_copies) {
+  kernels::CopyTask task;
+  const Outcome made = make_copy_task(copies, n_copies, &task);
+  return made.is_success() ? enqueue(queue, task) : fail(made.result, made.text);
+}
+
+sluice_result_t enqueue_compare_and_swap(sluice_queue_t *queue, const sluice_swap_t *swap) {
+  kernels::CopyTask task;
+  const Outcome made = make_swap_task(swap, &task);
+  return made.is_success() ? enqueue(queue, task) : fail(made.result, made.text);
 }
 
 }  // namespace sluice::backends::hip

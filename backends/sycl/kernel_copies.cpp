@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Copies by a kernel of the runtime.
+// Copies by a kernel of the runtime, and elements that it compares and swaps.
 #include "../kernel_copies.h"
 
 #include <optional>
@@ -10,11 +10,9 @@
 #include "reduce_kernels.h"
 
 namespace sluice::backends::sycl {
+namespace {
 
-sluice_result_t enqueue_kernel_copies(sluice_queue_t *queue, const sluice_copy_t *copies, size_t n_copies) {
-  kernels::CopyTask task;
-  const Outcome made = make_copy_task(copies, n_copies, &task);
-  if (!made.is_success()) return fail(made.result, made.text);
+sluice_result_t enqueue(sluice_queue_t *queue, const kernels::CopyTask &task) {
   if (task.n_copies == 0) return SLUICE_SUCCESS;
   std::vector<const void *> addresses;
   for (uint64_t k = 0; k < task.n_copies; ++k) {
@@ -36,6 +34,20 @@ sluice_result_t enqueue_kernel_copies(sluice_queue_t *queue, const sluice_copy_t
       handler.parallel_for(range_for(device_of(queue), task.n_copies, longest_bytes(task)), *kernel);
     });
   });
+}
+
+}  // namespace
+
+sluice_result_t enqueue_kernel_copies(sluice_queue_t *queue, const sluice_copy_t *copies, size_t n_copies) {
+  kernels::CopyTask task;
+  const Outcome made = make_copy_task(copies, n_copies, &task);
+  return made.is_success() ? enqueue(queue, task) : fail(made.result, made.text);
+}
+
+sluice_result_t enqueue_compare_and_swap(sluice_queue_t *queue, const sluice_swap_t *swap) {
+  kernels::CopyTask task;
+  const Outcome made = make_swap_task(swap, &task);
+  return made.is_success() ? enqueue(queue, task) : fail(made.result, made.text);
 }
 
 }  // namespace sluice::backends::sycl

@@ -29,7 +29,7 @@ extern "C" {
 
 /* Raised by one whenever the layout or the meaning of a member changes. Members are only ever appended; a module
  * whose api_version differs is refused with a message that names both numbers. */
-#define SLUICE_BACKEND_API_VERSION 14u
+#define SLUICE_BACKEND_API_VERSION 15u
 
 /* The one symbol that a module exports, of type sluice_backend_table_fn. */
 #define SLUICE_BACKEND_TABLE_SYMBOL "sluice_backend_table"
@@ -148,6 +148,9 @@ typedef struct sluice_reduction {
   /* A hint; not 0: copies between devices, over links much slower than memory, run beside it and are not to be slowed.
    */
   uint32_t is_beside_copies;
+  /* Not 0: an update that tells what was there. There are two sources and two destinations; dsts[0] is sources[1], and
+   * dsts[1], which overlaps nothing else, gets the elements of sources[1] as they were. */
+  uint32_t is_fetch;
 } sluice_reduction_t;
 
 typedef struct sluice_queue sluice_queue_t; /* an in-order command queue; opaque, owned by the backend */
@@ -164,6 +167,17 @@ typedef struct sluice_copy {
 
 /* The most copies that one kernel makes (enqueue_kernel_copies). */
 #define SLUICE_KERNEL_MAX_COPIES 16u
+
+/* One element that is written if it is what is expected (enqueue_compare_and_swap). Only `before` and `target` are
+ * written, and these overlap nothing else. */
+typedef struct sluice_swap {
+  void *target;        /* the element */
+  const void *compare; /* what it is compared with, byte for byte */
+  const void *operand; /* what it becomes if they are equal */
+  void *before;        /* gets what it was, equal or not */
+  size_t size_bytes;   /* 1 to SLUICE_SWAP_MAX_BYTES */
+} sluice_swap_t;
+#define SLUICE_SWAP_MAX_BYTES 16u
 
 /* Memory of which a word names a part (stream_take): units of the same length, numbered from 0. */
 typedef struct sluice_units {
@@ -401,7 +415,7 @@ typedef struct sluice_backend {
   /* Waits for all that was enqueued. */
   sluice_result_t (*program_stream_synchronize)(void *native);
 
-  /* ---- optional: copies by a kernel ---------------------------------------------------------------------------- */
+  /* ---- optional group `kernel_copies`: both or none -------------------------------------------------------------- */
   /* As enqueue_copies, by one kernel of the queue's device that makes all of them side by side: for a few short ones,
    * which take longer as commands of their own. At most SLUICE_KERNEL_MAX_COPIES. Addresses are those that
    * enqueue_reduction takes; no destination overlaps a source or another destination. What is written into memory of
@@ -409,6 +423,10 @@ typedef struct sluice_backend {
    * kernel, or does not reach that memory; nothing was enqueued. Cost: a launch; where kernels are compiled at run time
    * the first call takes seconds, and blocks. */
   sluice_result_t (*enqueue_kernel_copies)(sluice_queue_t *queue, const sluice_copy_t *copies, size_t n_copies);
+  /* The same for one element that is compared and swapped, by one item of the same kernel. It is not atomic: nobody
+   * else writes to the element meanwhile. Addresses need no alignment, and are those that enqueue_kernel_copies takes;
+   * errors and cost are the same. */
+  sluice_result_t (*enqueue_compare_and_swap)(sluice_queue_t *queue, const sluice_swap_t *swap);
 
   /* ---- optional group `pack`: all four or none ------------------------------------------------------------------- */
   /* Data with gaps brought together, or spread, or moved from one layout to another, by one command of the device

@@ -91,6 +91,7 @@ std::string check_groups(const sluice_backend_t &table) {
                           table.program_stream_synchronize)) {
     return "program_stream";
   }
+  if (!is_whole_or_absent(table.enqueue_kernel_copies, table.enqueue_compare_and_swap)) return "kernel_copies";
   if (!is_whole_or_absent(table.can_pack, table.enqueue_pack, table.device_alloc, table.device_free)) return "pack";
   if (!is_whole_or_absent(table.host_register, table.host_unregister, table.stream_copy, table.stream_take)) {
     return "channel";

@@ -5,6 +5,7 @@
 
 #include <cstring>
 #include <mutex>
+#include <string_view>
 #include <vector>
 
 #include "base/log.hpp"
@@ -42,6 +43,15 @@ Status try_kernel(const Place &place) {
   return status.is_ok() ? freed : status;
 }
 
+// What a backend has answered to a kernel for `queue`.
+Status judge(Queue *queue, sluice_result_t result, std::string_view what, bool *is_refused) {
+  *is_refused = result == SLUICE_ERROR_UNSUPPORTED;
+  if (result == SLUICE_SUCCESS) return {};
+  Status status = queue->backend().check(result, what);
+  if (!*is_refused) queue->discard();
+  return status;
+}
+
 }  // namespace
 
 bool has_copy_kernel(const Place &place) {
@@ -68,11 +78,13 @@ bool has_copy_kernel(const Place &place) {
 Status enqueue_kernel_copies(Queue *queue, std::span<const sluice_copy_t> copies, bool *is_refused) {
   const sluice_result_t result =
       queue->backend().table().enqueue_kernel_copies(queue->get(), copies.data(), copies.size());
-  *is_refused = result == SLUICE_ERROR_UNSUPPORTED;
-  if (result == SLUICE_SUCCESS) return {};
-  Status status = queue->backend().check(result, fmt::format("make {} copies by a kernel", copies.size()));
-  if (!*is_refused) queue->discard();
-  return status;
+  if (result == SLUICE_SUCCESS) return judge(queue, result, "", is_refused);
+  return judge(queue, result, fmt::format("make {} copies by a kernel", copies.size()), is_refused);
+}
+
+Status enqueue_compare_and_swap(Queue *queue, const sluice_swap_t &swap, bool *is_refused) {
+  return judge(queue, queue->backend().table().enqueue_compare_and_swap(queue->get(), &swap),
+               "compare and swap by a kernel", is_refused);
 }
 
 }  // namespace sluice::device

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Copies by a kernel of a device: between an operation and a backend's enqueue_kernel_copies.
+// Copies by a kernel of a device, and an element that it compares and swaps: between an operation and a backend's group
+// `kernel_copies`.
 #pragma once
 
 #include <span>
@@ -20,5 +21,8 @@ namespace sluice::device {
 // Sources and destinations stay valid until a later PendingCopy on this queue is done. An error: the queue is given up,
 // unless *is_refused: nothing was enqueued, and enqueue() may do it.
 [[nodiscard]] Status enqueue_kernel_copies(Queue *queue, std::span<const sluice_copy_t> copies, bool *is_refused);
+
+// The same for an element of 1 to SLUICE_SWAP_MAX_BYTES, which nobody else writes to until it is done.
+[[nodiscard]] Status enqueue_compare_and_swap(Queue *queue, const sluice_swap_t &swap, bool *is_refused);
 
 }  // namespace sluice::device

@@ -25,7 +25,7 @@ Status try_kernel(const Place &place, sluice_element_t element, sluice_operation
   std::memset(memory, 0, kElementBytes);
   const void *const source = memory;
   bool is_refused = false;
-  status = reduce(place, {element, operation, &memory, &source, 1, 1, 1, 0}, &is_refused);
+  status = reduce(place, {element, operation, &memory, &source, 1, 1, 1, 0, 0}, &is_refused);
   Status freed = place.backend->check(table.host_free(place.device, memory), "free host memory");
   return status.is_ok() ? freed : status;
 }

@@ -119,7 +119,8 @@ Status ReductionPipeline::reduce(std::uint64_t block) {
                                         .n_dsts = 1,
                                         .n_sources = static_cast<std::uint32_t>(sources_.size()),
                                         .count = count_of(block),
-                                        .is_beside_copies = is_beside_copies ? 1U : 0U};
+                                        .is_beside_copies = is_beside_copies ? 1U : 0U,
+                                        .is_fetch = 0};
   bool is_refused = false;
   Status status = device::enqueue_reductions(&kernels_, {&reduction, 1}, &is_refused);
   if (!status.is_ok() && is_refused && block == 0) n_reduced_ = 0;  // nothing was enqueued

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// enqueue_kernel_copies: several copies by one kernel, every byte of the destinations and around them.
+// enqueue_kernel_copies: several copies by one kernel, every byte of the destinations and around them; and
+// enqueue_compare_and_swap, by the same kernel.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -87,6 +88,63 @@ std::string check_all(const sluice_backend_t &backend) {
   return "";
 }
 
+// Compares and swaps an element in device memory through `backend`; what belongs to it lies in memory of `kind`.
+std::string check_swap(const sluice_backend_t &backend, sluice_queue_t *queue, sluice_memory_kind_t kind,
+                       size_t size_bytes, size_t shift, bool is_equal) {
+  constexpr size_t kPartBytes = 64;
+  constexpr size_t kCompareAt = 0;
+  constexpr size_t kOperandAt = kPartBytes;
+  constexpr size_t kBeforeAt = 2 * kPartBytes;
+  std::vector<std::byte> element(kPartBytes, kPoison);
+  std::vector<std::byte> others(3 * kPartBytes, kPoison);
+  for (size_t i = 0; i < size_bytes; ++i) {
+    element[shift + i] = content(i + size_bytes);
+    others[kCompareAt + shift + i] = element[shift + i];
+    others[kOperandAt + shift + i] = content(2 * i + shift + 100);
+  }
+  if (!is_equal) others[kCompareAt + shift + size_bytes - 1] ^= std::byte{1};
+  Memory target;
+  Memory beside;
+  std::string problem = Memory::make(SLUICE_MEMORY_DEVICE, 0, element.size(), &target);
+  if (problem.empty()) problem = Memory::make(kind, 0, others.size(), &beside);
+  if (problem.empty()) problem = target.write(element);
+  if (problem.empty()) problem = beside.write(others);
+  if (!problem.empty()) return problem;
+  const sluice_swap_t swap = {target.data() + shift, beside.data() + kCompareAt + shift,
+                              beside.data() + kOperandAt + shift, beside.data() + kBeforeAt + shift, size_bytes};
+  for (size_t i = 0; i < size_bytes; ++i) {
+    others[kBeforeAt + shift + i] = element[shift + i];
+    if (is_equal) element[shift + i] = others[kOperandAt + shift + i];
+  }
+  uint64_t ticket = 0;
+  sluice_result_t result = backend.enqueue_compare_and_swap(queue, &swap);
+  if (result == SLUICE_SUCCESS) result = backend.enqueue_ticket(queue, &ticket);
+  if (result == SLUICE_SUCCESS) result = backend.wait_ticket(queue, ticket);
+  if (result != SLUICE_SUCCESS) return conformance::describe(result);
+  std::vector<std::byte> after;
+  if (problem = target.read(&after); !problem.empty()) return problem;
+  if (after != element) return "the element, or what lies around it";
+  if (problem = beside.read(&after); !problem.empty()) return problem;
+  return after == others ? "" : "what was there, or what is only read";
+}
+
+std::string check_all_swaps(const sluice_backend_t &backend) {
+  const Queue queue(0);
+  if (!queue.problem().empty()) return queue.problem();
+  for (const auto kind : {SLUICE_MEMORY_DEVICE, SLUICE_MEMORY_PINNED}) {
+    for (const size_t size_bytes : {1, 2, 4, 8, 12, 16}) {
+      for (const size_t shift : {0, 4, 8, 13}) {
+        for (const bool is_equal : {true, false}) {
+          const std::string wrong = check_swap(backend, queue.get(), kind, size_bytes, shift, is_equal);
+          if (wrong.empty()) continue;
+          return wrong + " (" + std::to_string(size_bytes) + " bytes, " + (is_equal ? "equal)" : "different)");
+        }
+      }
+    }
+  }
+  return "";
+}
+
 // Why this backend has no such kernel on its first device; "" where it has.
 std::string missing() {
   if (table().enqueue_kernel_copies == nullptr) return "enqueue_kernel_copies";
@@ -106,6 +164,16 @@ sluice_result_t write_one_byte_behind(sluice_queue_t *queue, const sluice_copy_t
 }
 
 sluice_result_t do_nothing(sluice_queue_t * /*queue*/, const sluice_copy_t * /*copies*/, size_t /*n_copies*/) {
+  return SLUICE_SUCCESS;
+}
+
+sluice_result_t swap_whatever_is_there(sluice_queue_t *queue, const sluice_swap_t *swap) {
+  sluice_swap_t always = *swap;
+  always.compare = swap->target;
+  return table().enqueue_compare_and_swap(queue, &always);
+}
+
+sluice_result_t swap_nothing(sluice_queue_t * /*queue*/, const sluice_swap_t * /*swap*/) {
   return SLUICE_SUCCESS;
 }
 
@@ -171,6 +239,42 @@ TEST(KernelCopies, AreRefused_WhenTheirArgumentsAreNone) {
   expect_invalid(&from_nothing, 1);
   // The queue is as good as before.
   EXPECT_EQ(check(table(), queue.get(), SLUICE_MEMORY_DEVICE, {{500, 1, 0}, {600, 0, 2}}), "");
+}
+
+TEST(KernelCopies, SwapAnElement_IfItIsWhatIsExpected) {
+  SKIP_WITHOUT_KERNEL_COPIES();
+  EXPECT_EQ(check_all_swaps(table()), "");
+}
+
+TEST(KernelCopies, RefuseASwap_WhoseArgumentsAreNone) {
+  SKIP_WITHOUT_KERNEL_COPIES();
+  MAKE_MEMORY_OR_SKIP(memory, SLUICE_MEMORY_DEVICE, 0, 4096);
+  const Queue queue(0);
+  ASSERT_EQ(queue.problem(), "");
+  std::byte *const at = memory.data();
+  const auto expect_invalid = [&](const sluice_swap_t *swap) {
+    EXPECT_EQ(table().enqueue_compare_and_swap(queue.get(), swap), SLUICE_ERROR_INVALID_ARGUMENT);
+    EXPECT_STRNE(table().last_error(), "");
+  };
+  expect_invalid(nullptr);
+  for (const sluice_swap_t &swap : {sluice_swap_t{nullptr, at + 16, at + 32, at + 48, 8},
+                                    {at, nullptr, at + 32, at + 48, 8},
+                                    {at, at + 16, nullptr, at + 48, 8},
+                                    {at, at + 16, at + 32, nullptr, 8},
+                                    {at, at + 16, at + 32, at + 48, 0},
+                                    {at, at + 32, at + 64, at + 96, SLUICE_SWAP_MAX_BYTES + 1}}) {
+    expect_invalid(&swap);
+  }
+  EXPECT_EQ(check_swap(table(), queue.get(), SLUICE_MEMORY_DEVICE, 8, 0, true), "");
+}
+
+TEST(KernelCopies, AreSeenToSwapWrongly) {
+  SKIP_WITHOUT_KERNEL_COPIES();
+  for (auto *const wrong : {swap_whatever_is_there, swap_nothing}) {
+    sluice_backend_t spoiled = table();
+    spoiled.enqueue_compare_and_swap = wrong;
+    EXPECT_NE(check_all_swaps(spoiled), "");
+  }
 }
 
 class FaultyKernelCopies

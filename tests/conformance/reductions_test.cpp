@@ -30,6 +30,7 @@ struct Shape {
   size_t shift_step_bytes;  // source k lies this many bytes times k beyond a boundary of 64, the destination one more
   int in_place;             // the source that is the first destination too; -1: none
   uint32_t n_dsts = 1;
+  bool is_fetch = false;  // the second destination gets what was in the first
 };
 
 // Everything is right with one call of `Backend`: each element, what lies around and between, and the sources.
@@ -47,9 +48,15 @@ class Trial {
     for (uint32_t k = 0; k < shape_.n_sources; ++k) sources.push_back(memories_[k].data() + offset(k));
     std::vector<void *> dsts;
     for (uint32_t d = 0; d < shape_.n_dsts; ++d) dsts.push_back(memories_[written(d)].data() + offset(written(d)));
-    const sluice_reduction_t reduction = {
-        element_,      operation_,       dsts.data(),  sources.data(),
-        shape_.n_dsts, shape_.n_sources, shape_.count, static_cast<uint32_t>(shape_.count % 2)};
+    const sluice_reduction_t reduction = {element_,
+                                          operation_,
+                                          dsts.data(),
+                                          sources.data(),
+                                          shape_.n_dsts,
+                                          shape_.n_sources,
+                                          shape_.count,
+                                          static_cast<uint32_t>(shape_.count % 2),
+                                          shape_.is_fetch ? 1U : 0U};
     uint64_t ticket = 0;
     sluice_result_t result = backend_.enqueue_reduction(queue, &reduction);
     if (result == SLUICE_SUCCESS) result = backend_.enqueue_ticket(queue, &ticket);
@@ -87,6 +94,15 @@ class Trial {
                                            i * sizeof(Value));
   }
 
+  Value expected_of(size_t k, uint64_t i) const {
+    if (shape_.is_fetch && k == written(1)) return element_of(1, i);
+    Value expected = element_of(0, i);
+    for (uint32_t source = 1; source < shape_.n_sources; ++source) {
+      expected = kernels_test::reference(static_cast<kernels::Operation>(operation_), expected, element_of(source, i));
+    }
+    return expected;
+  }
+
   std::string compare() {
     for (size_t k = 0; k < memories_.size(); ++k) {
       std::vector<std::byte> after;
@@ -95,12 +111,7 @@ class Trial {
       for (uint64_t i = 0; is_written(k) && i < shape_.count; ++i) {
         const size_t at = offset(k) + i * sizeof(Value);
         const Value got = kernels::Access<1, Value>::load(reinterpret_cast<const unsigned char *>(after.data()) + at);
-        Value expected = element_of(0, i);
-        for (uint32_t source = 1; source < shape_.n_sources; ++source) {
-          expected =
-              kernels_test::reference(static_cast<kernels::Operation>(operation_), expected, element_of(source, i));
-        }
-        if (!kernels_test::is_same(got, expected)) {
+        if (!kernels_test::is_same(got, expected_of(k, i))) {
           return "element " + std::to_string(i) + " of " + std::to_string(shape_.count);
         }
         kernels::Access<1, Value>::store(reinterpret_cast<unsigned char *>(wanted.data()) + at, got);
@@ -118,10 +129,11 @@ class Trial {
   std::vector<std::vector<std::byte>> contents_;
 };
 
-constexpr Shape kShapes[] = {{1, 5, 0, -1},       {2, 0, 0, -1},    {2, 1, 0, 1},       {2, 1023, 0, 1},
-                             {2, 70001, 0, -1},   {2, 333, 1, 1},   {2, 1000, 4, 0},    {3, 77, 8, 2},
-                             {16, 1029, 0, -1},   {5, 4097, 3, -1}, {2, 1025, 0, 1, 2}, {3, 501, 1, -1, 4},
-                             {16, 2050, 0, 3, 16}};
+constexpr Shape kShapes[] = {
+    {1, 5, 0, -1},          {2, 0, 0, -1},      {2, 1, 0, 1},         {2, 1023, 0, 1},       {2, 70001, 0, -1},
+    {2, 333, 1, 1},         {2, 1000, 4, 0},    {3, 77, 8, 2},        {16, 1029, 0, -1},     {5, 4097, 3, -1},
+    {2, 1025, 0, 1, 2},     {3, 501, 1, -1, 4}, {16, 2050, 0, 3, 16}, {2, 1, 0, 1, 2, true}, {2, 777, 0, 1, 2, true},
+    {2, 300, 3, 1, 2, true}};
 
 template <typename Value>
 std::string check(const sluice_backend_t &backend, sluice_element_t element, sluice_operation_t operation) {
@@ -188,6 +200,12 @@ sluice_result_t forget_the_last_dst(sluice_queue_t *queue, const sluice_reductio
   return table().enqueue_reduction(queue, &fewer);
 }
 
+sluice_result_t fetch_nothing(sluice_queue_t *queue, const sluice_reduction_t *reduction) {
+  sluice_reduction_t update = *reduction;
+  update.is_fetch = 0;
+  return table().enqueue_reduction(queue, &update);
+}
+
 sluice_result_t do_nothing(sluice_queue_t * /*queue*/, const sluice_reduction_t * /*reduction*/) {
   return SLUICE_SUCCESS;
 }
@@ -248,8 +266,8 @@ TEST(Reductions, KeepTheOrderOfTheQueue) {
     const void *twice[] = {device.data(), device.data()};
     const void *again[] = {sum.data(), device.data()};
     void *const into[] = {sum.data()};
-    const sluice_reduction_t first = {SLUICE_ELEMENT_FLOAT32, SLUICE_OPERATION_SUM, into, twice, 1, 2, kCount, 0};
-    const sluice_reduction_t second = {SLUICE_ELEMENT_FLOAT32, SLUICE_OPERATION_SUM, into, again, 1, 2, kCount, 0};
+    const sluice_reduction_t first = {SLUICE_ELEMENT_FLOAT32, SLUICE_OPERATION_SUM, into, twice, 1, 2, kCount, 0, 0};
+    const sluice_reduction_t second = {SLUICE_ELEMENT_FLOAT32, SLUICE_OPERATION_SUM, into, again, 1, 2, kCount, 0, 0};
     uint64_t ticket = 0;
     ASSERT_OK(table().enqueue_copies(queue.get(), &up, 1));
     ASSERT_OK(table().enqueue_reduction(queue.get(), &first));
@@ -271,7 +289,7 @@ TEST(Reductions, AreRefused_WhenTheirArgumentsAreNone) {
   const void *sources[SLUICE_REDUCE_MAX_SOURCES + 1];
   for (const void *&source : sources) source = memory.data();
   void *const dsts[] = {memory.data()};
-  const sluice_reduction_t good = {SLUICE_ELEMENT_FLOAT32, SLUICE_OPERATION_SUM, dsts, sources, 1, 2, 10, 0};
+  const sluice_reduction_t good = {SLUICE_ELEMENT_FLOAT32, SLUICE_OPERATION_SUM, dsts, sources, 1, 2, 10, 0, 0};
   const auto expect = [&](sluice_result_t wanted, const auto &spoil) {
     sluice_reduction_t reduction = good;
     spoil(reduction);
@@ -284,6 +302,7 @@ TEST(Reductions, AreRefused_WhenTheirArgumentsAreNone) {
   expect(SLUICE_ERROR_INVALID_ARGUMENT, [](auto &r) { r.n_sources = SLUICE_REDUCE_MAX_SOURCES + 1; });
   expect(SLUICE_ERROR_INVALID_ARGUMENT, [](auto &r) { r.n_dsts = 0; });
   expect(SLUICE_ERROR_INVALID_ARGUMENT, [](auto &r) { r.n_dsts = SLUICE_REDUCE_MAX_DSTS + 1; });
+  expect(SLUICE_ERROR_INVALID_ARGUMENT, [](auto &r) { r.is_fetch = 1; });  // of one destination
   expect(SLUICE_ERROR_INVALID_ARGUMENT, [](auto &r) { r.dsts = nullptr; });
   expect(SLUICE_ERROR_INVALID_ARGUMENT, [](auto &r) { r.count = UINT64_MAX; });
   const void *nothing[] = {memory.data(), nullptr};
@@ -308,7 +327,7 @@ TEST_P(EveryReduction, AgreesWithAPlainLoop) {
 class FaultyReduction : public testing::TestWithParam<Reduce> {};
 INSTANTIATE_TEST_SUITE_P(Reductions, FaultyReduction,
                          testing::Values(forget_the_last_element, forget_the_last_source, forget_the_last_dst,
-                                         do_nothing, write_one_element_behind));
+                                         fetch_nothing, do_nothing, write_one_element_behind));
 
 TEST_P(FaultyReduction, IsNoticed) {
   SKIP_WITHOUT_REDUCE();

@@ -5,6 +5,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <array>
 #include <functional>
 #include <string>
 #include <vector>
@@ -83,6 +85,65 @@ TEST(CopyKernel, TakesAsManyCopiesAsItSays) {
   for (std::size_t k = 0; k < kMaxCopies; ++k) shapes.push_back({100 * k + k % 5, k, 2 * k});
   EXPECT_EQ(check(shapes, run_whole), "");
   EXPECT_EQ(check({}, run_whole), "");
+}
+
+// An element of `size_bytes` and its three companions, `shift` bytes behind what is aligned, with poison around them.
+// `first_difference`: the byte of what is expected that differs; size_bytes for none. "" or what is wrong.
+std::string check_swap(std::size_t size_bytes, std::size_t shift, std::size_t first_difference, const Runner &run) {
+  constexpr std::size_t kRoomBytes = 64;
+  enum Part { kTarget, kCompare, kOperand, kBefore, kParts };
+  alignas(16) std::array<std::array<unsigned char, kRoomBytes>, kParts> memory;
+  for (auto &part : memory) part.fill(kPoison);
+  for (std::size_t i = 0; i < size_bytes; ++i) {
+    memory[kTarget][shift + i] = static_cast<unsigned char>(3 * i + size_bytes + shift);
+    memory[kCompare][shift + i] = memory[kTarget][shift + i];
+    memory[kOperand][shift + i] = static_cast<unsigned char>(5 * i + 2 * size_bytes + shift + 1);
+  }
+  const bool is_equal = first_difference >= size_bytes;
+  if (!is_equal) memory[kCompare][shift + first_difference] ^= 0x80U;
+  auto wanted = memory;
+  const auto copy = [&](Part to, Part from) {
+    std::copy_n(memory[from].begin() + static_cast<std::ptrdiff_t>(shift), size_bytes,
+                wanted[to].begin() + static_cast<std::ptrdiff_t>(shift));
+  };
+  copy(kBefore, kTarget);
+  if (is_equal) copy(kTarget, kOperand);
+  CopyTask task = {};
+  task.n_copies = 3;
+  task.copies[0] = {memory[kBefore].data() + shift, memory[kTarget].data() + shift, size_bytes};
+  task.copies[1] = {memory[kTarget].data() + shift, memory[kOperand].data() + shift, size_bytes};
+  task.copies[2] = {memory[kBefore].data() + shift, memory[kCompare].data() + shift, size_bytes};
+  run(task);
+  for (const Part part : {kTarget, kCompare, kOperand, kBefore}) {
+    if (memory[part] != wanted[part]) return "part " + std::to_string(part) + " differs";
+  }
+  return "";
+}
+
+TEST(CopyKernel, SwapsAnElement_IfItIsWhatIsExpected_ByOneOfItsItems) {
+  for (const std::uint64_t n_items : {1U, 2U, 32U, 513U}) {
+    const auto run = [n_items](const CopyTask &task) {
+      for (std::uint64_t item = n_items; item-- > 0;) copy_share(task, item, n_items);
+    };
+    for (std::size_t size_bytes = 1; size_bytes <= kMaxSwapBytes; ++size_bytes) {
+      for (const std::size_t shift : {0U, 1U, 2U, 4U, 8U, 15U}) {
+        for (std::size_t differing = 0; differing <= size_bytes; ++differing) {
+          ASSERT_EQ(check_swap(size_bytes, shift, differing, run), "")
+              << size_bytes << " bytes at " << shift << ", byte " << differing << " differs, " << n_items << " items";
+        }
+      }
+    }
+  }
+}
+
+TEST(CopyKernel, IsNoticed_WhenItSwapsWrongly) {
+  const auto copies = [](CopyTask task) {
+    task.n_copies = 2;  // whatever is expected
+    run_whole(task);
+  };
+  EXPECT_NE(check_swap(8, 0, 3, copies), "");
+  const auto nothing = [](const CopyTask & /*task*/) {};
+  EXPECT_NE(check_swap(8, 0, 8, nothing), "");
 }
 
 TEST(CopyKernel, IsNoticed_WhenItIsSpoiled) {

@@ -126,6 +126,29 @@ std::string check_run(Function function, Operation operation, Runner run, std::s
   return "";
 }
 
+// The same of an update of the second source that tells what was there.
+template <typename Value>
+std::string check_fetch(Function function, Operation operation, Runner run, std::size_t count,
+                        const std::vector<std::size_t> &shifts) {
+  Arrays<Value> arrays(2, count, shifts, count * 17 + shifts[0]);
+  const std::vector<Value> expected = arrays.expected(operation);
+  std::vector<Value> was(count);
+  for (std::size_t i = 0; i < count; ++i) was[i] = Access<1, Value>::load(arrays.at(1) + i * sizeof(Value));
+  const auto before = arrays.memories();
+  Task task = arrays.task(arrays.at(1));
+  task.dsts[1] = arrays.dst();
+  task.n_dsts = 2;
+  task.is_fetch = 1;
+  run(function, task);
+  const std::array<std::vector<Value>, 3> wanted = {std::vector<Value>(), expected, was};
+  for (std::size_t k = 0; k < wanted.size(); ++k) {
+    const unsigned char *const at = k == 2 ? arrays.dst() : arrays.at(k);
+    const std::string wrong = mismatch(arrays.memories()[k], before[k], at, wanted[k]);
+    if (!wrong.empty()) return wrong + " (fetch, array " + std::to_string(k) + ")";
+  }
+  return "";
+}
+
 template <typename Value>
 std::string check(Function function, Operation operation, Runner run) {
   const std::vector<std::vector<std::size_t>> places = {{0}, {sizeof(Value) % 16}, {8}, {1}, {0, 8, 3}, {4, 0}};
@@ -137,6 +160,12 @@ std::string check(Function function, Operation operation, Runner run) {
           if (!wrong.empty()) return wrong;
         }
       }
+    }
+  }
+  for (const std::size_t count : {1U, 7U, 33U}) {
+    for (const auto &shifts : places) {
+      std::string wrong = check_fetch<Value>(function, operation, run, count, shifts);
+      if (!wrong.empty()) return wrong;
     }
   }
   return "";

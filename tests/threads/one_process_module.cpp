@@ -63,6 +63,11 @@ sluice_result_t enqueue_kernel_copies(sluice_queue_t *queue, const sluice_copy_t
   return faults.loses_copies ? SLUICE_SUCCESS : real->enqueue_kernel_copies(queue, copies, n_copies);
 }
 
+sluice_result_t enqueue_compare_and_swap(sluice_queue_t *queue, const sluice_swap_t *swap) {
+  if (faults.fails_copies) return SLUICE_ERROR_NATIVE;
+  return faults.loses_copies ? SLUICE_SUCCESS : real->enqueue_compare_and_swap(queue, swap);
+}
+
 sluice_result_t enqueue_reduction(sluice_queue_t *queue, const sluice_reduction_t *reduction) {
   if (faults.fails_copies) return SLUICE_ERROR_NATIVE;
   return faults.loses_copies ? SLUICE_SUCCESS : real->enqueue_reduction(queue, reduction);
@@ -80,6 +85,7 @@ const sluice_backend_t *make_table() {
   table.ipc_close = ipc_close;
   table.enqueue_copies = enqueue_copies;
   if (table.enqueue_kernel_copies != nullptr) table.enqueue_kernel_copies = enqueue_kernel_copies;
+  if (table.enqueue_compare_and_swap != nullptr) table.enqueue_compare_and_swap = enqueue_compare_and_swap;
   if (table.enqueue_reduction != nullptr) table.enqueue_reduction = enqueue_reduction;
   return &table;
 }

@@ -23,7 +23,7 @@ bool reduce_by_kernel(const coll::Sides &sides, const coll::Call &call, const co
   bool is_refused = false;
   *status = device::reduce(sides.recv.place(),
                            {pair.element, pair.operation, &call.recv.buffer, sources.data(), 1, sources.size(),
-                            static_cast<std::uint64_t>(call.recv.count), 0},
+                            static_cast<std::uint64_t>(call.recv.count), 0, 0},
                            &is_refused);
   if (!is_refused) return true;
   log::warn_once("reduce_kernel", "coll", status->message() + "; the host reduces instead");

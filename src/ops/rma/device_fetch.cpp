@@ -31,20 +31,33 @@ bool DeviceFetch::suits(const transfer::Region &target, const Arithmetic &arithm
          device::has_kernel(target.place, pair.element, pair.operation);
 }
 
+bool DeviceFetch::suits_swap(const transfer::Region &target) {
+  return !is_host(target) && target.layout->is_contiguous && target.size_bytes() <= SLUICE_SWAP_MAX_BYTES &&
+         device::has_copy_kernel(target.place);
+}
+
+// *memory: the region's payload, in memory that the device of the target takes.
+Status DeviceFetch::bring_near(const transfer::Region &region, std::byte *staged, const std::byte **memory) {
+  *memory = is_beside(target_, region) ? region.origin : staged;
+  return *memory == staged ? read_payload(region, size_bytes_, staged) : Status();
+}
+
 Status DeviceFetch::prepare(const transfer::Region &target, const Arithmetic &arithmetic,
-                            const transfer::Region &operand, const transfer::Region &result) {
+                            const transfer::Region &operand, const transfer::Region *compare,
+                            const transfer::Region &result) {
   target_ = target;
   result_ = result;
   arithmetic_ = arithmetic;
   size_bytes_ = target.size_bytes();
   has_copy_kernel_ = device::has_copy_kernel(target.place);
   Status status = device::StagingPool::process().acquire(
-      {target.place.backend, target.place.device_index(), StagingMemory::kRuntime}, 2 * size_bytes_, &staging_);
+      {target.place.backend, target.place.device_index(), StagingMemory::kRuntime}, 3 * size_bytes_, &staging_);
   if (!status.is_ok()) return status;
   before_ = is_beside(target, result) ? result.origin : staging_.data() + size_bytes_;
   if (arithmetic.is_nothing()) return {};
-  operand_ = is_beside(target, operand) ? operand.origin : staging_.data();
-  return operand_ == operand.origin ? Status() : read_payload(operand, size_bytes_, staging_.data());
+  status = bring_near(operand, staging_.data(), &operand_);
+  if (status.is_ok() && compare != nullptr) status = bring_near(*compare, staging_.data() + 2 * size_bytes_, &compare_);
+  return status;
 }
 
 Status DeviceFetch::enqueue_copy(std::byte *to, const std::byte *from) {
@@ -54,30 +67,37 @@ Status DeviceFetch::enqueue_copy(std::byte *to, const std::byte *from) {
   return is_refused ? queue_.enqueue({&copy, 1}) : status;
 }
 
+Status DeviceFetch::enqueue(bool *is_refused) {
+  if (compare_ != nullptr) {
+    const sluice_swap_t swap{target_.origin, compare_, operand_, before_, size_bytes_};
+    return device::enqueue_compare_and_swap(&queue_, swap, is_refused);
+  }
+  if (arithmetic_.is_nothing() || arithmetic_.is_replace()) {
+    Status status = enqueue_copy(before_, target_.origin);
+    return status.is_ok() && arithmetic_.is_replace() ? enqueue_copy(target_.origin, operand_) : status;
+  }
+  coll::ReductionPair pair{};
+  static_cast<void>(coll::find_reduction_pair(arithmetic_.type, arithmetic_.op, &pair));
+  // MPI's inout is the second operand.
+  const std::array<void *, 2> results = {target_.origin, before_};
+  const std::array<const void *, 2> sources = {operand_, target_.origin};
+  const sluice_reduction_t reduction{.element = pair.element,
+                                     .operation = pair.operation,
+                                     .dsts = results.data(),
+                                     .sources = sources.data(),
+                                     .n_dsts = results.size(),
+                                     .n_sources = sources.size(),
+                                     .count = size_bytes_ / arithmetic_.element->size_bytes,
+                                     .is_beside_copies = 0,
+                                     .is_fetch = 1};
+  return device::enqueue_reductions(&queue_, {&reduction, 1}, is_refused);
+}
+
 Status DeviceFetch::run(bool *is_done) {
   *is_done = false;
   Status status = queue_.acquire(target_.place);
-  if (status.is_ok()) status = enqueue_copy(before_, target_.origin);
-  if (!status.is_ok()) return status;
   bool is_refused = false;
-  if (arithmetic_.is_replace()) {
-    status = enqueue_copy(target_.origin, operand_);
-  } else if (!arithmetic_.is_nothing()) {
-    coll::ReductionPair pair{};
-    static_cast<void>(coll::find_reduction_pair(arithmetic_.type, arithmetic_.op, &pair));
-    // MPI's inout is the second operand.
-    void *result = target_.origin;
-    const std::array<const void *, 2> sources = {operand_, target_.origin};
-    const sluice_reduction_t reduction{pair.element,
-                                       pair.operation,
-                                       &result,
-                                       sources.data(),
-                                       1,
-                                       sources.size(),
-                                       size_bytes_ / arithmetic_.element->size_bytes,
-                                       0};
-    status = device::enqueue_reductions(&queue_, {&reduction, 1}, &is_refused);
-  }
+  if (status.is_ok()) status = enqueue(&is_refused);
   if (!status.is_ok() && !is_refused) return status;
   status = queue_.wait("fetch and update the memory of a window");
   *is_done = status.is_ok() && !is_refused;

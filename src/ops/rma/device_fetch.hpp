@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// DeviceFetch: a short operation that brings back what was there, as one row of commands of the device that the memory
-// lies on: what was there is copied out, a kernel or a copy writes, and the rank that asks waits once.
+// DeviceFetch: a short operation that brings back what was there, by one kernel of the device that the memory lies on,
+// or by two copies where nothing is computed; the rank that asks waits once.
 #pragma once
 
 #include <cstddef>
@@ -21,10 +21,15 @@ class DeviceFetch {
   // is computed. The first time of a pair on a device it may block for seconds.
   [[nodiscard]] static bool suits(const transfer::Region &target, const Arithmetic &arithmetic);
 
-  // Of regions that stay. `operand` is not looked at where nothing is written. Blocks where it is to be brought to
-  // memory that the device of `target` reaches. Errors: the runtime's; nothing was written.
+  // The same for an element that is compared and swapped.
+  [[nodiscard]] static bool suits_swap(const transfer::Region &target);
+
+  // Of regions that stay. `operand` is not looked at where nothing is written. `compare`: the element becomes `operand`
+  // only where it is equal to that; null: whatever it is. Blocks where one of the two is to be brought to memory that
+  // the device of `target` reaches. Errors: the runtime's; nothing was written.
   [[nodiscard]] Status prepare(const transfer::Region &target, const Arithmetic &arithmetic,
-                               const transfer::Region &operand, const transfer::Region &result);
+                               const transfer::Region &operand, const transfer::Region *compare,
+                               const transfer::Region &result);
   // With the update lock of that memory held. Blocks until it is done. *is_done: it is; else the device refused, and
   // nothing was written. Errors: the runtime's.
   [[nodiscard]] Status run(bool *is_done);
@@ -32,15 +37,18 @@ class DeviceFetch {
   [[nodiscard]] Status finish();
 
  private:
+  [[nodiscard]] Status bring_near(const transfer::Region &region, std::byte *staged, const std::byte **memory);
   [[nodiscard]] Status enqueue_copy(std::byte *to, const std::byte *from);
+  [[nodiscard]] Status enqueue(bool *is_refused);
 
   transfer::Region target_;
   transfer::Region result_;
   Arithmetic arithmetic_;
-  device::StagingLease staging_;  // the operand, and behind it what was there
+  device::StagingLease staging_;  // the operand, what was there and what it is compared with, one behind the other
   std::uint64_t size_bytes_ = 0;
   bool has_copy_kernel_ = false;
   const std::byte *operand_ = nullptr;
+  const std::byte *compare_ = nullptr;  // null: nothing is compared
   std::byte *before_ = nullptr;
   device::Queue queue_;
 };

@@ -4,9 +4,11 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <span>
 #include <string_view>
 
 #include "device/copy.hpp"
+#include "device/kernel_copies.hpp"
 #include "device/queue.hpp"
 #include "device/reduction.hpp"
 #include "ops/coll/reduction/reduction_pair.hpp"
@@ -22,6 +24,32 @@ namespace {
 // A batch runs before the epoch ends when it has as many copies, or as many bytes: the device then works meanwhile.
 constexpr std::size_t kMostPieces = 4096;
 constexpr std::uint64_t kMostBatchBytes = std::uint64_t{64} << 20;
+
+// Copies that are made side by side by kernels: as commands of their own they take 5 us each (docs/adr/0078).
+constexpr std::size_t kFewCopies = 5;
+constexpr std::uint64_t kShortBytes = std::uint64_t{64} << 10;
+
+bool suit_kernels(const device::Place &place, const std::vector<sluice_copy_t> &pieces) {
+  return pieces.size() > kFewCopies &&
+         std::ranges::all_of(pieces, [](const sluice_copy_t &one) { return one.size_bytes <= kShortBytes; }) &&
+         device::has_copy_kernel(place);
+}
+
+// Blocks. *is_done: kernels made all copies; else copies may make all. Errors: the runtime's.
+Status copy_by_kernels(const device::Place &place, std::span<const sluice_copy_t> pieces, bool *is_done) {
+  device::Queue queue;
+  Status status = queue.acquire(place);
+  bool is_refused = false;
+  while (status.is_ok() && !pieces.empty()) {
+    const std::size_t n_now = std::min<std::size_t>(pieces.size(), SLUICE_KERNEL_MAX_COPIES);
+    status = device::enqueue_kernel_copies(&queue, pieces.first(n_now), &is_refused);
+    pieces = pieces.subspan(n_now);
+  }
+  if (!status.is_ok() && !is_refused) return status;
+  status = queue.wait("move data of a window");
+  *is_done = status.is_ok() && !is_refused;
+  return status;
+}
 
 // Whether one kernel is to move the data, and not a copy for each run: some runs, on one device.
 bool suits_kernel(const transfer::Region &from, const transfer::Region &to, std::uint64_t size_bytes) {
@@ -174,7 +202,10 @@ Status DirectAccess::flush_batch(Batch *batch) {
   if (batch->pieces.empty()) return {};
   trace::Span span;
   span.begin();
-  Status status = device::copy(batch->place, batch->pieces);
+  bool is_done = false;
+  Status status;
+  if (suit_kernels(batch->place, batch->pieces)) status = copy_by_kernels(batch->place, batch->pieces, &is_done);
+  if (status.is_ok() && !is_done) status = device::copy(batch->place, batch->pieces);
   if (status.is_ok()) span.end(batch->lane, batch->message, {batch->size_bytes});
   batch->pieces.clear();
   batch->size_bytes = 0;
@@ -213,7 +244,7 @@ Status DirectAccess::update_by_kernel(const transfer::Region &target, const Arit
   bool is_refused = false;
   Status status = device::reduce(target.place,
                                  {pair.element, pair.operation, &result, sources.data(), 1, sources.size(),
-                                  target.size_bytes() / arithmetic.element->size_bytes, 0},
+                                  target.size_bytes() / arithmetic.element->size_bytes, 0, 0},
                                  &is_refused);
   *is_done = status.is_ok();
   return is_refused ? Status() : status;

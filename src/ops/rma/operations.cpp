@@ -105,13 +105,16 @@ Status classify_like_target(const Access &access, const Argument &argument, MPI_
                                                 ": the elements of the two sides are not of one predefined type");
 }
 
-// A short operation with a result, by the device of the target. *is_done: else nothing was written. *route: the
-// kernel's, if one has computed it.
-Status fetch_by_device(Access *access, const Arithmetic &arithmetic, Route *route, bool *is_done) {
+// A short operation with a result, by the device of the target. `compare`: as DeviceFetch has it. *is_done: else
+// nothing was written. *route: the kernel's, if one has computed or compared.
+Status fetch_by_device(Access *access, const Arithmetic &arithmetic, const transfer::Region *compare, Route *route,
+                       bool *is_done) {
   *is_done = false;
-  if (!DeviceFetch::suits(access->target, arithmetic)) return {};
+  const bool is_suited =
+      compare != nullptr ? DeviceFetch::suits_swap(access->target) : DeviceFetch::suits(access->target, arithmetic);
+  if (!is_suited) return {};
   DeviceFetch fetch;
-  Status status = fetch.prepare(access->target, arithmetic, access->origin, access->result);
+  Status status = fetch.prepare(access->target, arithmetic, access->origin, compare, access->result);
   if (!status.is_ok()) return status;
   {
     UpdateHold hold;
@@ -123,7 +126,8 @@ Status fetch_by_device(Access *access, const Arithmetic &arithmetic, Route *rout
     if (*is_done) span.end(trace::Lane::kKernel, message_of(*access), {access->size_bytes()});
   }
   if (!status.is_ok() || !*is_done) return status;
-  if (!arithmetic.is_nothing() && !arithmetic.is_replace()) *route = Route::kKernel;
+  const bool is_computed = !arithmetic.is_nothing() && !arithmetic.is_replace();
+  if (is_computed || compare != nullptr) *route = Route::kKernel;
   return fetch.finish();
 }
 
@@ -135,7 +139,7 @@ Status update_directly(Access *access, const Arithmetic &arithmetic, bool has_re
   const bool is_computed = has_operand && !arithmetic.is_replace() && !has_result;
   if (has_result && compare == nullptr) {
     bool is_done = false;
-    Status status = fetch_by_device(access, arithmetic, route, &is_done);
+    Status status = fetch_by_device(access, arithmetic, nullptr, route, &is_done);
     if (!status.is_ok() || is_done) return status;
   }
   std::vector<std::byte> operand;
@@ -233,6 +237,18 @@ Status swap_by_messages(Access *access, const Arithmetic &replace, const std::ve
   return status;
 }
 
+// By this rank's CPU, or by the target's.
+Status swap_by_host(Access *access, const Arithmetic &replace, const transfer::Region &compare, Route *route) {
+  const std::uint64_t size_bytes = access->size_bytes();
+  // The new element, and behind it the one that has to be there.
+  std::vector<std::byte> operand(2 * size_bytes);
+  Status status = read_payload(access->origin, size_bytes, operand.data());
+  if (status.is_ok()) status = read_payload(compare, size_bytes, operand.data() + size_bytes);
+  if (!status.is_ok()) return status;
+  if (access->route != Route::kIpc) return swap_by_messages(access, replace, operand);
+  return update_directly(access, replace, true, operand.data() + size_bytes, route);
+}
+
 Status compare_and_swap(Access *access) {
   const Call &call = *access->call;
   // classify
@@ -250,20 +266,13 @@ Status compare_and_swap(Access *access) {
   // plan
   if (status.is_ok()) status = plan_route(access, access->origin.place);
   if (!status.is_ok()) return status;
-  // execute: the new element, and behind it the one that has to be there
-  const std::uint64_t size_bytes = access->size_bytes();
-  std::vector<std::byte> operand(2 * size_bytes);
-  status = read_payload(access->origin, size_bytes, operand.data());
-  if (status.is_ok()) status = read_payload(compare, size_bytes, operand.data() + size_bytes);
-  if (!status.is_ok()) return status;
-  if (access->route == Route::kIpc) {
-    Route route = access->route;
-    status = update_directly(access, replace, true, operand.data() + size_bytes, &route);
-  } else {
-    status = swap_by_messages(access, replace, operand);
-  }
+  // execute
+  Route route = access->route;
+  bool is_done = false;
+  if (route == Route::kIpc) status = fetch_by_device(access, replace, &compare, &route, &is_done);
+  if (status.is_ok() && !is_done) status = swap_by_host(access, replace, compare, &route);
   // complete
-  count(*access, access->route);
+  count(*access, route);
   return status;
 }
 

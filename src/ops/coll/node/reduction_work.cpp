@@ -189,7 +189,7 @@ Status Maker::make() {
   for (const transfer::ReductionStep &step : work_.steps) {
     work_.reductions.push_back({work_.pair.element, work_.pair.operation, step.dsts.data(), step.sources.data(),
                                 static_cast<std::uint32_t>(step.dsts.size()),
-                                static_cast<std::uint32_t>(step.sources.size()), step.count, 0});
+                                static_cast<std::uint32_t>(step.sources.size()), step.count, 0, 0});
   }
   return {};
 }
