@@ -199,7 +199,7 @@ typedef struct sluice_ipc_handle {
 typedef struct sluice_backend_knob {
   const char *name;          /* whole name */
   const char *default_value; /* as a user would write it */
-  const char *doc;           /* one sentence with unit and range */
+  const char *doc;           /* what it does, with unit and range; then what each value means */
 } sluice_backend_knob_t;
 
 /* What Sluice lends to a module. Valid from init() to fini(). */
