@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Data with gaps, brought together and apart by a kernel of the runtime; and memory of the device.
 #include <algorithm>
+#include <array>
 #include <optional>
 #include <vector>
 
@@ -19,12 +20,21 @@ constexpr size_t kAlignment = 256;
 using FindKernel = sluice_result_t(const ::sycl::context &context, const ::sycl::device &device,
                                    std::optional<::sycl::kernel> *kernel);
 
+// A kernel that touches an address that is none for it takes the device with it, so both ends of each range are asked
+// for.
+std::array<const void *, 2> ends_of(const PackRange &range) {
+  const auto *first = static_cast<const char *>(range.address);
+  return {first, first + std::max<uint64_t>(range.size_bytes, 1) - 1};
+}
+
 template <typename Task>
 sluice_result_t enqueue_task(sluice_queue_t *queue, const sluice_pack_t *pack, const Outcome &made, const Task &task,
                              FindKernel *find) {
   if (!made.is_success()) return fail(made.result, made.text);
   if (task.count == 0) return SLUICE_SUCCESS;
-  std::vector<const void *> addresses = {memory_of(*pack).address, beside_of(*pack).address};
+  const std::array inside = ends_of(memory_of(*pack));
+  const std::array beside = ends_of(beside_of(*pack));
+  std::vector<const void *> addresses = {inside[0], inside[1], beside[0], beside[1]};
   if (pack->layout.n_blocks != 0) addresses.push_back(pack->layout.list);
   if (has_two_layouts(pack) && pack->beside_layout.n_blocks != 0) addresses.push_back(pack->beside_layout.list);
   std::optional<::sycl::kernel> kernel;

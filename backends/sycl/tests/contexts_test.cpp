@@ -119,6 +119,39 @@ TEST(Contexts, MemoryThatTheRuntimeDoesNotKnow_IsExportedByTheDriver) {
   sycl::free(memory, queue);
 }
 
+// A kernel that touches an address that is none for it takes the device with it. The first block is memory, and the
+// second lies far behind it, on this stack.
+TEST(Contexts, PackWhoseLastBlockIsNoMemoryOfTheDevice_IsRefused) {
+  const std::vector<sycl::device> devices = sycl::device::get_devices();
+  if (devices.empty() || devices.front().is_cpu() || table().can_pack(0) == 0)
+    GTEST_SKIP() << "missing: a device that does not reach all memory of the process, and packs by kernels";
+  sycl::queue queue(devices.front());
+  auto *memory = sycl::malloc_device<unsigned char>(64, queue);
+  auto *packed = sycl::malloc_device<unsigned char>(64, queue);
+  unsigned char outside[8] = {};
+  sluice_queue_t *kernels = nullptr;
+  ASSERT_EQ(table().queue_create(0, &kernels), SLUICE_SUCCESS) << table().last_error();
+  ASSERT_GT(reinterpret_cast<uintptr_t>(outside), reinterpret_cast<uintptr_t>(memory));
+  sluice_pack_t pack{};
+  pack.layout.n_dimensions = 1;
+  pack.layout.dimensions[0] = {2, outside - memory};
+  pack.layout.core_bytes = sizeof outside;
+  pack.origin = memory;
+  pack.beside = packed;
+  pack.span_bytes = static_cast<uint64_t>(outside + sizeof outside - memory);
+  pack.size_bytes = 2 * sizeof outside;
+  for (const sluice_pack_direction_t direction : {SLUICE_PACK, SLUICE_UNPACK}) {
+    pack.direction = direction;
+    EXPECT_EQ(table().enqueue_pack(kernels, &pack), SLUICE_ERROR_UNSUPPORTED) << direction;
+  }
+  pack.layout.dimensions[0].stride_bytes = 32;  // and the queue is as good as before
+  pack.span_bytes = 32 + sizeof outside;
+  EXPECT_EQ(table().enqueue_pack(kernels, &pack), SLUICE_SUCCESS) << table().last_error();
+  EXPECT_EQ(table().queue_destroy(kernels), SLUICE_SUCCESS);
+  sycl::free(memory, queue);
+  sycl::free(packed, queue);
+}
+
 // A program that never calls MPI_Finalize: what is left is given back by destructors, or not at all.
 TEST(Contexts, EndOfTheProcess_WithThingsLeft_IsQuiet) {
   if (table().device_count() == 0) GTEST_SKIP() << "missing: a device of the runtime";
