@@ -5,10 +5,12 @@
 #include <link.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <cstdlib>
 #include <cstring>
 #include <iterator>
+#include <mutex>
 #include <set>
 #include <string>
 
@@ -36,6 +38,19 @@ constexpr Knob kRanges[] = {
 #undef SYCL_KNOB
 };
 
+// What holds for each knob, as the latest user has it. It stays in force when that user goes, and its services with it.
+std::array<std::atomic<const std::string *>, std::size(kRanges)> g_texts{};
+
+// Texts are never destroyed: somebody may be reading one.
+void keep_knobs(const sluice_host_services_t *services) {
+  static std::mutex mutex;
+  static auto *const kept = new std::set<std::string, std::less<>>();
+  const std::scoped_lock lock(mutex);
+  for (size_t i = 0; i < g_texts.size(); ++i) {
+    g_texts[i] = &*kept->emplace(find_in_force(services, kRanges, kKnobs[i].name)).first;
+  }
+}
+
 int collect_runtimes(dl_phdr_info *library, size_t /*size*/, void *names) {
   const std::string_view path = library->dlpi_name != nullptr ? library->dlpi_name : "";
   const std::string_view leaf = path.substr(path.rfind('/') + 1);
@@ -56,10 +71,11 @@ sluice_result_t check_runtimes() {
 
 // The runtime is started by the program, or by the first question for a device; not here.
 sluice_result_t init(const sluice_host_services_t *services) {
-  g_services = services;
-  report_wrong_knobs(services, kRanges);
-  if (const sluice_result_t result = check_runtimes(); result != SLUICE_SUCCESS) return result;
-  return guarded("init", [] {
+  const sluice_host_services_t *const before = g_services.exchange(services);
+  const sluice_result_t result = guarded("init", [services] {
+    report_wrong_knobs(services, kRanges);
+    keep_knobs(services);
+    if (const sluice_result_t checked = check_runtimes(); checked != SLUICE_SUCCESS) return checked;
     // Registered after the runtime was loaded, hence called before its own clean-up.
     const auto leave = [] {
       g_is_exiting.store(true, std::memory_order_release);
@@ -71,6 +87,8 @@ sluice_result_t init(const sluice_host_services_t *services) {
     ++g_n_users;
     return SLUICE_SUCCESS;
   });
+  if (result != SLUICE_SUCCESS) g_services = before;
+  return result;
 }
 
 // Queues and memory belong to their users. What the module knows of the runtime stays: see Runtime::start(). The module
@@ -80,8 +98,8 @@ void fini() {
     stop_exports();
     stop_watching();
     run_releases();
-    g_services = nullptr;
   }
+  g_services = nullptr;  // they may be those of the user that goes
 }
 
 }  // namespace
@@ -91,7 +109,11 @@ bool is_exiting() {
 }
 
 std::string_view knob_text(const char *name) {
-  return find_in_force(g_services, kRanges, name);
+  for (size_t i = 0; i < g_texts.size(); ++i) {
+    const std::string *const text = g_texts[i];
+    if (kRanges[i].name == name) return text != nullptr ? std::string_view(*text) : kRanges[i].default_value;
+  }
+  return "";
 }
 
 sluice_result_t translate(const char *call, const ::sycl::exception &error) {

@@ -28,10 +28,21 @@ constexpr sluice_memory_kind_t kKinds[] = {SLUICE_MEMORY_HOST, SLUICE_MEMORY_PIN
 
 }  // namespace
 
+// What another user lends the module, which must not ask for it once that user has gone: its library may be unloaded.
+struct OtherUser {
+  static inline bool has_gone = false;
+  static inline int n_calls_since = 0;
+  static void log(int /*level*/, const char * /*text*/) { n_calls_since += has_gone ? 1 : 0; }
+  static const char *knob(const char * /*name*/) {
+    n_calls_since += has_gone ? 1 : 0;
+    return nullptr;
+  }
+};
+
 // libsluice and a program that makes its device memory through the module are two users of one module.
 TEST(Contract, StaysUsable_WhenAnotherUserHasComeAndGone) {
   SKIP_WITHOUT_PROGRAM_GROUP();
-  const sluice_host_services_t others = {.struct_size = sizeof(others), .log = nullptr, .knob = nullptr};
+  const sluice_host_services_t others = {sizeof others, OtherUser::log, OtherUser::knob};
   MAKE_MEMORY_OR_SKIP(src, SLUICE_MEMORY_HOST, 0, kMemoryBytes);
   MAKE_MEMORY_OR_SKIP(dst, SLUICE_MEMORY_DEVICE, 0, kMemoryBytes);
   const Queue queue(0);
@@ -48,8 +59,12 @@ TEST(Contract, StaysUsable_WhenAnotherUserHasComeAndGone) {
   ASSERT_OK(table().init(&others));
   expect_copies();
   table().fini();
+  OtherUser::has_gone = true;
   expect_copies();
+  EXPECT_EQ(Queue(0).problem(), "");
   EXPECT_GT(table().device_count(), 0);
+  EXPECT_EQ(OtherUser::n_calls_since, 0);
+  OtherUser::has_gone = false;
 }
 
 class Between : public testing::TestWithParam<std::tuple<sluice_memory_kind_t, sluice_memory_kind_t, CopyWay>> {};

@@ -41,6 +41,13 @@ const sluice_backend_t &table() {
   return *loaded;
 }
 
+// As a user that comes with this in its environment, and goes.
+void set_streams_knob(const char *word) {
+  g_streams_knob = word;
+  ASSERT_EQ(table().init(&kServices), SLUICE_SUCCESS) << table().last_error();
+  table().fini();
+}
+
 sycl::queue in_order_queue() {
   return sycl::queue(sycl::property::queue::in_order());
 }
@@ -160,13 +167,13 @@ TEST(ProgramQueues, WhatCannotBe_IsRefused) {
   EXPECT_NE(refusal_of(&unordered, SLUICE_ERROR_UNSUPPORTED).find("in_order"), std::string::npos);
   sycl::queue queue = in_order_queue();
   ASSERT_EQ(table().register_context(&queue), SLUICE_SUCCESS) << table().last_error();
-  g_streams_knob = "off";
+  set_streams_knob("off");
   EXPECT_NE(refusal_of(&queue, SLUICE_ERROR_UNSUPPORTED).find("SLUICE_SYCL_STREAMS=off"), std::string::npos);
-  g_streams_knob = "driver";
+  set_streams_knob("driver");
   if (queue.get_backend() == sycl::backend::opencl) {
     EXPECT_NE(refusal_of(&queue, SLUICE_ERROR_UNSUPPORTED).find("driver"), std::string::npos);
   }
-  g_streams_knob = g_streams_of_user;
+  set_streams_knob(g_streams_of_user);
 }
 
 TEST(ProgramQueues, OneThatIsRecorded_IsRefused_UntilTheEnd) {
