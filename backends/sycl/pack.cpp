@@ -7,6 +7,7 @@
 
 #include "../packing.h"
 #include "launch.h"
+#include "native_range.h"
 #include "queue.h"
 #include "reduce_kernels.h"
 #include "runtime.h"
@@ -20,11 +21,21 @@ constexpr size_t kAlignment = 256;
 using FindKernel = sluice_result_t(const ::sycl::context &context, const ::sycl::device &device,
                                    std::optional<::sycl::kernel> *kernel);
 
-// A kernel that touches an address that is none for it takes the device with it, so both ends of each range are asked
-// for.
-std::array<const void *, 2> ends_of(const PackRange &range) {
+// A kernel that touches an address that is none for it takes the device with it. So a range is to lie in one
+// allocation; where the driver does not say, both of its ends are to be memory. Throws what the runtime throws.
+sluice_result_t check_range(const ::sycl::device &device, const PackRange &range) {
   const auto *first = static_cast<const char *>(range.address);
-  return {first, first + std::max<uint64_t>(range.size_bytes, 1) - 1};
+  const std::array<const void *, 2> ends = {first, first + std::max<uint64_t>(range.size_bytes, 1) - 1};
+  const sluice_result_t reached = check_reach(device, ends);
+  if (reached != SLUICE_SUCCESS || device.is_cpu()) return reached;
+  const Found found = find_allocation(Runtime::start(), first);
+  NativeRange allocation;
+  const bool is_told =
+      found.context != nullptr && find_native_range(found.context->context, first, &allocation).is_success();
+  if (!is_told || reinterpret_cast<std::uintptr_t>(ends[1]) - allocation.begin < allocation.size_bytes) {
+    return SLUICE_SUCCESS;
+  }
+  return fail(SLUICE_ERROR_UNSUPPORTED, "kernel: memory that is not of one allocation");
 }
 
 template <typename Task>
@@ -32,14 +43,14 @@ sluice_result_t enqueue_task(sluice_queue_t *queue, const sluice_pack_t *pack, c
                              FindKernel *find) {
   if (!made.is_success()) return fail(made.result, made.text);
   if (task.count == 0) return SLUICE_SUCCESS;
-  const std::array inside = ends_of(memory_of(*pack));
-  const std::array beside = ends_of(beside_of(*pack));
-  std::vector<const void *> addresses = {inside[0], inside[1], beside[0], beside[1]};
+  std::vector<const void *> addresses = {memory_of(*pack).address, beside_of(*pack).address};
   if (pack->layout.n_blocks != 0) addresses.push_back(pack->layout.list);
   if (has_two_layouts(pack) && pack->beside_layout.n_blocks != 0) addresses.push_back(pack->beside_layout.list);
   std::optional<::sycl::kernel> kernel;
   const sluice_result_t ready = guarded("kernel", [&] {
-    const sluice_result_t reached = check_reach(device_of(queue), addresses);
+    sluice_result_t reached = check_reach(device_of(queue), addresses);
+    if (reached == SLUICE_SUCCESS) reached = check_range(device_of(queue), memory_of(*pack));
+    if (reached == SLUICE_SUCCESS) reached = check_range(device_of(queue), beside_of(*pack));
     if (reached != SLUICE_SUCCESS) return reached;
     return find(context_for(queue, addresses), device_of(queue), &kernel);
   });

@@ -4,6 +4,7 @@
 #include <dlfcn.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <sycl/sycl.hpp>
@@ -121,7 +122,7 @@ TEST(Contexts, MemoryThatTheRuntimeDoesNotKnow_IsExportedByTheDriver) {
 
 // A kernel that touches an address that is none for it takes the device with it. The first block is memory, and the
 // second lies far behind it, on this stack.
-TEST(Contexts, PackWhoseLastBlockIsNoMemoryOfTheDevice_IsRefused) {
+TEST(Contexts, PackWhoseMemoryIsNotOfOneAllocation_IsRefused) {
   const std::vector<sycl::device> devices = sycl::device::get_devices();
   if (devices.empty() || devices.front().is_cpu() || table().can_pack(0) == 0)
     GTEST_SKIP() << "missing: a device that does not reach all memory of the process, and packs by kernels";
@@ -144,6 +145,15 @@ TEST(Contexts, PackWhoseLastBlockIsNoMemoryOfTheDevice_IsRefused) {
     pack.direction = direction;
     EXPECT_EQ(table().enqueue_pack(kernels, &pack), SLUICE_ERROR_UNSUPPORTED) << direction;
   }
+  // Both blocks are memory, of two allocations, between which there may be none.
+  const auto [low, high] = std::minmax(memory, packed);
+  pack.origin = low;
+  pack.layout.dimensions[0].stride_bytes = high - low;
+  pack.span_bytes = static_cast<uint64_t>(high + sizeof outside - low);
+  pack.beside = low + 32;
+  EXPECT_EQ(table().enqueue_pack(kernels, &pack), SLUICE_ERROR_UNSUPPORTED);
+  pack.origin = memory;
+  pack.beside = packed;
   pack.layout.dimensions[0].stride_bytes = 32;  // and the queue is as good as before
   pack.span_bytes = 32 + sizeof outside;
   EXPECT_EQ(table().enqueue_pack(kernels, &pack), SLUICE_SUCCESS) << table().last_error();
