@@ -429,8 +429,8 @@ typedef struct sluice_backend {
   sluice_result_t (*enqueue_compare_and_swap)(sluice_queue_t *queue, const sluice_swap_t *swap);
 
   /* ---- optional group `pack`: all four or none ------------------------------------------------------------------- */
-  /* Data with gaps brought together, or spread, or moved from one layout to another, by one command of the device,
-   * where copies would be one for each block. */
+  /* Data with gaps brought together, or spread, or moved from one layout to another, by one command of the device.
+   * Copies would be one command for each block. */
 
   /* 1 where enqueue_pack works on queues of `device`; else 0, also for devices that are not there. The same at every
    * call. Never blocks, never compiles. */

@@ -6,7 +6,7 @@
 
 namespace sluice::plan {
 
-// Who gets a block of whose, in operations that only move data; or of what the result of a reduction.
+// Who gets whose blocks. In a reduction: who gets the result, and of whose data it is.
 enum class Pattern : std::uint8_t {
   kNone,
   kBroadcast,
@@ -23,10 +23,11 @@ enum class Pattern : std::uint8_t {
   kExscan
 };
 
-// Data is computed, not only moved; and: between neighbours of a topology alone.
+// True: data is computed, not only moved.
 [[nodiscard]] constexpr bool is_reduction(Pattern pattern) noexcept {
   return pattern >= Pattern::kReduce;
 }
+// True: only neighbours in a topology exchange data.
 [[nodiscard]] constexpr bool is_of_neighbors(Pattern pattern) noexcept {
   return pattern == Pattern::kNeighborAllgather || pattern == Pattern::kNeighborAlltoall;
 }

@@ -20,7 +20,7 @@ int alltoall(Call *call) {
   // operations at a rank that has nothing to exchange, so that all later ones never end.
   call->comes_after_barrier = call->send.is_in_place();
   // Open MPI 4's MPI_Ialltoallw takes a communicator with a topology for a neighbourhood, and looks for as many types.
-  if (call->send.has_types && call->form == Form::kBlocking && needs_member()) {
+  if (call->send.has_types && call->form == Form::kBlocking && look_whether_member_matters()) {
     call->comes_after_barrier |= has_topology(call->comm);
   }
   return carry_out(call, [call](const Member &member, Sides *sides) -> Status {

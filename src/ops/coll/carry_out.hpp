@@ -9,10 +9,10 @@
 
 namespace sluice::ops::coll {
 
-// Plan, execute and complete, after `classified`, which says how classifying went. First the form that the ranks of a
-// node take together (node/carry_out_on_node.hpp). Else the staged form: what the host MPI may not touch is brought
-// into its reach, and the host MPI does the rest; each rank decides for itself. `member` is null where nobody has to
-// know.
+// Plan, execute and complete, after `classified`, which says how classifying went. The ranks try the ways of
+// plan/ways.hpp one after the other: together in a node, in two levels, in segments, folded. What none of them carries
+// out is staged whole, which each rank decides for itself: staging memory stands for what the host MPI may not touch,
+// and the host MPI does the rest. `member` is null where nobody has to know.
 int plan_and_execute(Call *call, const Member *member, Sides *sides, const Status &classified);
 
 // `classify` is given the member, and classifies the sides that count.
@@ -22,8 +22,8 @@ int carry_out(Call *call, Classify classify) {
     Sides sides;
     Status classified;
     Member member;
-    const bool is_known = needs_member() && Member::of(call->comm, &member);
-    if (is_known && !needs_no_sides()) {
+    const bool is_known = look_whether_member_matters() && Member::of(call->comm, &member);
+    if (is_known && look_whether_sides_matter()) {
       classified = classify(member, &sides);
       sides.look_for_overlap(call->comm);
     }

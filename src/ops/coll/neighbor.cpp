@@ -9,7 +9,7 @@ namespace {
 
 // All members know that their communicator has a topology.
 void find_neighbors(Call *call, Pattern pattern) {
-  if (!needs_member()) return;
+  if (!look_whether_member_matters()) return;
   call->neighbors = Neighborhood::of(call->comm);
   if (call->neighbors != nullptr) call->pattern = pattern;
 }

@@ -38,7 +38,7 @@ using ReduceLocalFunction = int (*wire::Host::*)(const void *, void *, Count, MP
 template <typename Count>
 int reduce_local_through(ReduceLocalFunction<Count> function, const void *inbuf, void *inoutbuf, Count count,
                          MPI_Datatype datatype, MPI_Op op) {
-  if (coll::needs_no_sides()) return (wire::host().*function)(inbuf, inoutbuf, count, datatype, op);
+  if (!coll::look_whether_sides_matter()) return (wire::host().*function)(inbuf, inoutbuf, count, datatype, op);
   // It names no communicator; errors go where MPI sends those without one.
   const MPI_Comm comm = MPI_COMM_SELF;
   return guarded(comm, [&]() -> int {

@@ -83,11 +83,11 @@ Status Outgoing::open() {
 bool Outgoing::fill() {
   peer_ = buffer_.world_peer();
   if (!buffer_.region().layout->is_contiguous) {
-    is_exported_ = export_memory();
-    if (!is_exported_) bring_together();
+    receiver_gathers_ = export_memory();
+    if (!receiver_gathers_) bring_together();
     if (!buffer_.is_described()) return false;
   }
-  if (!is_exported_) locate();
+  if (!receiver_gathers_) locate();
   if (!buffer_.is_described()) return false;
   const transfer::Region &region = packed_.of(buffer_);
   const wire::Channel &channel = wire::Channel::process();
@@ -177,7 +177,7 @@ void Outgoing::name(const device::Exported &exported) noexcept {
 
 Status Outgoing::prepare() {
   bool may_describe = peer_ == wire::Channel::process().rank() || Permissions::process().has(peer_);
-  if (may_describe && !is_exported_) {
+  if (may_describe && !receiver_gathers_) {
     const Status packed = packed_.pack(buffer_);
     may_describe = packed.is_ok();
     if (!may_describe) note_apart(packed);
@@ -245,7 +245,7 @@ bool Outgoing::go(const Control &control, int from) {
   if (stream_ == nullptr) stream_ = std::make_unique<Stream>();
   stream_->is_relayed = control.kind == Control::Kind::kRelay;
   const std::byte *data = packed_.of(buffer_).origin;
-  const Status status = is_exported_ ? bring_together_late(&data) : Status();
+  const Status status = receiver_gathers_ ? bring_together_late(&data) : Status();
   // Before the receiver can hear of anything, an error too: from its answer on the program may start this again.
   is_streaming_.store(true, std::memory_order_release);
   if (stream_->is_relayed) {

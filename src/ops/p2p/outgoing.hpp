@@ -95,8 +95,8 @@ class Outgoing final : public progress::Tracked, public progress::Task, public s
   const int tag_;
   int peer_ = -1;  // in MPI_COMM_WORLD
   Descriptor descriptor_;
-  // The payload has gaps and nobody has packed it: the descriptor says where its runs lie.
-  bool is_exported_ = false;
+  // The payload has gaps, and nobody has packed it. The descriptor says where its runs lie.
+  bool receiver_gathers_ = false;
   std::shared_ptr<RelayRing> ring_;  // of route kRelayed
   DescriptorMessage message_;
   Acknowledgement acknowledgement_;

@@ -91,7 +91,7 @@ using NeighborhoodPtr = std::shared_ptr<const Neighborhood>;
 struct Call {
   Operation operation{};
   Form form = Form::kBlocking;
-  Pattern pattern = Pattern::kNone;  // for the ranks of a node, which may carry it out together
+  Pattern pattern = Pattern::kNone;  // who gives data to whom; the ways go by it (plan/ways.hpp)
   MPI_Comm comm = MPI_COMM_NULL;
   Argument send;  // what is only sent from
   Argument recv;  // what is received into; MPI_Bcast's buffer

@@ -65,17 +65,17 @@ void Sides::record_in_segments(Operation operation, std::chrono::nanoseconds tim
   }
 }
 
-bool needs_no_sides() noexcept {
+bool look_whether_sides_matter() noexcept {
   static_cast<void>(device::loaded_backends());  // looks
-  return needed_no_sides();
+  return sides_matter();
 }
 
-bool needed_no_sides() noexcept {
-  return device::known_backends().empty() && !statistics::is_enabled();
+bool sides_matter() noexcept {
+  return !device::known_backends().empty() || statistics::is_enabled();
 }
 
-bool needs_member() noexcept {
-  return wire::Channel::process().is_open() || !needs_no_sides();
+bool look_whether_member_matters() noexcept {
+  return wire::Channel::process().is_open() || look_whether_sides_matter();
 }
 
 }  // namespace sluice::ops::coll

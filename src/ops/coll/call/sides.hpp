@@ -49,11 +49,13 @@ struct Sides {
   void record_in_segments(Operation operation, std::chrono::nanoseconds time) const noexcept;
 };
 
-// Nobody asks what the buffers are: no backend is loaded, and nothing is counted.
-[[nodiscard]] bool needs_no_sides() noexcept;
-// The same, as it was when the call began.
-[[nodiscard]] bool needed_no_sides() noexcept;
-// What this process is in the communicator matters: for its buffers, or for other ranks that have device memory.
-[[nodiscard]] bool needs_member() noexcept;
+// Looks for backends that have come into the process. True: it matters what the buffers are, because a backend is
+// loaded or calls are counted. A call looks once, at its beginning.
+[[nodiscard]] bool look_whether_sides_matter() noexcept;
+// The same as at the last look. Hot.
+[[nodiscard]] bool sides_matter() noexcept;
+// Looks as look_whether_sides_matter(). True: it matters what this process is in the communicator, for its own buffers
+// or for other ranks that have device memory.
+[[nodiscard]] bool look_whether_member_matters() noexcept;
 
 }  // namespace sluice::ops::coll

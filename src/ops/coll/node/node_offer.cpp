@@ -48,7 +48,8 @@ const CollectiveSide &side_on_device(const Sides &sides) noexcept {
 }
 
 bool can_take_part(const Call &call, const Member &member, const Sides &sides) {
-  if (needed_no_sides() || sides.overlap) return false;  // nobody looked at the buffers; or for the host MPI to refuse
+  if (!sides_matter()) return false;  // nobody has looked at the buffers
+  if (sides.overlap) return false;    // for the host MPI to refuse
   const bool is_alltoall_in_place = call.send.is_in_place() && call.pattern == Pattern::kAlltoall;
   if (is_alltoall_in_place) return false;  // what one rank is to read another would write over
   const bool is_in_place = call.send.is_in_place() || call.recv.is_in_place();
