@@ -27,8 +27,8 @@ Status parse_bind_rule(const std::string &text, BindRule *rule) {
   }
   if (!text.starts_with(kListWord)) {
     return Status::error(ErrorKind::kInvalidArgument,
-                         fmt::format("--bind {}: wanted closest, none or list: with the device of each rank of a node, "
-                                     "as list:0,1,2,3",
+                         fmt::format("--bind {}: this is no rule; give closest, none, or list: with the device of each "
+                                     "rank of a node, as list:0,1,2,3",
                                      text));
   }
   rule->kind = BindKind::kList;
@@ -39,10 +39,11 @@ Status parse_bind_rule(const std::string &text, BindRule *rule) {
     rest.remove_prefix(has_more ? word.size() + 1 : word.size());
     std::int32_t device = -1;
     if (!parse_number(word, &device)) {
-      return Status::error(ErrorKind::kInvalidArgument,
-                           fmt::format("--bind {}: \"{}\" is not the number of a device; they are numbered from 0, and "
-                                       "`sluice info` names them",
-                                       text, word));
+      return Status::error(
+          ErrorKind::kInvalidArgument,
+          fmt::format(
+              "--bind {}: \"{}\" is not the number of a device; give numbers from 0 on, as `sluice info` shows them",
+              text, word));
     }
     rule->devices.push_back(device);
   }

@@ -54,8 +54,8 @@ Status check_backends(const std::string &backends, const Installation &installat
   for (std::string word; std::getline(words, word, ',');) {
     if (std::none_of(installation.modules.begin(), installation.modules.end(),
                      [&word](const device::Module &module) { return module.name == word; })) {
-      return wrong(fmt::format("unknown backend \"{}\": {} holds {}", word, installation.module_folder,
-                               module_names(installation)));
+      return wrong(fmt::format("unknown backend \"{}\"; name one of those there: {} holds {}", word,
+                               installation.module_folder, module_names(installation)));
     }
   }
   return {};
@@ -64,7 +64,7 @@ Status check_backends(const std::string &backends, const Installation &installat
 Status find_flavour(const RunRequest &request, const std::optional<Launcher> &launcher, FlavourChoice *choice) {
   if (request.mpi == "auto") return choose_flavour(request.command, launcher, choice);
   const std::optional<Flavour> named = flavour_named(request.mpi);
-  if (!named) return wrong(fmt::format("--mpi {}: wanted auto, mpich, ompi or abi", request.mpi));
+  if (!named) return wrong(fmt::format("--mpi {}: no such MPI; give auto, mpich, ompi or abi", request.mpi));
   *choice = {*named, fmt::format("--mpi {}", request.mpi)};
   return {};
 }
@@ -190,7 +190,7 @@ Status check_reach(const std::vector<std::string> &command, const std::optional<
 }  // namespace
 
 Status plan_launch(const RunRequest &request, Launch *launch) {
-  if (request.command.empty()) return wrong("no command: sluice run [options] -- mpiexec -n 4 ./app");
+  if (request.command.empty()) return wrong("no command; write sluice run [options] -- mpiexec -n 4 ./app");
   const Installation installation = find_installation(request.library_folder);
   const std::string backends = request.backends.empty() ? Knobs::process().text("SLUICE_BACKENDS") : request.backends;
   if (Status status = check_backends(backends, installation); !status.is_ok()) return status;

@@ -34,7 +34,8 @@ void shift(json *event, double shift_us) {
 }
 
 Status unusable(const std::string &name, const char *why) {
-  return Status::error(ErrorKind::kInvalidArgument, fmt::format("{} is no trace of Sluice's ({})", name, why));
+  return Status::error(ErrorKind::kInvalidArgument,
+                       fmt::format("{} is no trace of Sluice's ({}); give files that SLUICE_TRACE made", name, why));
 }
 
 }  // namespace

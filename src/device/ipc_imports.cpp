@@ -7,6 +7,7 @@
 #include <cstring>
 #include <utility>
 
+#include "base/bad_peer.hpp"
 #include "base/knobs.hpp"
 #include "base/log.hpp"
 
@@ -21,9 +22,8 @@ bool overlaps(const ExportOrigin &one, const ExportOrigin &other) noexcept {
 // Gives out what is mapped, if the exporter tells no more of it than there is.
 Status give_checked(const ImportedPtr &mapped, const ExportOrigin &origin, ImportedPtr *imported) {
   if (origin.size_bytes > mapped->size_bytes()) {
-    return Status::error(ErrorKind::kBadPeer,
-                         fmt::format("rank {} of MPI_COMM_WORLD tells of {} bytes of device memory where {} are mapped",
-                                     origin.process, origin.size_bytes, mapped->size_bytes()));
+    return bad_peer(fmt::format("rank {} of MPI_COMM_WORLD tells of {} bytes of device memory where {} are mapped",
+                                origin.process, origin.size_bytes, mapped->size_bytes()));
   }
   *imported = mapped;
   return {};
@@ -31,10 +31,8 @@ Status give_checked(const ImportedPtr &mapped, const ExportOrigin &origin, Impor
 
 // A handle is one process's. Which of the two has it from the other, nobody can tell.
 Status two_owners(std::uint64_t first, std::uint64_t second) {
-  return Status::error(
-      ErrorKind::kBadPeer,
-      fmt::format("ranks {} and {} of MPI_COMM_WORLD both give out the same device memory as their own", first,
-                  second));
+  return bad_peer(fmt::format("ranks {} and {} of MPI_COMM_WORLD both give out the same device memory as their own",
+                              first, second));
 }
 
 }  // namespace

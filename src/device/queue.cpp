@@ -76,7 +76,8 @@ Status Queue::enqueue(std::span<const sluice_copy_t> pieces) {
 
 Status Queue::enqueue_wait_for(const Queue &other) {
   if (queue_ == nullptr || other.queue_ == nullptr) {
-    return Status::error(ErrorKind::kBackend, "a queue to be put behind another was given up after an error");
+    return Status::error(ErrorKind::kBackend,
+                         "a queue to be put behind another was given up after an error; see that error");
   }
   const sluice_result_t result = backend_->table().enqueue_wait_for_queue(queue_, other.queue_);
   if (result == SLUICE_SUCCESS) return {};
@@ -149,7 +150,7 @@ Status PendingCopy::poll(bool *is_done) {
   if (queue_ == nullptr) return {};
   if (queue_->is_empty()) {  // given up after another copy's error, which waits for all
     queue_ = nullptr;
-    return Status::error(ErrorKind::kBackend, "a copy before this one failed");
+    return Status::error(ErrorKind::kBackend, "a copy before this one failed; its own error says why");
   }
   const sluice_result_t result = queue_->backend().table().test_ticket(queue_->get(), ticket_);
   if (result == SLUICE_NOT_READY) {

@@ -116,7 +116,7 @@ Status StagingPool::acquire(const StagingSource &source, std::size_t size_bytes,
   const unsigned size_class = class_of(size_bytes);
   if (size_class >= kClasses) {
     return Status::error(ErrorKind::kOutOfMemory,
-                         fmt::format("a message of {} bytes is too large to stage", size_bytes));
+                         fmt::format("a message of {} bytes is too large to stage; send it in parts", size_bytes));
   }
   const std::size_t block_bytes = class_bytes(size_class);
   if (!lease->is_empty()) *lease = StagingLease();  // gives back what it held

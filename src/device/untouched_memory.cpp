@@ -62,7 +62,8 @@ Status UntouchedMemory::acquire(std::size_t size_bytes, UntouchedMemory *memory)
   const std::size_t units = (size_bytes + class_bytes(0) - 1) >> kSmallestShift;
   const auto size_class = units <= 1 ? 0U : static_cast<unsigned>(std::bit_width(units - 1));
   if (size_class >= kClasses) {
-    return Status::error(ErrorKind::kOutOfMemory, fmt::format("a message of {} bytes is too large", size_bytes));
+    return Status::error(ErrorKind::kOutOfMemory,
+                         fmt::format("a message of {} bytes is too large; send it in parts", size_bytes));
   }
   memory->size_class_ = size_class;
   {

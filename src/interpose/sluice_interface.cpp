@@ -50,7 +50,7 @@ SLUICE_PUBLIC int sluice_register_context(const char *backend_name, void *contex
     if (status.is_ok()) return 0;
     sluice::ops::set_last_error(status);
   } catch (const std::exception &error) {
-    sluice::ops::set_last_error(Status::error(ErrorKind::kInternal, error.what()));
+    sluice::ops::set_last_error(Status::of_exception(error));
   }
   return -1;
 }
@@ -79,7 +79,7 @@ SLUICE_PUBLIC size_t sluice_statistics_json(char *buffer, size_t size_bytes) {
     }
     return text.size();
   } catch (const std::exception &error) {
-    sluice::ops::set_last_error(Status::error(ErrorKind::kInternal, error.what()));
+    sluice::ops::set_last_error(Status::of_exception(error));
     return 0;
   }
 }

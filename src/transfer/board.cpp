@@ -10,6 +10,8 @@
 #include <new>
 #include <type_traits>
 
+#include "base/bad_peer.hpp"
+
 namespace sluice::transfer {
 namespace {
 
@@ -245,11 +247,10 @@ Status Heard::take(const Board &board, std::uint64_t call, const Published &own)
 }
 
 Status nonsense_of(int rank, std::string_view what) {
-  return Status::error(ErrorKind::kBadPeer,
-                       fmt::format("what rank {} of the communicator wrote for the others, in memory that the ranks of "
-                                   "a node share, makes no sense: {}; see that it runs the same build of Sluice, and "
-                                   "that nothing in it writes beside its memory",
-                                   rank, what));
+  return bad_peer(
+      fmt::format("what rank {} of the communicator wrote for the others, in memory that the ranks of "
+                  "a node share, makes no sense: {}",
+                  rank, what));
 }
 
 }  // namespace sluice::transfer

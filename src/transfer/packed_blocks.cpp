@@ -27,7 +27,8 @@ Status PackedBlocks::open(const device::Place &place, std::vector<Region> blocks
     described_[i] = {end, size_bytes, 0, 1};
     if (__builtin_add_overflow(end, size_bytes + (kAlignmentBytes - size_bytes % kAlignmentBytes) % kAlignmentBytes,
                                &end)) {
-      return Status::error(ErrorKind::kOutOfMemory, "the blocks are longer than memory can be");
+      return Status::error(ErrorKind::kOutOfMemory,
+                           "the blocks of a collective operation are longer than memory can be; lower its counts");
     }
   }
   if (Status status = memory_.acquire(place, end); !status.is_ok()) return status;

@@ -134,12 +134,11 @@ Status not_everywhere(const std::vector<int> &missing, const char *outcome) {
   const std::string where = missing.empty() ? "at least one, none of which this rank can name"
                                             : fmt::format("on {} those that the launcher counts as {}", node_name(),
                                                           fmt::join(missing, ", "));
-  return Status::error(
-      ErrorKind::kUnsupported,
-      fmt::format("not all ranks of MPI_COMM_WORLD run Sluice (without it: {}); {}; preload it into all "
-                  "programs of the job (sluice run does, but a wrapper may clear LD_PRELOAD, and "
-                  "set-user-ID, file capabilities and static linking keep it away), or into none",
-                  where, outcome));
+  return Status::error(ErrorKind::kUnsupported,
+                       fmt::format("not all ranks of MPI_COMM_WORLD run Sluice (without it: {}); {}; preload it into "
+                                   "all programs of the job (sluice run does, but a wrapper may clear LD_PRELOAD, and "
+                                   "set-user-ID, file capabilities and static linking keep it away), or into none",
+                                   where, outcome));
 }
 
 // While it lives the caller waits for other ranks in the host MPI. Where those do not come the job is ended, with

@@ -48,7 +48,9 @@ Status load(FabricLibrary *library) {
         find(handle, "fi_strerror", &library->strerror)) {
       return {};
     }
-    return Status::error(ErrorKind::kUnsupported, fmt::format("{} is no libfabric: it lacks fi_getinfo", name));
+    return Status::error(
+        ErrorKind::kUnsupported,
+        fmt::format("{} is no libfabric, for it lacks fi_getinfo; install one (Debian: libfabric1)", name));
   }
   return Status::error(ErrorKind::kUnsupported,
                        fmt::format("libfabric cannot be loaded ({}); install it (Debian: libfabric1)", reasons));
@@ -70,7 +72,9 @@ Fabric::State::~State() {
 
 Status Fabric::State::ask(const char *provider) {
   fi_info *hints = library.dupinfo(nullptr);
-  if (hints == nullptr) return Status::error(ErrorKind::kOutOfMemory, "libfabric: no memory for hints");
+  if (hints == nullptr)
+    return Status::error(ErrorKind::kOutOfMemory,
+                         "libfabric: no memory for hints; lower the program's own use of memory");
   hints->caps = FI_TAGGED | FI_TRIGGER | FI_DIRECTED_RECV;
   hints->ep_attr->type = FI_EP_RDM;
   // No memory has to be registered for tagged messages with these.
@@ -87,7 +91,8 @@ Status Fabric::State::ask(const char *provider) {
   if (code == 0) return {};
   info = nullptr;
   return Status::error(ErrorKind::kUnsupported,
-                       fmt::format("libfabric has no provider {} that can start tagged messages by counters: {}",
+                       fmt::format("libfabric has no provider {} that can start tagged messages by counters: {}; name "
+                                   "another, or set SLUICE_QUEUE_ENGINE=thread",
                                    provider, library.strerror(-code)));
 }
 
@@ -99,8 +104,11 @@ Status Fabric::State::open(const char *provider) {
   // MPI's 31, and enough to tell communicators apart.
   constexpr int kFewestTagBits = 40;
   if (std::bit_width(info->ep_attr->mem_tag_format) < kFewestTagBits) {
-    return Status::error(ErrorKind::kUnsupported,
-                         fmt::format("libfabric's provider {} has tags of fewer than {} bits", name(), kFewestTagBits));
+    return Status::error(
+        ErrorKind::kUnsupported,
+        fmt::format(
+            "libfabric's provider {} has tags of fewer than {} bits; name another, or set SLUICE_QUEUE_ENGINE=thread",
+            name(), kFewestTagBits));
   }
   fid_fabric *new_fabric = nullptr;
   Status status = check(library.fabric(info->fabric_attr, &new_fabric, nullptr), "fi_fabric");
@@ -154,7 +162,8 @@ bool Fabric::State::read_error() {
   } else {
     message->is_done = true;
     message->outcome.error = Status::error(
-        ErrorKind::kBackend, fmt::format("libfabric: a message ended with: {}", library.strerror(entry.err)));
+        ErrorKind::kBackend, fmt::format("libfabric: a message ended with: {}; set SLUICE_QUEUE_ENGINE=thread",
+                                         library.strerror(entry.err)));
   }
   return true;
 }
@@ -203,9 +212,10 @@ Status Fabric::connect(std::span<const std::string> addresses) {
     const int inserted =
         fi_av_insert(state_->addresses.get(), addresses[rank].data(), 1, &state_->ranks[rank], 0, nullptr);
     if (inserted != 1) {
-      return Status::error(ErrorKind::kBackend,
-                           fmt::format("libfabric: fi_av_insert refuses the address of rank {}: {}", rank,
-                                       state_->library.strerror(-inserted)));
+      return Status::error(
+          ErrorKind::kBackend,
+          fmt::format("libfabric: fi_av_insert refuses the address of rank {}: {}; set SLUICE_QUEUE_ENGINE=thread",
+                      rank, state_->library.strerror(-inserted)));
     }
   }
   return {};

@@ -20,7 +20,8 @@ Status open_counter(fid_domain *domain, Owned<fid_cntr> *counter) {
   wanted.wait_obj = FI_WAIT_UNSPEC;
   fid_cntr *opened = nullptr;
   if (const int code = fi_cntr_open(domain, &wanted, &opened, nullptr); code != 0) {
-    return Status::error(ErrorKind::kBackend, fmt::format("fi_cntr_open: error {}", code));
+    return Status::error(ErrorKind::kBackend,
+                         fmt::format("fi_cntr_open: error {}; set SLUICE_QUEUE_ENGINE=thread", code));
   }
   counter->reset(opened);
   return {};
@@ -126,7 +127,8 @@ bool FabricMessage::poll(Outcome *outcome) {
       state_->is_done = true;
     } else if (fi_cntr_readerr(state_->counter.get()) != state_->failed) {
       state_->is_done = true;
-      state_->outcome.error = Status::error(ErrorKind::kBackend, "libfabric: a deferred send failed");
+      state_->outcome.error =
+          Status::error(ErrorKind::kBackend, "libfabric: a deferred send failed; set SLUICE_QUEUE_ENGINE=thread");
     }
   }
   if (!state_->is_done) return false;

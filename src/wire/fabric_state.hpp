@@ -48,10 +48,10 @@ using Owned = std::unique_ptr<Object, CloseFid>;
 // A counter that nothing is counted by yet. Errors: the provider refuses.
 [[nodiscard]] Status open_counter(fid_domain *domain, Owned<fid_cntr> *counter);
 
-// Where the rest of a message goes that is longer than its receive, for a provider that must not see that happen:
-// `sockets` throws away what has come of the rest and takes what comes later for the next message
-// (prov/sockets/src/sock_progress.c of libfabric, sock_pe_discard_field). Nobody reads it; what was written is given
-// back by forget().
+// Memory for the rest of a message that is longer than its receive. The provider `sockets` must have it: without it,
+// `sockets` discards what has come of the rest, and takes what comes later for the next message
+// (prov/sockets/src/sock_progress.c of libfabric, sock_pe_discard_field). Nobody reads this memory. forget() gives back
+// what was written.
 class Overflow {
  public:
   Overflow() noexcept = default;
@@ -66,7 +66,9 @@ class Overflow {
   [[nodiscard]] Status open() {
     void *mapped = mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (mapped == MAP_FAILED) {
-      return Status::error(ErrorKind::kOutOfMemory, "no addresses for what truncated messages overflow into");
+      return Status::error(
+          ErrorKind::kOutOfMemory,
+          "no addresses for what truncated messages overflow into; raise the limit that `ulimit -v` shows");
     }
     memory_ = {mapped, kBytes};
     return {};
@@ -98,8 +100,9 @@ struct Fabric::State {
   ~State();
   [[nodiscard]] Status check(long code, const char *what) const {
     if (code >= 0) return {};
-    return Status::error(ErrorKind::kBackend, fmt::format("libfabric: {}: {} (provider {})", what,
-                                                          library.strerror(static_cast<int>(-code)), name()));
+    return Status::error(ErrorKind::kBackend,
+                         fmt::format("libfabric: {}: {} (provider {}); set SLUICE_QUEUE_ENGINE=thread", what,
+                                     library.strerror(static_cast<int>(-code)), name()));
   }
   [[nodiscard]] std::string name() const { return info != nullptr ? info->fabric_attr->prov_name : "none"; }
   // Opens the library's objects, with the provider of that name or the first that can; `ask` finds it. Once.
@@ -161,9 +164,10 @@ struct FabricMessage::State {
   void end_truncated() {
     is_done = true;
     outcome.bytes = memory[0].iov_len;
-    outcome.error = Status::error(
-        ErrorKind::kTruncated,
-        fmt::format("the message is longer than the receive, which has room for {} bytes", memory[0].iov_len));
+    outcome.error =
+        Status::error(ErrorKind::kTruncated,
+                      fmt::format("the message is longer than the receive, which has room for {} bytes; make it longer",
+                                  memory[0].iov_len));
   }
 };
 

@@ -40,7 +40,7 @@ int connect_socket(const FileDescriptor &to, std::string_view name) noexcept {
 Status socket_refused(const char *what, int code) {
   return Status::error(ErrorKind::kUnsupported,
                        fmt::format("sockets of a node: {}: {}", what,
-                                   system_reason(code, "its processes need the same user and network name space")));
+                                   system_reason(code, "start its processes as one user, in one network name space")));
 }
 
 Status listen_at(std::string_view name, FileDescriptor *listener) {

@@ -98,7 +98,8 @@ Status SegmentOffers::start_thread() {
     const SignalsBlocked blocked;
     std::thread([this] { serve(); }).detach();
   } catch (const std::exception &error) {
-    return Status::error(ErrorKind::kUnsupported, std::string("shared memory: no thread: ") + error.what());
+    return Status::error(ErrorKind::kUnsupported, std::string("shared memory: no thread: ") + error.what() +
+                                                      "; raise the limit of threads (ulimit -u)");
   }
   is_serving_ = true;
   return {};

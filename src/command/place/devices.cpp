@@ -47,9 +47,9 @@ Status open_devices(const Installation &installation, const std::string &backend
                         status.is_ok() ? module.name + " was not loaded" : status.message());
   }
   *devices = {};
-  return Status::error(
-      ErrorKind::kUnsupported,
-      fmt::format("no device here{}", said.empty() ? ", and no backend that may be asked" : ": " + said));
+  return Status::error(ErrorKind::kUnsupported,
+                       fmt::format("no device here{}; run `sluice info` to see what there is",
+                                   said.empty() ? ", and no backend that may be asked" : ": " + said));
 }
 
 }  // namespace sluice::command::place

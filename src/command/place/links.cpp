@@ -101,7 +101,8 @@ class Holder {
   Status read_handle(sluice_ipc_handle_t *handle, std::uint64_t *offset) {
     std::array<char, 1024> line{};
     if (std::fgets(line.data(), static_cast<int>(line.size()), from_) == nullptr) {
-      return Status::error(ErrorKind::kBackend, "the process that was to hold the memory ended before it did");
+      return Status::error(ErrorKind::kBackend,
+                           "the process that was to hold the memory ended before it did; report this");
     }
     std::istringstream words(line.data());
     std::string word;
@@ -114,7 +115,7 @@ class Holder {
     }
     words >> *offset >> bytes;
     if (bytes.size() != 2 * sizeof handle->bytes)
-      return Status::error(ErrorKind::kInternal, "a handle of a wrong length");
+      return Status::error(ErrorKind::kInternal, "a handle of a wrong length; report this");
     for (std::size_t i = 0; i < sizeof handle->bytes; ++i) {
       handle->bytes[i] = static_cast<std::uint8_t>(std::stoul(bytes.substr(2 * i, 2), nullptr, 16));
     }
@@ -123,7 +124,10 @@ class Holder {
 
  private:
   static Status failed(const char *what) {
-    return Status::error(ErrorKind::kInternal, fmt::format("cannot {}: {}", what, std::strerror(errno)));
+    return Status::error(
+        ErrorKind::kInternal,
+        fmt::format("cannot {}: {}; raise the limits of processes and open files (ulimit -u, ulimit -n)", what,
+                    std::strerror(errno)));
   }
 
   FileDescriptor to_;

@@ -66,7 +66,8 @@ std::string ThreadSet::text() const {
 Status Machine::load(Machine *machine) {
   hwloc_topology_t topology = nullptr;
   if (hwloc_topology_init(&topology) != 0) {
-    return Status::error(ErrorKind::kOutOfMemory, "hwloc does not start: no memory for a topology");
+    return Status::error(ErrorKind::kOutOfMemory,
+                         "hwloc does not start: no memory for a topology; lower the use of memory");
   }
   machine->topology_.reset(topology);
   // These plugins would start a runtime for devices and an X client, to find what the backends know already. It fails
@@ -78,7 +79,7 @@ Status Machine::load(Machine *machine) {
       hwloc_topology_load(topology) != 0) {
     const char *file = environment_variable("HWLOC_XMLFILE");
     return Status::error(ErrorKind::kUnsupported,
-                         fmt::format("hwloc cannot read the machine{}: {}; lstopo shows more",
+                         fmt::format("hwloc cannot read the machine{}: {}; run lstopo, which shows more",
                                      file != nullptr ? fmt::format(" in {}", file) : "", std::strerror(errno)));
   }
   return {};
@@ -166,9 +167,9 @@ ThreadSet Machine::bound_to() const {
 
 Status Machine::bind(const ThreadSet &threads) const {
   if (hwloc_set_cpubind(topology_.get(), threads.get(), HWLOC_CPUBIND_PROCESS) == 0) return {};
-  return Status::error(ErrorKind::kUnsupported, fmt::format("the system refuses cores {}: {}; it may not allow them to "
-                                                            "this job",
-                                                            threads.text(), std::strerror(errno)));
+  return Status::error(ErrorKind::kUnsupported,
+                       fmt::format("the system refuses cores {}: {}; see which cores the job is given (taskset -p $$)",
+                                   threads.text(), std::strerror(errno)));
 }
 
 }  // namespace sluice::command::place

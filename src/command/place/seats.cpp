@@ -20,9 +20,10 @@ SeatProblem check_list(const BindRule &rule, std::size_t n_devices, int n_ranks)
           rank};
     }
     if (static_cast<std::size_t>(rule.devices[place]) >= n_devices) {
-      return {Status::error(ErrorKind::kInvalidArgument,
-                            fmt::format("--bind: there is no device {}: this node shows {}, numbered from 0",
-                                        rule.devices[place], n_devices)),
+      return {Status::error(
+                  ErrorKind::kInvalidArgument,
+                  fmt::format("--bind: there is no device {}: this node shows {}, numbered from 0; name one of those",
+                              rule.devices[place], n_devices)),
               rank};
     }
   }

@@ -115,7 +115,10 @@ class Walk {
     } else {
       fits = blocks->append(0, size_bytes);
     }
-    return fits ? Status() : Status::error(ErrorKind::kInternal, "a predefined datatype of impossible size");
+    return fits ? Status()
+                : Status::error(
+                      ErrorKind::kInternal,
+                      "a predefined datatype of impossible size; report this with the name and version of the MPI");
   }
 
   // Takes over what MPI_Type_get_contents gives, even when a part of it turns out to be of no use.

@@ -20,11 +20,13 @@ bool is_world_alive() noexcept {
 bool is_usable(std::string_view what, int *code) {
   Status status;
   if (!is_world_alive()) {
-    status = Status::error(ErrorKind::kUnsupported,
-                           fmt::format("{} can be used between MPI_Init and MPI_Finalize only", what));
+    status =
+        Status::error(ErrorKind::kUnsupported,
+                      fmt::format("{} can be used between MPI_Init and MPI_Finalize only; call MPI_Init before", what));
   } else if (!is_enabled()) {
-    status = Status::error(ErrorKind::kUnsupported,
-                           fmt::format("Sluice is switched off (SLUICE_ENABLE=0), and with it its {}", what));
+    status = Status::error(
+        ErrorKind::kUnsupported,
+        fmt::format("Sluice is switched off (SLUICE_ENABLE=0), and with it its {}; unset SLUICE_ENABLE", what));
   } else {
     return true;
   }

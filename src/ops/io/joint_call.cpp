@@ -4,6 +4,7 @@
 #include <optional>
 #include <utility>
 
+#include "base/bad_peer.hpp"
 #include "ops/datatype/layout_of.hpp"
 #include "ops/env/errors.hpp"
 #include "plan/file_rounds.hpp"
@@ -44,15 +45,14 @@ int JointCall::ask(MPI_Request *request) {
 void JointCall::hear() {
   const std::optional<std::uint64_t> agreed = plan::agreed_file_rounds(least_.least(0));
   if (!agreed) {
-    outcome.note(Status::error(ErrorKind::kBadPeer,
-                               "a rank of a file said of a collective call what no rank says, so no rank reads or "
-                               "writes data in it; see that all ranks run the same version of Sluice"));
+    outcome.note(bad_peer(
+        "a rank of a file said of a collective call what no rank says, so no rank reads or writes data in it"));
   }
   n_rounds_ = agreed.value_or(0);
   if (n_rounds_ == 0 || is_valid_) return;
   outcome.note(Status::error(ErrorKind::kInvalidArgument,
-                             "the count or the datatype of a collective call on a file is not valid; the other ranks "
-                             "went on without this one's data"));
+                             "the count or the datatype of a collective call on a file is not valid, and the other "
+                             "ranks went on without this one's data; give a count from 0 on and a committed datatype"));
 }
 
 Status agreement_error(int code) {

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/bad_peer.hpp"
 #include "ops/p2p/relay.hpp"
 #include "wire/channel.hpp"
 #include "wire/host.hpp"
@@ -58,8 +59,7 @@ void IncomingRelay::hear() {
       return stop(Status::error(ErrorKind::kBackend, "the sender could not read its memory; its own error says why"));
     }
     if (!tells_of(block.note, came_bytes, operation_, n_heard_)) {
-      return stop(Status::error(ErrorKind::kBadPeer,
-                                "a sender tells of a block that it was not asked for; the message is given up"));
+      return stop(bad_peer("a sender tells of a block that it was not asked for, and the message is given up"));
     }
     take(&block);
     ++n_heard_;

@@ -7,6 +7,7 @@
 #include <cstring>
 #include <utility>
 
+#include "base/bad_peer.hpp"
 #include "base/log.hpp"
 #include "base/recycled.hpp"
 #include "base/statistics.hpp"
@@ -312,10 +313,10 @@ Status Outgoing::recall(MPI_Status *status) {
   if (is_hidden()) progress::turn_until([this] { return !is_hidden(); });
   if (is_plain()) return plain_->outcome();
   if (!transfer::ends(acknowledgement_, descriptor_)) {
-    return Status::error(ErrorKind::kBadPeer,
-                         fmt::format("rank {} of MPI_COMM_WORLD has acknowledged another message than was sent to it; "
-                                     "what it received of this one is not known",
-                                     peer_));
+    return bad_peer(
+        fmt::format("rank {} of MPI_COMM_WORLD has acknowledged another message than was sent to it, and what it "
+                    "received of this one is not known",
+                    peer_));
   }
   // Blocks that could not be copied down were announced by an empty one: the receiver has an error too.
   return stream_outcome_;

@@ -237,8 +237,10 @@ int pready_on_stream(MPI_Request request, int partition, void *stream) {
 
 int get_partition_flags(MPI_Request request, sluice_partition_flags_t *flags) {
   return on_partitioned(request, [&](PartitionedRequest *partitioned) {
-    return flags != nullptr ? partitioned->give_flags(flags)
-                            : Status::error(ErrorKind::kInvalidArgument, "the pointer to the flags is null");
+    return flags != nullptr
+               ? partitioned->give_flags(flags)
+               : Status::error(ErrorKind::kInvalidArgument,
+                               "the pointer to the flags is null; give the address of a sluice_partition_flags_t");
   });
 }
 

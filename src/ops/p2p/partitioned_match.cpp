@@ -10,6 +10,7 @@
 #include <string>
 #include <utility>
 
+#include "base/bad_peer.hpp"
 #include "base/log.hpp"
 #include "ops/comm/comm_state.hpp"
 #include "ops/p2p/partitioned_request.hpp"
@@ -186,7 +187,7 @@ Status PartitionedMatch::judge_offer(std::unique_ptr<PartitionTaker> *taker) con
   log_choice(reason);
   if (reason != plan::PartitionedReason::kDirect) return {};
   if (offer_.n_partitions == 0 || offer_.size_bytes % offer_.n_partitions != 0 || offer_.words.back() != '\0') {
-    return Status::error(ErrorKind::kBadPeer, "the offer of a partitioned message makes no sense");
+    return bad_peer("the offer of a partitioned message makes no sense");
   }
   device::ImportedPtr imported;
   std::byte *source = nullptr;

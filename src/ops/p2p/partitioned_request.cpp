@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include "base/bad_peer.hpp"
 #include "progress/host_turns.hpp"
 #include "wire/host.hpp"
 #include "wire/host_failure.hpp"
@@ -62,8 +63,9 @@ Status PartitionedRequest::mark_ready(int low, int high, bool *tells_host) {
 
 Status PartitionedRequest::not_to_send() const {
   return Status::error(ErrorKind::kInvalidArgument,
-                       is_sender() ? "there is no such partition: a request's are numbered from 0"
-                                   : "partitions of a receive are made ready by its sender alone (MPI_Psend_init)");
+                       is_sender() ? "there is no such partition; give a number from 0 to one less than the request has"
+                                   : "partitions of a receive are made ready by its sender alone (MPI_Psend_init); ask "
+                                     "for them by MPI_Parrived");
 }
 
 // With mutex_. What the host MPI moves it judges itself, as far as it knows of it.
@@ -80,7 +82,8 @@ Status PartitionedRequest::refuse_ready(int low, int high) const {
     if (!is_given && (ready_starts_[at] != start_ || is_staged())) continue;
     return Status::error(
         ErrorKind::kInvalidArgument,
-        "partition " + std::to_string(i) + " was made ready (MPI_Pready, sluice_pready_on_stream) twice in one start");
+        "partition " + std::to_string(i) +
+            " was made ready (MPI_Pready, sluice_pready_on_stream) twice in one start; make each ready once");
   }
   return {};
 }
@@ -124,7 +127,8 @@ Status PartitionedRequest::look(int partition, bool *has_arrived) {
   *has_arrived = false;
   if (is_sender() || !has_partition(partition)) {
     return Status::error(ErrorKind::kInvalidArgument,
-                         "MPI_Parrived was given a partition that this request does not have to receive");
+                         "MPI_Parrived was given a partition that this request does not have to receive; give a "
+                         "partition of a receive, numbered from 0");
   }
   // As MPI has it, an inactive request has all of its partitions.
   if (!is_active()) {
@@ -260,9 +264,9 @@ bool PartitionedRequest::go_on() {
     // A receiver that failed has not waited for streams, whose commands use these words.
     if (taken < start_ || !have_streams_come()) return false;
     if (taken == start_) return complete(handing_on_);
-    return complete(Status::error(ErrorKind::kBadPeer,
-                                  "the receiver of a partitioned message says that it has taken what cannot be; what "
-                                  "it received is not known"));
+    return complete(
+        bad_peer("the receiver of a partitioned message says that it has taken what cannot be, and what it received is "
+                 "not known"));
   }
   PartitionTaker::Came came;
   Status status = taker_->advance(&came);

@@ -3,6 +3,7 @@
 
 #include <utility>
 
+#include "base/bad_peer.hpp"
 #include "device/ipc_exports.hpp"
 
 namespace sluice::ops {
@@ -32,7 +33,7 @@ Status PartitionMemory::import_for(const device::Place &place, int process, std:
   Status status = device::IpcImports::process().open(place.backend, place.device_index(), handle, origin, imported);
   if (!status.is_ok()) return status;
   if (!(*imported)->holds(offset_bytes, size_bytes)) {
-    return Status::error(ErrorKind::kBadPeer, "the partitions of a peer do not lie in the memory that it names");
+    return bad_peer("the partitions of a peer do not lie in the memory that it names");
   }
   *begin = (*imported)->base() + offset_bytes;
   return {};
@@ -83,9 +84,9 @@ Status PartitionTaker::collect(Came *came) {
     const std::uint64_t mark = words_.mark(i);
     const std::uint64_t marked = PartitionWords::start_of(mark);
     if (marked > start_) {
-      return Status::error(ErrorKind::kBadPeer,
-                           "the sender of a partitioned message says of a partition what cannot be; what came of this "
-                           "message is not known");
+      return bad_peer(
+          "the sender of a partitioned message says of a partition what cannot be, and what came of this message is "
+          "not known");
     }
     if (marked != start_) continue;
     if (PartitionWords::is_put(mark)) {

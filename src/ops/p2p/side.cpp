@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "base/bad_peer.hpp"
 #include "ops/datatype/layout_of.hpp"
 #include "ops/p2p/permissions.hpp"
 #include "ops/p2p/receive_hints.hpp"
@@ -39,10 +40,8 @@ Arrival Side::look_at(std::uint64_t came_bytes, int sender, Descriptor *descript
   if (arrival == Arrival::kPlain) return arrival;
   if (is_in_place) transfer::scatter(region(), landing_.bytes, sizeof landing_.bytes);
   if (arrival == Arrival::kFlawed) {
-    *why = Status::error(
-        ErrorKind::kBadPeer,
-        fmt::format("a message from {} tells of device memory, and {}; nothing was received. Only "
-                    "Sluice makes such messages: see what else in the job writes to its memory",
+    *why = bad_peer(
+        fmt::format("a message from {} tells of device memory, and {}; nothing was received",
                     sender < 0 ? "outside of MPI_COMM_WORLD" : fmt::format("rank {} of MPI_COMM_WORLD", sender), flaw));
   }
   return arrival;

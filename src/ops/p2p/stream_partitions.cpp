@@ -8,6 +8,7 @@
 #include "base/log.hpp"
 #include "ops/p2p/partitioned_request.hpp"
 #include "wire/host.hpp"
+#include "wire/host_failure.hpp"
 
 namespace sluice::ops {
 namespace {
@@ -123,10 +124,11 @@ Status PartitionedRequest::give_to_stream(int partition, sluice_stream_send_t *s
   const std::scoped_lock lock(mutex_);
   const auto at = static_cast<std::size_t>(partition);
   if (!is_active() || ready_starts_[at] == start_) {
-    return Status::error(ErrorKind::kInvalidArgument,
-                         is_active() ? fmt::format("partition {} was made ready twice in one start", partition)
-                                     : "a partition was made ready (sluice_pready_on_stream) and the request is not "
-                                       "started; call MPI_Start first");
+    return Status::error(
+        ErrorKind::kInvalidArgument,
+        is_active() ? fmt::format("partition {} was made ready twice in one start; make each ready once", partition)
+                    : "a partition was made ready (sluice_pready_on_stream) and the request is not "
+                      "started; call MPI_Start first");
   }
   if (Status status = refuse_ready(partition, partition); !status.is_ok()) return status;
   given_starts_[at] = start_;
@@ -199,9 +201,9 @@ void PartitionedRequest::hand_on(int low, int high) {
   }
   if (!is_staged()) {
     record(0, bytes_of(high - low + 1), {}, Route::kIpc);
-  } else if (wire::host().MPI_Pready_range(low, high, request_) != MPI_SUCCESS) {
+  } else if (const int code = wire::host().MPI_Pready_range(low, high, request_); code != MPI_SUCCESS) {
     const std::scoped_lock lock(mutex_);
-    handing_on_ = Status::error(ErrorKind::kBackend, "the host MPI refused a partition that a stream made ready");
+    handing_on_ = wire::host_failure(code, "take a partition that a stream made ready");
   }
 }
 

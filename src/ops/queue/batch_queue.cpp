@@ -122,11 +122,10 @@ Status BatchQueue::await_room() {
     } else if (time - since > most) {
       return Status::error(
           ErrorKind::kUnsupported,
-          fmt::format(
-              "{} batches of the queue are enqueued that the stream has not come to, and it has not moved for {} "
-              "ms; nothing was enqueued: let the stream go on and call again, or raise queue_depth or "
-              "queue_patience (SLUICE_TUNING)",
-              n_started_ - now_at, std::chrono::duration_cast<std::chrono::milliseconds>(most).count()));
+          fmt::format("{} batches of the queue are enqueued that the stream has not come to, and it has not moved for "
+                      "{} ms; nothing was enqueued. Let the stream go on and call again, or raise queue_depth or "
+                      "queue_patience (SLUICE_TUNING)",
+                      n_started_ - now_at, std::chrono::duration_cast<std::chrono::milliseconds>(most).count()));
     }
   }
 }
@@ -204,7 +203,7 @@ Status BatchQueue::start() {
   if (std::ranges::any_of(open_, &Message::is_captured)) {
     return Status::error(ErrorKind::kInvalidArgument,
                          "messages that were enqueued while the stream was captured into a graph are started within "
-                         "the same capture; it is over, so begin another and call MPIX_Enqueue_start in it");
+                         "the same capture, and it is over; begin another and call MPIX_Enqueue_start in it");
   }
   if (Status status = await_room(); !status.is_ok()) return status;
   BatchList batch;

@@ -81,7 +81,7 @@ Status CapturedMessage::open_end() {
   receiver_->own_bytes = flat_.size_bytes();
   receiver_->make_slots(stream_, 1, {slot_bytes, kSlots});
   if (!receiver_->has_slots()) {
-    return cannot_be_captured("memory for its messages cannot be made now (SLUICE_LOG=debug says why)");
+    return cannot_be_captured("memory for its messages cannot be made now; set SLUICE_LOG=debug to see why");
   }
   channels.offer(receiver_.get());
   return {};

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "base/bad_peer.hpp"
 #include "base/log.hpp"
 #include "device/ipc_exports.hpp"
 
@@ -42,7 +43,7 @@ Status SenderEnd::take_offer(const SlotOffer &told, const wire::SegmentName &wor
   const plan::UnitSizes &sizes = told.sizes;
   const plan::SlotClaim claim{told.first, sizes, told.is_in_host != 0, told.offset_bytes, told.allocation_bytes};
   if (words.is_open() || !plan::is_sound(claim, kMostNumbered)) {
-    return Status::error(ErrorKind::kBadPeer, "a peer's slots for messages of queues make no sense");
+    return bad_peer("a peer's slots for messages of queues make no sense");
   }
   const std::uint64_t n_bytes_behind = told.is_in_host != 0 ? told.allocation_bytes : 0;
   if (Status status = words.open(words_name, ChannelWords::kCount, n_bytes_behind); !status.is_ok()) return status;

@@ -16,6 +16,7 @@
 #include <exception>
 #include <utility>
 
+#include "base/bad_peer.hpp"
 #include "base/knobs.hpp"
 #include "device/copy.hpp"
 #include "generated/operations.hpp"
@@ -287,8 +288,7 @@ bool ChannelReceive::is_thread_to_take() {
 Status ChannelReceive::take_out(std::uint64_t word, std::uint64_t size_bytes) {
   if (size_bytes == 0) return {};
   if (!end_->holds(word, size_bytes)) {
-    return Status::error(
-        ErrorKind::kBadPeer,
+    return bad_peer(
         fmt::format("rank {} of MPI_COMM_WORLD wrote, in the words of a queue's channel, that a message "
                     "of {} bytes lies where there are no slots",
                     end_->key.peer, size_bytes));
@@ -330,18 +330,19 @@ void ChannelReceive::finish(int *code, MPI_Status *status) {
     const bool is_there = ChannelWords::number_of(word_) == number_ &&
                           plan::holds(end_->offer.sizes, ChannelWords::unit_of(word_), size_bytes_);
     if (!is_there) {
-      taken = Status::error(ErrorKind::kBadPeer,
-                            fmt::format("rank {} of MPI_COMM_WORLD tells of a message of a queue that is not there; "
-                                        "what was received of it is not known",
-                                        key_.peer));
+      taken =
+          bad_peer(fmt::format("rank {} of MPI_COMM_WORLD tells of a message of a queue that is not there, and what "
+                               "was received of it is not known",
+                               key_.peer));
     } else if (is_threads) {
       taken = take_out(word_, std::min(size_bytes_, most_bytes));
     }
     if (taken.is_ok() && size_bytes_ > most_bytes) {
-      taken = Status::error(ErrorKind::kTruncated,
-                            fmt::format("a message of {} bytes was received into a buffer of {} bytes; make the "
-                                        "buffer as long as the message",
-                                        size_bytes_, most_bytes));
+      taken = Status::error(
+          ErrorKind::kTruncated,
+          fmt::format(
+              "a message of {} bytes was received into a buffer of {} bytes; make the buffer as long as the message",
+              size_bytes_, most_bytes));
     }
     if (!taken.is_ok()) *code = error_code(taken);
     is_by_stream_ = !is_threads;

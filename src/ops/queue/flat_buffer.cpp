@@ -13,8 +13,9 @@ Status classify_buffer(const Arguments &given, const device::Stream &stream, tra
   transfer::LayoutPtr layout;
   if (!named_layout(given.type, &layout)) {
     if (!is_valid(given.type)) {
-      return Status::error(ErrorKind::kBadType,
-                           "the datatype of a message is none, or not committed (MPI_Type_commit)");
+      return Status::error(
+          ErrorKind::kBadType,
+          "the datatype of a message is none, or not committed; give one that was committed (MPI_Type_commit)");
     }
     if (Status status = layout_of(given.type, &layout); !status.is_ok()) return status;
   }
@@ -26,7 +27,8 @@ Status classify_buffer(const Arguments &given, const device::Stream &stream, tra
     if (!status.is_ok()) return status;
   }
   if (place.kind == MemoryKind::kFreed) {
-    return Status::error(ErrorKind::kBadBuffer, "the buffer was freed before the message was enqueued");
+    return Status::error(ErrorKind::kBadBuffer,
+                         "the buffer was freed before the message was enqueued; free it when the message is complete");
   }
   if (place.kind == MemoryKind::kDevice && (place.backend != &stream.backend() || place.device != stream.device())) {
     return Status::error(

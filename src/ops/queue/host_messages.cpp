@@ -98,18 +98,20 @@ Status check_collective(const CollectiveArguments &given) {
   const wire::Host &host = wire::host();
   if (host.MPI_Comm_test_inter(given.comm, &is_inter) != MPI_SUCCESS ||
       host.MPI_Comm_size(given.comm, &size) != MPI_SUCCESS) {
-    return Status::error(ErrorKind::kInvalidArgument, "the queue's communicator is none any more");
+    return Status::error(ErrorKind::kInvalidArgument,
+                         "the queue's communicator is none any more; free the communicator after the queue");
   }
   if (is_inter != 0) {
     return Status::error(ErrorKind::kInvalidArgument,
-                         "collective operations of queues go within one group; this is an intercommunicator");
+                         "collective operations of queues go within one group, and the queue's communicator is an "
+                         "intercommunicator; make the queue with an intracommunicator");
   }
   const auto is_bad_type = [](MPI_Datatype type) { return type != MPI_DATATYPE_NULL && !is_valid(type); };
   if (given.send_count < 0 || given.recv_count < 0 || given.root < 0 || given.root >= size ||
       is_bad_type(given.send_type) || is_bad_type(given.recv_type)) {
     return Status::error(ErrorKind::kInvalidArgument,
                          "a count is negative, the root is no rank of the queue's communicator, or a datatype is none "
-                         "or not committed");
+                         "or not committed; give counts from 0 on, a rank of it, and committed datatypes");
   }
   return {};
 }
@@ -169,8 +171,8 @@ Status make_persistent_message(MPI_Request persistent, MPI_Comm comm, MessagePtr
   wire::clear(&shown);
   if (request_get_status(persistent, &is_inactive, &shown) != MPI_SUCCESS || is_inactive == 0) {
     return Status::error(ErrorKind::kInvalidArgument,
-                         "the request is active; a queue takes a persistent one that is not started, or whose last "
-                         "start is complete");
+                         "a queue takes a persistent request that is not started, or whose last start is complete, and "
+                         "this one is active; complete it first (MPI_Wait)");
   }
   *message = std::make_shared<PersistentMessage>(persistent, comm);
   return {};

@@ -71,7 +71,8 @@ int on_queue(MPIX_Queue handle, std::optional<MPI_Comm> said, Body body) {
 }
 
 Status null_request() {
-  return Status::error(ErrorKind::kInvalidArgument, "the pointer to the request is null");
+  return Status::error(ErrorKind::kInvalidArgument,
+                       "the pointer to the request is null; give the address of an MPI_Request");
 }
 
 // The host MPI is shown the program's arguments, unless it has taken the like before: they are its to refuse. Returns
@@ -97,7 +98,8 @@ Status check_arguments(const BatchQueue &queue, const Arguments &given, const MP
   if (given.comm == MPI_COMM_NULL) {
     return Status::error(ErrorKind::kInvalidArgument,
                          "the message has no communicator: it is MPI_COMM_NULL, or the queue was made without one "
-                         "(SLUICE_QUEUE_VENDOR_FORM) and the message is enqueued in the other form");
+                         "(SLUICE_QUEUE_VENDOR_FORM) and the message is enqueued in the other form; make the queue "
+                         "with a communicator (MPIX_Create_queue)");
   }
   // The engine was chosen for the queue's.
   if (queue.comm() != MPI_COMM_NULL && given.comm != queue.comm()) {
@@ -132,11 +134,14 @@ int create(bool has_comm, MPI_Comm comm, void *stream, MPIX_Queue *queue) {
   const MPI_Comm raised_on = comm != MPI_COMM_NULL ? comm : MPI_COMM_SELF;
   return guarded(raised_on, [&]() -> int {
     if (queue == nullptr) {
-      return raise(raised_on, Status::error(ErrorKind::kInvalidArgument, "the pointer to the queue is null"));
+      return raise(raised_on, Status::error(ErrorKind::kInvalidArgument,
+                                            "the pointer to the queue is null; give the address of an MPIX_Queue"));
     }
     *queue = MPIX_QUEUE_NULL;
     if (has_comm && comm == MPI_COMM_NULL) {
-      return raise(raised_on, Status::error(ErrorKind::kInvalidArgument, "the communicator is MPI_COMM_NULL"));
+      return raise(raised_on,
+                   Status::error(ErrorKind::kInvalidArgument,
+                                 "the communicator is MPI_COMM_NULL; give one of which this process is a rank"));
     }
     int size = 0;
     if (has_comm) code = wire::host().MPI_Comm_size(comm, &size);  // which refuses what is none

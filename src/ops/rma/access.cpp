@@ -26,10 +26,10 @@ Status check_range(const Window &window, const Access &access, std::int64_t offs
                          span_bytes != 0 && span_bytes <= size_bytes &&
                          static_cast<std::uint64_t>(lowest) <= size_bytes - span_bytes;
   if (is_within) return {};
-  return Status::error(
-      ErrorKind::kBadRange,
-      fmt::format("{}: {} bytes from byte {} on reach beyond the window of rank {}, which has {} bytes",
-                  name(access.call->operation), span_bytes, lowest, access.target_rank, size_bytes));
+  return Status::error(ErrorKind::kBadRange,
+                       fmt::format("{}: {} bytes from byte {} on reach beyond the window of rank {}, which has {} "
+                                   "bytes; check displacement, count and datatype",
+                                   name(access.call->operation), span_bytes, lowest, access.target_rank, size_bytes));
 }
 
 Status complete_nobody(Window *window, const Call &call) {
@@ -47,8 +47,9 @@ Status classify_target(Window *window, const Call &call, Access *access, bool *i
   *is_nobody = call.target_rank == MPI_PROC_NULL;
   if (*is_nobody) return complete_nobody(window, call);
   if (call.target_rank < 0 || call.target_rank >= window->size) {
-    return Status::error(ErrorKind::kBadRank, fmt::format("{}: the window has {} ranks, and no rank {}",
-                                                          name(call.operation), window->size, call.target_rank));
+    return Status::error(ErrorKind::kBadRank,
+                         fmt::format("{}: the window has {} ranks, and no rank {}; give a rank of the window's group",
+                                     name(call.operation), window->size, call.target_rank));
   }
   access->window = window;
   access->call = &call;
@@ -63,7 +64,9 @@ Status classify_target(Window *window, const Call &call, Access *access, bool *i
   const Exposure &exposure = window->exposures[static_cast<std::size_t>(call.target_rank)];
   std::int64_t offset_bytes = 0;
   if (__builtin_mul_overflow(static_cast<std::int64_t>(call.target_disp), exposure.disp_unit, &offset_bytes)) {
-    return Status::error(ErrorKind::kBadRange, "a target displacement is more than memory can have");
+    return Status::error(
+        ErrorKind::kBadRange,
+        "a target displacement is more than memory can have; check it, and the displacement unit of the window");
   }
   target.origin = reinterpret_cast<std::byte *>(static_cast<std::intptr_t>(offset_bytes));
   return check_range(*window, *access, offset_bytes);

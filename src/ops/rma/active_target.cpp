@@ -15,7 +15,8 @@ namespace {
 Status find_ranks(const Window &window, MPI_Group group, std::vector<int> *ranks) {
   int size = 0;
   if (group == MPI_GROUP_NULL || wire::host().MPI_Group_size(group, &size) != MPI_SUCCESS) {
-    return Status::error(ErrorKind::kBadGroup, "a window was given a group that is none");
+    return Status::error(ErrorKind::kBadGroup,
+                         "a window was given a group that is none; give a group of ranks of the window");
   }
   std::vector<int> own(static_cast<std::size_t>(size));
   std::iota(own.begin(), own.end(), 0);
@@ -24,7 +25,10 @@ Status find_ranks(const Window &window, MPI_Group group, std::vector<int> *ranks
   const int code = wire::host().MPI_Group_translate_ranks(group, size, own.data(), window.group.get(), ranks->data());
   if (code != MPI_SUCCESS) return wire::host_failure(code, "say who is in a group");
   for (const int rank : *ranks) {
-    if (rank == MPI_UNDEFINED) return Status::error(ErrorKind::kBadGroup, "a rank of the group is not in the window");
+    if (rank == MPI_UNDEFINED)
+      return Status::error(
+          ErrorKind::kBadGroup,
+          "a rank of the group is not in the window; make the group out of the window's (MPI_Win_get_group)");
   }
   return {};
 }

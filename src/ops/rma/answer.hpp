@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "base/bad_peer.hpp"
 #include "base/status.hpp"
 
 namespace sluice::ops::rma {
@@ -55,7 +56,7 @@ inline constexpr std::size_t kMostAnswerText = 256;
       return Status::error(static_cast<ErrorKind>(header.kind), std::string(text, behind.size()));
     }
   }
-  return Status::error(ErrorKind::kBadPeer, "a rank of a window answered what makes no sense");
+  return bad_peer("a rank of a window answered what makes no sense");
 }
 
 }  // namespace sluice::ops::rma

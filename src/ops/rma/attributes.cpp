@@ -12,9 +12,11 @@ namespace sluice::ops::rma {
 int win_attach(Window *window, void *base, MPI_Aint size_bytes) {
   return guarded_on(*window, [&]() -> Status {
     if (!window->is_dynamic) {
-      return Status::error(ErrorKind::kBadAttachment, "MPI_Win_attach to a window that is not dynamic");
+      return Status::error(ErrorKind::kBadAttachment,
+                           "MPI_Win_attach to a window that is not dynamic; make the window by MPI_Win_create_dynamic");
     }
-    if (size_bytes < 0) return Status::error(ErrorKind::kBadSize, "MPI_Win_attach: the size is negative");
+    if (size_bytes < 0)
+      return Status::error(ErrorKind::kBadSize, "MPI_Win_attach: the size is negative; give 0 bytes or more");
     return window->memory.attach(base, static_cast<std::uint64_t>(size_bytes));
   });
 }
@@ -22,7 +24,8 @@ int win_attach(Window *window, void *base, MPI_Aint size_bytes) {
 int win_detach(Window *window, const void *base) {
   return guarded_on(*window, [&]() -> Status {
     if (window->is_dynamic) return window->memory.detach(base);
-    return Status::error(ErrorKind::kBadAttachment, "MPI_Win_detach from a window that is not dynamic");
+    return Status::error(ErrorKind::kBadAttachment,
+                         "MPI_Win_detach from a window that is not dynamic; make the window by MPI_Win_create_dynamic");
   });
 }
 
@@ -71,7 +74,9 @@ int query(Window *window, int rank, MPI_Aint *size_bytes, Unit *disp_unit, void 
     }
     if (rank == MPI_PROC_NULL) rank = window->rank;
     if (rank < 0 || rank >= window->size) {
-      return Status::error(ErrorKind::kBadRank, "MPI_Win_shared_query of a rank that is not in the window");
+      return Status::error(
+          ErrorKind::kBadRank,
+          "MPI_Win_shared_query of a rank that is not in the window; give a rank of it, or MPI_PROC_NULL");
     }
     void *reached = nullptr;
     if (Status status = find_reached(window, rank, &reached); !status.is_ok()) return status;

@@ -36,7 +36,8 @@ struct Request {
 // Where this rank's memory lies, if there is any yet. Errors: memory that cannot be used.
 Status classify(Request *request) {
   auto *base = static_cast<std::byte *>(request->base);
-  if (request->size_bytes < 0) return Status::error(ErrorKind::kBadSize, "the size of a window is negative");
+  if (request->size_bytes < 0)
+    return Status::error(ErrorKind::kBadSize, "the size of a window is negative; give 0 bytes or more");
   const bool has_memory = base != nullptr && request->size_bytes != 0 && !request->is_dynamic();
   if (has_memory) {
     Status status = device::classify(base, &request->place);
@@ -47,7 +48,8 @@ Status classify(Request *request) {
   const bool is_unit_sound = request->disp_unit > 0 && request->disp_unit <= std::numeric_limits<int>::max();
   if ((is_device || request->kind.has_value()) && !is_unit_sound) {
     return Status::error(ErrorKind::kBadDisplacement,
-                         "a window of device memory: the displacement unit is a positive int");
+                         "a window of device memory was given a displacement unit that is not positive, or longer than "
+                         "an int; give a positive int");
   }
   if (!is_device) return {};
   return transfer::refuse_past_the_end(base, static_cast<std::uint64_t>(request->size_bytes));

@@ -7,6 +7,7 @@
 #include <span>
 #include <string_view>
 
+#include "base/bad_peer.hpp"
 #include "device/copy.hpp"
 #include "device/kernel_copies.hpp"
 #include "device/queue.hpp"
@@ -146,7 +147,9 @@ Status DirectAccess::map(int target, int world_rank, const Exposure &exposure, c
                          Reached *reached) {
   const device::Backend *backend = backend_named(exposure);
   if (backend == nullptr)
-    return Status::error(ErrorKind::kUnsupported, "a window's memory has a runtime not loaded here");
+    return Status::error(ErrorKind::kUnsupported,
+                         "a window's memory belongs to a runtime that this process has not loaded; load it in every "
+                         "rank before the window is made");
   const bool is_beside = beside.backend == backend && beside.kind == MemoryKind::kDevice;
   const std::int32_t device = is_beside ? beside.device_index() : 0;
   const std::scoped_lock lock(mutex_);
@@ -159,7 +162,7 @@ Status DirectAccess::map(int target, int world_rank, const Exposure &exposure, c
     Status status = device::IpcImports::process().open(backend, device, exposure.handle, origin, &imported);
     if (!status.is_ok()) return status;
     if (!imported->holds(exposure.offset_bytes, exposure.size_bytes)) {
-      return Status::error(ErrorKind::kBadPeer, "a rank's window does not lie in the memory that the rank names");
+      return bad_peer("a rank's window does not lie in the memory that the rank names");
     }
     found = known.insert(known.end(), {device, std::move(imported)});
   }

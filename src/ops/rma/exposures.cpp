@@ -5,6 +5,7 @@
 #include <cstring>
 #include <limits>
 
+#include "base/bad_peer.hpp"
 #include "base/log.hpp"
 #include "base/statistics.hpp"
 #include "device/ipc_exports.hpp"
@@ -84,7 +85,7 @@ Status exchange_exposures(std::int64_t disp_unit, Window *window) {
     window->is_near.push_back(rank == window->rank || (are_shared && first_of_node(*window, rank) == first));
   }
   if (!std::all_of(window->exposures.begin(), window->exposures.end(), is_sound)) {
-    return Status::error(ErrorKind::kBadPeer, "what a rank says of its window makes no sense");
+    return bad_peer("what a rank says of its window makes no sense");
   }
   return status;
 }

@@ -141,7 +141,8 @@ Status StagedAccess::open(const transfer::Region &region, Argument *argument, tr
   if (image.origin == nullptr || image.span_bytes() == 0) {
     return Status::error(ErrorKind::kUnsupported,
                          "a one-sided operation on a window of the host MPI's takes device memory by absolute "
-                         "addresses, or of that extent, only in types that are made of one predefined type");
+                         "addresses, or of that extent, only in types that are made of one predefined type; use such a "
+                         "type on that side");
   }
   Status status = staged->open_image(image, memory);
   if (status.is_ok()) argument->buffer = staged->image_origin();

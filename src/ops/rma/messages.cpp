@@ -168,7 +168,7 @@ void Messages::take_answer(Unanswered *one, int code) {
   Asked &asked = *one->asked;
   std::span<const std::byte> data;
   Status status = code == MPI_SUCCESS ? read_answer(one->answer, one->answer_bytes, &data)
-                                      : Status::error(ErrorKind::kBackend, "the host MPI lost an answer of a window");
+                                      : wire::host_failure(code, "bring the answer to a message of a window");
   if (status.is_ok() && !data.empty() && asked.result.layout != nullptr) {
     if (asked.result.layout->is_contiguous) {
       transfer::Region part = asked.result;

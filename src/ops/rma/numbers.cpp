@@ -128,14 +128,16 @@ Status find_basic_type(MPI_Datatype type, MPI_Datatype *basic) {
 Status find_arithmetic(MPI_Datatype basic, MPI_Op op, Arithmetic *arithmetic) {
   const std::uint32_t op_number = number_in(operations(), op);
   if (op_number == 0) {
-    return Status::error(ErrorKind::kBadOperation, "accumulates take MPI's own operations alone");
+    return Status::error(ErrorKind::kBadOperation,
+                         "an accumulate was given an operation that the program has made; use one of MPI's own");
   }
   // What computes nothing is the same on bytes, whatever the type.
   const bool is_computed = op != MPI_REPLACE && op != MPI_NO_OP;
   const std::uint32_t type_number = number_in(types(), is_computed ? basic : MPI_BYTE);
   if (type_number == 0) return no_such_type();
   if (find_arithmetic(type_number, op_number, arithmetic)) return {};
-  return Status::error(ErrorKind::kBadOperation, "the host MPI does not have this operation on this type");
+  return Status::error(ErrorKind::kBadOperation,
+                       "the host MPI does not have this operation on this type; use another operation or type");
 }
 
 bool find_arithmetic(std::uint32_t type_number, std::uint32_t op_number, Arithmetic *arithmetic) {

@@ -16,9 +16,10 @@ using transfer::WindowAction;
 using transfer::WindowHeader;
 
 Status differ(const Call &call) {
-  return Status::error(ErrorKind::kTruncated, std::string(name(call.operation)) +
-                                                  ": the buffer of this rank and the target's part of the window are "
-                                                  "not as long as each other");
+  return Status::error(ErrorKind::kTruncated,
+                       std::string(name(call.operation)) +
+                           ": the buffer of this rank and the target's part of the window are "
+                           "not as long as each other; make the counts and datatypes of the two agree");
 }
 
 // As the trace names it.
@@ -101,8 +102,10 @@ Status classify_like_target(const Access &access, const Argument &argument, MPI_
   MPI_Datatype own = MPI_DATATYPE_NULL;
   if (Status status = find_basic_type(argument.type, &own); !status.is_ok()) return status;
   if (own == basic) return {};
-  return Status::error(ErrorKind::kBadType, std::string(name(access.call->operation)) +
-                                                ": the elements of the two sides are not of one predefined type");
+  return Status::error(
+      ErrorKind::kBadType,
+      std::string(name(access.call->operation)) +
+          ": the elements of the two sides are not of one predefined type; use the same predefined type on both");
 }
 
 // A short operation with a result, by the device of the target. `compare`: as DeviceFetch has it. *is_done: else
@@ -257,7 +260,7 @@ Status compare_and_swap(Access *access) {
   transfer::Region compare;
   Status status = find_basic_type(call.target.type, &basic);
   if (status.is_ok() && basic != call.target.type) {
-    status = Status::error(ErrorKind::kBadType, "MPI_Compare_and_swap takes a predefined type");
+    status = Status::error(ErrorKind::kBadType, "MPI_Compare_and_swap was given a derived type; use a predefined one");
   }
   if (status.is_ok()) status = find_arithmetic(basic, MPI_REPLACE, &replace);
   if (status.is_ok()) status = classify(call.origin, &access->origin);

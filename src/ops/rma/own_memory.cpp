@@ -5,6 +5,7 @@
 #include <cstring>
 #include <limits>
 
+#include "base/bad_peer.hpp"
 #include "ops/rma/side.hpp"
 
 namespace sluice::ops::rma {
@@ -13,7 +14,7 @@ namespace {
 using transfer::WindowAction;
 
 Status bad_request() {
-  return Status::error(ErrorKind::kBadPeer, "what a rank asked for on a window makes no sense, and was not done");
+  return bad_peer("what a rank asked for on a window makes no sense, and was not done");
 }
 
 }  // namespace
@@ -36,7 +37,8 @@ Status OwnMemory::attach(void *base, std::uint64_t size_bytes) {
     return part.base < other.base + other.size_bytes && other.base < part.base + part.size_bytes;
   });
   if (overlaps) {
-    return Status::error(ErrorKind::kBadAttachment, "MPI_Win_attach: a part of this memory is attached already");
+    return Status::error(ErrorKind::kBadAttachment,
+                         "MPI_Win_attach: a part of this memory is attached already; detach that first");
   }
   parts_.push_back(part);
   return {};
@@ -46,7 +48,9 @@ Status OwnMemory::detach(const void *base) {
   const std::scoped_lock lock(mutex_);
   const auto found = std::find_if(parts_.begin(), parts_.end(), [base](const Part &part) { return part.base == base; });
   if (found == parts_.end()) {
-    return Status::error(ErrorKind::kBadAttachment, "MPI_Win_detach: no memory that begins there is attached");
+    return Status::error(
+        ErrorKind::kBadAttachment,
+        "MPI_Win_detach: no memory that begins there is attached; give the address that MPI_Win_attach was given");
   }
   parts_.erase(found);
   return {};
@@ -66,10 +70,11 @@ Status OwnMemory::find(const std::vector<transfer::Block> &runs, transfer::Regio
     *region = transfer::region_of(part.base, std::move(within), part.place);
     return {};
   }
-  return Status::error(ErrorKind::kBadRange, is_dynamic_
-                                                 ? "a one-sided operation reaches memory that the target has not "
-                                                   "attached to the window; attach it before"
-                                                 : "a one-sided operation reaches beyond the target's window");
+  return Status::error(
+      ErrorKind::kBadRange,
+      is_dynamic_ ? "a one-sided operation reaches memory that the target has not "
+                    "attached to the window; attach it before"
+                  : "a one-sided operation reaches beyond the target's window; check displacement, count and datatype");
 }
 
 bool OwnMemory::serve(const transfer::WindowMessage &message, LockWords *words, std::vector<std::byte> *answer,

@@ -13,8 +13,8 @@ using Lock = Epochs::Lock;
 
 Status check_rank(const Window &window, int rank) {
   if (rank >= 0 && rank < window.size) return {};
-  return Status::error(ErrorKind::kBadRank,
-                       "the window has " + std::to_string(window.size) + " ranks, and no rank " + std::to_string(rank));
+  return Status::error(ErrorKind::kBadRank, "the window has " + std::to_string(window.size) + " ranks, and no rank " +
+                                                std::to_string(rank) + "; give a rank of the window's group");
 }
 
 // Asks a rank of another node for its lock, or gives it back. *asked is done when the rank has answered.
@@ -72,7 +72,9 @@ int win_lock(Window *window, int lock_type, int rank, int assertion) {
   if (rank == MPI_PROC_NULL) return MPI_SUCCESS;
   return guarded_on(*window, [&]() -> Status {
     if (lock_type != MPI_LOCK_SHARED && lock_type != MPI_LOCK_EXCLUSIVE) {
-      return Status::error(ErrorKind::kBadLockType, "MPI_Win_lock takes MPI_LOCK_SHARED or MPI_LOCK_EXCLUSIVE");
+      return Status::error(
+          ErrorKind::kBadLockType,
+          "MPI_Win_lock was given a type of lock that is none; give MPI_LOCK_SHARED or MPI_LOCK_EXCLUSIVE");
     }
     if (Status status = check_rank(*window, rank); !status.is_ok()) return status;
     const bool is_alone = lock_type == MPI_LOCK_EXCLUSIVE;

@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "base/bad_peer.hpp"
 #include "base/log.hpp"
 #include "ops/rma/answer.hpp"
 #include "ops/rma/messages.hpp"
@@ -89,8 +90,7 @@ bool Messages::serve(const Incoming &incoming) {
     return true;
   }
   if (!is_sound) {
-    answer(incoming.source, header.reply, Status::error(ErrorKind::kBadPeer, "a message of a window makes no sense"),
-           {});
+    answer(incoming.source, header.reply, bad_peer("a message of a window makes no sense"), {});
     return true;
   }
   std::vector<std::byte> data;
@@ -127,7 +127,7 @@ Status Messages::serve_synchronisation(const transfer::WindowHeader &header, int
       LockHold(locks_->of(rank_), peer.is_alone).give_back();
       return {};
   }
-  return Status::error(ErrorKind::kBadPeer, "a rank asked for a lock that it has, or gave back one that it has not");
+  return bad_peer("a rank asked for a lock that it has, or gave back one that it has not");
 }
 
 void Messages::serve_waiting() {

@@ -144,9 +144,9 @@ Status EdgeInquiry::Question::answer(std::vector<Edge> *edges) const {
     const int source = neighborhood_.sources[i];
     const auto [rank, block] = received_[i];
     if (source != MPI_PROC_NULL && (rank != source || block < 0)) {
-      return Status::error(ErrorKind::kBackend,
-                           "the host MPI did not bring two numbers from a neighbour of this topology; set "
-                           "SLUICE_COLL_IPC=off");
+      return Status::error(
+          ErrorKind::kBackend,
+          "the host MPI did not bring two numbers from a neighbour of this topology; set SLUICE_COLL_IPC=off");
     }
     edges->push_back(source == MPI_PROC_NULL ? Edge() : Edge{rank, block});
   }

@@ -7,6 +7,7 @@
 #include <exception>
 #include <utility>
 
+#include "base/bad_peer.hpp"
 #include "base/log.hpp"
 #include "wire/channel.hpp"
 
@@ -233,10 +234,10 @@ void NodeCall::settle_as(Outcome outcome) noexcept {
 
 Status NodeCall::failure_of(const Board::Outcome &outcome) const {
   if (outcome.is_of_two_plans) {
-    return Status::error(ErrorKind::kBadPeer,
-                         fmt::format("the ranks of the communicator did not do the same in {}: what one of them wrote "
-                                     "in memory that the ranks of a node share has changed while the others read it",
-                                     name(call_.operation)));
+    return bad_peer(
+        fmt::format("the ranks of the communicator did not do the same in {}: what one of them wrote "
+                    "in memory that the ranks of a node share has changed while the others read it",
+                    name(call_.operation)));
   }
   return Status::error(ErrorKind::kBackend, fmt::format("rank {} of the communicator could not do its part of {}; its "
                                                         "own error says why",

@@ -29,7 +29,8 @@ struct PartEnd {
 // Another rank, which has ended so, or not yet, does not do what is waited for. If its word is nonsense, others see an
 // error in it, and may look before it is another: so this is one, too.
 [[nodiscard]] inline PartEnd gave_up(int rank, const std::optional<transfer::Ending> &ended) {
-  const Status why = Status::error(ErrorKind::kBackend, "rank " + std::to_string(rank) + " gave up");
+  const Status why =
+      Status::error(ErrorKind::kBackend, "rank " + std::to_string(rank) + " gave up; its own error says why");
   return ended == transfer::Ending::kFailed ? failed(why) : refused(why);
 }
 
