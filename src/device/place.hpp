@@ -28,8 +28,8 @@ struct Place {
 // Any thread. Fails only when a backend's query fails, with `place` left as host.
 [[nodiscard]] Status classify(const void *address, Place *place) noexcept;
 
-// The loaded backends, by priority: without any, classify() answers host. Hot, but each call looks for libraries that
-// have come into the process: an operation looks once, and classifies with what it saw.
+// The loaded backends, by priority. Without any, classify() answers host. Hot, but each call looks for libraries that
+// have come into the process. So an operation looks once, and classifies with the backends that it saw.
 using Backends = std::span<Backend *const>;
 [[nodiscard]] Backends loaded_backends() noexcept;
 // The same as at the last look: for the rest of a call that has looked. Hot. Any thread.

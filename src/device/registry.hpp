@@ -65,7 +65,7 @@ class Registry {
   // Adds a backend that is not a module, for tests.
   void add(std::unique_ptr<Backend> backend);
 
-  // Shuts all backends down. Only before exit and in tests; no other call may be running.
+  // Shuts all backends down. Call it only before exit and in tests. No other call may be running.
   void clear() noexcept;
 
   // More than any machine has; a bound keeps a look-up short.

@@ -90,8 +90,8 @@ inline constexpr std::uint64_t kMostSegments = std::uint64_t{1} << 30;
   return query.block_bytes >= query.threshold_bytes / std::max<std::uint64_t>(query.n_blocks, 1);
 }
 
-// What to ask of such a call; none: of its lengths asking is not worth while. Without the ability, and without the
-// longest buffer where no rank knows it. Hot.
+// The question that the ranks ask each other about such a call. None: at these lengths it is not worth while to ask.
+// The caller fills in whether this rank can take part and, where no rank knows the longest buffer, that one. Hot.
 [[nodiscard]] std::optional<SegmentQuery> segment_query(const CallFacts &facts, const CollectiveTerms &terms) noexcept;
 
 // The choice, after they have.

@@ -82,8 +82,8 @@ class CutBlocks {
   // The bytes of all parts of a segment.
   [[nodiscard]] std::uint64_t size_bytes(std::uint64_t segment) const noexcept;
 
-  // Begins to bring the part down into its slot, or up out of it. Of host memory it is done when this returns. Errors:
-  // those of the runtime.
+  // Begins to bring the part down into its slot, or up out of it. A copy of host memory is done when this returns.
+  // Errors: those of the runtime.
   [[nodiscard]] Status begin_down(std::size_t slot, std::uint64_t segment) { return begin(slot, segment, true); }
   [[nodiscard]] Status begin_up(std::size_t slot, std::uint64_t segment) { return begin(slot, segment, false); }
   // Whether what was begun last in `slot` has ended, well or not; never blocks.

@@ -9,9 +9,9 @@ namespace sluice::ops {
 // True from MPI_Init to MPI_Finalize, when MPI_COMM_WORLD and its error handlers can be used. Asks the host MPI.
 [[nodiscard]] bool is_world_alive() noexcept;
 
-// Whether Sluice's own functions for `what` (a plural) can be used now. Where not, MPI is not there or Sluice is
-// switched off, no error handler can be told: the error is logged, is sluice_last_error(), and *code is what the caller
-// returns.
+// True: Sluice's own functions for `what` (a plural, as "queues") can be used now. False: MPI is not there, or Sluice
+// is switched off, so there is no error handler to call. The error is logged, sluice_last_error() gives it, and the
+// caller returns *code.
 [[nodiscard]] bool is_usable(std::string_view what, int *code);
 
 }  // namespace sluice::ops

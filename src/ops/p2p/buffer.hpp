@@ -45,31 +45,34 @@ class Buffer {
   // for the host MPI to refuse: a negative count, an invalid type) is no error and is not staged. Nothing is staged for
   // the peer MPI_PROC_NULL. Errors: those of the runtime, and of layout_of(). State: *buffer is not to be used then.
 
-  // That is received into from `peer`; a descriptor may come.
+  // A buffer that a message from `peer` is received into. A descriptor may come instead of the payload.
   [[nodiscard]] static Status to_receive(const p2p::Part &part, int peer, Buffer *buffer);
-  // Where no descriptor can come, and nothing is cut: partitioned communication, in either direction.
+  // A buffer of partitioned communication, sent from or received into. No descriptor can come, and nothing is cut into
+  // blocks.
   [[nodiscard]] static Status of_plain(const void *address, MPI_Count count, MPI_Datatype type, int peer,
                                        Buffer *buffer);
-  // That nothing is received into. `comm`: where the peer is, if the message may travel as a descriptor; else
-  // MPI_COMM_NULL.
+  // A buffer that is only sent from. `comm`: the communicator of the peer, if the message may travel as a descriptor;
+  // else MPI_COMM_NULL.
   enum class Sending : std::uint8_t { kOnce, kStandardBlocking, kPersistent };
   [[nodiscard]] static Status to_send(const p2p::Part &part, MPI_Comm comm, Buffer *buffer,
                                       Sending sending = Sending::kOnce);
 
   // The same buffer for a message to a peer that must not be sent a descriptor; planned.
   [[nodiscard]] Buffer to_send_plain() const;
-  // The same, of what is received into: what lies in it is sent.
+  // A buffer that is received into, planned again as one to send: what lies in it is sent.
   [[nodiscard]] Buffer to_send_what_is_there() const;
-  // These plan again, before the buffer is opened, and only change the route: nothing fails, and nothing is undone.
-  // Plans again what is received into and sent from, too, by one call: staged, whatever comes.
+  // The next four plan again before the buffer is opened. They only change the route: nothing fails, and nothing is
+  // undone.
+  // Of a buffer that one call both sends from and receives into: staged, whatever comes.
   void plan_to_replace();
-  // Plans again for a payload that turned out not to be packed by a kernel: staged.
+  // No kernel packs the payload, as has turned out: staged.
   void plan_without_packing();
-  // Plans again for memory that turned out not to be exportable; and for want of such memory of Sluice's own.
+  // The memory cannot be exported, as has turned out.
   void plan_without_ipc();
+  // Sluice has no exportable memory of its own either.
   void plan_without_relay();
 
-  // The host MPI is given staging memory; undecided, or what stands for it until data come staged.
+  // The host MPI is given staging memory. An undecided receive counts as staged until its message shows how it came.
   [[nodiscard]] bool is_staged() const noexcept {
     return plan_.route == Route::kStaged || plan_.route == Route::kUndecided;
   }

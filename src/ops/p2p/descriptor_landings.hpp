@@ -15,7 +15,8 @@
 
 namespace sluice::ops {
 
-// One beginning, claimed until destroyed, and open while its receive waits for what comes. Movable.
+// A claim on the beginning of one buffer. It holds until it is destroyed, and is open while its receive waits for what
+// comes. Movable.
 class LandingClaim {
  public:
   LandingClaim() noexcept = default;

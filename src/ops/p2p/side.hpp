@@ -65,16 +65,18 @@ class Side : public Buffer {
 
   // For the trace. What a side is sent as; before copy_down().
   void name_message(Operation operation, int dest, int tag) noexcept { message_ = {operation, dest, tag}; }
-  // A staged payload is with the host MPI, from now on; it is no more; or it was another's descriptor after all.
-  // From begin_wire() on a receive may write to the buffer. Before the host MPI is given the side's arguments.
+  // Before the host MPI is given the side's arguments: from now on a staged payload is with the host MPI, and a receive
+  // may write to the buffer. end_sent() and end_received() say that the host MPI has done with it; abandon_wire() says
+  // that a descriptor came instead.
   void begin_wire() {
     keep_head();
     if (is_staged()) wire_.begin();
   }
-  // Of a receive into a buffer that nothing may be put in the place of, from here on: one that is sent from, too, or
-  // that a persistent request names. `is_safe`: it is to have its beginning for itself, or room of its own now.
+  // What the host MPI is given for this receive stays the same from here on: the program's buffer, or room of Sluice's
+  // that stands for it. For a buffer that is sent from, too, and for a persistent request. `is_safe`: the receive is to
+  // have the beginning of the buffer for itself, or has room of its own now.
   void stay(bool is_safe);
-  // All that has come is in place: others may have the buffer's beginning, or write to it.
+  // All that has come is in place. Other receives may claim the buffer's beginning, or write to it.
   void release_head() noexcept {
     if (stays_) {
       head_.set_open(false);
@@ -85,11 +87,11 @@ class Side : public Buffer {
   // After a descriptor's payload of `came_bytes` has come: brings what of it lies in room of ours (landing()) into the
   // program's buffer.
   void leave_room_described(std::uint64_t came_bytes) const noexcept;
-  // Nothing that comes into another receive can lie on a descriptor that came into this one; claims the beginning of
-  // the buffer for that if it has to. Within a turn.
+  // True: no message of another receive can be written over a descriptor that came into this one. Claims the beginning
+  // of the buffer, if that takes it. Within a turn.
   [[nodiscard]] bool is_safe();
 
-  // The host MPI has done with the side: its span of the trace ends, or was none.
+  // The host MPI has done with the side. The side's span of the trace ends, if one has begun.
   void end_sent() noexcept {
     if (wire_.is_begun()) wire_.end(trace::Lane::kWire, message_, {size_bytes()});
   }

@@ -67,7 +67,8 @@ class Message : public std::enable_shared_from_this<Message> {
 
   // The stream has done all for the message, and poll() is about to say so. Any thread.
   [[nodiscard]] virtual bool is_done_by_stream() const noexcept { return false; }
-  // Starts it when the stream has come to the start. Once, within a turn; in the order in which messages were enqueued.
+  // Starts the message, when the stream has come to its start. Call it once, within a turn, in the order in which
+  // messages were enqueued.
   void begin() noexcept;
   // True when it is complete, well or not; the program's request is complete by then. After begin(), within a turn.
   [[nodiscard]] bool poll() noexcept;

@@ -22,7 +22,7 @@ namespace sluice::ops::rma {
 [[nodiscard]] int win_unlock_all(Window *window);
 [[nodiscard]] int win_flush(Window *window, int rank);
 [[nodiscard]] int win_flush_all(Window *window);
-// The same as the two above: what is there at the target has left the origin.
+// These do the same as the two above: what has come to the target has also left the origin.
 [[nodiscard]] int win_flush_local(Window *window, int rank);
 [[nodiscard]] int win_flush_local_all(Window *window);
 [[nodiscard]] int win_sync(Window *window);

@@ -8,10 +8,10 @@
 
 namespace sluice::ops::coll {
 
-// Carries `call`, a blocking MPI_Bcast, MPI_Allgather, MPI_Allgatherv, MPI_Allreduce, MPI_Reduce, MPI_Reduce_scatter or
-// MPI_Reduce_scatter_block of one group, out in two levels, if all ranks come to that: each level is a collective call
-// of ours on a communicator of its own. False: nothing has been done that counts. True: *result is what the call
-// returns, an error raised already. Blocks, in turns.
+// Carries a blocking `call` of one group out in two levels, if all ranks decide so: MPI_Bcast, MPI_Allgather,
+// MPI_Allgatherv, MPI_Allreduce, MPI_Reduce, MPI_Reduce_scatter or MPI_Reduce_scatter_block. Each level is a collective
+// call of Sluice's on a communicator of its own. False: nothing has been done that counts. True: *result is what the
+// call returns, and an error was raised already. Blocks, in turns.
 [[nodiscard]] bool carry_out_in_levels(const Call &call, const Member &member, const Sides &sides,
                                        const Status &classified, int *result);
 

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// NodeCall: a collective call that the ranks of one node carry out together (ISC'25 poster; docs/adr/0014): each
-// publishes where its device memory is, all decide alike from what all published, and each pulls what it gets over IPC,
-// all copies in one list, or computes its part of a reduction (node_reduction.hpp). No message is sent. In steps that
-// never block, so that several can be under way. All that others say is checked, and how a call ends is what all say at
-// its end, whatever each has decided: so ranks that have not read the same words end it alike (docs/adr/0061).
+// NodeCall: a collective call that the ranks of one node carry out together (docs/adr/0014). No message is sent.
+// 1. Each rank publishes where its device memory is.
+// 2. All ranks decide alike, for each decides from what all have published.
+// 3. Each rank pulls what it gets over IPC, all copies in one list, or computes its part of a reduction
+//    (node_reduction.hpp).
+// 4. Each rank says how its part ended, and the call ends as all of them say. So ranks that have not read the same
+//    words end the call alike, too (docs/adr/0061).
+// All goes in steps that never block, so several calls can be under way. What others say is checked.
 #pragma once
 
 #include <cstdint>

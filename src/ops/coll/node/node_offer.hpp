@@ -14,30 +14,31 @@
 
 namespace sluice::ops::coll {
 
-// What this rank has to say before a call of which none knows how long it is for the others: less than what follows,
-// and for less. `classified` says how classifying `sides` went. Hot.
+// This rank's vote before a call whose length differs among the ranks: whether it can take part, and whether its own
+// part is long. A vote says less than an offer, and costs less. `classified` says how classifying `sides` went. Hot.
 [[nodiscard]] transfer::Vote vote_on(const Call &call, const Member &member, const Sides &sides,
                                      const Status &classified);
 
 struct NodeOffer {
   NodeBlocks blocks;
   transfer::Published published;
-  // Of blocks.offered, as many or none; of no bytes those that nobody else gets.
+  // One for each of blocks.offered, or none at all. A block that no other rank gets has 0 bytes.
   std::vector<transfer::StridedBlock> described;
-  // Where those lie of which others cannot be told where they are in the program's memory; else null.
+  // The blocks, packed, if others cannot be told where these lie in the program's memory; else null.
   std::unique_ptr<transfer::PackedBlocks> packed;
 
-  // Fills this in, exporting what others may read. `classified` says how classifying `sides` went. A rank that cannot
-  // take part is no error; one whose memory was freed is, and then published says so too. May throw std::bad_alloc.
-  // `pairing`: of neighbours.
+  // Fills this in, and exports what others may read. `classified` says how classifying `sides` went, `pairing` which
+  // neighbours exchange what. A rank that cannot take part is no error. Errors: memory that was freed; `published` then
+  // says so, too. May throw std::bad_alloc.
   [[nodiscard]] Status fill(const Call &call, const Member &member, const Sides &sides, const Status &classified,
                             const EdgePairing &pairing);
 
-  // Begins to pack, if that is to be done: it has ended before this is published (PackedBlocks::poll). A rank that
-  // finds now that it cannot takes no part. Errors: those of the runtime.
+  // Begins to pack, if anything is to be packed. The caller publishes only when that has ended (PackedBlocks::poll). A
+  // rank that cannot pack, as it finds now, takes no part. Errors: those of the runtime.
   [[nodiscard]] Status begin_packing();
 
-  // The block of this rank's own that `wanted`, which is from this rank, stands for; null: there is none.
+  // Of a block `wanted` that this rank gets from itself: where it lies in what the rank sends; null where there is
+  // none.
   [[nodiscard]] const transfer::Region *own_block(const NodeBlocks::Wanted &wanted) const noexcept;
 
  private:

@@ -54,9 +54,9 @@ class RequestGroup {
   // One more call, which has device memory here or not, and is `name` in the order of all of the communicator. Returns
   // its number among those that join: in one order on all ranks, since MPI has collective calls made in one.
   [[nodiscard]] std::uint64_t join(Pattern pattern, bool has_device, const void *name);
-  // Takes what steps there are, without blocking, and says what call `number` of that name is to do. What goes over
-  // comm(), questions too, waits until all calls before it have left their order. Whoever is told anything but kWait
-  // does it, and then says settle(), once for each join().
+  // Takes the steps that are possible now, without blocking, and says what call `number` of that name is to do. What
+  // goes over comm(), questions too, waits until all earlier calls have left the order. A caller that is told anything
+  // but kWait does that, and then calls settle(), once for each join().
   [[nodiscard]] Way advance(Pattern pattern, std::uint64_t number, const void *name);
   void settle() noexcept;
 

@@ -17,19 +17,19 @@ namespace sluice::ops::coll {
 
 class SegmentGroup {
  public:
-  // For a non-blocking call that could use it: what is there already. Else null, and a later blocking call makes it;
-  // `has_device` says whether this call has device memory here. Local.
+  // For a non-blocking call that could use the group: the group, if it is there. Else null, and a later blocking call
+  // makes it. `has_device`: this call has device memory at this rank. Local.
   [[nodiscard]] static std::shared_ptr<SegmentGroup> find(MPI_Comm comm, bool has_device);
-  // The same for a call of which no rank knows how long it is for the others; `is_long` says whether it is here, of
-  // device memory. Null as well where the last of those calls were short on all ranks, as these agreed.
+  // As find(), for a call whose length may differ among the ranks. `is_long`: it is long at this rank, and has device
+  // memory. Also null after such calls that were short on all ranks: the ranks have agreed on that.
   [[nodiscard]] static std::shared_ptr<SegmentGroup> find_unequal(MPI_Comm comm, bool is_long);
-  // In a blocking collective call: makes it where those two have asked for it, if any rank had device memory then.
-  // Collective over `comm` where it does anything; blocks, in turns. Errors: those of the host MPI. Hot where nobody
-  // has asked.
+  // In a blocking collective call: makes the group, if find() or find_unequal() has asked for it and any rank had
+  // device memory then. Collective over `comm` where it does anything; blocks, in turns. Errors: those of the host MPI.
+  // Hot where nobody has asked.
   [[nodiscard]] static Status seek(MPI_Comm comm, const Member &member);
 
-  // That of a communicator of ours, which may not wait: first the one, and when that is there the other. Local. Errors:
-  // those of the host MPI.
+  // Each begins to make one of the two communicators, without waiting: first that of questions, and when it is there
+  // that of data. Local. Errors: those of the host MPI.
   [[nodiscard]] Status start_questions(MPI_Comm comm, MPI_Request *request) {
     return questions_.start_duplicate(comm, request);
   }
@@ -42,7 +42,7 @@ class SegmentGroup {
   [[nodiscard]] MPI_Comm questions() const noexcept { return questions_.get(); }
   [[nodiscard]] MPI_Comm data() const noexcept { return data_.get(); }
 
-  // Of the calls under way, which leave when they have made all of their calls of the host MPI in data().
+  // The order of the calls under way. A call leaves it when it has made all of its calls of the host MPI on data().
   [[nodiscard]] CallOrder &order() noexcept { return order_; }
 
  private:
@@ -54,8 +54,8 @@ class SegmentGroup {
 
 using SegmentGroupPtr = std::shared_ptr<SegmentGroup>;
 
-// What a communicator's calls share that go in segments, or could. Those of which each rank knows its own part alone
-// are counted for themselves.
+// What the calls of a communicator share that go in segments, or could. Calls whose length may differ among the ranks
+// are counted apart.
 struct SegmentsOfComm {
   static constexpr CommPart kPart = CommPart::kSegments;
 
