@@ -34,6 +34,14 @@ namespace sluice::ops {
 // comes from MPI_Type_get_envelope instead. Any thread. Warm.
 [[nodiscard]] bool is_valid(MPI_Datatype type);
 
+// The layout of a handle that the program gave. *layout is null, and that is no error, where the handle is not valid.
+// Threads, errors: as layout_of(). Hot for a predefined type, else warm.
+[[nodiscard]] inline Status layout_if_valid(MPI_Datatype type, transfer::LayoutPtr *layout) {
+  if (named_layout(type, layout)) return {};
+  layout->reset();
+  return is_valid(type) ? layout_of(type, layout) : Status();
+}
+
 // Gives back the attribute key and the communicator. Call before MPI_Finalize, when no other thread is in here.
 void release_datatypes() noexcept;
 

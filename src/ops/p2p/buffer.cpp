@@ -41,10 +41,8 @@ Status Buffer::classify(Use use) {
   // A host-only rank may be sent descriptors by ranks that are not.
   const bool may_be_described = use == Use::kReceived && wire::Channel::process().is_open();
   if (count_ < 0 || (!may_be_described && (count_ == 0 || backends.empty()))) return {};
-  if (!named_layout(type_, &region_.layout)) {
-    if (!is_valid(type_)) return {};  // the host MPI will say so, in its own words
-    if (Status status = layout_of(type_, &region_.layout); !status.is_ok()) return status;
-  }
+  if (Status status = layout_if_valid(type_, &region_.layout); !status.is_ok()) return status;
+  if (region_.layout == nullptr) return {};  // the host MPI refuses the type, in its own words
   region_.origin = static_cast<std::byte *>(address_);
   region_.count = count_;
   if (count_ > 0) {

@@ -11,13 +11,11 @@ namespace sluice::ops::queue {
 
 Status classify_buffer(const Arguments &given, const device::Stream &stream, transfer::Region *region) {
   transfer::LayoutPtr layout;
-  if (!named_layout(given.type, &layout)) {
-    if (!is_valid(given.type)) {
-      return Status::error(
-          ErrorKind::kBadType,
-          "the datatype of a message is none, or not committed; give one that was committed (MPI_Type_commit)");
-    }
-    if (Status status = layout_of(given.type, &layout); !status.is_ok()) return status;
+  if (Status status = layout_if_valid(given.type, &layout); !status.is_ok()) return status;
+  if (layout == nullptr) {
+    return Status::error(
+        ErrorKind::kBadType,
+        "the datatype of a message is none, or not committed; give one that was committed (MPI_Type_commit)");
   }
   device::Place place;
   auto *origin = static_cast<std::byte *>(given.buffer);

@@ -22,14 +22,11 @@ Status place_of(const BufferArgument &buffer, device::Backends backends, device:
   auto *origin =
       static_cast<std::byte *>(const_cast<void *>(buffer.address));  // NOLINT(cppcoreguidelines-pro-type-const-cast)
   transfer::LayoutPtr layout;
-  if (!named_layout(buffer.type, &layout)) {
-    if (!is_valid(buffer.type)) return {};
+  if (!layout_if_valid(buffer.type, &layout).is_ok()) {
     // A type that cannot be taken apart is none of the host MPI's troubles.
-    if (!layout_of(buffer.type, &layout).is_ok()) {
-      return device::classify(transfer::at(origin, first_byte_of(buffer.type)), backends, place);
-    }
+    return device::classify(transfer::at(origin, first_byte_of(buffer.type)), backends, place);
   }
-  if (layout->size_bytes == 0) return {};
+  if (layout == nullptr || layout->size_bytes == 0) return {};
   return transfer::classify_payload(origin, *layout, buffer.address == MPI_BOTTOM, backends, place);
 }
 

@@ -25,13 +25,13 @@ Status find_layout(const Argument &argument, transfer::LayoutPtr *layout) {
   if (argument.count < 0) {
     return Status::error(ErrorKind::kBadCount, "a one-sided operation was given a negative count; give 0 or more");
   }
-  if (named_layout(argument.type, layout)) return {};
-  if (argument.type == MPI_DATATYPE_NULL || !is_valid(argument.type)) {
+  Status status = layout_if_valid(argument.type, layout);
+  if (status.is_ok() && *layout == nullptr) {
     return Status::error(ErrorKind::kBadType,
                          "a one-sided operation was given a datatype that is none, or that is not committed; give one "
                          "that was committed (MPI_Type_commit)");
   }
-  return layout_of(argument.type, layout);
+  return status;
 }
 
 Status classify(const Argument &argument, transfer::Region *region) {

@@ -89,17 +89,12 @@ Status CollectiveSide::classify(const Argument &argument, int n_blocks, const Bl
   return {};
 }
 
-Status CollectiveSide::layout_at(const Argument &argument, std::size_t block, bool *is_good) {
+// layout_ is null where the type is not valid: the host MPI refuses it, in its own words.
+Status CollectiveSide::layout_at(const Argument &argument, std::size_t block) {
   const MPI_Datatype type = type_at(argument, block);
   if (layout_ != nullptr && type == type_) return {};
-  layout_.reset();
-  if (!named_layout(type, &layout_)) {
-    *is_good = is_valid(type);  // the host MPI will say so, in its own words
-    if (!*is_good) return {};
-    if (Status status = layout_of(type, &layout_); !status.is_ok()) return status;
-  }
   type_ = type;
-  return {};
+  return layout_if_valid(type, &layout_);
 }
 
 Status CollectiveSide::look(const Argument &argument) {
@@ -110,8 +105,7 @@ Status CollectiveSide::look(const Argument &argument) {
     const std::int64_t count = argument.count_at(block);
     if (count < 0) return {};
     if (count == 0) continue;
-    bool is_good = true;
-    if (Status status = layout_at(argument, block, &is_good); !status.is_ok() || !is_good) return status;
+    if (Status status = layout_at(argument, block); !status.is_ok() || layout_ == nullptr) return status;
     if (layout_->size_bytes == 0) continue;
     std::int64_t offset = argument.displacements.is_named() ? argument.displacements.at(block) : 0;
     if (!argument.has_types) offset *= layout_->extent_bytes;
@@ -137,7 +131,9 @@ Status CollectiveSide::add_blocks(const Argument &argument, const BlockAccess &a
     *is_good = count >= 0;
     if (!*is_good) return {};
     if (count == 0) continue;
-    if (Status status = layout_at(argument, block, is_good); !status.is_ok() || !*is_good) return status;
+    if (Status status = layout_at(argument, block); !status.is_ok()) return status;
+    *is_good = layout_ != nullptr;
+    if (!*is_good) return {};
     if (layout_->size_bytes == 0) continue;
     std::int64_t offset = argument.displacements.is_named() ? argument.displacements.at(block) : position;
     if ((!argument.has_types && __builtin_mul_overflow(offset, layout_->extent_bytes, &offset)) ||
@@ -167,8 +163,7 @@ void CollectiveSide::count_host_bytes(const Argument &argument) {
   for (int i = 0; i < n_blocks_; ++i) {
     const auto block = static_cast<std::size_t>(i);
     const std::int64_t count = argument.count_at(block);
-    bool is_good = true;
-    if (count <= 0 || !layout_at(argument, block, &is_good).is_ok() || !is_good) continue;
+    if (count <= 0 || !layout_at(argument, block).is_ok() || layout_ == nullptr) continue;
     moved_bytes_ += static_cast<std::uint64_t>(count) * layout_->size_bytes;
   }
 }

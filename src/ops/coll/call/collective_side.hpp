@@ -111,7 +111,7 @@ class CollectiveSide {
   [[nodiscard]] Status look(const Argument &argument);
   [[nodiscard]] Status add_blocks(const Argument &argument, const BlockAccess &access, bool *is_good,
                                   std::vector<transfer::StagedBlock> *blocks);
-  [[nodiscard]] Status layout_at(const Argument &argument, std::size_t block, bool *is_good);
+  [[nodiscard]] Status layout_at(const Argument &argument, std::size_t block);
   void count_host_bytes(const Argument &argument);
   [[nodiscard]] bool can_pack(const Argument &argument) const noexcept;
   [[nodiscard]] Status pack(Argument *argument);

@@ -17,8 +17,8 @@ using Content = CollectiveSide::Content;
 // Null: the type is no good, or has gaps.
 transfer::LayoutPtr gapless_layout(MPI_Datatype type) {
   transfer::LayoutPtr layout;
-  if (!named_layout(type, &layout) && (!is_valid(type) || !layout_of(type, &layout).is_ok())) return nullptr;
-  return layout->is_contiguous ? layout : nullptr;
+  if (!layout_if_valid(type, &layout).is_ok() || layout == nullptr || !layout->is_contiguous) return nullptr;
+  return layout;
 }
 
 // Finds the blocks of one argument.
