@@ -64,7 +64,7 @@ Row measure(Session &session, std::uint64_t asked_size) {
   const std::array<const void *, kSources> sources = {first.data(), second.data()};
   void *const dst = result.data();
   const sluice_reduction_t sum = {
-      SLUICE_ELEMENT_FLOAT32, SLUICE_OPERATION_SUM, &dst, sources.data(), 1, kSources, size / sizeof(float), 0};
+      SLUICE_ELEMENT_FLOAT32, SLUICE_OPERATION_SUM, &dst, sources.data(), 1, kSources, size / sizeof(float), 0, 0};
   const sluice_copy_t copy = {result.data(), first.data(), size};
   const auto reduce = [&] {
     queue.enqueue(sum);
