@@ -34,6 +34,7 @@ extern "C" {
 /* The one symbol that a module exports, of type sluice_backend_table_fn. */
 #define SLUICE_BACKEND_TABLE_SYMBOL "sluice_backend_table"
 
+/* How a call of the table ended. */
 typedef enum sluice_result {
   SLUICE_SUCCESS = 0,
   SLUICE_NOT_READY = 1,              /* not yet, or not now (see Waiting); not an error; nothing was changed */
@@ -87,6 +88,7 @@ typedef enum sluice_device_trait {
    * SLUICE_LARGE_PAGE_BYTES, which is mapped in small pages. */
   SLUICE_DEVICE_CROWDED_ENGINES = 4u
 } sluice_device_trait_t;
+/* The length of a large page of device memory, in bytes. */
 #define SLUICE_LARGE_PAGE_BYTES (2u << 20)
 
 /* What a reduction computes with: kernels/list.hpp says the same, in the same order. Complex numbers are two numbers;
@@ -131,20 +133,19 @@ typedef enum sluice_operation {
   SLUICE_OPERATION_MAXLOC = 11
 } sluice_operation_t;
 
-/* The most sources, and the most destinations, of one reduction. */
-#define SLUICE_REDUCE_MAX_SOURCES 16u
-#define SLUICE_REDUCE_MAX_DSTS 16u
+#define SLUICE_REDUCE_MAX_SOURCES 16u /* the most sources of one reduction */
+#define SLUICE_REDUCE_MAX_DSTS 16u    /* the most destinations of one reduction */
 
 /* Each dsts[d][i] = sources[0][i] op sources[1][i] op ..., computed from the left, for i in 0..count-1. The two lists
  * are read during the call only; the memory they name until a later ticket is done. */
 typedef struct sluice_reduction {
-  sluice_element_t element;
-  sluice_operation_t operation;
-  void *const *dsts;          /* n_dsts addresses, each of `count` elements */
-  const void *const *sources; /* n_sources addresses, the same */
-  uint32_t n_dsts;            /* 1 to SLUICE_REDUCE_MAX_DSTS */
-  uint32_t n_sources;         /* 1 to SLUICE_REDUCE_MAX_SOURCES */
-  uint64_t count;             /* of elements; 0: nothing is done */
+  sluice_element_t element;     /* the type of each element */
+  sluice_operation_t operation; /* op */
+  void *const *dsts;            /* n_dsts addresses, each of `count` elements */
+  const void *const *sources;   /* n_sources addresses, the same */
+  uint32_t n_dsts;              /* 1 to SLUICE_REDUCE_MAX_DSTS */
+  uint32_t n_sources;           /* 1 to SLUICE_REDUCE_MAX_SOURCES */
+  uint64_t count;               /* of elements; 0: nothing is done */
   /* A hint; not 0: copies between devices, over links much slower than memory, run beside it and are not to be slowed.
    */
   uint32_t is_beside_copies;
@@ -160,9 +161,9 @@ typedef struct sluice_stream sluice_stream_t;
 
 /* One copy, of size_bytes from `src` to `dst`. The two do not overlap. */
 typedef struct sluice_copy {
-  void *dst;
-  const void *src;
-  size_t size_bytes;
+  void *dst;         /* written */
+  const void *src;   /* read */
+  size_t size_bytes; /* of each */
 } sluice_copy_t;
 
 /* The most copies that one kernel makes (enqueue_kernel_copies). */
@@ -192,7 +193,7 @@ typedef struct sluice_units {
 /* What one process gives another so that it can reach an allocation of the same node's devices. Plain bytes, which may
  * be sent in a message and compared; what is in them is the backend's. Bytes that it does not use are 0. */
 typedef struct sluice_ipc_handle {
-  uint8_t bytes[128];
+  uint8_t bytes[128]; /* as ipc_export wrote them */
 } sluice_ipc_handle_t;
 
 /* A knob of the backend's own, named SLUICE_<BACKEND>_<NAME>; read with sluice_host_services_t::knob. */
@@ -219,7 +220,7 @@ typedef struct sluice_backend {
   const char *name;     /* lower case, the folder's name under backends/ */
 
   const sluice_backend_knob_t *knobs; /* the module's own, n_knobs of them; null where there is none */
-  size_t n_knobs;
+  size_t n_knobs;                     /* of `knobs` */
 
   /* ---- mandatory: life ---------------------------------------------------------------------------------------- */
 

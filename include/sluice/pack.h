@@ -35,13 +35,14 @@ typedef struct sluice_layout {
    * block, the last one all; and for each 2^tile_shift units one more uint32_t, the number of the block that holds the
    * first of them, and last n_blocks - 1. */
   const void *list;
-  uint64_t list_bytes; /* of the list itself */
-  uint32_t list_unit_bytes;
-  uint32_t block_units; /* 0: the blocks differ */
-  uint32_t tile_shift;
-  uint32_t reserved; /* 0 */
+  uint64_t list_bytes;      /* of the list itself */
+  uint32_t list_unit_bytes; /* of a unit of the list's lengths */
+  uint32_t block_units;     /* 0: the blocks differ */
+  uint32_t tile_shift;      /* a tile has 2^tile_shift units */
+  uint32_t reserved;        /* 0 */
 } sluice_layout_t;
 
+/* Which way the bytes go. */
 typedef enum sluice_pack_direction {
   SLUICE_PACK = 0,  /* from the layout's memory to the memory beside it */
   SLUICE_UNPACK = 1 /* back */
@@ -59,18 +60,18 @@ typedef enum sluice_pack_form {
  * `beside` themselves may lie anywhere. The last three members are of SLUICE_LAID_OUT: what is beside then, with
  * `beside` as its origin. Those bytes are of both payloads, each of which may go on behind them. */
 typedef struct sluice_pack {
-  sluice_pack_direction_t direction;
-  sluice_pack_form_t form;
-  sluice_layout_t layout;
-  void *origin;         /* of the layout's first core */
-  void *beside;         /* as `form` says */
-  int64_t lowest_bytes; /* from the origin to the lowest byte */
-  uint64_t span_bytes;  /* from there to behind the highest */
-  uint64_t first_bytes; /* of the payload, from its beginning */
-  uint64_t size_bytes;  /* 0: nothing is done */
-  sluice_layout_t beside_layout;
-  int64_t beside_lowest_bytes; /* from `beside` */
-  uint64_t beside_span_bytes;
+  sluice_pack_direction_t direction; /* which way */
+  sluice_pack_form_t form;           /* of what lies at `beside` */
+  sluice_layout_t layout;            /* of what lies at `origin` */
+  void *origin;                      /* of the layout's first core */
+  void *beside;                      /* as `form` says */
+  int64_t lowest_bytes;              /* from the origin to the lowest byte */
+  uint64_t span_bytes;               /* from there to behind the highest */
+  uint64_t first_bytes;              /* of the payload, from its beginning */
+  uint64_t size_bytes;               /* 0: nothing is done */
+  sluice_layout_t beside_layout;     /* of what lies at `beside` */
+  int64_t beside_lowest_bytes;       /* from `beside` */
+  uint64_t beside_span_bytes;        /* from there to behind the highest byte */
 } sluice_pack_t;
 
 #ifdef __cplusplus

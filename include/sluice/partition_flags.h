@@ -10,9 +10,11 @@
 #define SLUICE_PARTITION_FLAGS_H
 
 #ifndef SLUICE_PARTITION_FUNCTION
+/* How a function for the device begins. */
 #define SLUICE_PARTITION_FUNCTION static inline
 #endif
 #ifndef SLUICE_PARTITION_FENCE
+/* A fence for all memory as all devices and the host see it. */
 #define SLUICE_PARTITION_FENCE() __sync_synchronize()
 #endif
 

@@ -36,6 +36,7 @@ extern "C" {
  * the handle of a queue that was freed is known for one. */
 typedef struct sluice_mpix_queue *MPIX_Queue;
 
+/* No queue. */
 #define MPIX_QUEUE_NULL ((MPIX_Queue)0)
 
 /* Makes a queue for `stream`, the runtime's own stream handle cast to a pointer (docs/queue/guide.md says which). The
@@ -78,10 +79,13 @@ int MPIX_Enqueue_recv(void *buf, int count, MPI_Datatype datatype, int source, i
  * of another device); what only the host MPI can tell is told by the completion of the request. */
 int MPIX_Enqueue_allreduce(const void *sendbuf, void *recvbuf, int count, MPI_Datatype datatype, MPI_Op op,
                            MPIX_Queue queue, MPI_Request *request);
+/* Enqueues a broadcast: MPIX_Enqueue_allreduce says how. */
 int MPIX_Enqueue_bcast(void *buffer, int count, MPI_Datatype datatype, int root, MPIX_Queue queue,
                        MPI_Request *request);
+/* Enqueues an allgather: MPIX_Enqueue_allreduce says how. */
 int MPIX_Enqueue_allgather(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, int recvcount,
                            MPI_Datatype recvtype, MPIX_Queue queue, MPI_Request *request);
+/* Enqueues a barrier: MPIX_Enqueue_allreduce says how. */
 int MPIX_Enqueue_barrier(MPIX_Queue queue, MPI_Request *request);
 
 /* Sluice's own: enqueues the start of a persistent operation, inactive now (MPI_Send_init, MPI_Recv_init, or any other
@@ -111,8 +115,10 @@ int MPIX_Enqueue_wait(MPIX_Queue queue);
  * Programs that were compiled for the vendor's library are compiled again: the names are the same and the arguments are
  * not. */
 int sluice_queue_create(void *stream, MPIX_Queue *queue);
+/* MPIX_Enqueue_send with a communicator of its own. */
 int sluice_queue_send(const void *buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm,
                       MPIX_Queue queue, MPI_Request *request);
+/* MPIX_Enqueue_recv with a communicator of its own. */
 int sluice_queue_recv(void *buf, int count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm, MPIX_Queue queue,
                       MPI_Request *request);
 

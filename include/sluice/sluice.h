@@ -18,7 +18,9 @@ extern "C" {
 
 /* The version of this header; sluice_version() says the library's. */
 #define SLUICE_VERSION_MAJOR 0
+/* Raised when interfaces are added or, below 1.0, changed. */
 #define SLUICE_VERSION_MINOR 1
+/* Raised when only faults are mended. */
 #define SLUICE_VERSION_PATCH 0
 
 /* Writes the library's version. Any pointer may be null. */

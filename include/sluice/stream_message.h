@@ -27,24 +27,24 @@ extern "C" {
  * was given, or within any of these; then *word becomes `value`. Whoever sees that finds the bytes, and whatever the
  * stream did before. With 0 bytes it is the word alone. */
 typedef struct sluice_stream_send {
-  void *dst;
-  const void *src;
-  size_t size_bytes;
-  uint64_t *word;
-  uint64_t value;
+  void *dst;         /* written */
+  const void *src;   /* read */
+  size_t size_bytes; /* of each; 0: nothing is copied */
+  uint64_t *word;    /* set when the bytes are there */
+  uint64_t value;    /* what it is set to */
 } sluice_stream_send_t;
 
-/* The stream waits until *word is at least that; then what *word names, as stream_take has it, but at most most_bytes,
- * is copied out of `from`, memory of its device or of host_register, into memory of its device; then *taken becomes
- * `number`. While *taken is less, the module takes the stream for one that waits. */
+/* The stream waits until *word is at least `least`; then what *word names, as stream_take has it, but at most
+ * most_bytes, is copied out of `from`, memory of its device or of host_register, into memory of its device; then *taken
+ * becomes `number`. While *taken is less, the module takes the stream for one that waits. */
 typedef struct sluice_stream_receive {
-  void *dst;
-  sluice_units_t from;
-  size_t most_bytes;
-  const uint64_t *word;
-  uint64_t least;
-  uint64_t *taken;
-  uint64_t number;
+  void *dst;            /* written */
+  sluice_units_t from;  /* what *word names units of */
+  size_t most_bytes;    /* that dst has room for */
+  const uint64_t *word; /* says that the message is there, and where */
+  uint64_t least;       /* what *word is waited for to be */
+  uint64_t *taken;      /* set when the bytes are out of `from` */
+  uint64_t number;      /* what it is set to */
 } sluice_stream_receive_t;
 
 /* The most receives that go aside in one call. */
@@ -52,8 +52,8 @@ typedef struct sluice_stream_receive {
 
 /* How far a call came: so many of its messages, the first ones, were enqueued, by so many of the runtime's commands. */
 typedef struct sluice_stream_enqueued {
-  uint32_t n_messages;
-  uint32_t n_commands;
+  uint32_t n_messages; /* enqueued, from the first on */
+  uint32_t n_commands; /* of the runtime */
 } sluice_stream_enqueued_t;
 
 /* Slots of a captured message: one launch's message waits until that of so many launches before is out of its own. */
@@ -65,14 +65,14 @@ typedef struct sluice_stream_enqueued {
  * others. A launch that comes too early waits for is_ready on the device. */
 typedef struct sluice_captured_end {
   void *slots; /* SLUICE_CAPTURED_SLOTS of slot_bytes each, which is a multiple of 16; where this device finds them */
-  uint64_t slot_bytes;
+  uint64_t slot_bytes; /* of one slot */
   uint64_t size_bytes; /* of the message, at most slot_bytes; both sides say the same */
   uint64_t *filled;    /* the sender counts up how many messages are in their slots */
   uint64_t *taken;     /* and the receiver how many are out of them */
   uint64_t is_ready;   /* 1 */
   uint64_t n_launches; /* this and what follows: the kernels' */
-  uint64_t seen;
-  uint32_t n_done;
+  uint64_t seen;       /* set by the first part of a launch's kernel, for the others */
+  uint32_t n_done;     /* parts of the launch's kernel that are done */
 } sluice_captured_end_t;
 
 /* One message that `capture` is given. Read during the call only; what it names, as `capture` says. */
@@ -101,6 +101,7 @@ typedef struct sluice_stream_message {
    * captured. Hot. */
   sluice_result_t (*send)(sluice_stream_t *stream, const sluice_stream_send_t *sends, uint32_t n,
                           sluice_stream_enqueued_t *enqueued);
+  /* The other of the two. */
   sluice_result_t (*receive)(sluice_stream_t *stream, const sluice_stream_receive_t *receives, uint32_t n,
                              sluice_stream_enqueued_t *enqueued);
 

@@ -29,17 +29,17 @@ typedef enum sluice_check_fold {
  *   as a whole number of that size (negative: two's complement), or, with is_floating, as the float or double of that
  *   value. No value or sum may be beyond +-2^24. */
 typedef struct sluice_check_source {
-  uint64_t seed;
-  uint64_t step;
-  uint64_t repeat_words;
-  uint32_t element_bytes;
-  uint32_t is_floating;
-  uint32_t fold; /* sluice_check_fold_t */
-  uint32_t first_rank;
-  uint32_t n_ranks;
-  uint32_t modulus; /* at least 1 */
-  uint32_t half;
-  uint32_t unused; /* 0 */
+  uint64_t seed;          /* of the words */
+  uint64_t step;          /* as above */
+  uint64_t repeat_words;  /* after so many, words repeat; 0: never */
+  uint32_t element_bytes; /* 0: words; 1, 4 or 8: elements */
+  uint32_t is_floating;   /* 1: elements are float or double; 0: whole numbers */
+  uint32_t fold;          /* sluice_check_fold_t */
+  uint32_t first_rank;    /* of those that are folded */
+  uint32_t n_ranks;       /* that are folded */
+  uint32_t modulus;       /* at least 1 */
+  uint32_t half;          /* taken off each rank's value */
+  uint32_t unused;        /* 0 */
 } sluice_check_source_t;
 
 /* A part of the memory, and where in which source its first byte is. Segments do not overlap. */

@@ -23,14 +23,15 @@ extern "C" {
 
 /* Memory and what it is to hold. All of it is read during the call only. */
 typedef struct sluice_memory_check {
-  const void *memory; /* of the current device: DEVICE or SHARED */
-  uint64_t size_bytes;
-  const sluice_check_source_t *sources;
-  const sluice_check_segment_t *segments; /* in the order of their first_word; all within the memory */
-  uint32_t n_sources;
-  uint64_t n_segments; /* 0: nothing to look at */
+  const void *memory;                     /* of the current device: DEVICE or SHARED */
+  uint64_t size_bytes;                    /* of the memory */
+  const sluice_check_source_t *sources;   /* n_sources of them */
+  const sluice_check_segment_t *segments; /* n_segments, in the order of their first_word; all within the memory */
+  uint32_t n_sources;                     /* of `sources` */
+  uint64_t n_segments;                    /* 0: nothing to look at */
 } sluice_memory_check_t;
 
+/* What a kernel found in such memory. */
 typedef struct sluice_check_finding {
   uint64_t first_wrong;     /* the lowest place of a byte that is wrong, from the memory's first; UINT64_MAX: none is */
   uint64_t n_bytes_checked; /* that the kernel compared: all of the segments', or it has not done its work */
@@ -40,6 +41,7 @@ typedef struct sluice_check_finding {
  * module; used by one thread at a time. */
 typedef struct sluice_work sluice_work_t;
 
+/* The table. */
 typedef struct sluice_probe {
   uint32_t api_version; /* SLUICE_PROBE_API_VERSION */
   uint32_t struct_size; /* sizeof(sluice_probe_t) as the module was compiled */

@@ -28,24 +28,25 @@ extern "C" {
 /* Names a group that is to be made: bytes that mean something to the library only, and that the program carries from
  * one rank to the others. */
 typedef struct sluice_program_exchange_id {
-  unsigned char bytes[128];
+  unsigned char bytes[128]; /* of the library */
 } sluice_program_exchange_id_t;
 
 /* What one rank sends and gets: parts of memory of the stream's device, aligned in any way. The arrays have as many
  * numbers as the group has ranks, and all numbers are of bytes. What rank a sends to b is as long as what b gets from
  * a; 0: nothing passes. The parts that are received overlap neither each other nor those that are sent. */
 typedef struct sluice_program_exchange_parts {
-  const void *sent;
-  const uint64_t *sent_sizes;         /* for each rank, the rank itself among them */
-  const uint64_t *sent_displacements; /* from `sent` */
-  void *received;
-  const uint64_t *received_sizes;
+  const void *sent;                       /* memory that is read */
+  const uint64_t *sent_sizes;             /* for each rank, the rank itself among them */
+  const uint64_t *sent_displacements;     /* from `sent` */
+  void *received;                         /* memory that is written */
+  const uint64_t *received_sizes;         /* for each rank, the rank itself among them */
   const uint64_t *received_displacements; /* from `received` */
 } sluice_program_exchange_parts_t;
 
 /* This rank's end of a group; of the module. */
 typedef struct sluice_program_exchange_group sluice_program_exchange_group_t;
 
+/* The table. */
 typedef struct sluice_program_exchange {
   uint32_t api_version; /* SLUICE_PROGRAM_EXCHANGE_API_VERSION */
   uint32_t struct_size; /* sizeof(sluice_program_exchange_t) as the module was compiled */

@@ -26,16 +26,17 @@ extern "C" {
 
 /* Where the points of n_transforms transforms lie. All are at least 1 and counted in complex numbers. */
 typedef struct sluice_program_fft_batch {
-  uint64_t n_points; /* of one transform */
-  uint64_t stride;   /* from a point of a transform to its next */
-  uint64_t n_transforms;
-  uint64_t distance;  /* from a transform's first point to that of the next transform */
-  uint64_t is_double; /* 1: of double; 0: of float */
+  uint64_t n_points;     /* of one transform */
+  uint64_t stride;       /* from a point of a transform to its next */
+  uint64_t n_transforms; /* in the batch */
+  uint64_t distance;     /* from a transform's first point to that of the next transform */
+  uint64_t is_double;    /* 1: of double; 0: of float */
 } sluice_program_fft_batch_t;
 
 /* A batch prepared for one stream; of the module, and used by one thread at a time. */
 typedef struct sluice_program_fft_plan sluice_program_fft_plan_t;
 
+/* The table. */
 typedef struct sluice_program_fft {
   uint32_t api_version; /* SLUICE_PROGRAM_FFT_API_VERSION */
   uint32_t struct_size; /* sizeof(sluice_program_fft_t) as the module was compiled */

@@ -28,12 +28,12 @@ extern "C" {
 
 /* One kernel; all of it lives as long as the process. */
 typedef struct sluice_program_kernel {
-  const char *name;      /* of the entry; no two kernels of a program have the same */
-  const char *function;  /* the C++ function as `source` names it, of (const Task &, std::uint64_t item) */
-  const char *task_type; /* its Task: n_words words of 8 bytes, the first n_memory of which are addresses */
-  const char *source;    /* C++17 that includes nothing but <cstdint> */
-  const char *compiled; /* what the module of the name below had made of `source` when the program was built; or null */
-  const char *compiled_for;
+  const char *name;         /* of the entry; no two kernels of a program have the same */
+  const char *function;     /* the C++ function as `source` names it, of (const Task &, std::uint64_t item) */
+  const char *task_type;    /* its Task: n_words words of 8 bytes, the first n_memory of which are addresses */
+  const char *source;       /* C++17 that includes no header but cstdint */
+  const char *compiled;     /* what the module compiled_for had made of `source` when the program was built; or null */
+  const char *compiled_for; /* that module's name */
   /* The same function as the host's compiler made it; runs items 0 to n_items - 1. */
   void (*body)(const void *task, uint64_t n_items);
   uint32_t n_words;   /* 1 to SLUICE_PROGRAM_KERNEL_MOST_WORDS */
@@ -41,6 +41,7 @@ typedef struct sluice_program_kernel {
   uint32_t n_written; /* the first of those, at least 1, are written; the others are read only */
 } sluice_program_kernel_t;
 
+/* The table. */
 typedef struct sluice_program_kernels {
   uint32_t api_version; /* SLUICE_PROGRAM_KERNELS_API_VERSION */
   uint32_t struct_size; /* sizeof(sluice_program_kernels_t) as the module was compiled */
