@@ -72,9 +72,10 @@ Fabric::State::~State() {
 
 Status Fabric::State::ask(const char *provider) {
   fi_info *hints = library.dupinfo(nullptr);
-  if (hints == nullptr)
+  if (hints == nullptr) {
     return Status::error(ErrorKind::kOutOfMemory,
                          "libfabric: no memory for hints; lower the program's own use of memory");
+  }
   hints->caps = FI_TAGGED | FI_TRIGGER | FI_DIRECTED_RECV;
   hints->ep_attr->type = FI_EP_RDM;
   // No memory has to be registered for tagged messages with these.

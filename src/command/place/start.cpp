@@ -92,9 +92,10 @@ int start_bound(const Installation &installation, const std::string &backends, c
                 std::vector<std::string> command) {
   BindRule rule;
   Status status = parse_bind_rule(bind, &rule);
-  if (status.is_ok() && command.empty())
+  if (status.is_ok() && command.empty()) {
     status =
         Status::error(ErrorKind::kInvalidArgument, "no command behind --; write the program and its arguments there");
+  }
   if (!status.is_ok()) {
     fmt::print(stderr, "sluice run: {}\n", status.message());
     return kWrongRequest;

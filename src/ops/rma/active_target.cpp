@@ -25,10 +25,11 @@ Status find_ranks(const Window &window, MPI_Group group, std::vector<int> *ranks
   const int code = wire::host().MPI_Group_translate_ranks(group, size, own.data(), window.group.get(), ranks->data());
   if (code != MPI_SUCCESS) return wire::host_failure(code, "say who is in a group");
   for (const int rank : *ranks) {
-    if (rank == MPI_UNDEFINED)
+    if (rank == MPI_UNDEFINED) {
       return Status::error(
           ErrorKind::kBadGroup,
           "a rank of the group is not in the window; make the group out of the window's (MPI_Win_get_group)");
+    }
   }
   return {};
 }

@@ -146,10 +146,11 @@ bool DirectAccess::has_runtime(const Exposure &exposure) {
 Status DirectAccess::map(int target, int world_rank, const Exposure &exposure, const device::Place &beside,
                          Reached *reached) {
   const device::Backend *backend = backend_named(exposure);
-  if (backend == nullptr)
+  if (backend == nullptr) {
     return Status::error(ErrorKind::kUnsupported,
                          "a window's memory belongs to a runtime that this process has not loaded; load it in every "
                          "rank before the window is made");
+  }
   const bool is_beside = beside.backend == backend && beside.kind == MemoryKind::kDevice;
   const std::int32_t device = is_beside ? beside.device_index() : 0;
   const std::scoped_lock lock(mutex_);

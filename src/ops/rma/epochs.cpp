@@ -37,10 +37,11 @@ Status Epochs::may_leave_fence() const {
 
 Status Epochs::fence(bool opens) {
   if (is_passive()) return wrong("MPI_Win_fence while a target is locked; unlock it first");
-  if (is_started_ || is_posted_)
+  if (is_started_ || is_posted_) {
     return wrong(
         "MPI_Win_fence within an epoch of MPI_Win_start or MPI_Win_post; end it first (MPI_Win_complete, "
         "MPI_Win_wait)");
+  }
   is_fenced_ = opens;
   has_accessed_ = false;
   return {};

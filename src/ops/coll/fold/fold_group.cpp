@@ -24,9 +24,10 @@ Status FoldGroup::of(MPI_Comm comm, FoldGroupPtr *group) {
   group->reset();
   if (!is_within_channel(comm)) return {};
   const CommStatePtr state = state_of(comm);
-  if (state == nullptr)
+  if (state == nullptr) {
     return Status::error(ErrorKind::kOutOfMemory,
                          "no memory for what belongs to a communicator; lower the program's own use of memory");
+  }
   FoldGroupPtr &known = state->part<FoldsOfComm>().group;
   if (known == nullptr) {
     const auto made = std::make_shared<FoldGroup>(state->world_ranks);
