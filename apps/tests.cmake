@@ -71,12 +71,12 @@ sluice_test_devices(devices)
 foreach(device IN LISTS devices)
   string(REPLACE ":" ";" words ${device})
   list(POP_FRONT words backend name)
-  sluice_add_rank_test(faces NAME app.faces_on_${name} MPIS ${first_mpi} BACKENDS ${backend} ${app} ENV ${words} TIMEOUT 400
+  sluice_add_rank_test(faces NAME app.faces_on_${name} MPIS ${first_mpi} BACKENDS ${backend} ${app} devices ENV ${words} TIMEOUT 400
                        ARGS -d ${backend} --oversubscribe --variant plain,st-send,st --grid 2x1x1 ${faces_short})
-  sluice_add_rank_test(stencil2d NAME app.stencil2d_on_${name} MPIS ${first_mpi} BACKENDS ${backend} ${app} full ENV ${words} TIMEOUT 400
+  sluice_add_rank_test(stencil2d NAME app.stencil2d_on_${name} MPIS ${first_mpi} BACKENDS ${backend} ${app} devices full ENV ${words} TIMEOUT 400
                        ARGS -d ${backend} --oversubscribe --variant packed,subarray,hindexed,st --sides 5,16 --steps 3 --repeat 1)
   add_test(NAME demo.${name} COMMAND ${PROJECT_SOURCE_DIR}/tools/demo ${PROJECT_BINARY_DIR})
-  set_tests_properties(demo.${name} PROPERTIES LABELS "apps;full" TIMEOUT 900 ENVIRONMENT "${words};DEMO_BACKEND=${backend}"
+  set_tests_properties(demo.${name} PROPERTIES LABELS "apps;devices;full" TIMEOUT 900 ENVIRONMENT "${words};DEMO_BACKEND=${backend}"
                        PASS_REGULAR_EXPRESSION "all by the route ipc")
 endforeach()
 # The rank in the middle of 27 has 26 neighbours.
