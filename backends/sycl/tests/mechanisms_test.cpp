@@ -4,17 +4,22 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstring>
+#include <random>
 #include <string>
+#include <vector>
 
 #include "../../module_table.h"
 #include "../device_choice.h"
 #include "../ipc_handle.h"
+#include "../level_zero_ipc.h"
 #include "sluice/backend.h"
 
 namespace {
 
 using sluice::backends::sycl::Mechanism;
+using sluice::backends::sycl::level_zero::MemoryName;
 
 std::string &ipc_knob() {
   static std::string text;
@@ -39,15 +44,14 @@ const sluice_backend_t &table() {
 }
 
 // A handle of another process, which is right but for what it stands for.
-sluice_ipc_handle_t make_in_child(Mechanism mechanism) {
+sluice_ipc_handle_t make_in_child(Mechanism mechanism, const std::vector<std::byte> &native) {
   int ends[2] = {-1, -1};
   EXPECT_EQ(pipe(ends), 0);
   sluice_ipc_handle_t handle = {};
   const pid_t child = fork();
   if (child == 0) {
-    const char nothing[8] = {};
     const bool is_made =
-        sluice::backends::sycl::write_handle(mechanism, nothing, sizeof nothing, 0, 0, &handle).is_success();
+        sluice::backends::sycl::write_handle(mechanism, native.data(), native.size(), 0, 0, &handle).is_success();
     _exit(is_made && write(ends[1], &handle, sizeof handle) == sizeof handle ? 0 : 1);
   }
   EXPECT_EQ(read(ends[0], &handle, sizeof handle), static_cast<ssize_t>(sizeof handle));
@@ -91,7 +95,7 @@ TEST_F(Mechanisms, HandleThatTheDeviceCannotOpen_IsUnsupported) {
   void *base = nullptr;
   uint64_t mapped_bytes = 0;
   const auto open = [&](int mechanism) {
-    const sluice_ipc_handle_t handle = make_in_child(static_cast<Mechanism>(mechanism));
+    const sluice_ipc_handle_t handle = make_in_child(static_cast<Mechanism>(mechanism), std::vector<std::byte>(8));
     return table().ipc_open(0, &handle, &base, &mapped_bytes);
   };
   EXPECT_EQ(open(77), SLUICE_ERROR_UNSUPPORTED);
@@ -105,6 +109,27 @@ TEST_F(Mechanisms, HandleThatTheDeviceCannotOpen_IsUnsupported) {
   EXPECT_EQ(open(1), SLUICE_ERROR_UNSUPPORTED);
   expect_text("forbids extension");
   EXPECT_NE(open(2), SLUICE_SUCCESS);  // not one of Level Zero here; elsewhere the bytes are no name of memory
+}
+
+// Bytes that are none of the runtime's nor of the driver's, under the seal of another process, and of the right
+// lengths, too.
+TEST_F(Mechanisms, SealedBytes_AreRefused) {
+  constexpr size_t kMostOthers = 60;  // as many as there is place for, where most bytes are zeros
+  std::mt19937 random(5);
+  for (const Mechanism mechanism : {Mechanism::kExtension, Mechanism::kLevelZero}) {
+    for (const size_t size_bytes : {size_t{0}, size_t{8}, sizeof(MemoryName), size_t{108}, size_t{120}}) {
+      for (size_t n_others = 0; n_others <= std::min(size_bytes, kMostOthers); n_others += 4) {
+        std::vector<std::byte> bytes(size_bytes);
+        for (size_t i = 0; i < n_others; ++i) bytes[random() % size_bytes] = static_cast<std::byte>(random());
+        const sluice_ipc_handle_t handle = make_in_child(mechanism, bytes);
+        void *base = nullptr;
+        uint64_t mapped_bytes = 0;
+        EXPECT_NE(table().ipc_open(0, &handle, &base, &mapped_bytes), SLUICE_SUCCESS) << size_bytes;
+        EXPECT_STRNE(table().last_error(), "");
+        EXPECT_EQ(base, nullptr);
+      }
+    }
+  }
 }
 
 TEST_F(Mechanisms, Knob_IsObeyedByExports) {
