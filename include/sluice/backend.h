@@ -178,6 +178,7 @@ typedef struct sluice_swap {
   void *before;        /* gets what it was, equal or not */
   size_t size_bytes;   /* 1 to SLUICE_SWAP_MAX_BYTES */
 } sluice_swap_t;
+/* The longest element of a sluice_swap_t. */
 #define SLUICE_SWAP_MAX_BYTES 16u
 
 /* Memory of which a word names a part (stream_take): units of the same length, numbered from 0. */
