@@ -31,7 +31,7 @@ extern "C" {
  * whose api_version differs is refused with a message that names both numbers. */
 #define SLUICE_BACKEND_API_VERSION 15u
 
-/* The one symbol that a module exports, of type sluice_backend_table_fn. */
+/* The symbol that every module exports, of type sluice_backend_table_fn. Further tables are optional. */
 #define SLUICE_BACKEND_TABLE_SYMBOL "sluice_backend_table"
 
 /* How a call of the table ended. */

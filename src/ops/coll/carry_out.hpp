@@ -10,7 +10,7 @@
 namespace sluice::ops::coll {
 
 // Plan, execute and complete, after `classified`, which says how classifying went. The ranks try the ways of
-// plan/ways.hpp one after the other: together in a node, in two levels, in segments, folded. What none of them carries
+// plan/ways.hpp one after the other: together in a node, in two levels, in segments. What none of them carries
 // out is staged whole, which each rank decides for itself: staging memory stands for what the host MPI may not touch,
 // and the host MPI does the rest. `member` is null where nobody has to know.
 int plan_and_execute(Call *call, const Member *member, Sides *sides, const Status &classified);
