@@ -34,7 +34,8 @@ class Backend {
 
   // Turns a table function's answer into a Status: `what` is the thing that was tried ("copy 4096 bytes to staging
   // memory"), to which the backend's name and the native text are added. Call it right after the function, on the same
-  // thread.
+  // thread. Errors: every result but SLUICE_SUCCESS, as kOutOfMemory, as kBadBuffer (SLUICE_ERROR_INVALID_ARGUMENT) or
+  // else as kBackend.
   [[nodiscard]] Status check(sluice_result_t result, std::string_view what) const;
 
  private:

@@ -37,8 +37,9 @@ class CopyBatch {
   // The copy in a batch of its own.
   [[nodiscard]] static std::shared_ptr<CopyBatch> alone(const Place &place, const sluice_copy_t &piece);
 
-  // Sets *is_done when all copies have ended, well or not; never blocks. An error is that of any of them. Each message
-  // asks, and the runtime is asked for the first of them in a turn only, whose number, not 0, the caller gives. Hot.
+  // Sets *is_done when all copies have ended, well or not; never blocks. Errors: the runtime's, of any of them, told at
+  // each call from then on. Each message asks, and the runtime is asked for the first of them in a turn only, whose
+  // number, not 0, the caller gives. Hot.
   [[nodiscard]] Status poll(std::uint64_t turn, bool *is_done);
 
   // Copies in it.

@@ -29,8 +29,8 @@ class IpcExports {
 
   // Exports the allocation that holds the `size_bytes` from `address` on, which lie in `place`, or finds the handle
   // that was made before: the allocation's number is the key, and no number is used twice, so a handle never outlives
-  // what it names. Memory without a number is asked about each time, and the backend knows what it said before. Fails
-  // with kUnsupported for memory that cannot be exported, or of which only a part can; that is remembered too, and said
+  // what it names. Memory without a number is asked about each time, and the backend knows what it said before. Errors:
+  // kUnsupported, for memory that cannot be exported, or of which only a part can; that is remembered too, and said
   // once. Any thread; the lock is held while the runtime exports, once for each allocation. Hot when known.
   [[nodiscard]] Status find(const Place &place, const void *address, std::uint64_t size_bytes, Exported *exported);
 

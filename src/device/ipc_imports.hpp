@@ -64,8 +64,9 @@ class IpcImports {
 
   // Maps what `handle` names for `device` of `backend`, or finds the mapping. The least recently used mapping beyond
   // the bound is closed, never one in use. What was refused once is refused again without asking the runtime, so that
-  // memory out of reach costs each message nothing. kBadPeer: the memory is shorter than `origin` says, so nothing that
-  // its exporter tells of it is to be believed. Any thread; the lock is held while the runtime maps.
+  // memory out of reach costs each message nothing. Errors: the runtime's; kBadPeer: the memory is shorter than
+  // `origin` says, so nothing that its exporter tells of it is to be believed, or another process gave out the same
+  // handle. Any thread; the lock is held while the runtime maps.
   [[nodiscard]] Status open(const Backend *backend, std::int32_t device, const sluice_ipc_handle_t &handle,
                             const ExportOrigin &origin, ImportedPtr *imported);
 

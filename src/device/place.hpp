@@ -25,7 +25,7 @@ struct Place {
 // Asks the loaded backends about `address` (interior addresses too), in order of priority. Nothing is remembered
 // between calls, so the answer cannot be stale: memory freed and allocated again at the same address is seen as what it
 // is now; what is quick about it is each backend's own look-up. Null is host memory. Hot: without a backend, two loads.
-// Any thread. Fails only when a backend's query fails, with `place` left as host.
+// Any thread. Errors: a backend's query fails; *place is left as host.
 [[nodiscard]] Status classify(const void *address, Place *place) noexcept;
 
 // The loaded backends, by priority. Without any, classify() answers host. Hot, but each call looks for libraries that
@@ -34,6 +34,7 @@ using Backends = std::span<Backend *const>;
 [[nodiscard]] Backends loaded_backends() noexcept;
 // The same as at the last look: for the rest of a call that has looked. Hot. Any thread.
 [[nodiscard]] Backends known_backends() noexcept;
+// As classify() above, by the backends of such a look. Errors: the same.
 [[nodiscard]] Status classify(const void *address, Backends backends, Place *place) noexcept;
 
 }  // namespace sluice::device

@@ -42,7 +42,8 @@ class Queue {
   // has enqueue_wait_for_queue. Returns before. Errors: as enqueue().
   [[nodiscard]] Status enqueue_wait_for(const Queue &other);
 
-  // Waits for all that was enqueued; `what` it was, for the text of an error. After an error the queue is given up.
+  // Waits for all that was enqueued; `what` it was, for the text of an error. Errors: those of the runtime; the queue
+  // is given up then.
   [[nodiscard]] Status wait(std::string_view what);
 
   // After a failed copy the queue's state is unknown: it is given up rather than used again. Waits for what it holds.
@@ -69,11 +70,12 @@ class PendingCopy {
   // Enqueues `pieces` on `queue`, which outlives this. Sources and destinations stay valid until poll() says done.
   // Errors: as Queue::enqueue(), and nothing is running.
   [[nodiscard]] Status begin(Queue *queue, std::span<const sluice_copy_t> pieces);
-  // The same for what was enqueued on `queue` before, whatever it is.
+  // The same for what was enqueued on `queue` before, whatever it is. Errors: those of the runtime; the queue is given
+  // up then, and nothing is running.
   [[nodiscard]] Status begin(Queue *queue);
   [[nodiscard]] bool is_running() const noexcept { return queue_ != nullptr; }
-  // Sets *is_done when the copies have ended, well or not; never blocks. An error is that of a copy, and the queue is
-  // given up then. Hot.
+  // Sets *is_done when the copies have ended, well or not; never blocks. Errors: that of a copy, and the queue is given
+  // up then; kBackend: it was given up before. Hot.
   [[nodiscard]] Status poll(bool *is_done);
   // Returns when they have ended, and not later: Queue::wait() marks the end of the queue, and a mark waits in the
   // device's copy engine behind the copies of other queues. Blocks. Errors: as poll(), with `what` in the text.

@@ -21,12 +21,12 @@ namespace sluice::device {
 
 // Computes one reduction on the device of `place`, as sluice/backend.h says; blocks until the result is there for the
 // CPU's copies and for every later command. can_reduce() was true. *is_refused: the backend cannot do it after all, and
-// nothing was written; the caller takes another way, and the status has the reason. Any thread. Any other error: what
-// dst holds is not known.
+// nothing was written; the caller takes another way, and the status has the reason. Any thread. Errors: the runtime's;
+// what dst holds is not known then, unless *is_refused.
 [[nodiscard]] Status reduce(const Place &place, const sluice_reduction_t &reduction, bool *is_refused);
 
-// Enqueues them on `queue` in their order; returns before they are done. An error: what the destinations hold is not
-// known, and the queue is given up; *is_refused: nothing was enqueued, and nothing will be written.
+// Enqueues them on `queue` in their order; returns before they are done. Errors: the runtime's; what the destinations
+// hold is not known then, and the queue is given up. *is_refused: nothing was enqueued, and nothing will be written.
 [[nodiscard]] Status enqueue_reductions(Queue *queue, std::span<const sluice_reduction_t> reductions, bool *is_refused);
 
 }  // namespace sluice::device

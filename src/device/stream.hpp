@@ -19,10 +19,10 @@ namespace sluice::device {
 class Stream {
  public:
   // Finds whose stream `native` is, and opens it: the backend that knows it for its own, else the first that cannot
-  // tell. `native` lives until this is destroyed. Errors: null, no backend knows it, or none that is loaded can do
-  // this.
+  // tell. `native` lives until this is destroyed. Errors: null, no backend knows it, none that is loaded can do this,
+  // or the runtime refuses.
   [[nodiscard]] static Status open(void *native, std::unique_ptr<Stream> *stream);
-  // The same without words of its own, for enqueue_alone().
+  // The same without words of its own, for enqueue_alone(). Errors: the same.
   [[nodiscard]] static Status open_without_words(void *native, std::unique_ptr<Stream> *stream);
   // What close() does, unless it was closed or abandoned.
   ~Stream();
@@ -59,7 +59,7 @@ class Stream {
   // Messages of channels; has_channels(). Each call is for a whole batch, by as few commands as the backend can do with
   // (sluice/stream_message.h). *enqueued says how far it came, also after an error: so many of the messages, the first
   // ones, and by how many commands. One thread at a time; return before they have run.
-  // Whose words may be set in any order. Joins, as enqueue_trigger().
+  // Whose words may be set in any order. Joins, as enqueue_trigger(). Errors of both: the runtime refuses.
   [[nodiscard]] Status enqueue_sends(std::span<const sluice_stream_send_t> sends, sluice_stream_enqueued_t *enqueued);
   [[nodiscard]] Status enqueue_receives(std::span<const sluice_stream_receive_t> receives,
                                         sluice_stream_enqueued_t *enqueued) const;
@@ -67,7 +67,7 @@ class Stream {
   // until join(). They wait for nothing else.
   // Whether this stream can do so; may become true. Setup cost at the first call, then hot.
   [[nodiscard]] bool has_side() const noexcept;
-  // As enqueue_sends(); has_side().
+  // As enqueue_sends(); has_side(). Errors: the runtime refuses.
   [[nodiscard]] Status enqueue_sends_aside(std::span<const sluice_stream_send_t> sends,
                                            sluice_stream_enqueued_t *enqueued);
   // Sends went aside, and the stream was not told to wait for them.
@@ -83,11 +83,13 @@ class Stream {
   // in a call. Each message is taken when it is there, and nothing of the stream is held up until join_all().
   // As has_side(), but the answer may change either way.
   [[nodiscard]] bool has_side_for_receives() const noexcept;
-  // `is_with_sends`: sends went aside just before, at the same place of the stream.
+  // `is_with_sends`: sends went aside just before, at the same place of the stream. Errors: the runtime refuses;
+  // *enqueued says how far it came.
   [[nodiscard]] Status enqueue_receives_aside(std::span<const sluice_stream_receive_t> receives, bool is_with_sends,
                                               sluice_stream_enqueued_t *enqueued);
   [[nodiscard]] bool are_receives_unjoined() const noexcept { return are_receives_unjoined_; }
-  // As join(), for all that went aside; twice as many commands at most, as many of them in the stream.
+  // As join(), for all that went aside; twice as many commands at most, as many of them in the stream. Errors: the
+  // runtime refuses; all stays aside, and may be joined later.
   [[nodiscard]] Status join_all();
   // The program is capturing the stream into a graph, to which messages can be added; the commands above are refused
   // then. Hot.

@@ -24,7 +24,7 @@ struct StreamWords {
   static constexpr std::uint64_t kGivenUp = std::uint64_t{1} << 62U;
 };
 
-// Words that nobody uses, both 0. Any thread. May allocate.
+// Words that nobody uses, both 0. Any thread. May allocate. Errors: the runtime has no memory for them.
 [[nodiscard]] Status acquire_words(const Backend *backend, std::int32_t device, StreamWords *words);
 
 // Gives words back. `is_marked`: the stream was told to write kGivenUp; else no command on them is left. Any thread.

@@ -16,7 +16,8 @@ namespace sluice::device {
 class UntouchedMemory {
  public:
   // A range of at least `size_bytes` (> 0), aligned to a page; what is in it means nothing. Hot when one is kept: a
-  // lock, no system call. Any thread. Fails (kOutOfMemory) where the system has no address space left for it.
+  // lock, no system call. Any thread. Errors: kOutOfMemory, where the system has no address space left for it, or no
+  // range is so long; *memory is empty then.
   [[nodiscard]] static Status acquire(std::size_t size_bytes, UntouchedMemory *memory);
 
   UntouchedMemory() noexcept = default;
