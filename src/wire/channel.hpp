@@ -23,12 +23,13 @@ class Channel {
 
   // In MPI_Init, right behind the host MPI's: makes the communicator with all ranks of MPI_COMM_WORLD, in a way that
   // none of them can meet with a call of the program's, if one does not run Sluice (docs/adr/0064). Blocks for all who
-  // do. Where one is known not to, there is no communicator and the channel stays closed, with an error at one rank;
-  // where one does not come, the job ends with a message.
+  // do. Where one is known not to, there is no communicator and the channel stays closed; where one does not come, the
+  // job ends with a message. Errors: those of the host MPI; kUnsupported, at one rank, where one is known not to run
+  // Sluice.
   [[nodiscard]] Status gather();
   // Collective over all that have gathered: opens the channel when every rank allows it and any rank wants it. Of
-  // the terms that the ranks come with the most reserved hold. Nothing where they have not gathered. Blocks. An error
-  // of the host MPI leaves it closed, and all messages are staged.
+  // the terms that the ranks come with the most reserved hold. Nothing where they have not gathered. Blocks. Errors:
+  // those of the host MPI; it stays closed then, and all messages are staged.
   [[nodiscard]] Status open(bool allows, bool wants, const CollectiveTerms &terms);
   // Gives the communicator back. Nothing may be in flight on it. In MPI_Finalize; local.
   void close() noexcept;

@@ -29,6 +29,7 @@ class FabricTrigger {
   // Errors: the provider refuses. Setup cost.
   [[nodiscard]] Status open();
   // Counts up by `by`; by 0 it has the provider look again at what it could not start for want of room. Any thread.
+  // Errors: the provider refuses.
   [[nodiscard]] Status add(std::uint64_t by) const;
 
  private:
@@ -79,8 +80,8 @@ class Fabric {
   // The process's. Never destroyed.
   static Fabric &process();
 
-  // Opens an endpoint of `provider` (auto: the first of cxi, sockets). Blocks. Errors, and then it is not open:
-  // libfabric or its headers are missing, it has no such provider, the provider cannot do deferred work.
+  // Opens an endpoint of `provider` (auto: the first of cxi, sockets). Blocks. Errors: libfabric or its headers are
+  // missing, it has no such provider, the provider cannot do deferred work, or refuses; then it is not open.
   [[nodiscard]] Status open(const std::string &provider);
   // Where others reach this process, of at most kAddressBytes.
   [[nodiscard]] std::string address() const;

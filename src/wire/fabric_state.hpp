@@ -105,10 +105,13 @@ struct Fabric::State {
                                      library.strerror(static_cast<int>(-code)), name()));
   }
   [[nodiscard]] std::string name() const { return info != nullptr ? info->fabric_attr->prov_name : "none"; }
-  // Opens the library's objects, with the provider of that name or the first that can; `ask` finds it. Once.
+  // Opens the library's objects, with the provider of that name. Once. Errors: those of ask(); kOutOfMemory: no
+  // addresses for what overflows; kUnsupported: its tags are too short; kBackend: libfabric refuses.
   [[nodiscard]] Status open(const char *provider);
+  // Finds that provider: `info`. Errors: kOutOfMemory; kUnsupported: there is none that starts tagged messages by
+  // counters.
   [[nodiscard]] Status ask(const char *provider);
-  // An idle counter, or a new one. Locks `mutex`.
+  // An idle counter, or a new one. Locks `mutex`. Errors: those of open_counter().
   [[nodiscard]] Status take_counter(Owned<fid_cntr> *counter);
   // Takes one out of the completion queue; its message gets it. False: there was none.
   [[nodiscard]] bool read_error();

@@ -26,7 +26,7 @@ enum class Presence : std::uint8_t { kAbsent, kThere, kUnknown };
 // The process at the other end is of this user.
 [[nodiscard]] bool is_same_user(const FileDescriptor &socket) noexcept;
 
-// What the system says, and what to do about it.
+// What the system says, and what to do about it. Errors: always that one, kUnsupported.
 [[nodiscard]] Status socket_refused(const char *what, int code);
 
 }  // namespace sluice::wire
