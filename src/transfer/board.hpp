@@ -280,7 +280,7 @@ class Heard {
   std::vector<Published> said_;  // by rank
 };
 
-// The error for words of a rank that no rank writes. `what`: which, for people.
+// The error for words of a rank that no rank writes. `what`: which, for people. Errors: always that one, kBadPeer.
 [[nodiscard]] Status nonsense_of(int rank, std::string_view what);
 
 }  // namespace sluice::transfer

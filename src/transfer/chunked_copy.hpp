@@ -28,7 +28,7 @@ class ChunkedCopy {
   // Takes queues of the device of `place`. Errors: the runtime gives none.
   [[nodiscard]] Status open(const device::Place &place);
 
-  // Goes as far as the first `n_there` chunks allow; never blocks. An error ends it. Hot.
+  // Goes as far as the first `n_there` chunks allow; never blocks. Errors: those of the runtime; it is over then. Hot.
   [[nodiscard]] Status advance(std::uint64_t n_there);
 
   // In all; and copied, of which the first ones are at the destination.

@@ -31,8 +31,8 @@ class Packing {
 
   // Describes `region`, whose layout this hangs on, for its device; *core_offset_bytes is where the first core begins,
   // from the region's origin. The list, if there is one, stays as long as this. Cost: hot but for the first time of a
-  // layout (time in proportion to its blocks), and of an irregular one on a device (an allocation and a copy). An error
-  // without kBackend's native text, kUnsupported: it cannot be said in these numbers.
+  // layout (time in proportion to its blocks), and of an irregular one on a device (an allocation and a copy). Errors:
+  // kUnsupported, which has no native text: it cannot be said in these numbers; the runtime's, for the list.
   [[nodiscard]] Status describe(const Region &region, sluice_layout_t *layout, std::int64_t *core_offset_bytes) const;
 
  private:
@@ -78,7 +78,7 @@ class Packer {
   // Errors: those of the runtime.
   [[nodiscard]] Status add(sluice_pack_direction_t direction, sluice_pack_form_t form, const Region &region,
                            std::uint64_t first_bytes, std::uint64_t size_bytes, std::byte *beside, bool *is_refused);
-  // Waits for all that was added. An error is that of any of it.
+  // Waits for all that was added. Errors: the runtime's, of any of it.
   [[nodiscard]] Status wait();
 
  private:
@@ -87,20 +87,19 @@ class Packer {
 };
 
 // Describes all of `region`, whose layout has gaps: layout, origin, lowest_bytes and span_bytes of *pack, the rest of
-// which stays as it is. kUnsupported: no kernel can move it, because it does not lie in one allocation, or cannot be
-// said in these numbers; other errors are the runtime's. Cost: Packing::describe(), and two questions to the runtime.
+// which stays as it is. Errors: kUnsupported: no kernel can move it, because it does not lie in one allocation, or
+// cannot be said in these numbers; else the runtime's. Cost: Packing::describe(), and two questions to the runtime.
 [[nodiscard]] Status describe_pack(const Region &region, sluice_pack_t *pack);
 
 // Enqueues a move that is described; returns before it is done. A kernel that cannot do it sets *is_refused, as
-// Packer::add() has it.
+// Packer::add() has it. Errors: the runtime's; the queue is given up then.
 [[nodiscard]] Status enqueue_pack(device::Queue *queue, const sluice_pack_t &pack, bool *is_refused);
 
 // The same between `region`, whose layout has gaps, and what is beside it: `pack` says direction, form, bytes and what
-// is beside (`beside` stands for the region's origin where that is an image), and `region` the rest.
+// is beside (`beside` stands for the region's origin where that is an image), and `region` the rest. Errors: the same.
 [[nodiscard]] Status enqueue_pack(device::Queue *queue, const Region &region, sluice_pack_t pack, bool *is_refused);
 
-// The same as Packer::add() on a queue of the caller's; returns before it is done. Errors of these three: the
-// runtime's, and the queue is given up then.
+// The same as Packer::add() on a queue of the caller's; returns before it is done. Errors: the same.
 [[nodiscard]] Status enqueue_pack(device::Queue *queue, sluice_pack_direction_t direction, sluice_pack_form_t form,
                                   const Region &region, std::uint64_t first_bytes, std::uint64_t size_bytes,
                                   std::byte *beside, bool *is_refused);

@@ -44,7 +44,7 @@ class PayloadStream {
   }
   // Whether what was begun in the slot has ended, well or not; true if nothing was. Never blocks.
   [[nodiscard]] Status poll(std::size_t slot, bool *is_done) { return slots_[slot].move.poll(is_done); }
-  // Returns when it has ended. Blocks.
+  // Returns when it has ended. Blocks. Errors: those of the runtime.
   [[nodiscard]] Status wait(std::size_t slot);
 
  private:

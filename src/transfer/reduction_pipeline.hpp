@@ -59,8 +59,8 @@ class ReductionPipeline {
   // nothing after it does but for the text of an error. Blocks as an allocation of the device does.
   [[nodiscard]] Status open(PipelinedReduction work, std::uint64_t brought_bytes);
 
-  // Goes as far as is possible without blocking; *is_done when all is written, or with an error, after which nothing
-  // more is begun and what the results hold is not known.
+  // Goes as far as is possible without blocking; *is_done when all is written, or after an error. Errors: those of the
+  // runtime; nothing more is to be begun, and what the results hold is not known.
   [[nodiscard]] Status advance(bool *is_done);
 
   // Whether a kernel has been enqueued: before, nothing has been written but memory of Sluice's own.

@@ -78,16 +78,16 @@ void for_each_run(const Region &region, std::uint64_t size_bytes, Visit visit) {
 [[nodiscard]] Status may_be_one_allocation(const std::byte *lowest, std::uint64_t size_bytes, bool *may_be);
 
 // How many of the `size_bytes` from `memory` on lie in the allocation of its first byte, as far as the runtime can
-// tell; all of them in memory that belongs to none. An error where they leave the memory of the runtime. Some queries
-// where they reach into another allocation, else two.
+// tell; all of them in memory that belongs to none. Errors: kBadBuffer, where they leave the memory of the runtime; a
+// backend's query. Some queries where they reach into another allocation, else two.
 [[nodiscard]] Status find_bytes_in_allocation(const std::byte *memory, std::uint64_t size_bytes, std::uint64_t *bytes);
 
-// An error where the first and the last of the `size_bytes` (> 0) from `lowest` on are not in one allocation: a program
-// that counts further than its memory goes would reach another's. As far as the runtime can tell: one without numbers
-// for allocations knows only where its memory ends. Two queries.
+// Errors: kBadBuffer, where the first and the last of the `size_bytes` (> 0) from `lowest` on are not in one
+// allocation: a program that counts further than its memory goes would reach another's; a backend's query. As far as
+// the runtime can tell: one without numbers for allocations knows only where its memory ends. Two queries.
 [[nodiscard]] Status refuse_past_the_end(const std::byte *lowest, std::uint64_t size_bytes);
 
-// The error for a buffer whose memory the program has freed; none for any other.
+// Errors: kBadBuffer, for a buffer whose memory the program has freed; none for any other.
 [[nodiscard]] Status refuse_freed(const device::Place &place, const std::byte *origin);
 
 }  // namespace sluice::transfer

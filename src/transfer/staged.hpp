@@ -21,14 +21,15 @@ class Staged {
 
   // Takes staging memory of the kind `memory`, or the other `room`, for the whole of `region`, `least_bytes` at least.
   // Address space suits who most likely writes little there; where there is none left, it is staging memory. Copies
-  // nothing. Errors: no memory.
+  // nothing. Errors: no memory, the program's memory was freed.
   [[nodiscard]] Status open(const Region &region, StagingMemory memory, std::uint64_t least_bytes = 0,
                             StagingRoom room = StagingRoom::kPool);
-  // The same for an image; the region's span is known (not 0).
+  // The same for an image; the region's span is known (not 0). Errors: the same.
   [[nodiscard]] Status open_image(const Region &region, StagingMemory memory);
 
   // Copies the region's payload down into the staging memory; an image in one piece, gaps and all, where the region
-  // lies in one allocation. Blocks. Errors of the runtime leave the region as it was.
+  // lies in one allocation. Blocks. Errors: those of the runtime, and a run that leaves its memory; the region is as it
+  // was.
   [[nodiscard]] Status copy_down() const;
 
   // Copies the first `size_bytes` of the staging memory up into the region and touches no other byte of it: neither

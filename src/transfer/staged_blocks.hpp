@@ -52,8 +52,8 @@ class StagedBlocks {
   // Payload of all blocks; the largest number when it is more than that.
   [[nodiscard]] std::uint64_t size_bytes() const noexcept;
   [[nodiscard]] bool is_any_read() const noexcept;
-  // An error where the blocks that are read or written are not all in one allocation, as far as the runtime can tell;
-  // none of absolute addresses. Two queries.
+  // Errors: kBadBuffer, where the blocks that are read or written are not all in one allocation, as far as the runtime
+  // can tell; a backend's query. None of absolute addresses. Two queries.
   [[nodiscard]] Status refuse_past_the_end() const;
   // Payload of those that are read, or written.
   [[nodiscard]] std::uint64_t moved_bytes() const noexcept;
@@ -65,13 +65,14 @@ class StagedBlocks {
   // No staging memory of its own: that of `other`, whose open image reaches over these blocks. `other` outlives what is
   // done with this.
   void share_image(const StagedBlocks &other) noexcept;
-  // Takes staging memory for the payloads, one after the other.
+  // Takes staging memory for the payloads, one after the other. Errors: as open_image().
   [[nodiscard]] Status open_packed(StagingMemory memory);
 
   // Copies the blocks down that `down` says; an image of types with gaps in one piece where it lies in one allocation.
-  // Blocks. Errors of the runtime leave the program's memory as it was.
+  // Blocks. Errors: those of the runtime, and a run that leaves its memory; the program's memory is as it was.
   [[nodiscard]] Status copy_down(Down down = Down::kRead) const;
   // Copies the blocks that are written up, and touches no byte between them nor in the gaps of their types. Blocks.
+  // Errors: the same; a part may have been written.
   [[nodiscard]] Status copy_up() const;
 
   // It has staging memory of its own.
