@@ -8,7 +8,8 @@
 
 namespace sluice {
 
-// `what` says what the process told, and what was not done. The remedy is added. Any thread.
+// `what` says what the process told, and what was not done. The remedy is added. Any thread. Errors: always one,
+// kBadPeer.
 [[nodiscard]] Status bad_peer(const std::string &what);
 
 }  // namespace sluice

@@ -11,8 +11,9 @@ namespace sluice {
 
 // Writes `text` into a new file, or over what a regular file of this user's held. Never through a symbolic link, into a
 // file that has a second name or that belongs to another user, and never into anything that could hold the caller up,
-// as a FIFO does; a character device (/dev/null) is taken. What is refused is left as it was. `what` ("the trace") and
-// `knob` (which gave the path) are for the message. Blocks for the file system alone. Any thread.
+// as a FIFO does; a character device (/dev/null) is taken. Errors: kInvalidArgument: it is refused, and left as it was;
+// or the system fails, and a part may be there. `what` ("the trace") and `knob` (which gave the path) are for the
+// message. Blocks for the file system alone. Any thread.
 [[nodiscard]] Status write_file(const std::string &path, std::string_view text, const char *what, const char *knob);
 
 }  // namespace sluice

@@ -48,7 +48,8 @@ class [[nodiscard]] Status {
     return status;
   }
 
-  // The failure that an exception is: memory that ran out, or a defect of Sluice.
+  // The failure that an exception is: memory that ran out, or a defect of Sluice. Errors: always one, kOutOfMemory or
+  // kInternal.
   static Status of_exception(const std::exception &exception);
 
   // The message is empty of a success, and lives as long as this.

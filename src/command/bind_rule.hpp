@@ -21,7 +21,7 @@ struct BindRule {
   std::vector<std::int32_t> devices;  // of kList; not empty
 };
 
-// Reads "none", "closest" or "list:0,2,1". Fails with a line for the user. Pure.
+// Reads "none", "closest" or "list:0,2,1". Errors: kInvalidArgument, with a line for the user. Pure.
 Status parse_bind_rule(const std::string &text, BindRule *rule);
 
 }  // namespace sluice::command

@@ -18,9 +18,8 @@ struct FlavourChoice {
 };
 
 // Looks at the words of `command` in this order: a program linked to an MPI; a Python interpreter or script, by the MPI
-// that its mpi4py is linked to; any other script, by the launcher's own MPI. Fails when nothing of the command is an
-// MPI program, when two programs need different flavours, or when the MPI's interface is unknown; the text says what to
-// do.
+// that its mpi4py is linked to; any other script, by the launcher's own MPI. Errors: nothing of the command is an MPI
+// program, two programs need different flavours, or the MPI's interface is unknown; the text says what to do.
 Status choose_flavour(const std::vector<std::string> &command, const std::optional<Launcher> &launcher,
                       FlavourChoice *choice);
 
@@ -29,8 +28,7 @@ Status choose_flavour(const std::vector<std::string> &command, const std::option
 [[nodiscard]] bool looks_functions_up(const std::vector<std::string> &command, const std::optional<Launcher> &launcher);
 
 // Where the programs of `command` begin, one of each part of an MPMD command, in ascending order: the word that names a
-// program linked to an MPI, else a script or an interpreter, else the first that can be run. Fails when a part has
-// none.
+// program linked to an MPI, else a script or an interpreter, else the first that can be run. Errors: a part has none.
 Status find_programs(const std::vector<std::string> &command, const std::optional<Launcher> &launcher,
                      std::vector<std::size_t> *positions);
 

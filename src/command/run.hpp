@@ -28,8 +28,9 @@ struct Launch {
   std::vector<std::string> warnings;               // programs that will run without Sluice
 };
 
-// Works out what to start. Fails with a text for the user, also where nothing can be preloaded into a program; starts
-// nothing but short questions to launchers and Python.
+// Works out what to start. Starts nothing but short questions to launchers and Python. Errors: there is no command,
+// backend, flavour or library of that name, no such binding, or a program that nothing can be preloaded into; the text
+// says what to do.
 Status plan_launch(const RunRequest &request, Launch *launch);
 
 // Replaces this process by the command, so that its exit status is the command's. Returns only when that failed, with

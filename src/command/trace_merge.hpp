@@ -10,7 +10,8 @@
 namespace sluice::command {
 
 // Joins traces, each the text of a file that SLUICE_TRACE made; their times are moved to the axis of the one that
-// begins first. `names` are the files' names, for errors. An error leaves *merged as it was.
+// begins first. `names` are the files' names, for errors. Errors: kInvalidArgument: a text is no such trace; *merged is
+// as it was.
 [[nodiscard]] Status merge_traces(const std::vector<std::string> &names, const std::vector<std::string> &texts,
                                   std::string *merged);
 

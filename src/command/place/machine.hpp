@@ -51,7 +51,8 @@ struct Nearness {
 
 class Machine {
  public:
-  // Reads this machine, or the one that HWLOC_XMLFILE or HWLOC_SYNTHETIC describes. Takes milliseconds.
+  // Reads this machine, or the one that HWLOC_XMLFILE or HWLOC_SYNTHETIC describes. Takes milliseconds. Errors:
+  // kOutOfMemory; kUnsupported: hwloc cannot read it.
   static Status load(Machine *machine);
 
   // What lies near the device. By its PCI address; by its NUMA node where that address is not there.
@@ -67,7 +68,7 @@ class Machine {
 
   // Where this process may run now; empty when unknown.
   [[nodiscard]] ThreadSet bound_to() const;
-  // Binds this process, and what it starts. Fails with the system's text.
+  // Binds this process, and what it starts. Errors: kUnsupported, with the system's text.
   [[nodiscard]] Status bind(const ThreadSet &threads) const;
 
  private:
