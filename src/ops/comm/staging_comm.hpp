@@ -27,7 +27,7 @@ class StagingComm {
   [[nodiscard]] Status make(MPI_Comm comm, bool *is_made);
   // The same without blocking: it is there when *request is complete, which whoever asks has to see. The host MPI
   // copies the program's attributes, as for any duplicate: it has no other way to make a communicator that does not
-  // wait.
+  // wait. Errors: the host MPI refuses.
   [[nodiscard]] Status start_duplicate(MPI_Comm comm, MPI_Request *request);
   // MPI_COMM_NULL before. Returns errors.
   [[nodiscard]] MPI_Comm get() const noexcept { return comm_.get(); }

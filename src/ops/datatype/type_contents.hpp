@@ -45,7 +45,7 @@ struct TypeContents {
 // the host MPI says nothing of it.
 [[nodiscard]] wire::OwnedDatatype own_unless_predefined(MPI_Datatype type);
 
-// The error for a call of the host MPI that should not have failed.
+// The error for a call of the host MPI that should not have failed. Errors: always that one, kUnsupported.
 [[nodiscard]] Status host_refused(const char *function, int code);
 
 }  // namespace sluice::ops

@@ -53,9 +53,9 @@ class FileBlocks {
   // those of the runtime.
   [[nodiscard]] Status begin_down(std::uint64_t block);
   [[nodiscard]] Status begin_up(std::uint64_t block, std::uint64_t came_bytes);
-  // Whether what was begun for the block has ended, well or not; never blocks.
+  // Whether what was begun for the block has ended, well or not; never blocks. Errors: those of the runtime.
   [[nodiscard]] Status poll(std::uint64_t block, bool *is_done);
-  // Returns when it has. Blocks.
+  // Returns when it has. Blocks. Errors: the same.
   [[nodiscard]] Status wait(std::uint64_t block);
 
   // What the host MPI is given for a block, in the place of the arguments of *call; an image is of the call's own type.

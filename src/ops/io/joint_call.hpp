@@ -52,7 +52,8 @@ class JointCall {
   bool is_valid_ = true;
 };
 
-// The error of ranks that could not ask each other, for `code` of the host MPI's.
+// The error of ranks that could not ask each other, for `code` of the host MPI's. Errors: always that one, of the kind
+// that the code's class is.
 [[nodiscard]] Status agreement_error(int code);
 
 // Waits, in turns, until the collective calls of the file that were made before are through; those that come wait for

@@ -96,7 +96,8 @@ class IncomingBlocks {
     std::byte *head = nullptr;  // where the first kDescriptorBytes go instead (Landing)
   };
 
-  // Posts the first receives. Then the sender may be asked for n_blocks().
+  // Posts the first receives. Then the sender may be asked for n_blocks(). Errors: no queue, no staging memory, or the
+  // host MPI refuses a receive; those before it are posted.
   [[nodiscard]] Status begin(const Target &target, const transfer::BlockPlan &plan, const BlockRoute &route);
   // How many blocks have to come: those that the target has room for, the last of them perhaps in part.
   [[nodiscard]] std::uint32_t n_blocks() const noexcept { return n_blocks_; }

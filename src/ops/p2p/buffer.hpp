@@ -43,7 +43,8 @@ class Buffer {
  public:
   // Classify and plan. A buffer that goes to the host MPI unread (host memory, nothing to move, or arguments that are
   // for the host MPI to refuse: a negative count, an invalid type) is no error and is not staged. Nothing is staged for
-  // the peer MPI_PROC_NULL. Errors: those of the runtime, and of layout_of(). State: *buffer is not to be used then.
+  // the peer MPI_PROC_NULL. Errors of all: those of the runtime, and of layout_of(). State: *buffer is not to be used
+  // then.
 
   // A buffer that a message from `peer` is received into. A descriptor may come instead of the payload.
   [[nodiscard]] static Status to_receive(const p2p::Part &part, int peer, Buffer *buffer);

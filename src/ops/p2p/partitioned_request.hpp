@@ -62,23 +62,26 @@ class PartitionedRequest final : public progress::Tracked,
 
   // Makes ready, of a send, the partitions from `low` to `high`, whatever their numbers. *tells_host: the host MPI is
   // to be told of them, too. Blocks. Any thread, also while another one is in a completion call for this request.
+  // Errors: kInvalidArgument: a receive, no such partition, not started, or ready before; those of copying down. None
+  // was made ready then.
   [[nodiscard]] Status ready(int low, int high, bool *tells_host);
 
   // The same for streams and kernels (stream_partitions.cpp).
   // When `native` comes to this point, a partition is ready. Where the receiver has begun its start, the stream copies
   // the partition there itself. `native` lives until this is destroyed. Blocks for the runtime alone. Any thread.
-  // Errors, after which nothing was made ready: those of MPI_Pready, of device::Stream and of PartitionFlags::make();
-  // another device.
+  // Errors: those of MPI_Pready, of device::Stream and of PartitionFlags::make(); another device. Nothing was made
+  // ready then.
   [[nodiscard]] Status ready_on_stream(int partition, void *native);
-  // For kernels of the buffer's device, in all starts. The same.
+  // For kernels of the buffer's device, in all starts. The same. Errors: a receive; the buffer is no runtime's memory,
+  // or its streams work on another device; those of PartitionFlags::make().
   [[nodiscard]] Status give_flags(sluice_partition_flags_t *flags);
   // Hands on what streams and kernels have made ready where the receiver does not see that. True: nothing is left to do
   // in this start. Within a turn.
   [[nodiscard]] bool take_flags();
 
   // Brings up, of a receive that is staged, `n` partitions from `first` on, which have arrived; those that no other
-  // call has brought up since the start, and waits for what other threads are bringing up. After an error the
-  // partitions are still owed. Blocks. Any thread.
+  // call has brought up since the start, and waits for what other threads are bringing up. Blocks. Any thread. Errors:
+  // those of the runtime; partitions that did not come up are still owed.
   [[nodiscard]] Status arrived(int first, int n);
   // Whether a partition of a request that is not staged has arrived. Errors: it has not and will not. Any thread.
   [[nodiscard]] Status look(int partition, bool *has_arrived);

@@ -18,7 +18,7 @@ class PlainStart final : public progress::Task {
   explicit PlainStart(Buffer buffer) : side_(std::move(buffer)) {}
 
   // Brings the payload down into staging memory, which is taken the first time and kept. Not while one is under way.
-  // Blocks.
+  // Blocks. Errors: those of Side::open() and Side::copy_down().
   [[nodiscard]] Status prepare(Operation operation, int dest, int tag);
   // Sends what was prepared, in the mode of `operation`. The caller has the engine watch this after success. Returns an
   // error code of the host MPI, raised already.

@@ -28,7 +28,7 @@ struct Landing {
   std::byte *head = nullptr;
 };
 
-// What a receive ends with that has room for `room_bytes`, when `came_bytes` came.
+// What a receive ends with that has room for `room_bytes`, when `came_bytes` came. Errors: always that one, kTruncated.
 [[nodiscard]] Status truncated(std::uint64_t came_bytes, std::uint64_t room_bytes);
 
 class Pull final : public progress::Task {

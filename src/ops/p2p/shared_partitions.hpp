@@ -103,7 +103,8 @@ class PartitionTaker {
     bool is_all = false;      // and all has come now
   };
   // Goes as far as is possible without blocking: begins to copy all that is ready, or looks for the end of that; and
-  // looks for what was put. After an error nothing more is taken, and the sender is free.
+  // looks for what was put. Errors: those of the runtime; kBadPeer: the sender says what cannot be. Nothing more is
+  // taken then, and the sender is free.
   [[nodiscard]] Status advance(Came *came);
   // The payload's bytes from `first_bytes` on, `size_bytes` (> 0) of them, have come in that start. Any thread.
   [[nodiscard]] bool has_taken(std::uint64_t start, std::uint64_t first_bytes, std::uint64_t size_bytes) const noexcept;

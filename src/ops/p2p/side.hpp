@@ -36,7 +36,7 @@ class Side : public Buffer {
   // Execute, the part before the host MPI's call. open() takes staging memory, or what the plan of an undecided side
   // says; copy_down() brings the payload into it.
   // `has_large_count`: the host MPI's function that will be called counts by MPI_Count, not by int. Only for a staged
-  // side. Block. Errors: no memory, those of the runtime.
+  // side. Block. Errors: no memory, kUnsupported (more than an int counts), those of the runtime.
   [[nodiscard]] Status open(bool has_large_count);
   [[nodiscard]] Status copy_down() const;
   [[nodiscard]] Status open_and_copy_down(bool has_large_count) {
@@ -44,14 +44,15 @@ class Side : public Buffer {
     return status.is_ok() ? copy_down() : status;
   }
   // The part after it: brings the `came_bytes` that `operation` received, as *status says too, up into the program's
-  // buffer. Nothing for a side that is not staged nor short. kTruncated, and the status says how much fitted, when a
-  // short one was sent more. Blocks. Other errors: those of the runtime.
+  // buffer. Nothing for a side that is not staged nor short. Blocks. Errors: kTruncated, and the status says how much
+  // fitted, when a short one was sent more; those of the runtime.
   [[nodiscard]] Status copy_up(Operation operation, std::uint64_t came_bytes, MPI_Status *status) const;
   // The same without a message: all that a staged side has room for.
   [[nodiscard]] Status copy_up_unpacked() const {
     return is_staged() ? staged_.copy_up(region().size_bytes()) : Status();
   }
   // The same for a staging memory that holds what is to be in the buffer to its last byte, unless it was cancelled.
+  // Errors: those of the runtime.
   [[nodiscard]] Status copy_up_whole(Operation operation, const MPI_Status &status) const;
 
   // Parts of a side that is no image: `count` elements from element `first` on (transfer::Staged). Block. Any thread.

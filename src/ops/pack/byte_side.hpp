@@ -28,7 +28,7 @@ class ByteSide {
 
   // Only for a staged side. open() takes memory for `most_bytes` of the room, or all of it; room() is that memory, and
   // how much of it there is. copy_down() brings as much of the program's bytes into it, copy_up() the first `bytes` of
-  // it into the program's buffer. Block.
+  // it into the program's buffer. Block. Errors of open(): no memory. Errors of the copies: those of the runtime.
   [[nodiscard]] Status open(std::int64_t most_bytes);
   [[nodiscard]] std::byte *room() const noexcept { return lease_.data(); }
   [[nodiscard]] std::int64_t opened_bytes() const noexcept { return opened_bytes_; }

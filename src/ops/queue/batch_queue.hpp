@@ -38,7 +38,7 @@ class BatchQueue final : public progress::RecurringTask {
         carriers_(std::move(carriers)),
         aside_(*stream_, carriers_->can_go_aside()) {}
 
-  // The error of a call for a queue that was freed.
+  // The error of a call for a queue that was freed. Errors: always that one, kInvalidArgument.
   [[nodiscard]] static Status was_freed();
   [[nodiscard]] MPI_Comm comm() const noexcept { return comm_; }
   // For what its buffers are; nothing is to be enqueued there.

@@ -27,7 +27,7 @@ inline BufferArgument byte_buffer(const char *name, const void *address, MPI_Cou
   return {name, address, n_bytes, MPI_Datatype(), false};
 }
 
-// As below where a backend is loaded.
+// As below where a backend is loaded. Errors: the same.
 [[nodiscard]] Status refusal_by(device::Backends backends, const char *function,
                                 std::initializer_list<BufferArgument> buffers) noexcept;
 

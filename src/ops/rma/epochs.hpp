@@ -10,8 +10,8 @@
 
 namespace sluice::ops::rma {
 
-// One thread at a time. Ranks are those of the window, and exist. Each function that changes something says first
-// whether MPI allows it; on an error nothing has changed.
+// One thread at a time. Ranks are those of the window, and exist. Errors of all: kBadEpoch, where MPI does not allow it
+// now; nothing has changed then.
 class Epochs {
  public:
   enum class Lock : std::uint8_t { kNone, kShared, kAlone };

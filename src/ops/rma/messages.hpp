@@ -60,7 +60,7 @@ class Messages final : public progress::Task {
 
   // Whether `target` (-1: every rank) has answered all.
   [[nodiscard]] bool is_quiet(int target);
-  // The first error of operations without a request since the last call, which forgets it.
+  // Errors: the first one of operations without a request since the last call, which forgets it.
   [[nodiscard]] Status take_failure();
   // Keeps `failure` for take_failure(), unless there is one already.
   void note_failure(const Status &failure);

@@ -128,7 +128,7 @@ void log_plan(const Call &call, const Explain &explain) {
 }
 
 // What a call returns at a rank when its ranks have heard that some failed: the rank's `own` error, or that another
-// rank has one.
+// rank has one. Errors: always one of the two; of another rank kBackend.
 [[nodiscard]] Status failure_for_all(const Call &call, const Status &own);
 
 // One for each operation, in all its forms. `call` is changed. Return an error code, raised already.

@@ -59,7 +59,8 @@ class CollectiveSide {
  public:
   // Classify and plan: a buffer of `n_blocks` blocks, which are accessed as `access` says. A side that goes to the host
   // MPI unread (host memory, nothing to move, or arguments that are for the host MPI to refuse) is no error and is not
-  // staged.
+  // staged. Errors: those of layout_of(), a backend's query, kInvalidArgument: its blocks reach farther than an
+  // address. State: content() is kUnread then.
   [[nodiscard]] Status classify(const Argument &argument, int n_blocks, const BlockAccess &access, Use use);
 
   // The host MPI is given staging memory.
@@ -91,13 +92,14 @@ class CollectiveSide {
   // staged side. Blocks. Errors: no memory, the host MPI refuses a type.
   [[nodiscard]] Status open(Argument *argument);
   // The same with staging memory for all of `reach`, and without any, in that of `other`: for buffers that overlap.
+  // Errors: no memory, the program's memory was freed.
   [[nodiscard]] Status open_reaching(const transfer::Span &reach, Argument *argument);
   void open_within(const CollectiveSide &other, Argument *argument) noexcept;
-  // Brings what `down` says into the staging memory. Nothing for a side that is not staged. Of a refused side whose
-  // data are missed: the refusal. Blocks.
+  // Brings what `down` says into the staging memory. Nothing for a side that is not staged. Blocks. Errors: those of
+  // transfer::StagedBlocks::copy_down(); of a refused side whose data are missed, the refusal.
   [[nodiscard]] Status copy_down(Down down) const;
-  // The part after it: brings what was written up into the program's buffer. Nothing for a side that is not staged. Of
-  // a refused one: the refusal.
+  // The part after it: brings what was written up into the program's buffer. Nothing for a side that is not staged.
+  // Errors: those of transfer::StagedBlocks::copy_up(); of a refused side, the refusal.
   [[nodiscard]] Status copy_up() const;
 
   // Counts one call in the statistics, unless the buffer means nothing here: by the route that was planned, or `route`.

@@ -26,7 +26,7 @@ class WholeCall {
   // the program's own operation. Blocks, in turns.
   [[nodiscard]] bool tell_others();
 
-  // After the host MPI's call: an error when a rank told this one that its data were none. Hot.
+  // After the host MPI's call. Errors: kBackend, when a rank told this one that its data were none. Hot.
   [[nodiscard]] Status outcome() const;
 
  private:

@@ -38,7 +38,7 @@ class NodeLevels {
   [[nodiscard]] static Status of(MPI_Comm comm, const Member &member, std::shared_ptr<NodeLevels> *levels);
 
   // The same for calls with requests, which have communicators of their own: their steps are started at times that
-  // differ from rank to rank.
+  // differ from rank to rank. Errors: those of the host MPI; *levels is null then.
   [[nodiscard]] static Status for_requests(MPI_Comm comm, const Member &member, std::shared_ptr<NodeLevels> *levels);
   // For a non-blocking call, which may not make them: what is there already. Else null, and the next blocking
   // collective call makes them (seek). Local.

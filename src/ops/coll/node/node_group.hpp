@@ -34,6 +34,7 @@ class NodeGroup {
   // host MPI. Hot.
   [[nodiscard]] static Status of(MPI_Comm comm, const Member &member, std::shared_ptr<NodeGroup> *group);
   // The same for persistent calls, with a communicator for what they stage. Collective over `comm`; blocks, in turns.
+  // Errors: those of the host MPI.
   [[nodiscard]] static Status for_persistent(MPI_Comm comm, const Member &member, std::shared_ptr<NodeGroup> *group);
 
   NodeGroup(wire::SharedSegment segment, const Member &member, std::vector<int> world_ranks);
@@ -74,7 +75,7 @@ class NodeGroup {
   // outcome on all ranks. Errors: a rank said what none says; *outcome is kNoVote then.
   [[nodiscard]] Status vote(transfer::Vote own, std::uint32_t term, transfer::Voted *outcome);
   // The same in two halves: says it, and waits until all have. What goes on between them ends with the second on all
-  // ranks, or does not end without all of them.
+  // ranks, or does not end without all of them. Errors of the second: as vote().
   void cast(transfer::Vote own, std::uint32_t term);
   [[nodiscard]] std::uint64_t n_votes() const noexcept { return n_votes_; }
   [[nodiscard]] Status hear_cast(transfer::Voted *outcome);

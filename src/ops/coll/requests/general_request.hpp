@@ -16,7 +16,7 @@ namespace sluice::ops::coll {
 // non-blocking call. Returns the host MPI's error code, raised already.
 [[nodiscard]] int make_request(const Call &call, progress::TrackedPtr tracked, MPI_Request *request);
 
-// The host MPI's error in its own words, of the kind that its class is.
+// The host MPI's error in its own words, of the kind that its class is. Errors: always that one.
 [[nodiscard]] Status host_error(const Call &call, int code);
 
 }  // namespace sluice::ops::coll
