@@ -81,7 +81,7 @@ class PartitionedRequest final : public progress::Tracked,
 
   // Brings up, of a receive that is staged, `n` partitions from `first` on, which have arrived; those that no other
   // call has brought up since the start, and waits for what other threads are bringing up. Blocks. Any thread. Errors:
-  // those of the runtime; partitions that did not come up are still owed.
+  // those of transfer::Staged; partitions that did not come up are still owed.
   [[nodiscard]] Status arrived(int first, int n);
   // Whether a partition of a request that is not staged has arrived. Errors: it has not and will not. Any thread.
   [[nodiscard]] Status look(int partition, bool *has_arrived);

@@ -45,14 +45,14 @@ class Side : public Buffer {
   }
   // The part after it: brings the `came_bytes` that `operation` received, as *status says too, up into the program's
   // buffer. Nothing for a side that is not staged nor short. Blocks. Errors: kTruncated, and the status says how much
-  // fitted, when a short one was sent more; those of the runtime.
+  // fitted, when a short one was sent more; those of transfer::Staged.
   [[nodiscard]] Status copy_up(Operation operation, std::uint64_t came_bytes, MPI_Status *status) const;
   // The same without a message: all that a staged side has room for.
   [[nodiscard]] Status copy_up_unpacked() const {
     return is_staged() ? staged_.copy_up(region().size_bytes()) : Status();
   }
   // The same for a staging memory that holds what is to be in the buffer to its last byte, unless it was cancelled.
-  // Errors: those of the runtime.
+  // Errors: those of transfer::Staged.
   [[nodiscard]] Status copy_up_whole(Operation operation, const MPI_Status &status) const;
 
   // Parts of a side that is no image: `count` elements from element `first` on (transfer::Staged). Block. Any thread.

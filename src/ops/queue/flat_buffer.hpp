@@ -51,8 +51,8 @@ class FlatBuffer {
   }
   // Where the program's own payload begins; of a run.
   [[nodiscard]] std::byte *origin() const noexcept { return region_.origin; }
-  // Between the program's buffer and the staging memory, if there is any. Block. Errors of both: those of the runtime;
-  // copy_up() may have written a part.
+  // Between the program's buffer and the staging memory, if there is any. Block. Errors of both: those of
+  // transfer::Staged; copy_up() may have written a part.
   [[nodiscard]] Status copy_down() const;
   [[nodiscard]] Status copy_up(std::uint64_t size_bytes) const;
 

@@ -38,8 +38,8 @@ struct Access {
 
 // Makes the program's request, if there is to be one. Errors: the host MPI's.
 [[nodiscard]] Status open_request(Access *access);
-// The operation is done, or not: completes the request, if there is one, with `status`, and counts the operation.
-// Errors: `status`, where there is no request to have it.
+// The operation is done, or not: completes the request, if there is one, with `status`. Errors: `status`, where there
+// is no request to have it.
 [[nodiscard]] Status close_access(Access *access, Status status);
 void count(const Access &access, Route route);
 
