@@ -43,10 +43,9 @@ Status try_kernel(const Place &place) {
   return status.is_ok() ? freed : status;
 }
 
-// What a backend has answered to a kernel for `queue`.
-Status judge(Queue *queue, sluice_result_t result, std::string_view what, bool *is_refused) {
+// Why a backend has enqueued no kernel. The queue stays as good as before where it has refused.
+Status explain(Queue *queue, sluice_result_t result, std::string_view what, bool *is_refused) {
   *is_refused = result == SLUICE_ERROR_UNSUPPORTED;
-  if (result == SLUICE_SUCCESS) return {};
   Status status = queue->backend().check(result, what);
   if (!*is_refused) queue->discard();
   return status;
@@ -76,15 +75,17 @@ bool has_copy_kernel(const Place &place) {
 }
 
 Status enqueue_kernel_copies(Queue *queue, std::span<const sluice_copy_t> copies, bool *is_refused) {
+  *is_refused = false;
   const sluice_result_t result =
       queue->backend().table().enqueue_kernel_copies(queue->get(), copies.data(), copies.size());
-  if (result == SLUICE_SUCCESS) return judge(queue, result, "", is_refused);
-  return judge(queue, result, fmt::format("make {} copies by a kernel", copies.size()), is_refused);
+  if (result == SLUICE_SUCCESS) return {};
+  return explain(queue, result, fmt::format("make {} copies by a kernel", copies.size()), is_refused);
 }
 
 Status enqueue_compare_and_swap(Queue *queue, const sluice_swap_t &swap, bool *is_refused) {
-  return judge(queue, queue->backend().table().enqueue_compare_and_swap(queue->get(), &swap),
-               "compare and swap by a kernel", is_refused);
+  *is_refused = false;
+  const sluice_result_t result = queue->backend().table().enqueue_compare_and_swap(queue->get(), &swap);
+  return result == SLUICE_SUCCESS ? Status() : explain(queue, result, "compare and swap by a kernel", is_refused);
 }
 
 }  // namespace sluice::device

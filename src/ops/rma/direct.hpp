@@ -80,6 +80,7 @@ class DirectAccess {
     std::uint64_t size_bytes = 0;
     trace::Message message;  // of the first of them
     trace::Lane lane = trace::Lane::kD2d;
+    bool has_host_memory = false;  // among what is copied
   };
   [[nodiscard]] Status flush_batch(Batch *batch);
 
