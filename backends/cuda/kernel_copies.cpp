@@ -26,8 +26,10 @@ sluice_result_t check_all_reached(const sluice_queue &queue, const kernels::Copy
   return SLUICE_SUCCESS;
 }
 
-sluice_result_t enqueue(sluice_queue *queue, kernels::CopyTask task) {
+sluice_result_t enqueue(sluice_queue *queue, MadeCopyTask wanted) {
   if (queue->failure != SLUICE_SUCCESS) return fail(queue->failure, queue->failure_text);
+  if (!wanted.made.is_success()) return fail(wanted.made.result, wanted.made.text);
+  kernels::CopyTask &task = wanted.task;
   if (task.n_copies == 0) return SLUICE_SUCCESS;
   if (!can_run_kernels(queue->device))
     return fail(SLUICE_ERROR_UNSUPPORTED, "this device runs no kernels of the module");
@@ -42,15 +44,11 @@ sluice_result_t enqueue(sluice_queue *queue, kernels::CopyTask task) {
 }  // namespace
 
 sluice_result_t enqueue_kernel_copies(sluice_queue_t *queue, const sluice_copy_t *copies, size_t n_copies) {
-  kernels::CopyTask task;
-  const Outcome made = make_copy_task(copies, n_copies, &task);
-  return made.is_success() ? enqueue(queue, task) : fail(made.result, made.text);
+  return enqueue(queue, make_copy_task(copies, n_copies));
 }
 
 sluice_result_t enqueue_compare_and_swap(sluice_queue_t *queue, const sluice_swap_t *swap) {
-  kernels::CopyTask task;
-  const Outcome made = make_swap_task(swap, &task);
-  return made.is_success() ? enqueue(queue, task) : fail(made.result, made.text);
+  return enqueue(queue, make_swap_task(swap));
 }
 
 }  // namespace sluice::backends::cuda

@@ -50,7 +50,7 @@ bool has_few_for_turns(int32_t device) {
 
 void warn_of_few_connections(int32_t device) {
   static std::atomic<bool> is_told{false};
-  if (!(has_few_connections(device) || has_few_for_turns(device)) || is_told.exchange(true)) return;
+  if (is_told || !(has_few_connections(device) || has_few_for_turns(device)) || is_told.exchange(true)) return;
   log_line(1,
            "queues of processes that share a device: streams share few connections to the device, and a stream that "
            "waits for a message may hold up the program's others for good; set CUDA_DEVICE_MAX_CONNECTIONS=32");

@@ -20,7 +20,9 @@ void run_copies(const void *arguments, void *const *memory) {
   kernels::copy_share(task, 0, 1);
 }
 
-sluice_result_t enqueue(sluice_queue_t *queue, const kernels::CopyTask &task) {
+sluice_result_t enqueue(sluice_queue_t *queue, const MadeCopyTask &wanted) {
+  if (!wanted.made.is_success()) return fail(wanted.made.result, wanted.made.text);
+  const kernels::CopyTask &task = wanted.task;
   if (task.n_copies == 0) return SLUICE_SUCCESS;
   std::array<emu_range_t, 2 * size_t{kernels::kMaxCopies}> ranges;
   for (uint64_t k = 0; k < task.n_copies; ++k) {
@@ -34,15 +36,11 @@ sluice_result_t enqueue(sluice_queue_t *queue, const kernels::CopyTask &task) {
 }  // namespace
 
 sluice_result_t enqueue_kernel_copies(sluice_queue_t *queue, const sluice_copy_t *copies, size_t n_copies) {
-  kernels::CopyTask task;
-  const Outcome made = make_copy_task(copies, n_copies, &task);
-  return made.is_success() ? enqueue(queue, task) : fail(made.result, made.text);
+  return enqueue(queue, make_copy_task(copies, n_copies));
 }
 
 sluice_result_t enqueue_compare_and_swap(sluice_queue_t *queue, const sluice_swap_t *swap) {
-  kernels::CopyTask task;
-  const Outcome made = make_swap_task(swap, &task);
-  return made.is_success() ? enqueue(queue, task) : fail(made.result, made.text);
+  return enqueue(queue, make_swap_task(swap));
 }
 
 }  // namespace sluice::backends::emu

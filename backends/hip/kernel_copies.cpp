@@ -23,9 +23,12 @@ sluice_result_t translate_addresses(int32_t device, kernels::CopyTask *task) {
   return SLUICE_SUCCESS;
 }
 
-sluice_result_t enqueue(sluice_queue_t *queue, kernels::CopyTask task) {
+sluice_result_t enqueue(sluice_queue_t *queue, MadeCopyTask wanted) {
   sluice_result_t result = failure_of(*queue);
-  if (result != SLUICE_SUCCESS || task.n_copies == 0) return result;
+  if (result != SLUICE_SUCCESS) return result;
+  if (!wanted.made.is_success()) return fail(wanted.made.result, wanted.made.text);
+  kernels::CopyTask &task = wanted.task;
+  if (task.n_copies == 0) return SLUICE_SUCCESS;
   if (!can_run_kernels(queue->device)) {
     return fail(SLUICE_ERROR_UNSUPPORTED, "no kernels here: the runtime's compiler (libhiprtc) is not there");
   }
@@ -39,15 +42,11 @@ sluice_result_t enqueue(sluice_queue_t *queue, kernels::CopyTask task) {
 }  // namespace
 
 sluice_result_t enqueue_kernel_copies(sluice_queue_t *queue, const sluice_copy_t *copies, size_t n_copies) {
-  kernels::CopyTask task;
-  const Outcome made = make_copy_task(copies, n_copies, &task);
-  return made.is_success() ? enqueue(queue, task) : fail(made.result, made.text);
+  return enqueue(queue, make_copy_task(copies, n_copies));
 }
 
 sluice_result_t enqueue_compare_and_swap(sluice_queue_t *queue, const sluice_swap_t *swap) {
-  kernels::CopyTask task;
-  const Outcome made = make_swap_task(swap, &task);
-  return made.is_success() ? enqueue(queue, task) : fail(made.result, made.text);
+  return enqueue(queue, make_swap_task(swap));
 }
 
 }  // namespace sluice::backends::hip

@@ -18,10 +18,7 @@ std::string run_copy(const sluice_backend_t &backend, sluice_queue_t *queue, std
     result = backend.copy(queue, dst, src, size_bytes);
   } else {
     const sluice_copy_t copy{dst, src, size_bytes};
-    uint64_t ticket = 0;
-    result = backend.enqueue_copies(queue, &copy, 1);
-    if (result == SLUICE_SUCCESS) result = backend.enqueue_ticket(queue, &ticket);
-    if (result == SLUICE_SUCCESS) result = backend.wait_ticket(queue, ticket);
+    result = await(backend, queue, backend.enqueue_copies(queue, &copy, 1));
   }
   return result == SLUICE_SUCCESS ? "" : describe(result);
 }

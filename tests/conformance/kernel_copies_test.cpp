@@ -64,10 +64,8 @@ std::string check(const sluice_backend_t &backend, sluice_queue_t *queue, sluice
     copies.push_back({dst.data() + to, src.data() + from, shapes[k].size_bytes});
     for (size_t i = 0; i < shapes[k].size_bytes; ++i) wanted[to + i] = input[from + i];
   }
-  uint64_t ticket = 0;
-  sluice_result_t result = backend.enqueue_kernel_copies(queue, copies.data(), copies.size());
-  if (result == SLUICE_SUCCESS) result = backend.enqueue_ticket(queue, &ticket);
-  if (result == SLUICE_SUCCESS) result = backend.wait_ticket(queue, ticket);
+  const sluice_result_t result =
+      await(backend, queue, backend.enqueue_kernel_copies(queue, copies.data(), copies.size()));
   if (result != SLUICE_SUCCESS) return conformance::describe(result);
   std::vector<std::byte> after;
   if (problem = dst.read(&after); !problem.empty()) return problem;
@@ -116,10 +114,7 @@ std::string check_swap(const sluice_backend_t &backend, sluice_queue_t *queue, s
     others[kBeforeAt + shift + i] = element[shift + i];
     if (is_equal) element[shift + i] = others[kOperandAt + shift + i];
   }
-  uint64_t ticket = 0;
-  sluice_result_t result = backend.enqueue_compare_and_swap(queue, &swap);
-  if (result == SLUICE_SUCCESS) result = backend.enqueue_ticket(queue, &ticket);
-  if (result == SLUICE_SUCCESS) result = backend.wait_ticket(queue, ticket);
+  const sluice_result_t result = await(backend, queue, backend.enqueue_compare_and_swap(queue, &swap));
   if (result != SLUICE_SUCCESS) return conformance::describe(result);
   std::vector<std::byte> after;
   if (problem = target.read(&after); !problem.empty()) return problem;

@@ -105,6 +105,12 @@ bool has_program_group() {
   return g_table->program_alloc != nullptr;
 }
 
+sluice_result_t await(const sluice_backend_t &backend, sluice_queue_t *queue, sluice_result_t answered) {
+  uint64_t ticket = 0;
+  if (answered == SLUICE_SUCCESS) answered = backend.enqueue_ticket(queue, &ticket);
+  return answered == SLUICE_SUCCESS ? backend.wait_ticket(queue, ticket) : answered;
+}
+
 std::string describe(sluice_result_t result) {
   static constexpr const char *kNames[] = {"SLUICE_SUCCESS",
                                            "SLUICE_NOT_READY",

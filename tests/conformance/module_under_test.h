@@ -25,6 +25,9 @@ const std::string &needs_path();
 
 bool has_program_group();
 
+// Waits for all that is in `queue` of `backend`, if the command before went well; else answers what it `answered`.
+sluice_result_t await(const sluice_backend_t &backend, sluice_queue_t *queue, sluice_result_t answered);
+
 // "SLUICE_ERROR_NATIVE: <last error of this thread>".
 std::string describe(sluice_result_t result);
 

@@ -175,10 +175,7 @@ class Trial {
     pack_.form = form;
     pack_.first_bytes = first;
     pack_.size_bytes = size;
-    uint64_t ticket = 0;
-    sluice_result_t result = table().enqueue_pack(queue_, &pack_);
-    if (result == SLUICE_SUCCESS) result = table().enqueue_ticket(queue_, &ticket);
-    if (result == SLUICE_SUCCESS) result = table().wait_ticket(queue_, ticket);
+    const sluice_result_t result = await(table(), queue_, table().enqueue_pack(queue_, &pack_));
     if (result != SLUICE_SUCCESS) return conformance::describe(result);
     std::vector<std::byte> wanted = blank;
     for (uint64_t i = first; i < first + size; ++i) {

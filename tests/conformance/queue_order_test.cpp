@@ -48,9 +48,7 @@ std::string check(const sluice_backend_t &backend, uint64_t iteration) {
     if (leg > 0) result = backend.enqueue_wait_for_queue(queues[leg % 2], queues[(leg - 1) % 2]);
     if (result == SLUICE_SUCCESS) result = backend.enqueue_copies(queues[leg % 2], &copy, 1);
   }
-  uint64_t ticket = 0;
-  if (result == SLUICE_SUCCESS) result = backend.enqueue_ticket(queues[(kLegs - 1) % 2], &ticket);
-  if (result == SLUICE_SUCCESS) result = backend.wait_ticket(queues[(kLegs - 1) % 2], ticket);
+  result = await(backend, queues[(kLegs - 1) % 2], result);
   if (result != SLUICE_SUCCESS) return conformance::describe(result);
   std::vector<std::byte> after;
   if (problem = to.read(&after); !problem.empty()) return problem;

@@ -27,9 +27,7 @@ constexpr size_t kRoomBytes = 16384;
 constexpr size_t kOrigin = kRoomBytes / 2;
 
 std::string wait(sluice_queue_t *queue) {
-  uint64_t ticket = 0;
-  sluice_result_t result = table().enqueue_ticket(queue, &ticket);
-  if (result == SLUICE_SUCCESS) result = table().wait_ticket(queue, ticket);
+  const sluice_result_t result = await(table(), queue, SLUICE_SUCCESS);
   return result == SLUICE_SUCCESS ? "" : conformance::describe(result);
 }
 

@@ -57,10 +57,7 @@ class Trial {
                                           shape_.count,
                                           static_cast<uint32_t>(shape_.count % 2),
                                           shape_.is_fetch ? 1U : 0U};
-    uint64_t ticket = 0;
-    sluice_result_t result = backend_.enqueue_reduction(queue, &reduction);
-    if (result == SLUICE_SUCCESS) result = backend_.enqueue_ticket(queue, &ticket);
-    if (result == SLUICE_SUCCESS) result = backend_.wait_ticket(queue, ticket);
+    const sluice_result_t result = await(backend_, queue, backend_.enqueue_reduction(queue, &reduction));
     return result == SLUICE_SUCCESS ? compare() : conformance::describe(result);
   }
 
