@@ -2,9 +2,11 @@
 // The group `channel`: words in memory that processes share, and copies in the program's stream.
 #include <map>
 #include <mutex>
+#include <span>
 
 #include "launch.h"
 #include "stream.h"
+#include "stream_capture.h"
 #include "waits.h"
 
 namespace sluice::backends::cuda {
@@ -30,16 +32,31 @@ sluice_result_t check_ends(int32_t device, const Range &range) {
   return check_reached_by(device, static_cast<const char *>(range.memory) + range.size_bytes - 1);
 }
 
+sluice_result_t check_captured(sluice_stream *stream) {
+  if (is_captured(stream) != 0) return SLUICE_SUCCESS;
+  return fail(SLUICE_ERROR_UNSUPPORTED, "the stream is not being captured into a graph");
+}
+
 // `enqueue` is called in the stream's context, when both ranges are memory for it.
 template <typename Enqueue>
-sluice_result_t enqueue_copy(sluice_stream *stream, const Range &dst, const Range &src, Enqueue enqueue) {
+sluice_result_t enqueue_copy(sluice_stream *stream, bool is_captured, const Range &dst, const Range &src,
+                             Enqueue enqueue) {
   if (stream == nullptr) return fail(SLUICE_ERROR_INVALID_ARGUMENT, "the stream is null");
   const ContextScope scope(stream->context);
   sluice_result_t result = scope.result();
-  if (result == SLUICE_SUCCESS) result = check_not_captured(*stream);
+  if (result == SLUICE_SUCCESS) result = is_captured ? check_captured(stream) : check_not_captured(*stream);
   if (result == SLUICE_SUCCESS) result = check_ends(stream->device, dst);
   if (result == SLUICE_SUCCESS) result = check_ends(stream->device, src);
   return result == SLUICE_SUCCESS ? enqueue() : result;
+}
+
+sluice_result_t copy_in(sluice_stream *stream, bool is_captured, const sluice_copy_t &copy) {
+  return enqueue_copy(stream, is_captured, {copy.dst, copy.size_bytes}, {copy.src, copy.size_bytes}, [&] {
+    if (copy.size_bytes == 0) return SLUICE_SUCCESS;
+    return translate("cuMemcpyAsync",
+                     g_driver.cuMemcpyAsync(reinterpret_cast<CUdeviceptr>(copy.dst),
+                                            reinterpret_cast<CUdeviceptr>(copy.src), copy.size_bytes, stream->stream));
+  });
 }
 
 }  // namespace
@@ -85,12 +102,16 @@ sluice_result_t host_unregister(int32_t device, void *memory) {
 }
 
 sluice_result_t stream_copy(sluice_stream_t *stream, void *dst, const void *src, size_t size_bytes) {
-  return enqueue_copy(stream, {dst, size_bytes}, {src, size_bytes}, [&] {
-    if (size_bytes == 0) return SLUICE_SUCCESS;
-    return translate("cuMemcpyAsync",
-                     g_driver.cuMemcpyAsync(reinterpret_cast<CUdeviceptr>(dst), reinterpret_cast<CUdeviceptr>(src),
-                                            size_bytes, stream->stream));
-  });
+  return copy_in(stream, false, {dst, src, size_bytes});
+}
+
+sluice_result_t capture_copies(sluice_stream_t *stream, const sluice_copy_t *copies, uint32_t n) {
+  sluice_result_t result = SLUICE_SUCCESS;
+  for (const sluice_copy_t &copy : std::span(copies, n)) {
+    result = copy_in(stream, true, copy);
+    if (result != SLUICE_SUCCESS) break;
+  }
+  return result;
 }
 
 sluice_result_t stream_take(sluice_stream_t *stream, void *dst, const sluice_units_t *from, size_t most_bytes,
@@ -98,7 +119,7 @@ sluice_result_t stream_take(sluice_stream_t *stream, void *dst, const sluice_uni
   if (from == nullptr) return fail(SLUICE_ERROR_INVALID_ARGUMENT, "stream_take: null pointer");
   // Of the units whichever the word will name.
   return enqueue_copy(
-      stream, {dst, most_bytes}, {from->base, most_bytes != 0 ? from->size_bytes : 0}, [&]() -> sluice_result_t {
+      stream, false, {dst, most_bytes}, {from->base, most_bytes != 0 ? from->size_bytes : 0}, [&]() -> sluice_result_t {
         CUdeviceptr address = 0;
         const sluice_result_t result = address_of_word(word, &address);
         if (result != SLUICE_SUCCESS || most_bytes == 0) return result;

@@ -353,6 +353,7 @@ constexpr sluice_stream_message_t kTable = {
     .is_captured = is_captured,
     .capture = capture,
     .capture_join = capture_join,
+    .capture_copies = capture_copies,
 };
 
 }  // namespace

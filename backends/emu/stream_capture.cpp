@@ -91,6 +91,16 @@ sluice_result_t capture_join(sluice_stream_t *stream) {
   return result;
 }
 
+sluice_result_t capture_copies(sluice_stream_t *stream, const sluice_copy_t *copies, uint32_t n) {
+  uint64_t id = 0;
+  sluice_result_t result = find_capture(stream, &id);
+  for (const sluice_copy_t &copy : std::span(copies, n)) {
+    if (result != SLUICE_SUCCESS) break;
+    result = translate(emu_memcpy_async(stream->queue, copy.dst, copy.src, copy.size_bytes));
+  }
+  return result;
+}
+
 // Other messages are commands of the contract.
 constexpr sluice_stream_message_t make_table() {
   sluice_stream_message_t table{};
@@ -99,6 +109,7 @@ constexpr sluice_stream_message_t make_table() {
   table.is_captured = is_captured;
   table.capture = capture;
   table.capture_join = capture_join;
+  table.capture_copies = capture_copies;
   return table;
 }
 constexpr sluice_stream_message_t kTable = make_table();

@@ -53,14 +53,19 @@ class PingPong : public QueueExchange {
 
   // The host launches all of it as one. Collective the first time, when both sides capture it.
   void captured() {
-    if (graph_ == nullptr) {
-      std::array<MPI_Request, 2> requests;
-      graph_ = std::make_unique<StreamGraph>(*find_graphs(session_), module_, stream_.native(),
-                                             [&] { requests = enqueue(); });
-      complete(requests);
-    }
-    graph_->launch();
+    launch(&graph_, [&] { return enqueue(); });
+  }
+
+  // The same by puts into the other's memory, and signals. Collective the first time.
+  void put() {
+    make_window();
+    const std::array<MPI_Request, 3> requests = enqueue_puts();
     stream_.synchronize();
+    complete(requests);
+  }
+  void put_captured() {
+    make_window();
+    launch(&puts_, [&] { return enqueue_puts(); });
   }
 
   void prepare(std::uint64_t iteration) { fill(senders(), iteration); }
@@ -86,10 +91,48 @@ class PingPong : public QueueExchange {
     return requests;
   }
 
+  std::array<MPI_Request, 3> enqueue_puts() {
+    std::array<MPI_Request, 3> requests;
+    if (rank_ == 0) {
+      stream_.copy(sent(), source());
+      requests = {queue_.enqueue_put(sent(), peer(), window_->get()), queue_.enqueue_signal(peer(), window_->get()),
+                  queue_.enqueue_wait_signal(peer(), window_->get())};
+      queue_.enqueue_start();
+      queue_.enqueue_wait();
+      stream_.copy(result(), received());
+    } else {
+      requests[0] = queue_.enqueue_wait_signal(peer(), window_->get());
+      queue_.enqueue_start();
+      queue_.enqueue_wait();
+      stream_.copy(sent(), received());
+      requests[1] = queue_.enqueue_put(sent(), peer(), window_->get());
+      requests[2] = queue_.enqueue_signal(peer(), window_->get());
+      queue_.enqueue_start();
+    }
+    return requests;
+  }
+  void make_window() {
+    if (window_ == nullptr) window_ = std::make_unique<QueueWindow>(received());
+  }
+  // `enqueue` is captured the first time.
+  template <typename Enqueue>
+  void launch(std::unique_ptr<StreamGraph> *graph, Enqueue enqueue) {
+    if (*graph == nullptr) {
+      decltype(enqueue()) requests;
+      *graph = std::make_unique<StreamGraph>(*find_graphs(session_), module_, stream_.native(),
+                                             [&] { requests = enqueue(); });
+      complete(requests);
+    }
+    (*graph)->launch();
+    stream_.synchronize();
+  }
+
   // All data are rank 0's: rank 1's stream command has what it received sent back.
   Senders senders() const { return {.of_sent = 0, .of_received = 0, .has_result = rank_ == 0}; }
 
+  std::unique_ptr<QueueWindow> window_;
   std::unique_ptr<StreamGraph> graph_;
+  std::unique_ptr<StreamGraph> puts_;
 };
 
 struct Way {
@@ -100,6 +143,9 @@ struct Way {
 std::vector<Way> ways_of(Session &session) {
   std::vector<Way> ways{{"plain", &PingPong::plain}, {"queue", &PingPong::triggered}};
   if (find_graphs(session) != nullptr) ways.push_back({"graph", &PingPong::captured});
+  // A window keeps its memory.
+  if (!session.options().is_cold) ways.push_back({"put", &PingPong::put});
+  if (find_graphs(session) != nullptr) ways.push_back({"put graph", &PingPong::put_captured});
   return ways;
 }
 

@@ -37,6 +37,10 @@ struct QueueFunctions {
   decltype(&MPIX_Free_queue) free = find<decltype(&MPIX_Free_queue)>("MPIX_Free_queue");
   decltype(&MPIX_Enqueue_send) send = find<decltype(&MPIX_Enqueue_send)>("MPIX_Enqueue_send");
   decltype(&MPIX_Enqueue_recv) recv = find<decltype(&MPIX_Enqueue_recv)>("MPIX_Enqueue_recv");
+  decltype(&MPIX_Enqueue_put) put = find<decltype(&MPIX_Enqueue_put)>("MPIX_Enqueue_put");
+  decltype(&MPIX_Enqueue_signal) signal = find<decltype(&MPIX_Enqueue_signal)>("MPIX_Enqueue_signal");
+  decltype(&MPIX_Enqueue_wait_signal) wait_signal =
+      find<decltype(&MPIX_Enqueue_wait_signal)>("MPIX_Enqueue_wait_signal");
   decltype(&MPIX_Enqueue_start) start = find<decltype(&MPIX_Enqueue_start)>("MPIX_Enqueue_start");
   decltype(&MPIX_Enqueue_wait) wait = find<decltype(&MPIX_Enqueue_wait)>("MPIX_Enqueue_wait");
 
@@ -108,6 +112,24 @@ class Queue {
               "MPIX_Enqueue_recv");
     return request;
   }
+  // To the beginning of the peer's window.
+  MPI_Request enqueue_put(const MessageBuffer &data, int peer, MPI_Win window) {
+    MPI_Request request = MPI_REQUEST_NULL;
+    check_mpi(
+        calls_.put(data.data(), count_of(data), MPI_BYTE, peer, 0, count_of(data), MPI_BYTE, window, queue_, &request),
+        "MPIX_Enqueue_put");
+    return request;
+  }
+  MPI_Request enqueue_signal(int peer, MPI_Win window) {
+    MPI_Request request = MPI_REQUEST_NULL;
+    check_mpi(calls_.signal(peer, window, queue_, &request), "MPIX_Enqueue_signal");
+    return request;
+  }
+  MPI_Request enqueue_wait_signal(int peer, MPI_Win window) {
+    MPI_Request request = MPI_REQUEST_NULL;
+    check_mpi(calls_.wait_signal(peer, window, queue_, &request), "MPIX_Enqueue_wait_signal");
+    return request;
+  }
   void enqueue_start() { check_mpi(calls_.start(queue_), "MPIX_Enqueue_start"); }
   void enqueue_wait() { check_mpi(calls_.wait(queue_), "MPIX_Enqueue_wait"); }
 
@@ -116,9 +138,32 @@ class Queue {
   MPIX_Queue queue_ = MPIX_QUEUE_NULL;
 };
 
-inline void complete(std::array<MPI_Request, 2> requests) {
-  check_mpi(MPI_Waitall(2, requests.data(), MPI_STATUSES_IGNORE), "MPI_Waitall");
+template <std::size_t n>
+void complete(std::array<MPI_Request, n> requests) {
+  check_mpi(MPI_Waitall(static_cast<int>(n), requests.data(), MPI_STATUSES_IGNORE), "MPI_Waitall");
 }
+
+// A window of one buffer of each rank, in one epoch to all of them.
+class QueueWindow {
+ public:
+  // Collective.
+  explicit QueueWindow(const MessageBuffer &memory) {
+    const auto size_bytes = static_cast<MPI_Aint>(memory.size_bytes());
+    check_mpi(MPI_Win_create(memory.data(), size_bytes, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &window_), "MPI_Win_create");
+    check_mpi(MPI_Win_lock_all(0, window_), "MPI_Win_lock_all");
+  }
+  // Collective.
+  ~QueueWindow() {
+    MPI_Win_unlock_all(window_);
+    MPI_Win_free(&window_);
+  }
+  QueueWindow(const QueueWindow &) = delete;
+  QueueWindow &operator=(const QueueWindow &) = delete;
+  MPI_Win get() const { return window_; }
+
+ private:
+  MPI_Win window_ = MPI_WIN_NULL;
+};
 
 // What an exchange of one size between two ranks works with: stream commands copy `source` to `sent`, and what is
 // received to `result`. Checked as every message is (memory/message_buffer.hpp): by a kernel of the device, in place.

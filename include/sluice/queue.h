@@ -88,6 +88,37 @@ int MPIX_Enqueue_allgather(const void *sendbuf, int sendcount, MPI_Datatype send
 /* Enqueues a barrier: MPIX_Enqueue_allreduce says how. */
 int MPIX_Enqueue_barrier(MPIX_Queue queue, MPI_Request *request);
 
+/* Enqueues a put: when the stream comes to the next start, it writes into the window of another rank, which does
+ * nothing for it. Arguments as MPI_Put's. `win` is a window of which some rank has device memory, and this rank is in
+ * an epoch for the target (MPI_Win_lock_all, ...) until the request is complete; only MPI_Win_flush, MPI_Win_unlock and
+ * MPI_Win_fence of requests that are complete say something about a put of a queue. Buffer, datatypes and request as of
+ * MPIX_Enqueue_send; memory of another device than the stream's is taken, too.
+ * The stream itself copies, in its own order, where origin and target are one run each, the origin is memory of the
+ * stream's device, and the target is of the same node or the rank itself. All else goes by turns of the progress
+ * thread.
+ * When the stream passes the next wait, or the request is complete, the data is in the target's window. The operations
+ * of a batch have no order among themselves; those of one batch come before those of the next of the same queue.
+ * Errors: the classes of MPI_Put, raised on the queue's communicator; MPI_ERR_ARG (a window of the host MPI's). */
+int MPIX_Enqueue_put(const void *origin_addr, int origin_count, MPI_Datatype origin_datatype, int target_rank,
+                     MPI_Aint target_disp, int target_count, MPI_Datatype target_datatype, MPI_Win win,
+                     MPIX_Queue queue, MPI_Request *request);
+/* Enqueues a get, which reads there what MPI_Get would: MPIX_Enqueue_put says how. What the stream runs after the next
+ * MPIX_Enqueue_wait has the data. */
+int MPIX_Enqueue_get(void *origin_addr, int origin_count, MPI_Datatype origin_datatype, int target_rank,
+                     MPI_Aint target_disp, int target_count, MPI_Datatype target_datatype, MPI_Win win,
+                     MPIX_Queue queue, MPI_Request *request);
+
+/* Enqueues a signal to a rank of the window: when all puts to that rank are there that this queue was given before, of
+ * the same batch, too, the rank has one signal more from this one. The window's ranks are those of the queue's
+ * communicator, in the same order. Needs no epoch. Signals and their waits are counted for each pair of ranks of each
+ * window: one wait takes one signal. With SLUICE_QUEUE_ENGINE=device both ranks' queues have that engine, and one
+ * stream on each side has the signals of a pair. Errors: MPI_ERR_RANK, MPI_ERR_ARG (a window of the host MPI's; other
+ * ranks). Compare ncclPutSignal and ncclWaitSignal of NCCL 2.29, and nvshmemx_signal_op_on_stream of NVSHMEM. */
+int MPIX_Enqueue_signal(int target_rank, MPI_Win win, MPIX_Queue queue, MPI_Request *request);
+/* Enqueues the wait for a signal from a rank of the window: what the stream runs after the next MPIX_Enqueue_wait finds
+ * what was put before the signal. */
+int MPIX_Enqueue_wait_signal(int source_rank, MPI_Win win, MPIX_Queue queue, MPI_Request *request);
+
 /* Sluice's own: enqueues the start of a persistent operation, inactive now (MPI_Send_init, MPI_Recv_init, or any other
  * that MPI_Start takes): the stream starts it as it does the messages of its batch. `persistent` itself is not
  * started, waited for, or freed by the program until *request is complete, which is a request like that of

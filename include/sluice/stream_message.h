@@ -18,14 +18,14 @@ extern "C" {
 #endif
 
 /* Raised by one whenever layout or meaning of a member changes. */
-#define SLUICE_STREAM_MESSAGE_API_VERSION 6u
+#define SLUICE_STREAM_MESSAGE_API_VERSION 7u
 
 /* The symbol, of type sluice_stream_message_fn. */
 #define SLUICE_STREAM_MESSAGE_SYMBOL "sluice_backend_stream_message"
 
-/* size_bytes are copied from memory of the stream's device to memory that ipc_open mapped for it, or that host_register
- * was given, or within any of these; then *word becomes `value`. Whoever sees that finds the bytes, and whatever the
- * stream did before. With 0 bytes it is the word alone. */
+/* size_bytes are copied between memory of the stream's device and memory that ipc_open mapped for it, or that
+ * host_register was given, or within any of these; then *word becomes `value`. Whoever sees that finds the bytes, and
+ * whatever the stream did before. With 0 bytes it is the word alone. */
 typedef struct sluice_stream_send {
   void *dst;         /* written */
   const void *src;   /* read */
@@ -65,8 +65,8 @@ typedef struct sluice_stream_enqueued {
  * others. A launch that comes too early waits for is_ready on the device. */
 typedef struct sluice_captured_end {
   void *slots; /* SLUICE_CAPTURED_SLOTS of slot_bytes each, which is a multiple of 16; where this device finds them */
-  uint64_t slot_bytes; /* of one slot */
-  uint64_t size_bytes; /* of the message, at most slot_bytes; both sides say the same */
+  uint64_t slot_bytes; /* of one slot; 0: all messages go to one place, from where nobody takes them */
+  uint64_t size_bytes; /* of the message, at most slot_bytes, and both sides say the same; but with slot_bytes 0 */
   uint64_t *filled;    /* the sender counts up how many messages are in their slots */
   uint64_t *taken;     /* and the receiver how many are out of them */
   uint64_t is_ready;   /* 1 */
@@ -144,7 +144,7 @@ typedef struct sluice_stream_message {
    * because one side waits for the other. Receives that go aside later are behind those sends, too. */
   sluice_result_t (*join_all)(sluice_stream_t *stream);
 
-  /* ---- optional: messages captured into a graph (docs/adr/0057); all three or none ------------------------------- */
+  /* ---- optional: messages captured into a graph (docs/adr/0057); all four or none -------------------------------- */
 
   /* 1 when the program is capturing this stream into a graph, else 0. Hot. */
   int32_t (*is_captured)(sluice_stream_t *stream);
@@ -160,6 +160,10 @@ typedef struct sluice_stream_message {
    * called for are none of the graph's. SLUICE_ERROR_UNSUPPORTED: it was not called for this graph. After an error a
    * later call may do it. */
   sluice_result_t (*capture_join)(sluice_stream_t *stream);
+  /* Makes n copies part of that graph, each as stream_copy has it, one behind the other: behind what was captured
+   * before, but for messages that were not joined, and before what is captured next. Errors as of `capture`, but that
+   * the first copies may have been added. */
+  sluice_result_t (*capture_copies)(sluice_stream_t *stream, const sluice_copy_t *copies, uint32_t n);
 } sluice_stream_message_t;
 
 /* Returns the table, which belongs to the module and stays as it is while the module is loaded. Any thread. */

@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <vector>
+
 #include "base/log.hpp"
 #include "device/registry.hpp"
 #include "device/stream_messages.hpp"
@@ -195,6 +197,27 @@ Status Stream::enqueue_sends_aside(std::span<const sluice_stream_send_t> sends, 
   return status;
 }
 
+// Short ones as sends whose word says what it says already.
+Status Stream::enqueue_copies(std::span<const sluice_copy_t> copies, std::uint64_t triggered, bool is_aside,
+                              unsigned *n_commands) {
+  std::vector<sluice_stream_send_t> sends;
+  sends.reserve(copies.size());
+  for (const sluice_copy_t &copy : copies) {
+    if (copy.size_bytes <= kLongCopyBytes) {
+      sends.push_back({copy.dst, copy.src, copy.size_bytes, words_.trigger, triggered});
+      continue;
+    }
+    if (Status status = join(); !status.is_ok()) return status;
+    const sluice_result_t result = words_.backend->table().stream_copy(stream_, copy.dst, copy.src, copy.size_bytes);
+    if (result != SLUICE_SUCCESS) return words_.backend->check(result, "enqueue a copy into a stream");
+    ++*n_commands;
+  }
+  sluice_stream_enqueued_t enqueued{};
+  Status status = is_aside ? enqueue_sends_aside(sends, &enqueued) : enqueue_sends(sends, &enqueued);
+  *n_commands += enqueued.n_commands;
+  return status;
+}
+
 Status Stream::enqueue_receives_aside(std::span<const sluice_stream_receive_t> receives, bool is_with_sends,
                                       sluice_stream_enqueued_t *enqueued) {
   *enqueued = {0, 0};
@@ -215,6 +238,13 @@ Status Stream::capture(std::span<const sluice_captured_t> messages) const {
 
 Status Stream::capture_join() const {
   return words_.backend->check(messages_->capture_join(stream_), "have a captured stream wait for its messages");
+}
+
+Status Stream::capture_copies(std::span<const sluice_copy_t> copies) const {
+  if (copies.empty()) return {};
+  return words_.backend->check(
+      messages_->capture_copies(stream_, copies.data(), static_cast<std::uint32_t>(copies.size())),
+      "add copies to the graph that a stream is being captured into");
 }
 
 Status Stream::enqueue_receives(std::span<const sluice_stream_receive_t> receives,

@@ -63,6 +63,14 @@ class Stream {
   [[nodiscard]] Status enqueue_sends(std::span<const sluice_stream_send_t> sends, sluice_stream_enqueued_t *enqueued);
   [[nodiscard]] Status enqueue_receives(std::span<const sluice_stream_receive_t> receives,
                                         sluice_stream_enqueued_t *enqueued) const;
+  // Copies that the stream makes side by side, each between memory of its device and memory that is mapped for it, or
+  // within one of these; has_channels(). What is enqueued afterwards, sends too, comes behind them. `is_aside`: they go
+  // aside, but for long ones. `triggered`: the newest trigger that was enqueued. *n_commands grows. Errors: the runtime
+  // refuses; some may have been enqueued.
+  // Longer ones are the copy engines': kernels of messages have few blocks.
+  static constexpr std::uint64_t kLongCopyBytes = std::uint64_t{1} << 20;
+  [[nodiscard]] Status enqueue_copies(std::span<const sluice_copy_t> copies, std::uint64_t triggered, bool is_aside,
+                                      unsigned *n_commands);
   // Sends may go aside: behind what the stream was given before, but holding up nothing that it is given afterwards,
   // until join(). They wait for nothing else.
   // Whether this stream can do so; may become true. Setup cost at the first call, then hot.
@@ -101,6 +109,8 @@ class Stream {
   // was added. One thread at a time.
   [[nodiscard]] Status capture(std::span<const sluice_captured_t> messages) const;
   [[nodiscard]] Status capture_join() const;
+  // The same for copies, which come before what is captured next. Errors: some may have been added.
+  [[nodiscard]] Status capture_copies(std::span<const sluice_copy_t> copies) const;
   // enqueue_trigger() as one of these sends, in the stream or aside: it says that the stream has come there, and
   // nothing of the others.
   [[nodiscard]] sluice_stream_send_t trigger(std::uint64_t number) const noexcept {

@@ -26,7 +26,8 @@ const sluice_stream_message_t *find_stream_messages(const Backend &backend) {
                          (table->can_receive_aside != nullptr) == (table->receive_aside != nullptr) &&
                          (table->can_receive_aside != nullptr) == (table->join_all != nullptr) &&
                          (table->is_captured != nullptr) == (table->capture != nullptr) &&
-                         (table->is_captured != nullptr) == (table->capture_join != nullptr);
+                         (table->is_captured != nullptr) == (table->capture_join != nullptr) &&
+                         (table->is_captured != nullptr) == (table->capture_copies != nullptr);
   return is_usable ? table : nullptr;
 }
 

@@ -64,6 +64,40 @@ SLUICE_PUBLIC int MPIX_Enqueue_barrier(MPIX_Queue given, MPI_Request *request) {
   return queue::enqueue_collective({}, given, request);
 }
 
+SLUICE_PUBLIC int MPIX_Enqueue_put(const void *origin_addr, int origin_count, MPI_Datatype origin_datatype,
+                                   int target_rank, MPI_Aint target_disp, int target_count,
+                                   MPI_Datatype target_datatype, MPI_Win win, MPIX_Queue given, MPI_Request *request) {
+  sluice::ops::rma::Call call;
+  call.operation = sluice::Operation::kEnqueuePut;
+  call.origin.set_buffer(origin_addr);
+  call.origin.count = origin_count;
+  call.origin.type = origin_datatype;
+  call.target = {nullptr, target_count, target_datatype};
+  call.target_rank = target_rank;
+  call.target_disp = target_disp;
+  return queue::enqueue_access(call, win, given, request);
+}
+
+SLUICE_PUBLIC int MPIX_Enqueue_get(void *origin_addr, int origin_count, MPI_Datatype origin_datatype, int target_rank,
+                                   MPI_Aint target_disp, int target_count, MPI_Datatype target_datatype, MPI_Win win,
+                                   MPIX_Queue given, MPI_Request *request) {
+  sluice::ops::rma::Call call;
+  call.operation = sluice::Operation::kEnqueueGet;
+  call.origin = {origin_addr, origin_count, origin_datatype};
+  call.target = {nullptr, target_count, target_datatype};
+  call.target_rank = target_rank;
+  call.target_disp = target_disp;
+  return queue::enqueue_access(call, win, given, request);
+}
+
+SLUICE_PUBLIC int MPIX_Enqueue_signal(int target_rank, MPI_Win win, MPIX_Queue given, MPI_Request *request) {
+  return queue::enqueue_signal(true, target_rank, win, given, request);
+}
+
+SLUICE_PUBLIC int MPIX_Enqueue_wait_signal(int source_rank, MPI_Win win, MPIX_Queue given, MPI_Request *request) {
+  return queue::enqueue_signal(false, source_rank, win, given, request);
+}
+
 SLUICE_PUBLIC int sluice_enqueue_persistent(MPI_Request persistent, MPIX_Queue given, MPI_Request *request) {
   return queue::enqueue_persistent(persistent, given, request);
 }

@@ -4,33 +4,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
 #include <ranges>
 
-#include "base/knobs.hpp"
 #include "base/log.hpp"
 #include "ops/datatype/layout_of.hpp"
-#include "plan/stream_channel.hpp"
 
 namespace sluice::ops::queue {
-namespace {
-
-void forget_complete(std::vector<MessagePtr> *messages) {
-  std::erase_if(*messages, [](const MessagePtr &message) { return message->is_complete(); });
-}
-
-// Tells the messages that were planned whether they are in the stream: the first ones are. Failures are theirs to make
-// good.
-void tell(std::vector<MessagePtr> *planned, std::size_t n_in_stream, const Status &status,
-          void (Message::*told)(bool)) {
-  if (!status.is_ok()) {
-    log::warn_once("queue_channel", "ops", status.message() + "; such messages go by the progress thread");
-  }
-  for (std::size_t k = 0; k < planned->size(); ++k) (*(*planned)[k].*told)(k < n_in_stream);
-  planned->clear();
-}
-
-}  // namespace
 
 Status BatchQueue::was_freed() {
   return Status::error(ErrorKind::kInvalidArgument,
@@ -86,194 +65,36 @@ Status BatchQueue::enqueue(const MessagePtr &message, MPI_Request *request) {
   return status;
 }
 
-// As many batches as queue_depth says may be ahead of the stream, and with messages of many commands fewer: runtimes
-// take about a thousand commands (docs/adr/0032).
-std::uint64_t BatchQueue::least_trigger() {
-  static const std::uint64_t depth = Knobs::process().number("queue_depth");
-  constexpr std::uint64_t kCommandsOfABatch = 8;
-  const std::uint64_t triggered = stream_->triggered();
-  while (!commands_.empty() && commands_.front().batch < triggered) commands_.pop_front();
-  std::uint64_t least = n_started_ >= depth ? n_started_ - depth + 1 : 0;
-  std::uint64_t n_commands = 0;
-  for (const Commands &batch : std::views::reverse(commands_)) {
-    n_commands += batch.count;
-    if (n_commands <= depth * kCommandsOfABatch) continue;
-    least = std::max(least, batch.batch);
-    break;
-  }
-  return std::min(least, n_started_);
-}
-
-Status BatchQueue::await_room() {
-  const std::uint64_t least = least_trigger();
-  std::uint64_t seen = stream_->triggered();
-  if (seen >= least) return {};
-  const std::chrono::nanoseconds most = Knobs::process().duration("queue_patience");
-  auto since = std::chrono::steady_clock::now();
-  progress::Patience patience;
-  for (;;) {
-    patience.pause();
-    const std::uint64_t now_at = stream_->triggered();
-    if (now_at >= least) return {};
-    const auto time = std::chrono::steady_clock::now();
-    if (now_at != seen) {
-      seen = now_at;
-      since = time;
-    } else if (time - since > most) {
-      return Status::error(
-          ErrorKind::kUnsupported,
-          fmt::format("{} batches of the queue are enqueued that the stream has not come to, and it has not moved for "
-                      "{} ms; nothing was enqueued. Let the stream go on and call again, or raise queue_depth or "
-                      "queue_patience (SLUICE_TUNING)",
-                      n_started_ - now_at, std::chrono::duration_cast<std::chrono::milliseconds>(most).count()));
-    }
-  }
-}
-
-Status BatchQueue::plan_starts(bool are_received_aside) {
-  sends_.clear();
-  planned_.clear();
-  receives_.clear();
-  planned_receives_.clear();
-  sends_.reserve(open_.size() + 1);
-  planned_.reserve(open_.size());
-  receives_.reserve(SLUICE_STREAM_MOST_RECEIVES_ASIDE);
-  planned_receives_.reserve(SLUICE_STREAM_MOST_RECEIVES_ASIDE);
-  auto lock = carriers_->hold();
-  std::uint64_t n_ahead = plan::kNoLimit;
-  for (const MessagePtr &message : open_) {
-    if (Status status = message->prepare(); !status.is_ok()) return status;
-    n_ahead = std::min(n_ahead, message->batches_with_room());
-  }
-  // A stream that is far behind has not sent yet what is in the way of long messages.
-  if (n_started_ >= n_ahead && stream_->triggered() < n_started_ - n_ahead + 1) {
-    if (lock.owns_lock()) lock.unlock();
-    moving_.await(n_started_ - n_ahead + 1);
-    lock = carriers_->hold();
-  }
-  for (const MessagePtr &message : open_) {
-    sluice_stream_send_t send{};
-    if (!message->plan_start(&send)) continue;
-    sends_.push_back(send);
-    planned_.push_back(message);
-  }
-  if (!are_received_aside) return {};
-  for (const MessagePtr &message : open_) {
-    if (receives_.size() == SLUICE_STREAM_MOST_RECEIVES_ASIDE) break;  // the others at the wait
-    sluice_stream_receive_t receive{};
-    if (!message->plan_aside(&receive)) continue;
-    receives_.push_back(receive);
-    planned_receives_.push_back(message);
-  }
-  return {};
-}
-
-// What the stream does by itself comes before the trigger or beside it: that is for the host, which is not on the way.
-// Behind a batch that went aside a trigger goes there alone, too: in the stream it might be seen before the earlier
-// one.
-bool BatchQueue::enqueue_starts(std::uint64_t trigger, bool is_aside, unsigned *n_commands) {
-  if (sends_.empty() && !stream_->is_unjoined()) return false;
-  sends_.push_back(stream_->trigger(trigger));
-  sluice_stream_enqueued_t enqueued{};
-  const Status status =
-      is_aside ? stream_->enqueue_sends_aside(sends_, &enqueued) : stream_->enqueue_sends(sends_, &enqueued);
-  const bool is_triggered = enqueued.n_messages == sends_.size();
-  sends_.clear();
-  *n_commands += enqueued.n_commands;
-  tell(&planned_, enqueued.n_messages, status, &Message::start_enqueued);
-  return is_triggered;
-}
-
-void BatchQueue::enqueue_receives_aside(bool is_with_sends, unsigned *n_commands) {
-  if (planned_receives_.empty()) return;
-  sluice_stream_enqueued_t enqueued{};
-  const Status status = stream_->enqueue_receives_aside(receives_, is_with_sends, &enqueued);
-  receives_.clear();
-  *n_commands += enqueued.n_commands;
-  tell(&planned_receives_, enqueued.n_messages, status, &Message::wait_enqueued);
-}
-
-// No lock that a turn takes is held while the stream is told: a runtime may block there until the stream has room,
-// which it may not have before a turn completes what it waits for. So the stream may come to the trigger before a turn
-// knows of the batch; the next one does.
-Status BatchQueue::start() {
-  const std::scoped_lock one_at_a_time(calls_);
-  if (is_freed_) return was_freed();
-  if (is_captured()) return start_captured();
-  if (std::ranges::any_of(open_, &Message::is_captured)) {
-    return Status::error(ErrorKind::kInvalidArgument,
-                         "messages that were enqueued while the stream was captured into a graph are started within "
-                         "the same capture, and it is over; begin another and call MPIX_Enqueue_start in it");
-  }
-  if (Status status = await_room(); !status.is_ok()) return status;
-  BatchList batch;
-  batch.push_back({n_started_ + 1, open_, false});
+Status BatchQueue::enqueue_access(const rma::WindowPtr &window, const rma::Call &call, MPI_Request *request) {
+  MessagePtr message;
   {
-    const std::scoped_lock lock(mutex_);
-    forget_complete(&incomplete_);
-    incomplete_.reserve(incomplete_.size() + open_.size());
+    const std::scoped_lock lock(calls_);
+    if (is_freed_) return was_freed();
+    Status status = one_sided_.make_access(window, call, comm_of_errors(), *stream_, is_captured(), &message);
+    if (!status.is_ok()) return status;
   }
-  forget_complete(&unawaited_);
-  unawaited_.reserve(unawaited_.size() + open_.size());
-  const plan::QueueAsidePlan aside = aside_.sends();
-  commands_.push_back({n_started_ + 1, 1});  // here, because behind the plans nothing may throw
-  if (Status status = plan_starts(aside_.receives(aside)); !status.is_ok()) {
-    commands_.pop_back();
-    return status;
-  }
-  const bool is_triggered = enqueue_starts(n_started_ + 1, aside.is_aside, &commands_.back().count);
-  if (!is_triggered) {
-    if (Status status = stream_->enqueue_trigger(n_started_ + 1); !status.is_ok()) {
-      tell(&planned_receives_, 0, {}, &Message::wait_enqueued);
-      commands_.pop_back();
-      return status;
-    }
-  }
-  enqueue_receives_aside(is_triggered && aside.is_aside, &commands_.back().count);
-  ++n_started_;
-  if (carriers_->can_wait()) unawaited_.insert(unawaited_.end(), open_.begin(), open_.end());
-  reserve_.begin_batch();
-  const std::scoped_lock lock(mutex_);
-  incomplete_.insert(incomplete_.end(), open_.begin(), open_.end());
-  open_.clear();
-  started_.splice(started_.end(), batch);
-  come();
-  aside_.note_start();
-  return {};
+  return enqueue(message, request);
 }
 
-// There is nothing for the stream to trigger: each launch of the graph starts the messages. What is left for the turns
-// is to let both sides know of each other.
-Status BatchQueue::start_captured() {
+Status BatchQueue::enqueue_signal(const rma::WindowPtr &window, bool is_send, int peer, MPI_Request *request) {
+  MessagePtr message;
   {
-    const std::scoped_lock lock(mutex_);
-    forget_complete(&incomplete_);
-    incomplete_.reserve(incomplete_.size() + open_.size());
-    started_captured_.reserve(started_captured_.size() + open_.size());
+    const std::scoped_lock lock(calls_);
+    if (is_freed_) return was_freed();
+    const Arguments given{is_send, nullptr, 0, MPI_BYTE, peer, 0, comm_of_errors(), true};
+    Status status = one_sided_.make_signal(given, window, comm_, *stream_, carriers_.get(), &message);
+    if (!status.is_ok()) return status;
   }
-  if (!std::ranges::all_of(open_, &Message::is_captured)) {
-    return Status::error(ErrorKind::kUnsupported,
-                         "the stream is being captured into a graph, and a message of this batch is not to be: "
-                         "collective and persistent operations cannot be, nor what was enqueued before the capture "
-                         "began; start those outside of it");
+  return enqueue(message, request);
+}
+
+void BatchQueue::tell(std::vector<MessagePtr> *planned, std::size_t n_in_stream, const Status &status,
+                      void (Message::*told)(bool)) {
+  if (!status.is_ok()) {
+    log::warn_once("queue_channel", "ops", status.message() + "; such messages go by the progress thread");
   }
-  std::vector<sluice_captured_t> planned;
-  {
-    const auto lock = carriers_->hold();
-    for (const MessagePtr &message : open_) {
-      if (Status status = message->prepare(); !status.is_ok()) return status;
-      sluice_captured_t captured{};
-      if (message->plan_captured(&captured)) planned.push_back(captured);
-    }
-    if (Status status = stream_->capture(planned); !status.is_ok()) return status;
-  }
-  reserve_.begin_batch();
-  const std::scoped_lock lock(mutex_);
-  incomplete_.insert(incomplete_.end(), open_.begin(), open_.end());
-  started_captured_.insert(started_captured_.end(), open_.begin(), open_.end());
-  open_.clear();
-  come();
-  return {};
+  for (std::size_t k = 0; k < planned->size(); ++k) (*(*planned)[k].*told)(k < n_in_stream);
+  planned->clear();
 }
 
 bool BatchQueue::enqueue_waits(unsigned *n_commands) {

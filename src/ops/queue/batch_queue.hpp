@@ -11,6 +11,7 @@
 #include <list>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -22,6 +23,7 @@
 #include "ops/queue/batch_reserve.hpp"
 #include "ops/queue/carriers.hpp"
 #include "ops/queue/message.hpp"
+#include "ops/queue/one_sided.hpp"
 #include "progress/engine.hpp"
 
 namespace sluice::ops::queue {
@@ -56,6 +58,10 @@ class BatchQueue final : public progress::RecurringTask {
   // Errors: the buffer, as classify_buffer() has it; the carriers refuse; the host MPI refuses the request.
   [[nodiscard]] Status enqueue(const Arguments &given, MPI_Request *request);
   [[nodiscard]] Status enqueue(const MessagePtr &message, MPI_Request *request);
+  // Adds a put or a get (`call.operation`) on a window. Errors: those of OneSided; the host MPI refuses the request.
+  [[nodiscard]] Status enqueue_access(const rma::WindowPtr &window, const rma::Call &call, MPI_Request *request);
+  // Adds a signal of a window, or the wait for one: `peer` is a rank of the window. Errors: the same.
+  [[nodiscard]] Status enqueue_signal(const rma::WindowPtr &window, bool is_send, int peer, MPI_Request *request);
   // Ends the batch, and has the stream start it. Errors: the stream refuses, or has not moved for queue_patience; the
   // batch is open as before.
   [[nodiscard]] Status start();
@@ -88,13 +94,26 @@ class BatchQueue final : public progress::RecurringTask {
   [[nodiscard]] Status await_room();
   // The newest trigger that the stream is to have come to before another batch is enqueued.
   [[nodiscard]] std::uint64_t least_trigger();
-  // Asks the messages of the batch what the stream is to do for them: into sends_ and planned_, and into receives_ and
-  // planned_receives_ what it is to receive aside.
-  [[nodiscard]] Status plan_starts(bool are_received_aside);
-  // Has the stream do it. True: the trigger went along, as one command more of the same call.
-  [[nodiscard]] bool enqueue_starts(std::uint64_t trigger, bool is_aside, unsigned *n_commands);
+  // Where errors of one-sided operations are raised.
+  [[nodiscard]] MPI_Comm comm_of_errors() const noexcept { return comm_ != MPI_COMM_NULL ? comm_ : MPI_COMM_SELF; }
+  // Asks the messages of the batch what the stream is to copy: into copies_.
+  void plan_copies();
+  // Takes the last of them into rider_, if it is short: it needs no command of its own where one tells of it.
+  void take_rider();
+  [[nodiscard]] sluice_stream_send_t *find_only_signal();
+  // Has the stream make the copies of the batch, before what tells others that the data is there. Then asks the
+  // messages what the stream is to do for them: into sends_ and planned_, and into receives_ and planned_receives_ what
+  // it is to receive aside.
+  [[nodiscard]] Status plan_starts(bool is_aside, bool are_received_aside);
+  // Has the stream do it. *is_triggered: the trigger went along, as one command more of the same call. Errors: the
+  // stream refuses a copy, which no other way is left for.
+  [[nodiscard]] Status enqueue_starts(std::uint64_t number, bool is_aside, unsigned *n_commands, bool *is_triggered);
   // Has it receive what is to be received aside, behind its last command or beside what it was to send just before.
   void enqueue_receives_aside(bool is_with_sends, unsigned *n_commands);
+  // Tells the messages that were planned whether they are in the stream: the first ones are. Failures are theirs to
+  // make good.
+  static void tell(std::vector<MessagePtr> *planned, std::size_t n_in_stream, const Status &status,
+                   void (Message::*told)(bool));
   // True: the stream waits for all that was started by itself, so it has to wait for nobody else.
   [[nodiscard]] bool enqueue_waits(unsigned *n_commands);
 
@@ -108,6 +127,7 @@ class BatchQueue final : public progress::RecurringTask {
   CommMemo<Arguments, 64> taken_;  // as many as an exchange with all neighbours in three dimensions has, both ways
   BatchReserve reserve_;
   AsideChoice aside_;
+  OneSided one_sided_;
   std::vector<MessagePtr> open_;
   std::uint64_t n_started_ = 0;  // batches
   device::MovingStream moving_{[this] { return stream_->triggered(); }};
@@ -115,6 +135,8 @@ class BatchQueue final : public progress::RecurringTask {
   std::vector<MessagePtr> unawaited_;  // of batches that no wait was enqueued for; where the stream can wait
   // What a call tells the stream, and whose messages these are. Members, so that their memory is there at the next
   // call.
+  std::vector<sluice_copy_t> copies_;
+  std::optional<sluice_copy_t> rider_;
   std::vector<sluice_stream_send_t> sends_;
   std::vector<sluice_stream_receive_t> receives_;
   std::vector<MessagePtr> planned_;

@@ -35,6 +35,7 @@ class CapturedMessage final : public PointMessage {
   [[nodiscard]] Status prepare() override;
   [[nodiscard]] bool is_captured() const noexcept override { return true; }
   [[nodiscard]] bool plan_captured(sluice_captured_t *captured) override;
+  void carry(const sluice_copy_t &copy) noexcept override { carried_ = copy; }
 
  private:
   [[nodiscard]] int start_transfer() override { return MPI_SUCCESS; }
@@ -60,6 +61,7 @@ class CapturedMessage final : public PointMessage {
   ChannelKey key_;
   SenderEndPtr sender_;      // of a send
   ReceiverEndPtr receiver_;  // of a receive
+  sluice_copy_t carried_{};  // by a signal
   bool is_open_ = false;
   Clock::time_point first_try_;  // to map the slots
   Clock::time_point last_try_;
@@ -108,6 +110,10 @@ bool CapturedMessage::plan_captured(sluice_captured_t *captured) {
   if (is_to_nobody_) return false;
   *captured = {reinterpret_cast<sluice_captured_end_t *>(end().captured.data()), flat_.origin(), flat_.size_bytes(),
                given_.is_send ? 1 : 0};
+  if (carried_.size_bytes != 0) {
+    captured->data = const_cast<void *>(carried_.src);  // NOLINT(cppcoreguidelines-pro-type-const-cast): a send reads
+    captured->size_bytes = carried_.size_bytes;
+  }
   return true;
 }
 
@@ -156,6 +162,11 @@ Status CapturedMessage::write_end() {
   told.size_bytes = given_.is_send ? own.own_bytes : own.peer_bytes;
   told.filled = own.words.at(ChannelWords::kFilled);
   told.taken = own.words.at(ChannelWords::kTaken);
+  if (carried_.size_bytes != 0) {  // each launch's goes to the one place
+    told.slots = carried_.dst;
+    told.slot_bytes = 0;
+    told.size_bytes = carried_.size_bytes;
+  }
   told.is_ready = 1;
   return device::copy(stream_.place(), own.captured.data(), &told, offsetof(sluice_captured_end_t, n_launches));
 }

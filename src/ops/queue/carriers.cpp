@@ -4,12 +4,15 @@
 #include <fmt/format.h>
 
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "base/knobs.hpp"
 #include "base/log.hpp"
 #include "ops/comm/comm_state.hpp"
 #include "ops/queue/channels.hpp"
 #include "ops/queue/host_messages.hpp"
+#include "ops/queue/one_sided.hpp"
 #include "plan/queue_engine.hpp"
 #include "progress/thread.hpp"
 #include "wire/channel.hpp"
@@ -62,6 +65,12 @@ Status run_progress_thread() {
 
 Status Carriers::carry(const Arguments &given, const transfer::Region &region, MessagePtr *message) {
   return make_plain_message(given, region, message);
+}
+
+Status Carriers::carry_signal(const Arguments &given, const rma::WindowPtr &window, std::vector<MessagePtr> behind,
+                              MessagePtr *message) {
+  *message = make_host_signal(given, window, std::move(behind));
+  return {};
 }
 
 bool is_within_world(const Arguments &given, int *world_rank) {

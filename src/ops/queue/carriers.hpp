@@ -5,10 +5,12 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <vector>
 
 #include "base/status.hpp"
 #include "device/stream.hpp"
 #include "ops/queue/message.hpp"
+#include "ops/rma/window.hpp"
 
 namespace sluice::ops::queue {
 
@@ -33,6 +35,10 @@ class Carriers {
   // `given` was taken by the host MPI; `region` is what classify_buffer() found for it. One thread at a time. Errors:
   // the message cannot be enqueued.
   [[nodiscard]] virtual Status carry(const Arguments &given, const transfer::Region &region, MessagePtr *message);
+  // The same for a signal of `window` to or from its rank `given.peer`, which is sent when those of `behind` are
+  // complete. What goes wrong later is raised on `given.comm`. Errors: as carry().
+  [[nodiscard]] virtual Status carry_signal(const Arguments &given, const rma::WindowPtr &window,
+                                            std::vector<MessagePtr> behind, MessagePtr *message);
   // At the beginning of each turn.
   virtual void turn() noexcept {}
   // Nothing of the carriers' own waits for a turn any more.

@@ -22,10 +22,11 @@ Status ChannelEnd::number_next(const void *native, std::uint64_t *number) {
   if (n_incomplete != 0 && user != native) {
     return Status::error(
         ErrorKind::kUnsupported,
-        fmt::format("another stream has messages with tag {} of this communicator and the same peer that are not "
-                    "complete: with SLUICE_QUEUE_ENGINE=device one stream on each side carries them; complete them "
-                    "first, use another tag or communicator, or set SLUICE_QUEUE_ENGINE=thread",
-                    key.tag));
+        fmt::format("another stream has {} of the same peer that are not complete: with SLUICE_QUEUE_ENGINE=device one "
+                    "stream on each side carries them; complete them first, use another tag, communicator or window, "
+                    "or set SLUICE_QUEUE_ENGINE=thread",
+                    key.is_of_signals() ? "signals of this window"
+                                        : fmt::format("messages with tag {} of this communicator", key.tag)));
   }
   if (last == kMostNumbered) {
     return Status::error(

@@ -38,6 +38,13 @@ struct ChannelKey {
   int tag = 0;
   std::uint32_t captured = 0;  // 0: of messages in streams; n: of the n-th one that was captured into a graph
   auto operator<=>(const ChannelKey &) const = default;
+
+  // The channel of a window's signals: `comm` is the window's number among those of its first rank, which the tag
+  // names. No message of a communicator has a negative tag.
+  [[nodiscard]] static ChannelKey of_signals(int peer, std::uint32_t window, int first_rank) noexcept {
+    return {peer, window, -1 - first_rank, 0};
+  }
+  [[nodiscard]] bool is_of_signals() const noexcept { return tag < 0; }
 };
 
 // Where what lies in the shared words; a line of its own for what different devices write.

@@ -15,6 +15,7 @@
 #include <chrono>
 #include <exception>
 #include <utility>
+#include <vector>
 
 #include "base/bad_peer.hpp"
 #include "base/knobs.hpp"
@@ -53,7 +54,9 @@ class ChannelMessage : public PointMessage {
 
 class ChannelSend final : public ChannelMessage {
  public:
-  using ChannelMessage::ChannelMessage;
+  ChannelSend(const Arguments &given, const transfer::Region &region, const device::Stream *stream,
+              const ChannelKey &key, std::vector<MessagePtr> behind)
+      : ChannelMessage(given, region, stream, key), behind_(std::move(behind)) {}
 
   [[nodiscard]] Status prepare() override;
   [[nodiscard]] std::uint64_t batches_with_room() const noexcept override {
@@ -68,10 +71,13 @@ class ChannelSend final : public ChannelMessage {
   [[nodiscard]] bool is_done_by_stream() const noexcept override { return is_by_stream_ && end_->is_gone(number_); }
 
  private:
-  [[nodiscard]] int start_transfer() override;
+  [[nodiscard]] int start_transfer() override { return MPI_SUCCESS; }
   [[nodiscard]] bool test_transfer(int *code, MPI_Status *status) override;
+  [[nodiscard]] int send_by_thread();
 
+  std::vector<MessagePtr> behind_;  // what is to be complete before, and was not known to be
   SenderEndPtr end_;
+  bool is_sent_ = false;  // by the thread
   MPI_Request request_ = MPI_REQUEST_NULL;
 };
 
@@ -87,15 +93,14 @@ Status ChannelSend::prepare() {
 }
 
 bool ChannelSend::plan_start(sluice_stream_send_t *send) {
-  if (is_by_stream_) return false;
+  if (is_by_stream_ || !all_complete(&behind_)) return false;
   const plan::StreamMessage message = {number_, flat_.size_bytes(), flat_.is_run_of(stream_)};
   const plan::StreamChoice choice = end_->choose(stream_, message);
   if (choice.is_by_stream) *send = end_->command(message, choice, flat_.origin());
   return choice.is_by_stream;
 }
 
-int ChannelSend::start_transfer() {
-  if (is_by_stream_) return MPI_SUCCESS;
+int ChannelSend::send_by_thread() {
   Channels &channels = Channels::process();
   Status status;
   {
@@ -118,6 +123,10 @@ bool ChannelSend::test_transfer(int *code, MPI_Status *status) {
   if (is_by_stream_) {
     is_done = end_->is_gone(number_) ? 1 : 0;
   } else {
+    if (!is_sent_ && !all_complete(&behind_)) return false;
+    if (!is_sent_) *code = send_by_thread();
+    is_sent_ = true;
+    if (*code != MPI_SUCCESS) return true;  // nothing of it is under way
     *code = test(&request_, &is_done, status);
     wire::clear(status);
   }
@@ -192,7 +201,9 @@ Status ChannelReceive::prepare() {
   if (end_->sender_id == 0) channels.take_in_held();  // the sender may have begun
   if (Status status = end_->number_next(stream_.native(), &number_); !status.is_ok()) return status;
   if (!end_->has_slots()) {
-    end_->make_slots(stream_, number_, plan::divide(Knobs::process().bytes("queue_channel_bytes")));
+    constexpr std::uint64_t kOneUnit = 256;  // of signals, which have no bytes
+    const std::uint64_t channel_bytes = key_.is_of_signals() ? kOneUnit : Knobs::process().bytes("queue_channel_bytes");
+    end_->make_slots(stream_, number_, plan::divide(channel_bytes));
     if (end_->has_slots()) channels.offer(end_.get());
   }
   is_looked_for_ = end_->is_looked_for(number_);
@@ -364,8 +375,8 @@ void ChannelReceive::finish(int *code, MPI_Status *status) {
 }  // namespace
 
 Status make_channel_message(const Arguments &given, const transfer::Region &region, const device::Stream &stream,
-                            const ChannelKey &key, MessagePtr *message) {
-  return given.is_send ? make_holding<ChannelSend>(message, given, region, &stream, key)
+                            const ChannelKey &key, std::vector<MessagePtr> behind, MessagePtr *message) {
+  return given.is_send ? make_holding<ChannelSend>(message, given, region, &stream, key, behind)
                        : make_holding<ChannelReceive>(message, given, region, &stream, key);
 }
 

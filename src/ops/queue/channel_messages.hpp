@@ -3,6 +3,8 @@
 // graph (0057). `region` is that of classify_buffer(), and `stream` outlives the message while something is enqueued.
 #pragma once
 
+#include <vector>
+
 #include "base/status.hpp"
 #include "device/stream.hpp"
 #include "ops/queue/channel_end.hpp"
@@ -10,9 +12,11 @@
 
 namespace sluice::ops::queue {
 
-// A message on the channel of that key. Errors: the host MPI refuses.
+// A message on the channel of that key; a send waits until those of `behind` are complete. Errors: the host MPI
+// refuses.
 [[nodiscard]] Status make_channel_message(const Arguments &given, const transfer::Region &region,
-                                          const device::Stream &stream, const ChannelKey &key, MessagePtr *message);
+                                          const device::Stream &stream, const ChannelKey &key,
+                                          std::vector<MessagePtr> behind, MessagePtr *message);
 
 // A message that the program captures into a graph of its runtime, by enqueuing it while the queue's stream is
 // captured: every launch of the graph sends, or receives, one message. They are matched once, as MPI-4 matches

@@ -12,6 +12,7 @@
 #include "base/statistics.hpp"
 #include "generated/operations.hpp"
 #include "ops/queue/comm_number.hpp"
+#include "ops/queue/message.hpp"
 #include "wire/channel.hpp"
 #include "wire/host.hpp"
 #include "wire/host_failure.hpp"
@@ -46,8 +47,8 @@ void count_launches(const ChannelEnd &end, bool is_send) noexcept {
   const std::uint64_t n_launches = end.words.get(is_send ? ChannelWords::kFilled : ChannelWords::kTaken);
   const std::uint64_t size_bytes = is_send ? end.own_bytes : end.peer_bytes;
   if (n_launches == 0) return;
-  statistics::record(is_send ? Operation::kEnqueueSend : Operation::kEnqueueRecv, MemoryKind::kDevice,
-                     Route::kQueueDevice, n_launches, n_launches * size_bytes, {});
+  statistics::record(operation_of(is_send, end.key.is_of_signals()), MemoryKind::kDevice, Route::kQueueDevice,
+                     n_launches, n_launches * size_bytes, {});
 }
 
 Status refused(int code, const char *what) {
@@ -340,13 +341,16 @@ void Channels::take_to_receiver(const Note &note, int from) {
   if (note.kind == Kind::kGone) end->is_left = true;
 }
 
-void Channels::forget(std::uint32_t comm) noexcept {
+void Channels::forget(std::uint32_t comm, int signals_tag) noexcept {
   if (!is_open()) return;
+  const auto is_meant = [&](const ChannelKey &key) {
+    return key.comm == comm && (signals_tag != 0 ? key.tag == signals_tag : !key.is_of_signals());
+  };
   try {
     const std::scoped_lock lock(mutex_);
     const auto move_to = [&](auto &ends, auto &forgotten) {
       for (auto entry = ends.begin(); entry != ends.end();) {
-        if (entry->first.comm != comm) {
+        if (!is_meant(entry->first)) {
           ++entry;
           continue;
         }
@@ -357,7 +361,7 @@ void Channels::forget(std::uint32_t comm) noexcept {
     move_to(senders_, forgotten_senders_);
     move_to(receivers_, forgotten_receivers_);
     for (auto *counts : {&n_captured_sends_, &n_captured_receives_}) {
-      std::erase_if(*counts, [&](const auto &entry) { return entry.first.comm == comm; });
+      std::erase_if(*counts, [&](const auto &entry) { return is_meant(entry.first); });
     }
     drop_forgotten();
   } catch (const std::exception &) {

@@ -79,8 +79,9 @@ class Channels {
     const auto lock = hold();
     return sending_.empty();
   }
-  // The communicators of that number are gone: their channels go when nothing is under way on them. Any thread.
-  void forget(std::uint32_t comm) noexcept;
+  // The communicators of that number are gone: their channels go when nothing is under way on them. `signals_tag`: the
+  // window whose signals have that tag is gone, and no communicator. Any thread.
+  void forget(std::uint32_t comm, int signals_tag = 0) noexcept;
 
  private:
   enum class Kind : std::uint32_t { kOpen = 1, kOffer, kOpened, kByThread, kGone };

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The engine `device`: which of a queue's messages go by channels (docs/adr/0033), or belong to a graph (0057).
+#include <utility>
+#include <vector>
+
 #include "ops/comm/comm_memo.hpp"
 #include "ops/queue/carriers.hpp"
 #include "ops/queue/channel_messages.hpp"
@@ -17,6 +20,8 @@ class DeviceChannels final : public Carriers {
   [[nodiscard]] bool can_go_aside() const noexcept override { return true; }
   [[nodiscard]] bool can_capture() const noexcept override { return true; }
   [[nodiscard]] Status carry(const Arguments &given, const transfer::Region &region, MessagePtr *message) override;
+  [[nodiscard]] Status carry_signal(const Arguments &given, const rma::WindowPtr &window,
+                                    std::vector<MessagePtr> behind, MessagePtr *message) override;
   void turn() noexcept override { Channels::process().turn(); }
   [[nodiscard]] bool is_idle() override { return Channels::process().has_sent_all(); }
   [[nodiscard]] std::unique_lock<std::mutex> hold() override { return Channels::process().hold(); }
@@ -60,8 +65,27 @@ Status DeviceChannels::carry(const Arguments &given, const transfer::Region &reg
   if (stream_.is_captured()) {
     return make_captured_message(given, region, stream_, is_reached ? &key : nullptr, message);
   }
-  return is_reached ? make_channel_message(given, region, stream_, key, message)
+  return is_reached ? make_channel_message(given, region, stream_, key, {}, message)
                     : Carriers::carry(given, region, message);
+}
+
+Status DeviceChannels::carry_signal(const Arguments &given, const rma::WindowPtr &window,
+                                    std::vector<MessagePtr> behind, MessagePtr *message) {
+  const bool is_other = given.peer >= 0 && given.peer != window->rank;
+  const int world_rank = is_other ? window->world_ranks[static_cast<std::size_t>(given.peer)] : -1;
+  const bool is_reached = is_other && wire::Channel::process().is_local(world_rank);
+  if (!is_reached && !stream_.is_captured()) {
+    return Carriers::carry_signal(given, window, std::move(behind), message);
+  }
+  const auto key = ChannelKey::of_signals(world_rank, window->number, window->world_ranks.front());
+  {
+    const std::scoped_lock lock(window->epochs_mutex);
+    window->at_end = [key] { Channels::process().forget(key.comm, key.tag); };
+  }
+  transfer::Region nothing;
+  nothing.layout = std::make_shared<transfer::Layout>(transfer::Layout::basic(1));
+  if (!stream_.is_captured()) return make_channel_message(given, nothing, stream_, key, std::move(behind), message);
+  return make_captured_message(given, nothing, stream_, is_reached ? &key : nullptr, message);
 }
 
 }  // namespace

@@ -23,6 +23,7 @@ struct Arguments {
   int peer = MPI_PROC_NULL;
   int tag = 0;
   MPI_Comm comm = MPI_COMM_NULL;
+  bool is_signal = false;  // of a window, without bytes; `peer` is a rank of the window
 };
 
 // The one place where the buffer of an operation is looked at: how it is laid out and where it lies, as it is now.

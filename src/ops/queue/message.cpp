@@ -100,7 +100,9 @@ int Message::query(void *state, MPI_Status *status) {
 }
 
 std::string PointMessage::describe() const {
-  return fmt::format("{} {}, tag {}", given_.is_send ? "to" : "from", given_.peer, given_.tag);
+  const char *direction = given_.is_send ? "to" : "from";
+  if (given_.is_signal) return fmt::format("a signal {} rank {} of a window", direction, given_.peer);
+  return fmt::format("{} {}, tag {}", direction, given_.peer, given_.tag);
 }
 
 std::uint64_t PointMessage::payload_bytes(const MPI_Status &status) const {

@@ -9,6 +9,7 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "base/status.hpp"
 #include "base/types.hpp"
@@ -43,6 +44,11 @@ class Message : public std::enable_shared_from_this<Message> {
   [[nodiscard]] virtual Status prepare() { return {}; }
   // How many batches the stream may be behind this message's for plan_start() to find what it needs; behind prepare().
   [[nodiscard]] virtual std::uint64_t batches_with_room() const noexcept { return ~std::uint64_t{0}; }
+  // A copy that the stream makes when it comes to the start, before what it sends: true, and *copy. Again when the
+  // stream refused.
+  [[nodiscard]] virtual bool plan_copy(sluice_copy_t * /*copy*/) { return false; }
+  // A signal, which comes behind the copies of its batch.
+  [[nodiscard]] virtual bool is_signal() const noexcept { return false; }
   // Plans what the stream is to do for the message when it comes to the start: true, and *send, of which
   // start_enqueued() is told; false: nothing, or it is in the stream already, which refused the trigger then.
   [[nodiscard]] virtual bool plan_start(sluice_stream_send_t * /*send*/) { return false; }
@@ -64,6 +70,8 @@ class Message : public std::enable_shared_from_this<Message> {
   // sides know each other.
   [[nodiscard]] virtual bool is_captured() const noexcept { return false; }
   [[nodiscard]] virtual bool plan_captured(sluice_captured_t * /*captured*/) { return false; }
+  // A captured signal makes this copy, too; before plan_captured().
+  virtual void carry(const sluice_copy_t & /*copy*/) noexcept {}
 
   // The stream has done all for the message, and poll() is about to say so. Any thread.
   [[nodiscard]] virtual bool is_done_by_stream() const noexcept { return false; }
@@ -106,13 +114,30 @@ class Message : public std::enable_shared_from_this<Message> {
 
 using MessagePtr = std::shared_ptr<Message>;
 
+inline void forget_complete(std::vector<MessagePtr> *messages) {
+  std::erase_if(*messages, [](const MessagePtr &message) { return message->is_complete(); });
+}
+// Whether all are complete, which are forgotten.
+[[nodiscard]] inline bool all_complete(std::vector<MessagePtr> *messages) {
+  forget_complete(messages);
+  return messages->empty();
+}
+
+// What the statistics call a message between two ranks.
+[[nodiscard]] constexpr Operation operation_of(bool is_send, bool is_signal) noexcept {
+  if (is_signal) return is_send ? Operation::kEnqueueSignal : Operation::kEnqueueWaitSignal;
+  return is_send ? Operation::kEnqueueSend : Operation::kEnqueueRecv;
+}
+
 // A send or a receive. `region` is what classify_buffer() found for `given`, which the host MPI took.
 class PointMessage : public Message {
  public:
   PointMessage(const Arguments &given, transfer::Region region) noexcept
-      : Message(given.is_send ? Operation::kEnqueueSend : Operation::kEnqueueRecv, given.comm, region.place.kind),
+      : Message(operation_of(given.is_send, given.is_signal), given.comm, region.place.kind),
         given_(given),
         flat_(std::move(region)) {}
+
+  [[nodiscard]] bool is_signal() const noexcept override { return given_.is_signal && given_.is_send; }
 
  protected:
   [[nodiscard]] std::string describe() const override;

@@ -75,6 +75,19 @@ Status null_request() {
                        "the pointer to the request is null; give the address of an MPI_Request");
 }
 
+// The same for a one-sided operation, with the window of Sluice's.
+template <typename Body>
+int on_window(MPI_Win window, MPIX_Queue handle, const MPI_Request *request, Body body) {
+  return on_queue(handle, std::nullopt, [&](BatchQueue *queue) -> Status {
+    if (request == nullptr) return null_request();
+    const rma::WindowPtr own = rma::find_own(window);
+    if (own != nullptr) return body(queue, own);
+    return Status::error(ErrorKind::kInvalidArgument,
+                         "queues put, get and signal on windows of which a rank has device memory, and this is none "
+                         "(or was freed); give such a window, or use MPI_Put and MPI_Get");
+  });
+}
+
 // The host MPI is shown the program's arguments, unless it has taken the like before: they are its to refuse. Returns
 // an error code, raised already.
 int show(BatchQueue *queue, const Arguments &given) {
@@ -189,6 +202,18 @@ int enqueue_collective(CollectiveArguments given, MPIX_Queue handle, MPI_Request
     MessagePtr message;
     Status status = make_collective_message(given, queue->stream(), &message);
     return status.is_ok() ? queue->enqueue(message, request) : status;
+  });
+}
+
+int enqueue_access(const rma::Call &call, MPI_Win window, MPIX_Queue handle, MPI_Request *request) {
+  return on_window(window, handle, request, [&](BatchQueue *queue, const rma::WindowPtr &own) {
+    return queue->enqueue_access(own, call, request);
+  });
+}
+
+int enqueue_signal(bool is_send, int peer, MPI_Win window, MPIX_Queue handle, MPI_Request *request) {
+  return on_window(window, handle, request, [&](BatchQueue *queue, const rma::WindowPtr &own) {
+    return queue->enqueue_signal(own, is_send, peer, request);
   });
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "ops/queue/host_messages.hpp"
+#include "ops/rma/call.hpp"
 #include "sluice/queue.h"
 #include "wire/mpi.hpp"
 
@@ -18,6 +19,10 @@ int enqueue_recv(void *buffer, int count, MPI_Datatype type, int source, int tag
                  MPIX_Queue queue, MPI_Request *request);
 // As MPIX_Enqueue_allreduce, _bcast, _allgather and _barrier, by `given.operation`; its communicator is the queue's.
 int enqueue_collective(CollectiveArguments given, MPIX_Queue queue, MPI_Request *request);
+// As MPIX_Enqueue_put and _get, by `call.operation`.
+int enqueue_access(const rma::Call &call, MPI_Win window, MPIX_Queue queue, MPI_Request *request);
+// As MPIX_Enqueue_signal, and without `is_send` as MPIX_Enqueue_wait_signal.
+int enqueue_signal(bool is_send, int peer, MPI_Win window, MPIX_Queue queue, MPI_Request *request);
 // As sluice_enqueue_persistent.
 int enqueue_persistent(MPI_Request persistent, MPIX_Queue queue, MPI_Request *request);
 int enqueue_start(MPIX_Queue queue);

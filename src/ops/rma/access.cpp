@@ -72,14 +72,40 @@ Status classify_target(Window *window, const Call &call, Access *access, bool *i
   return check_range(*window, *access, offset_bytes);
 }
 
+Status differ(const Call &call) {
+  return Status::error(ErrorKind::kTruncated,
+                       std::string(name(call.operation)) +
+                           ": the buffer of this rank and the target's part of the window are "
+                           "not as long as each other; make the counts and datatypes of the two agree");
+}
+
+Status classify_move(Access *access, bool is_get, std::uint64_t *size_bytes) {
+  const Call &call = *access->call;
+  if (Status status = classify(call.origin, &access->origin); !status.is_ok()) return status;
+  const std::uint64_t origin_bytes = access->origin.size_bytes();
+  const std::uint64_t target_bytes = access->target.size_bytes();
+  *size_bytes = is_get ? target_bytes : origin_bytes;
+  return (is_get ? origin_bytes < target_bytes : target_bytes < origin_bytes) ? differ(call) : Status();
+}
+
+trace::Message message_of(const Access &access) noexcept {
+  return {access.call->operation, access.target_rank};
+}
+
+plan::OneSidedReason find_reason(const Window &window, int target_rank) {
+  const auto rank = static_cast<std::size_t>(target_rank);
+  const Exposure &exposure = window.exposures[rank];
+  return plan::choose_one_sided({window.is_dynamic, target_rank == window.rank, window.is_near[rank],
+                                 exposure.is_exported == 1, DirectAccess::has_runtime(exposure),
+                                 window.is_refused[rank].load(std::memory_order_relaxed)});
+}
+
 Status plan_route(Access *access, const device::Place &beside) {
   Window &window = *access->window;
   const auto rank = static_cast<std::size_t>(access->target_rank);
   const Exposure &exposure = window.exposures[rank];
   const bool is_self = access->target_rank == window.rank;
-  const plan::OneSidedReason reason = plan::choose_one_sided(
-      {window.is_dynamic, is_self, window.is_near[rank], exposure.is_exported == 1, DirectAccess::has_runtime(exposure),
-       window.is_refused[rank].load(std::memory_order_relaxed)});
+  const plan::OneSidedReason reason = find_reason(window, access->target_rank);
   access->route = plan::route_of(reason);
   log::debug("ops", plan::explain(reason));
   if (access->route != Route::kIpc) return {};
@@ -87,6 +113,11 @@ Status plan_route(Access *access, const device::Place &beside) {
   if (!is_self) {
     Status status = window.direct->map(access->target_rank, window.world_ranks[rank], exposure, beside, &reached);
     if (status.kind() == ErrorKind::kBadPeer) return status;
+    if (!status.is_ok() && access->may_map_later) {
+      log::debug("ops", status.message() + "; this operation of a queue goes by messages");
+      access->route = Route::kStaged;
+      return {};
+    }
     if (!status.is_ok()) {
       log::warn_once("window_map", "ops", status.message() + "; this rank comes at such windows by messages");
       statistics::record_fallback("ipc_open");

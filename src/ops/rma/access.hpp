@@ -9,6 +9,7 @@
 #include "base/status.hpp"
 #include "ops/rma/call.hpp"
 #include "ops/rma/window.hpp"
+#include "plan/one_sided.hpp"
 #include "transfer/region.hpp"
 
 namespace sluice::ops::rma {
@@ -22,6 +23,7 @@ struct Access {
   transfer::Region origin;
   transfer::Region result;
   Route route = Route::kStaged;
+  bool may_map_later = false;  // a target that cannot be mapped now is tried again: a stream of the program's may wait
   std::shared_ptr<WindowRequest> request;  // of a form that gives one
   statistics::Stopwatch watch;
 
@@ -31,6 +33,18 @@ struct Access {
 // Checks rank, epoch, type and range. *is_nobody: the target is MPI_PROC_NULL, and nothing is to be done. Errors: as
 // MPI names them.
 [[nodiscard]] Status classify_target(Window *window, const Call &call, Access *access, bool *is_nobody);
+
+// That the two sides of `call` are not as long as each other. Errors: always that one.
+[[nodiscard]] Status differ(const Call &call);
+
+// Classifies the buffer of a put or a get; *size_bytes: of the payload. Errors: as MPI names them.
+[[nodiscard]] Status classify_move(Access *access, bool is_get, std::uint64_t *size_bytes);
+
+// As the trace names it.
+[[nodiscard]] trace::Message message_of(const Access &access) noexcept;
+
+// How this rank comes at the memory of `target_rank`, and why.
+[[nodiscard]] plan::OneSidedReason find_reason(const Window &window, int target_rank);
 
 // Chooses the route, and maps the target's memory for copies to or from `beside`, if it is to be reached: then the
 // origin of `target` is an address. Errors: a target that lied.

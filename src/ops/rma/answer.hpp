@@ -21,6 +21,8 @@ inline constexpr int kRequestTag = 0;
   return static_cast<int>(reply);
 }
 inline constexpr std::uint32_t kMostReply = 4096;
+// Of signals of queues, which have no bytes (ops/queue/one_sided.hpp).
+inline constexpr int kSignalTag = static_cast<int>(kMostReply) + 1;
 
 // Plain bytes, sent as they are; the data or the text follows.
 struct AnswerHeader {

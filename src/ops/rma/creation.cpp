@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // MPI_Win_create, _create_dynamic, _allocate, _allocate_shared and MPI_Win_free: the ranks agree whose window it is
 // (docs/adr/0078).
+#include <fmt/format.h>
+
 #include <limits>
 #include <optional>
 #include <utility>
@@ -226,6 +228,13 @@ int win_free(MPI_Win *win) {
     {
       const std::scoped_lock lock(window->epochs_mutex);
       if (Status status = window->epochs.may_free(); !status.is_ok()) return status;
+      if (const int n = window->n_enqueued.load(); n != 0) {
+        return Status::error(ErrorKind::kBadEpoch,
+                             fmt::format("{} operations of queues on this window are not complete; complete their "
+                                         "requests (MPI_Waitall), then free it",
+                                         n));
+      }
+      if (window->at_end != nullptr) window->at_end();
     }
     Status status = rma::flush_operations(window.get(), -1);
     const Status together = rma::come_together(*window);

@@ -21,7 +21,8 @@ namespace sluice::ops::rma {
 // What a rank tells the others of its part of a window. Plain bytes, sent as they are.
 struct Exposure {
   std::uint64_t size_bytes = 0;
-  std::uint64_t address = 0;  // in that rank
+  std::uint64_t address = 0;        // in that rank
+  std::uint64_t window_number = 0;  // no other window that this rank has made has it
   std::int64_t disp_unit = 1;
   std::uint64_t is_exported = 0;
   std::uint64_t offset_bytes = 0;  // in the exported allocation

@@ -2,6 +2,7 @@
 #include "ops/rma/exposures.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <cstring>
 #include <limits>
 
@@ -59,8 +60,10 @@ int first_of_node(const Window &window, int rank) noexcept {
 
 Status exchange_exposures(std::int64_t disp_unit, Window *window) {
   const int first = first_of_node(*window, window->rank);
+  static std::atomic<std::uint32_t> n_windows{0};
   Exposure own;
   own.disp_unit = disp_unit;
+  own.window_number = ++n_windows;
   fill(*window, &own);
   Status made;
   if (first == window->rank) made = window->locks.create(window->size, &own.locks);
@@ -70,6 +73,7 @@ Status exchange_exposures(std::int64_t disp_unit, Window *window) {
                                                MPI_BYTE, window->comm.get(), &gathered);
   Status status = await_in_turns(code, &gathered, "tell the ranks of a window where each has its memory");
   if (!status.is_ok()) return status;
+  window->number = static_cast<std::uint32_t>(window->exposures.front().window_number);
   const Exposure &leader = window->exposures[static_cast<std::size_t>(first)];
   if (first != window->rank && leader.locks.front() != '\0' && leader.locks.back() == '\0') {
     made = window->locks.open(leader.locks, window->size);

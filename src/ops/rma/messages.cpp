@@ -37,6 +37,21 @@ Messages::Messages(MPI_Comm comm, int rank, int n_ranks, OwnMemory *memory, Lock
 
 Status Messages::ask(int target, transfer::WindowHeader header, std::span<const transfer::Block> runs,
                      std::span<const std::byte> operand, const AskedPtr &asked, std::uint64_t position) {
+  Status status;
+  progress::turn_until([&] { return try_ask(target, header, runs, operand, asked, position, &status); });
+  return status;
+}
+
+bool Messages::has_room() {
+  const std::scoped_lock lock(mutex_);
+  return !free_replies_.empty();
+}
+
+bool Messages::try_ask(int target, transfer::WindowHeader header, std::span<const transfer::Block> runs,
+                       std::span<const std::byte> operand, const AskedPtr &asked, std::uint64_t position,
+                       Status *status) {
+  const std::scoped_lock lock(mutex_);
+  if (free_replies_.empty()) return false;
   header.nonce = wire::Channel::process().nonce();
   header.operand_bytes = operand.size();
   Unanswered one;
@@ -45,28 +60,22 @@ Status Messages::ask(int target, transfer::WindowHeader header, std::span<const 
   one.asked = asked;
   one.answer_bytes = answer_bytes_of(header);
   one.answer.resize(sizeof(AnswerHeader) + std::max<std::uint64_t>(one.answer_bytes, kMostAnswerText));
-  Status status;
-  progress::turn_until([&] {
-    const std::scoped_lock lock(mutex_);
-    if (free_replies_.empty()) return false;
-    one.reply = free_replies_.back();
-    header.reply = one.reply;
-    one.message = transfer::encode(header, runs);
-    if (!operand.empty()) {
-      std::memcpy(one.message.data() + one.message.size() - operand.size(), operand.data(), operand.size());
-    }
-    unanswered_.push_back(std::move(one));
-    status = send(&unanswered_.back());
-    if (!status.is_ok()) {
-      unanswered_.pop_back();
-      return true;
-    }
-    free_replies_.pop_back();
-    ++peers_[static_cast<std::size_t>(target)].n_unanswered;
-    ++asked->n_unanswered;
+  one.reply = free_replies_.back();
+  header.reply = one.reply;
+  one.message = transfer::encode(header, runs);
+  if (!operand.empty()) {
+    std::memcpy(one.message.data() + one.message.size() - operand.size(), operand.data(), operand.size());
+  }
+  unanswered_.push_back(std::move(one));
+  *status = send(&unanswered_.back());
+  if (!status->is_ok()) {
+    unanswered_.pop_back();
     return true;
-  });
-  return status;
+  }
+  free_replies_.pop_back();
+  ++peers_[static_cast<std::size_t>(target)].n_unanswered;
+  ++asked->n_unanswered;
+  return true;
 }
 
 Status Messages::send(Unanswered *one) {
@@ -190,7 +199,7 @@ void Messages::finish(const AskedPtr &asked) {
   if (asked->outcome.is_ok()) asked->span.end(trace::Lane::kWire, asked->message, {asked->size_bytes});
   if (asked->request != nullptr) {
     asked->request->complete(asked->outcome);
-  } else if (!asked->outcome.is_ok() && failure_.is_ok()) {
+  } else if (!asked->has_owner && !asked->outcome.is_ok() && failure_.is_ok()) {
     failure_ = asked->outcome;
   }
   asked->is_done.store(true, std::memory_order_release);

@@ -30,6 +30,7 @@ struct Asked {
   transfer::Region result;
   std::vector<std::byte> packed;  // of a result with gaps, until all has come
   std::shared_ptr<WindowRequest> request;
+  bool has_owner = false;  // who looks at `outcome`, so that take_failure() does not tell of it
   int n_unanswered = 0;
   bool is_all_asked = false;
   std::atomic<bool> is_done{false};
@@ -54,6 +55,13 @@ class Messages final : public progress::Task {
   // of `asked` still are, so that close() is due.
   [[nodiscard]] Status ask(int target, transfer::WindowHeader header, std::span<const transfer::Block> runs,
                            std::span<const std::byte> operand, const AskedPtr &asked, std::uint64_t position = 0);
+  // The same without blocking. False: too many messages are unanswered, and nothing was done; else *status is the
+  // outcome.
+  [[nodiscard]] bool try_ask(int target, transfer::WindowHeader header, std::span<const transfer::Block> runs,
+                             std::span<const std::byte> operand, const AskedPtr &asked, std::uint64_t position,
+                             Status *status);
+  // Whether try_ask() would find room now. Others may take it.
+  [[nodiscard]] bool has_room();
   // Ends `asked`: all its messages were sent. `why`: the error that kept some from being sent, or success. The outcome
   // is there when asked->is_done says so: the first of `why`, of the answers' errors, and of a copy's into `result`.
   void close(const AskedPtr &asked, const Status &why);

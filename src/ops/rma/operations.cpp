@@ -15,18 +15,6 @@ namespace {
 using transfer::WindowAction;
 using transfer::WindowHeader;
 
-Status differ(const Call &call) {
-  return Status::error(ErrorKind::kTruncated,
-                       std::string(name(call.operation)) +
-                           ": the buffer of this rank and the target's part of the window are "
-                           "not as long as each other; make the counts and datatypes of the two agree");
-}
-
-// As the trace names it.
-trace::Message message_of(const Access &access) noexcept {
-  return {access.call->operation, access.target_rank};
-}
-
 // The operation in messages. `operand`: what goes with them, or null; `result`: where answers' data go, or null.
 Status go_by_messages(Access *access, WindowHeader header, std::uint64_t size_bytes, std::uint64_t element_bytes,
                       const transfer::Region *operand, const transfer::Region *result) {
@@ -63,14 +51,10 @@ Status finish_direct(Access *access, Status status) {
 
 // A put or a get.
 Status move(Access *access, bool is_get) {
-  const Call &call = *access->call;
   // classify
-  Status status = classify(call.origin, &access->origin);
+  std::uint64_t size_bytes = 0;
+  Status status = classify_move(access, is_get, &size_bytes);
   if (!status.is_ok()) return status;
-  const std::uint64_t origin_bytes = access->origin.size_bytes();
-  const std::uint64_t target_bytes = access->target.size_bytes();
-  const std::uint64_t size_bytes = is_get ? target_bytes : origin_bytes;
-  if (is_get ? origin_bytes < target_bytes : target_bytes < origin_bytes) return differ(call);
   // plan
   status = plan_route(access, access->origin.place);
   if (status.is_ok()) status = open_request(access);

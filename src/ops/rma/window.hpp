@@ -7,6 +7,7 @@
 #include <atomic>
 #include <cstdint>
 #include <exception>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -31,6 +32,7 @@ struct Window {
   bool is_dynamic = false;
   int rank = 0;
   int size = 0;
+  std::uint32_t number = 0;  // of its first rank's windows: the same on all ranks
   // What MPI says of this rank's part (attributes), in the types that MPI has for that.
   void *base = nullptr;
   MPI_Aint size_bytes = 0;
@@ -52,6 +54,8 @@ struct Window {
   std::vector<std::atomic<bool>> is_refused;  // by rank: its memory could not be mapped
   StagingComm comm;                           // of the messages; outlives them
   std::shared_ptr<Messages> messages;
+  std::atomic<int> n_enqueued{0};  // operations of queues that are not complete
+  std::function<void()> at_end;    // with epochs_mutex: what a queue keeps for the window is to go
 
   explicit Window(std::size_t n_ranks) : direct(std::make_unique<DirectAccess>(n_ranks)), is_refused(n_ranks) {}
 };

@@ -10,50 +10,6 @@
 namespace sluice::tests::captured_test {
 namespace {
 
-// Some messages of one length, one behind the other in device memory, of which a graph has the next one each time it
-// is launched: a copy moves the others up, which is what a graph's own kernels would do.
-class Tape {
- public:
-  Tape(std::size_t size_bytes, std::size_t n_messages)
-      : size_bytes_(size_bytes), rest_bytes_(size_bytes * (n_messages - 1)) {}
-  // What rank `rank` sends as 0, 1, ... by this tape.
-  void record(int rank, int first) const {
-    for (std::size_t at = 0; at < tape_.size_bytes(); at += size_bytes_) {
-      Bytes bytes(size_bytes_);
-      for (std::size_t i = 0; i < size_bytes_; ++i) {
-        bytes[i] = pattern_byte(rank, i, first + static_cast<int>(at / size_bytes_));
-      }
-      tape_.write(at, bytes.data(), size_bytes_);
-    }
-  }
-  void play(const ProgramStream &stream, const Memory &to) const {
-    stream.copy(to.data(), tape_.data(), size_bytes_);
-    move(stream, 0, size_bytes_);
-  }
-  void keep(const ProgramStream &stream, const Memory &from) const {
-    move(stream, size_bytes_, 0);
-    stream.copy(tape_.data(), from.data(), size_bytes_);
-  }
-  // All that was kept, the first one last.
-  void expect_kept(int rank, int first, int n) const {
-    for (int k = 0; k < n; ++k) {
-      const Bytes kept = tape_.read(static_cast<std::size_t>(n - 1 - k) * size_bytes_, size_bytes_);
-      EXPECT_EQ(find_pattern_error(kept, rank, first + k), "") << "message " << first + k;
-    }
-  }
-
- private:
-  void move(const ProgramStream &stream, std::size_t to, std::size_t from) const {
-    if (rest_bytes_ == 0) return;
-    stream.copy(aside_.data(), tape_.at(from), rest_bytes_);
-    stream.copy(tape_.at(to), aside_.data(), rest_bytes_);
-  }
-  std::size_t size_bytes_;
-  std::size_t rest_bytes_;
-  Memory tape_ = make_memory(Kind::device, rest_bytes_ + size_bytes_);
-  Memory aside_ = make_memory(Kind::device, rest_bytes_ + 1);
-};
-
 constexpr int kLaunches = 9;
 
 // A message each way with other work between start and wait, and what was sent overwritten behind the wait.
