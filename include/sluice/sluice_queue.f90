@@ -11,13 +11,14 @@
 ! memory; not a scalar, not an array section with a stride (the compiler would pass a copy), and not MPI_BOTTOM or
 ! MPI_IN_PLACE, which are other addresses in Fortran than in C. They are asynchronous until the request is complete.
 module sluice_queue
-  use, intrinsic :: iso_c_binding, only: c_int, c_null_ptr, c_ptr
+  use, intrinsic :: iso_c_binding, only: c_int, c_intptr_t, c_null_ptr, c_ptr
   implicit none
   private
   public :: mpix_queue_null
   public :: mpix_create_queue, mpix_free_queue, mpix_enqueue_start, mpix_enqueue_wait
   public :: mpix_enqueue_send, mpix_enqueue_recv
   public :: mpix_enqueue_allreduce, mpix_enqueue_bcast, mpix_enqueue_allgather, mpix_enqueue_barrier
+  public :: mpix_enqueue_put, mpix_enqueue_get, mpix_enqueue_signal, mpix_enqueue_wait_signal
   public :: sluice_enqueue_persistent
   public :: sluice_queue_create, sluice_queue_send, sluice_queue_recv
 
@@ -88,6 +89,40 @@ module sluice_queue
       type(c_ptr), value :: queue
       integer(c_int), intent(inout) :: request
       integer(c_int) :: c_allgather
+    end function
+    function c_put(origin, origin_count, origin_type, target_rank, target_disp, target_count, target_type, win, queue, &
+                   request) bind(c, name='sluice_queue_put_f')
+      import
+      type(*), intent(in), asynchronous :: origin(*)
+      integer(c_int), value :: origin_count, origin_type, target_rank, target_count, target_type, win
+      integer(c_intptr_t), value :: target_disp
+      type(c_ptr), value :: queue
+      integer(c_int), intent(inout) :: request
+      integer(c_int) :: c_put
+    end function
+    function c_get(origin, origin_count, origin_type, target_rank, target_disp, target_count, target_type, win, queue, &
+                   request) bind(c, name='sluice_queue_get_f')
+      import
+      type(*), asynchronous :: origin(*)
+      integer(c_int), value :: origin_count, origin_type, target_rank, target_count, target_type, win
+      integer(c_intptr_t), value :: target_disp
+      type(c_ptr), value :: queue
+      integer(c_int), intent(inout) :: request
+      integer(c_int) :: c_get
+    end function
+    function c_signal(target_rank, win, queue, request) bind(c, name='sluice_queue_signal_f')
+      import
+      integer(c_int), value :: target_rank, win
+      type(c_ptr), value :: queue
+      integer(c_int), intent(inout) :: request
+      integer(c_int) :: c_signal
+    end function
+    function c_wait_signal(source_rank, win, queue, request) bind(c, name='sluice_queue_wait_signal_f')
+      import
+      integer(c_int), value :: source_rank, win
+      type(c_ptr), value :: queue
+      integer(c_int), intent(inout) :: request
+      integer(c_int) :: c_wait_signal
     end function
     function c_create_alone(stream, queue) bind(c, name='sluice_queue_create')
       import
@@ -208,6 +243,46 @@ contains
     ierror = c_barrier(queue, request)
   end subroutine
 
+  subroutine mpix_enqueue_put(origin, origin_count, origin_type, target_rank, target_disp, target_count, target_type, win, &
+                              queue, request, ierror)
+    type(*), intent(in), asynchronous :: origin(*)
+    integer, intent(in) :: origin_count, origin_type, target_rank, target_count, target_type, win
+    integer(c_intptr_t), intent(in) :: target_disp
+    type(c_ptr), intent(in) :: queue
+    integer, intent(inout) :: request
+    integer, intent(out) :: ierror
+    ierror = c_put(origin, origin_count, origin_type, target_rank, target_disp, target_count, target_type, win, &
+                   queue, request)
+  end subroutine
+
+  subroutine mpix_enqueue_get(origin, origin_count, origin_type, target_rank, target_disp, target_count, target_type, win, &
+                              queue, request, ierror)
+    type(*), asynchronous :: origin(*)
+    integer, intent(in) :: origin_count, origin_type, target_rank, target_count, target_type, win
+    integer(c_intptr_t), intent(in) :: target_disp
+    type(c_ptr), intent(in) :: queue
+    integer, intent(inout) :: request
+    integer, intent(out) :: ierror
+    ierror = c_get(origin, origin_count, origin_type, target_rank, target_disp, target_count, target_type, win, &
+                   queue, request)
+  end subroutine
+
+  subroutine mpix_enqueue_signal(target_rank, win, queue, request, ierror)
+    integer, intent(in) :: target_rank, win
+    type(c_ptr), intent(in) :: queue
+    integer, intent(inout) :: request
+    integer, intent(out) :: ierror
+    ierror = c_signal(target_rank, win, queue, request)
+  end subroutine
+
+  subroutine mpix_enqueue_wait_signal(source_rank, win, queue, request, ierror)
+    integer, intent(in) :: source_rank, win
+    type(c_ptr), intent(in) :: queue
+    integer, intent(inout) :: request
+    integer, intent(out) :: ierror
+    ierror = c_wait_signal(source_rank, win, queue, request)
+  end subroutine
+
   subroutine sluice_enqueue_persistent(persistent, queue, request, ierror)
     integer, intent(in) :: persistent
     type(c_ptr), intent(in) :: queue
@@ -249,6 +324,7 @@ end module
 ! ierror), and the same for a receive. Its queues have no communicator, and so no collective operations.
 module sluice_queue_vendor_form
   use sluice_queue, only: mpix_queue_null, mpix_free_queue, mpix_enqueue_start, mpix_enqueue_wait, &
+                          mpix_enqueue_put, mpix_enqueue_get, mpix_enqueue_signal, mpix_enqueue_wait_signal, &
                           sluice_enqueue_persistent, mpix_create_queue => sluice_queue_create, &
                           mpix_enqueue_send => sluice_queue_send, mpix_enqueue_recv => sluice_queue_recv
   implicit none

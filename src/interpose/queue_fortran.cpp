@@ -47,6 +47,9 @@ MPI_Datatype type_of(Fint type) {
 MPI_Op op_of(Fint op) {
   return convert<MPI_Op>("MPI_Op_f2c", "MPI_Op_fromint", op, MPI_OP_NULL);
 }
+MPI_Win win_of(Fint win) {
+  return convert<MPI_Win>("MPI_Win_f2c", "MPI_Win_fromint", win, MPI_WIN_NULL);
+}
 MPI_Request request_of(Fint request) {
   return convert<MPI_Request>("MPI_Request_f2c", "MPI_Request_fromint", request, MPI_REQUEST_NULL);
 }
@@ -122,5 +125,35 @@ SLUICE_PUBLIC int sluice_queue_allgather_f(const void *send_buf, Fint send_count
 SLUICE_PUBLIC int sluice_queue_barrier_f(MPIX_Queue given, Fint *request) {
   MPI_Request made = MPI_REQUEST_NULL;
   const int code = MPIX_Enqueue_barrier(given, &made);
+  return give(code, made, request);
+}
+
+SLUICE_PUBLIC int sluice_queue_put_f(const void *origin, Fint origin_count, Fint origin_type, Fint target_rank,
+                                     MPI_Aint target_disp, Fint target_count, Fint target_type, Fint win,
+                                     MPIX_Queue given, Fint *request) {
+  MPI_Request made = MPI_REQUEST_NULL;
+  const int code = MPIX_Enqueue_put(origin, origin_count, type_of(origin_type), target_rank, target_disp, target_count,
+                                    type_of(target_type), win_of(win), given, &made);
+  return give(code, made, request);
+}
+
+SLUICE_PUBLIC int sluice_queue_get_f(void *origin, Fint origin_count, Fint origin_type, Fint target_rank,
+                                     MPI_Aint target_disp, Fint target_count, Fint target_type, Fint win,
+                                     MPIX_Queue given, Fint *request) {
+  MPI_Request made = MPI_REQUEST_NULL;
+  const int code = MPIX_Enqueue_get(origin, origin_count, type_of(origin_type), target_rank, target_disp, target_count,
+                                    type_of(target_type), win_of(win), given, &made);
+  return give(code, made, request);
+}
+
+SLUICE_PUBLIC int sluice_queue_signal_f(Fint target_rank, Fint win, MPIX_Queue given, Fint *request) {
+  MPI_Request made = MPI_REQUEST_NULL;
+  const int code = MPIX_Enqueue_signal(target_rank, win_of(win), given, &made);
+  return give(code, made, request);
+}
+
+SLUICE_PUBLIC int sluice_queue_wait_signal_f(Fint source_rank, Fint win, MPIX_Queue given, Fint *request) {
+  MPI_Request made = MPI_REQUEST_NULL;
+  const int code = MPIX_Enqueue_wait_signal(source_rank, win_of(win), given, &made);
   return give(code, made, request);
 }

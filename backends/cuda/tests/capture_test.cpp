@@ -5,6 +5,7 @@
 #include <cuda.h>
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cstring>
 #include <string>
 #include <vector>
@@ -205,4 +206,20 @@ TEST_F(Capture, ComesBehindWhatIsBefore_AndBeforeWhatIsBehind) {
       EXPECT_EQ(ends_[1].n_launches, 3U);
     }
   }
+}
+
+TEST_F(Capture, CopiesComeInTheirOrder_AndBeforeWhatIsBehind) {
+  auto *kept = static_cast<unsigned char *>(allocate(kLong));
+  std::memset(data_, 0x11, kLong);
+  for (unsigned char *memory : {to_, kept}) std::memset(memory, 0xEE, kLong);
+  const std::array<sluice_copy_t, 2> copies{{{to_, data_, kBytes}, {kept, to_, kBytes}}};
+  expect_refused(messages->capture_copies(stream_, copies.data(), 2), "not being captured");
+  begin();
+  ASSERT_EQ(messages->capture_copies(stream_, copies.data(), 2), SLUICE_SUCCESS) << table->last_error();
+  ASSERT_EQ(cuMemcpyAsync(reinterpret_cast<CUdeviceptr>(slots_), reinterpret_cast<CUdeviceptr>(kept), kBytes, native()),
+            CUDA_SUCCESS);
+  EXPECT_EQ(kept[0], 0xEE) << "copied while it was captured";
+  static_cast<void>(end_and_launch(1));
+  EXPECT_EQ(std::memcmp(slots_, data_, kBytes), 0);
+  EXPECT_EQ(kept[kBytes], 0xEE);
 }

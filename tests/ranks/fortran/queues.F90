@@ -21,6 +21,7 @@ program fortran_queues
   call messages(device_kind)
   call messages(host_kind)
   call collectives()
+  call puts_and_signals()
   call persistent_messages()
   call vendor_form()
   call wrong_calls()
@@ -106,6 +107,49 @@ contains
     end do
     call check_bytes(spread, n, n_ranks - 1, 2)
     call mpix_free_queue(queue, code)
+    call free_stream(stream)
+    call free_buffers()
+  end subroutine
+
+  ! Into the partner's window, and read back from there.
+  subroutine puts_and_signals()
+    integer(c_int8_t), pointer, contiguous :: memory(:), out(:), back(:)
+    integer(MPI_ADDRESS_KIND) :: n_bytes
+    type(c_ptr) :: queue, stream
+    WINDOW :: win
+    REQUEST :: requests(4)
+    call begin_test('MPIX_Enqueue_put')
+    memory => new_buffer(device_kind, n)
+    out => new_buffer(device_kind, n)
+    back => new_buffer(device_kind, n)
+    call fill(out, rank, 3)
+    n_bytes = n
+    call MPI_Win_create(memory, n_bytes, 1, MPI_INFO_NULL, MPI_COMM_WORLD, win, code)
+    call MPI_Win_lock_all(0, win, code)
+    stream = new_stream()
+    call mpix_create_queue(NUMBER_OF(MPI_COMM_WORLD), stream, queue, code)
+    call mpix_enqueue_put(out, n, NUMBER_OF(MPI_BYTE), partner, 0_c_intptr_t, n, NUMBER_OF(MPI_BYTE), NUMBER_OF(win), queue, &
+                          NUMBER_OF(requests(1)), code)
+    call check_equal(code, MPI_SUCCESS, 'MPIX_Enqueue_put')
+    call mpix_enqueue_signal(partner, NUMBER_OF(win), queue, NUMBER_OF(requests(2)), code)
+    call check_equal(code, MPI_SUCCESS, 'MPIX_Enqueue_signal')
+    call mpix_enqueue_wait_signal(partner, NUMBER_OF(win), queue, NUMBER_OF(requests(3)), code)
+    call check_equal(code, MPI_SUCCESS, 'MPIX_Enqueue_wait_signal')
+    call mpix_enqueue_start(queue, code)
+    call mpix_enqueue_wait(queue, code)
+    call mpix_enqueue_get(back, n, NUMBER_OF(MPI_BYTE), partner, 0_c_intptr_t, n, NUMBER_OF(MPI_BYTE), NUMBER_OF(win), queue, &
+                          NUMBER_OF(requests(4)), code)
+    call check_equal(code, MPI_SUCCESS, 'MPIX_Enqueue_get')
+    call mpix_enqueue_start(queue, code)
+    call mpix_enqueue_wait(queue, code)
+    call synchronize(stream)
+    call MPI_Waitall(4, requests, MPI_STATUSES_IGNORE, code)
+    call check_bytes(memory, n, partner, 3)
+    call check_bytes(back, n, rank, 3)
+    call mpix_free_queue(queue, code)
+    call MPI_Win_unlock_all(win, code)
+    call MPI_Win_free(win, code)
+    call check_equal(code, MPI_SUCCESS, 'MPI_Win_free')
     call free_stream(stream)
     call free_buffers()
   end subroutine

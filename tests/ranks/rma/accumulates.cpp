@@ -225,6 +225,47 @@ TEST(Accumulates, AreComputedByTheDevice) {
   EXPECT_EQ(find_difference(Bytes(4096, 3), memory.read()), "");
 }
 
+// Each rank's window on a device of its own, as far as there are so many: long updates go through memory of Sluice's in
+// blocks, and in the full matrix in several slices of them.
+TEST(Accumulates, LongOnes_ToAnotherDevice) {
+  if (!Session::get().has_kind(Kind::device)) GTEST_SKIP() << "missing: device memory";
+  const Session &session = Session::get();
+  const int next = (session.rank() + 1) % session.size();
+  const int previous = (session.rank() + session.size() - 1) % session.size();
+  const int n_ints = (session.options().is_full ? 130 : 9) * (1 << 18) + 3;
+  const auto value = [](int rank, int i) { return rank * 1000003 + i * 7; };
+  const auto n_bytes = static_cast<std::size_t>(n_ints) * sizeof(int);
+  session.module()->set_device(session.rank() % session.module()->device_count());
+  {
+    const Memory memory(session.module(), Kind::device, n_bytes + kGuardBytes);
+    const Memory in(session.module(), Kind::device, n_bytes);
+    std::vector<int> own(static_cast<std::size_t>(n_ints));
+    for (int i = 0; i < n_ints; ++i) own[static_cast<std::size_t>(i)] = value(session.rank(), i);
+    memory.write(0, own.data(), n_bytes);
+    in.write(0, own.data(), n_bytes);
+    const TestWindow window(memory, sizeof(int));
+    MPI_Win_fence(0, window.get());
+    EXPECT_EQ(MPI_Accumulate(in.data(), n_ints, MPI_INT, next, 0, n_ints, MPI_INT, MPI_SUM, window.get()), MPI_SUCCESS);
+    MPI_Win_fence(0, window.get());
+    const Bytes now = memory.read();
+    int n_wrong = 0;
+    for (int i = 0; i < n_ints; ++i) {
+      int sum = 0;
+      std::memcpy(&sum, now.data() + static_cast<std::size_t>(i) * sizeof sum, sizeof sum);
+      if (sum != value(session.rank(), i) + value(previous, i)) ++n_wrong;
+    }
+    EXPECT_EQ(n_wrong, 0);
+    EXPECT_EQ(find_difference(Bytes(kGuardBytes, kPoison),
+                              Bytes(now.begin() + static_cast<std::ptrdiff_t>(n_bytes), now.end())),
+              "");
+    EXPECT_EQ(find_difference(Bytes(reinterpret_cast<const unsigned char *>(own.data()),
+                                    reinterpret_cast<const unsigned char *>(own.data()) + n_bytes),
+                              in.read()),
+              "");
+  }
+  session.module()->set_device(0);
+}
+
 // Sums are exact, no value is fetched twice, and a swap succeeds once for each number.
 TEST(Accumulates, UpdateElementsOneAfterTheOther) {
   if (!Session::get().has_kind(Kind::device)) GTEST_SKIP() << "missing: device memory";
