@@ -6,23 +6,18 @@
 #include <cstring>
 #include <span>
 #include <string_view>
-#include <utility>
 
 #include "base/bad_peer.hpp"
-#include "base/log.hpp"
 #include "device/copy.hpp"
-#include "device/device_memory.hpp"
 #include "device/kernel_copies.hpp"
 #include "device/queue.hpp"
 #include "device/reduction.hpp"
 #include "ops/coll/reduction/reduction_pair.hpp"
 #include "ops/datatype/pack_choice.hpp"
 #include "ops/rma/side.hpp"
-#include "progress/engine.hpp"
 #include "transfer/laid_out.hpp"
 #include "transfer/packing.hpp"
 #include "transfer/pieces.hpp"
-#include "transfer/reduction_pipeline.hpp"
 
 namespace sluice::ops::rma {
 namespace {
@@ -127,51 +122,6 @@ void add_pieces(const transfer::Region &from, const transfer::Region &to, std::u
     }
     return true;
   });
-}
-
-// From so many bytes on an update across a link is computed here, on blocks that copy engines bring and send: they read
-// and write the link at once faster than a kernel does (docs/adr/0078).
-constexpr std::uint64_t kEnginesFromBytes = std::uint64_t{8} << 20;
-constexpr std::uint64_t kBroughtBytes = std::uint64_t{4} << 20;     // of a block
-constexpr std::uint64_t kComputedBytes = std::uint64_t{128} << 20;  // held until it is sent
-
-// *is_done: it was; else nothing was written. Blocks, in turns. Errors: the runtime's, when a part may be written.
-Status update_by_engines(const transfer::Region &target, const coll::ReductionPair &pair, std::uint64_t element_bytes,
-                         const transfer::Region &operand, bool *is_done) {
-  const std::uint64_t slice_bytes = kComputedBytes / element_bytes * element_bytes;
-  const std::uint64_t all_bytes = target.size_bytes();
-  device::DeviceMemory computed;
-  if (const Status held = computed.acquire(operand.place, std::min(slice_bytes, all_bytes)); !held.is_ok()) {
-    log::debug("ops", held.message() + "; a kernel updates across the link instead");
-    return {};
-  }
-  for (std::uint64_t begin = 0; begin < all_bytes; begin += slice_bytes) {
-    transfer::PipelinedReduction work;
-    work.place = operand.place;
-    work.element = pair.element;
-    work.operation = pair.operation;
-    work.element_bytes = element_bytes;
-    work.count = std::min(slice_bytes, all_bytes - begin) / element_bytes;
-    work.sources = {operand.origin + begin, target.origin + begin};
-    work.own_result = computed.data();
-    work.sent_results = {target.origin + begin};
-    transfer::ReductionPipeline pipeline;
-    Status status = pipeline.open(std::move(work), kBroughtBytes);
-    if (!status.is_ok() && begin == 0) {
-      log::debug("ops", status.message() + "; a kernel updates across the link instead");
-      return {};
-    }
-    bool is_over = !status.is_ok();
-    if (!is_over) {
-      progress::turn_until([&] {
-        status = pipeline.advance(&is_over);
-        return is_over || !status.is_ok();
-      });
-    }
-    if (!status.is_ok()) return status;
-  }
-  *is_done = true;
-  return {};
 }
 
 const device::Backend *backend_named(const Exposure &exposure) {
@@ -294,22 +244,17 @@ bool DirectAccess::can_update(const transfer::Region &target, const Arithmetic &
 }
 
 Status DirectAccess::update_by_kernel(const transfer::Region &target, const Arithmetic &arithmetic,
-                                      const transfer::Region &operand, bool is_elsewhere, bool *is_done) {
+                                      const transfer::Region &operand, bool *is_done) {
   *is_done = false;
   coll::ReductionPair pair{};
   if (!coll::find_reduction_pair(arithmetic.type, arithmetic.op, &pair)) return {};
-  const std::uint64_t element_bytes = arithmetic.element->size_bytes;
-  if (is_elsewhere && target.size_bytes() >= kEnginesFromBytes && element_bytes <= kBroughtBytes) {
-    Status status = update_by_engines(target, pair, element_bytes, operand, is_done);
-    if (!status.is_ok() || *is_done) return status;
-  }
   // MPI's inout is the second operand.
   void *result = target.origin;
   const std::array<const void *, 2> sources = {operand.origin, target.origin};
   bool is_refused = false;
   Status status = device::reduce(target.place,
                                  {pair.element, pair.operation, &result, sources.data(), 1, sources.size(),
-                                  target.size_bytes() / element_bytes, 0, 0},
+                                  target.size_bytes() / arithmetic.element->size_bytes, 0, 0},
                                  &is_refused);
   *is_done = status.is_ok();
   return is_refused ? Status() : status;

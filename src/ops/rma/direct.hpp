@@ -21,9 +21,8 @@ namespace sluice::ops::rma {
 // What a rank tells the others of its part of a window. Plain bytes, sent as they are.
 struct Exposure {
   std::uint64_t size_bytes = 0;
-  std::uint64_t address = 0;          // in that rank
-  std::uint64_t device_identity = 0;  // of device memory (device/identity.hpp)
-  std::uint64_t window_number = 0;    // no other window that this rank has made has it
+  std::uint64_t address = 0;        // in that rank
+  std::uint64_t window_number = 0;  // no other window that this rank has made has it
   std::int64_t disp_unit = 1;
   std::uint64_t is_exported = 0;
   std::uint64_t offset_bytes = 0;  // in the exported allocation
@@ -67,11 +66,9 @@ class DirectAccess {
   // kernel. The first time of a pair on a device it may block for seconds.
   [[nodiscard]] static bool can_update(const transfer::Region &target, const Arithmetic &arithmetic,
                                        const transfer::Region &operand);
-  // Has it compute that. `is_elsewhere`: `target` is another device's memory, mapped for that of `operand`; then long
-  // ones go through memory of Sluice's own. *is_done: it did; else nothing was written. Blocks, in turns. Errors: the
-  // runtime's; a part may have been written.
+  // Has it compute that. *is_done: it did; else nothing was written. Blocks. Errors: the runtime's.
   [[nodiscard]] static Status update_by_kernel(const transfer::Region &target, const Arithmetic &arithmetic,
-                                               const transfer::Region &operand, bool is_elsewhere, bool *is_done);
+                                               const transfer::Region &operand, bool *is_done);
 
  private:
   struct Mapped {

@@ -9,7 +9,6 @@
 #include "base/bad_peer.hpp"
 #include "base/log.hpp"
 #include "base/statistics.hpp"
-#include "device/identity.hpp"
 #include "device/ipc_exports.hpp"
 #include "ops/comm/agreement.hpp"
 #include "plan/policy.hpp"
@@ -23,7 +22,6 @@ void fill(const Window &window, Exposure *own) {
   own->size_bytes = static_cast<std::uint64_t>(window.size_bytes);
   own->address = reinterpret_cast<std::uintptr_t>(window.base);
   const device::Place &place = window.place;
-  if (place.kind == MemoryKind::kDevice) own->device_identity = device::identity_of(place);
   if (own->size_bytes == 0 || place.kind != MemoryKind::kDevice ||
       !plan::policy_of(place.backend, place.device).allows_ipc) {
     return;

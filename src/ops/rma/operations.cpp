@@ -3,7 +3,6 @@
 
 #include <utility>
 
-#include "device/identity.hpp"
 #include "ops/rma/access.hpp"
 #include "ops/rma/device_fetch.hpp"
 #include "ops/rma/numbers.hpp"
@@ -119,13 +118,6 @@ Status fetch_by_device(Access *access, const Arithmetic &arithmetic, const trans
   return fetch.finish();
 }
 
-// Whether the target's memory may be another device's than the origin's, for which it is mapped.
-bool may_be_elsewhere(const Access &access) {
-  if (access.target_rank == access.window->rank) return false;
-  const std::uint64_t target = access.window->exposures[static_cast<std::size_t>(access.target_rank)].device_identity;
-  return target == 0 || target != device::identity_of(access.origin.place);
-}
-
 // Under the update lock, by this rank itself. *route: who computed it.
 Status update_directly(Access *access, const Arithmetic &arithmetic, bool has_result, const std::byte *compare,
                        Route *route) {
@@ -154,10 +146,7 @@ Status update_directly(Access *access, const Arithmetic &arithmetic, bool has_re
     bool is_done = false;
     trace::Span span;
     span.begin();
-    if (has_kernel) {
-      status = DirectAccess::update_by_kernel(access->target, arithmetic, access->origin, may_be_elsewhere(*access),
-                                              &is_done);
-    }
+    if (has_kernel) status = DirectAccess::update_by_kernel(access->target, arithmetic, access->origin, &is_done);
     if (is_done) span.end(trace::Lane::kKernel, message_of(*access), {size_bytes});
     if (is_done) *route = Route::kKernel;
     if (is_done || !status.is_ok()) return status;
