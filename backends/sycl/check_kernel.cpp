@@ -20,7 +20,6 @@ constexpr SourceText kTexts[] = {
 // A task travels as words: the compiler for NVIDIA's devices in oneAPI 2026.2 ends the program over a structure that a
 // kernel takes by value.
 constexpr const char *kCheckSource = R"(
-#include <sycl/sycl.hpp>
 #include "check.hpp"
 extern "C" SYCL_EXT_ONEAPI_FUNCTION_PROPERTY((sycl::ext::oneapi::experimental::nd_range_kernel<1>))
 void sluice_check(std::uint64_t memory, std::uint64_t sources, std::uint64_t segments, std::uint64_t n_segments,
@@ -35,7 +34,6 @@ void sluice_check(std::uint64_t memory, std::uint64_t sources, std::uint64_t seg
 )";
 
 constexpr const char *kWorkSource = R"(
-#include <sycl/sycl.hpp>
 #include "work.hpp"
 extern "C" SYCL_EXT_ONEAPI_FUNCTION_PROPERTY((sycl::ext::oneapi::experimental::nd_range_kernel<1>))
 void sluice_work(std::uint64_t n_steps, std::uint64_t results) {
@@ -56,8 +54,9 @@ struct Compiled {
   experimental::include_files headers;
   for (const SourceText &text : kTexts) headers.add(text.name, text.content);
   const bool is_check = which == ProbeKernel::kCheck;
-  auto sources = experimental::create_kernel_bundle_from_source(context, experimental::source_language::sycl,
-                                                                is_check ? kCheckSource : kWorkSource,
+  std::string source(kKernelIncludes);
+  source += is_check ? kCheckSource : kWorkSource;
+  auto sources = experimental::create_kernel_bundle_from_source(context, experimental::source_language::sycl, source,
                                                                 experimental::properties{headers});
   std::string log;
   auto built = experimental::build(sources, std::vector<::sycl::device>{device},

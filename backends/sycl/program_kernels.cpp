@@ -23,7 +23,6 @@ constexpr size_t kMostItems = size_t{1} << 24;
 // A task travels as words: the compiler for NVIDIA's devices in oneAPI 2026.2 ends the program over a structure that a
 // kernel takes by value.
 constexpr const char *kFrame = R"(
-#include <sycl/sycl.hpp>
 #define SLUICE_PROGRAM_KERNEL(name, Task) inline void name(const Task &task, std::uint64_t item)
 #include "kernels.hpp"
 extern "C" SYCL_EXT_ONEAPI_FUNCTION_PROPERTY((sycl::ext::oneapi::experimental::nd_range_kernel<1>))
@@ -54,7 +53,8 @@ std::string frame_of(const sluice_program_kernel_t &kernel) {
     parameters += (i == 0 ? "std::uint64_t " : ", std::uint64_t ") + name;
     names += name + ", ";
   }
-  std::string source = kFrame;
+  std::string source(kKernelIncludes);
+  source += kFrame;
   const auto replace = [&source](std::string_view word, std::string_view by) {
     source.replace(source.find(word), word.size(), by);
   };

@@ -56,7 +56,6 @@ static_assert(sizeof(kernels::MessageTask) % sizeof(Word) == 0);
 static_assert(kernels::kLengthBits == SLUICE_LENGTH_BITS);
 
 constexpr const char *kFrame = R"(
-#include <sycl/sycl.hpp>
 #define SLUICE_KERNELS_UNROLLED _Pragma("unroll")
 #define SLUICE_KERNELS_ROLLED _Pragma("unroll 1")
 #include "HEADER"
@@ -114,7 +113,8 @@ Filling filling_of(sluice_element_t element, sluice_operation_t operation, std::
 }
 
 std::string source_of(const Filling &filling) {
-  std::string source = kFrame;
+  std::string source(kKernelIncludes);
+  source += kFrame;
   std::string parameters;
   std::string copies;
   for (const unsigned place : filling.words) {

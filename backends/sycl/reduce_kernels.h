@@ -3,6 +3,7 @@
 #pragma once
 
 #include <optional>
+#include <string_view>
 
 #include "../kernel_copies.h"
 #include "../packing.h"
@@ -18,12 +19,24 @@ struct SourceText {
   const char *content;
 };
 
+// What the source of each kernel begins with. The compiler takes seven times as long for all of SYCL, and makes the
+// same code; a release that lacks the first of these headers gives it all of SYCL.
+constexpr std::string_view kKernelIncludes = R"(
+#include <cstdint>
+#if __has_include(<sycl/ext/oneapi/free_function_kernel_properties.hpp>)
+#include <sycl/ext/oneapi/free_function_kernel_properties.hpp>
+#include <sycl/ext/oneapi/free_function_queries.hpp>
+#else
+#include <sycl/sycl.hpp>
+#endif
+)";
+
 // Whether the runtime can compile kernels for the device. The first question for a device may take a millisecond.
 bool can_compile(const ::sycl::device &device);
 
-// Finds the kernel of a legal pair for a device and a context, or compiles it, which takes seconds and blocks (only
-// others that compile). There are two: one for tasks of few addresses, and one for all. Its arguments are set by
-// set_task, from a task for which it was found; it runs in a one-dimensional nd-range of any size.
+// Finds the kernel of a legal pair for a device and a context, or compiles it, which takes half a second or more and
+// blocks (only others that compile). There are two: one for tasks of few addresses, and one for all. Its arguments are
+// set by set_task, from a task for which it was found; it runs in a one-dimensional nd-range of any size.
 // SLUICE_ERROR_UNSUPPORTED with the compiler's words when it cannot be compiled, each time; it is tried once.
 // Throws what the runtime throws.
 sluice_result_t find_kernel(const ::sycl::context &context, const ::sycl::device &device, sluice_element_t element,
