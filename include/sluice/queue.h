@@ -90,15 +90,14 @@ int MPIX_Enqueue_barrier(MPIX_Queue queue, MPI_Request *request);
 
 /* Enqueues a put: when the stream comes to the next start, it writes into the window of another rank, which does
  * nothing for it. Arguments as MPI_Put's. `win` is a window of which some rank has device memory, and this rank is in
- * an epoch for the target (MPI_Win_lock_all, ...) until the request is complete; only MPI_Win_flush, MPI_Win_unlock and
- * MPI_Win_fence of requests that are complete say something about a put of a queue. Buffer, datatypes and request as of
- * MPIX_Enqueue_send; memory of another device than the stream's is taken, too.
- * The stream itself copies, in its own order, where origin and target are one run each, the origin is memory of the
- * stream's device, and the target is of the same node or the rank itself. All else goes by turns of the progress
- * thread.
- * When the stream passes the next wait, or the request is complete, the data is in the target's window. The operations
- * of a batch have no order among themselves; those of one batch come before those of the next of the same queue.
- * Errors: the classes of MPI_Put, raised on the queue's communicator; MPI_ERR_ARG (a window of the host MPI's). */
+ * an epoch for the target (MPI_Win_lock_all, ...) until the request is complete. MPI_Win_flush and its kin do not wait
+ * for what the stream has not come to. Buffer, datatypes and request as of MPIX_Enqueue_send; memory of another device
+ * than the stream's is taken, too. The stream itself copies, in its own order, where origin and target are one run
+ * each, the origin is memory of the stream's device, and the target is of the same node or the rank itself. All else
+ * goes by turns of the progress thread. When the stream passes the next wait, or the request is complete, the data is
+ * in the target's window. The operations of a batch have no order among themselves; those of one batch come before
+ * those of the next of the same queue. Errors: the classes of MPI_Put, raised on the queue's communicator; MPI_ERR_ARG
+ * (a window of the host MPI's). */
 int MPIX_Enqueue_put(const void *origin_addr, int origin_count, MPI_Datatype origin_datatype, int target_rank,
                      MPI_Aint target_disp, int target_count, MPI_Datatype target_datatype, MPI_Win win,
                      MPIX_Queue queue, MPI_Request *request);

@@ -21,7 +21,10 @@ Status IncomingBlocks::begin(const Target &target, const transfer::BlockPlan &pl
   }
   for (Slot &slot : slots_) {
     if (n_posted_ == n_blocks_) break;
-    if (Status status = post(&slot, n_posted_); !status.is_ok()) return status;
+    if (Status status = post(&slot, n_posted_); !status.is_ok()) {
+      stop(status);  // earlier slots' receives, whose memory is about to be given back
+      return status;
+    }
   }
   return {};
 }

@@ -164,7 +164,10 @@ Status BatchQueue::free() {
     const std::scoped_lock lock(mutex_);
     forget_complete(&incomplete_);
     n_incomplete = incomplete_.size();
-    return std::ranges::none_of(incomplete_, [](const MessagePtr &message) { return message->is_done_by_stream(); });
+    const bool has_come = stream_->triggered() >= n_started_;  // behind all copies
+    return std::ranges::none_of(incomplete_, [&](const MessagePtr &message) {
+      return message->is_done_by_stream() || (has_come && message->has_copy());
+    });
   });
   if (open_.size() + n_incomplete != 0) {
     return Status::error(

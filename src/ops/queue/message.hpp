@@ -47,6 +47,8 @@ class Message : public std::enable_shared_from_this<Message> {
   // A copy that the stream makes when it comes to the start, before what it sends: true, and *copy. Again when the
   // stream refused.
   [[nodiscard]] virtual bool plan_copy(sluice_copy_t * /*copy*/) { return false; }
+  // There is such a copy. Any thread.
+  [[nodiscard]] virtual bool has_copy() const noexcept { return false; }
   // A signal, which comes behind the copies of its batch.
   [[nodiscard]] virtual bool is_signal() const noexcept { return false; }
   // Plans what the stream is to do for the message when it comes to the start: true, and *send, of which

@@ -30,11 +30,12 @@ class AccessMessage final : public Message {
         access_(std::move(access)) {}
 
   [[nodiscard]] bool plan_copy(sluice_copy_t *copy) override {
-    if (access_->is_by_stream()) *copy = access_->copy();
-    return access_->is_by_stream();
+    if (has_copy()) *copy = access_->copy();
+    return has_copy();
   }
+  [[nodiscard]] bool has_copy() const noexcept override { return access_->is_by_stream(); }
   [[nodiscard]] Wait plan_wait(sluice_stream_receive_t * /*receive*/) override {
-    return access_->is_by_stream() || access_->is_nothing() ? Wait::kNotAtAll : Wait::kForPoll;
+    return has_copy() || access_->is_nothing() ? Wait::kNotAtAll : Wait::kForPoll;
   }
   [[nodiscard]] bool is_captured() const noexcept override { return is_captured_; }
 
@@ -43,13 +44,13 @@ class AccessMessage final : public Message {
   // The stream has come to the trigger, which stands behind its copies.
   [[nodiscard]] bool test_transfer(int *code, MPI_Status * /*status*/) override {
     Status outcome;
-    if (!access_->is_by_stream() && !access_->advance(&outcome)) return false;
+    if (!has_copy() && !access_->advance(&outcome)) return false;
     access_->note_complete();
     if (!outcome.is_ok()) *code = error_code(outcome);
     return true;
   }
   [[nodiscard]] Route route_taken() const noexcept override {
-    return access_->is_by_stream() ? Route::kQueueDevice : access_->route();
+    return has_copy() ? Route::kQueueDevice : access_->route();
   }
   [[nodiscard]] std::string describe() const override {
     return fmt::format("a {} rank {} of a window", is_get_ ? "get from" : "put to", access_->target_rank());

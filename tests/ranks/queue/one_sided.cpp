@@ -298,4 +298,24 @@ TEST_F(QueueOneSided, AWindow_IsNotFreedBeforeAllIsComplete) {
   EXPECT_MPI(MPI_Win_free(&window));
 }
 
+// Though nobody has looked since: the queue does.
+TEST_F(QueueOneSided, AQueueIsFree_WhenTheStreamHasPassedItsWait) {
+  const Session &session = Session::get();
+  const Memory memory = make_memory(Kind::device, 4096);
+  const Memory out = make_memory(Kind::device, 4096);
+  out.fill_pattern(session.rank(), 6);
+  ProgramStream stream;
+  QueueWindow window(memory);
+  for (int k = 0; k < 50; ++k) {
+    const TestQueue queue(stream);
+    window.put(queue, out.data(), 4096, 0);
+    queue.start();
+    queue.wait();
+    stream.synchronize();
+  }
+  window.complete();
+  EXPECT_MPI(MPI_Barrier(session.comm()));
+  EXPECT_EQ(find_pattern_error(memory.read(), session.partner(), 6), "");
+}
+
 }  // namespace sluice::tests::one_sided_test
