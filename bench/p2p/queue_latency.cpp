@@ -144,7 +144,8 @@ std::vector<Way> ways_of(Session &session) {
   std::vector<Way> ways{{"plain", &PingPong::plain}, {"queue", &PingPong::triggered}};
   if (find_graphs(session) != nullptr) ways.push_back({"graph", &PingPong::captured});
   // A window keeps its memory.
-  if (!session.options().is_cold) ways.push_back({"put", &PingPong::put});
+  if (session.options().is_cold || !makes_windows()) return ways;
+  ways.push_back({"put", &PingPong::put});
   if (find_graphs(session) != nullptr) ways.push_back({"put graph", &PingPong::put_captured});
   return ways;
 }

@@ -143,6 +143,18 @@ void complete(std::array<MPI_Request, n> requests) {
   check_mpi(MPI_Waitall(static_cast<int>(n), requests.data(), MPI_STATUSES_IGNORE), "MPI_Waitall");
 }
 
+// Whether this MPI makes windows at all: Debian's Open MPI 4 makes none in a container. Collective.
+inline bool makes_windows() {
+  MPI_Comm comm = MPI_COMM_NULL;
+  check_mpi(MPI_Comm_dup(MPI_COMM_WORLD, &comm), "MPI_Comm_dup");
+  check_mpi(MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
+  MPI_Win window = MPI_WIN_NULL;
+  const bool makes = MPI_Win_create(nullptr, 0, 1, MPI_INFO_NULL, comm, &window) == MPI_SUCCESS;
+  if (makes) check_mpi(MPI_Win_free(&window), "MPI_Win_free");
+  check_mpi(MPI_Comm_free(&comm), "MPI_Comm_free");
+  return makes;
+}
+
 // A window of one buffer of each rank, in one epoch to all of them.
 class QueueWindow {
  public:

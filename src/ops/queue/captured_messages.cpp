@@ -18,10 +18,6 @@ namespace {
 constexpr std::uint64_t kSlots = SLUICE_CAPTURED_SLOTS;
 constexpr std::uint64_t kAligned = 256;
 
-Status cannot_be_captured(const std::string &why) {
-  return Status::error(ErrorKind::kUnsupported, "the stream is being captured into a graph, and " + why);
-}
-
 class CapturedMessage final : public PointMessage {
  public:
   // `key` null: to nobody.

@@ -99,6 +99,10 @@ int Message::query(void *state, MPI_Status *status) {
   return MPI_SUCCESS;  // errors are raised by Marker, on the message's communicator
 }
 
+Status cannot_be_captured(const std::string &why) {
+  return Status::error(ErrorKind::kUnsupported, "the stream is being captured into a graph, and " + why);
+}
+
 std::string PointMessage::describe() const {
   const char *direction = given_.is_send ? "to" : "from";
   if (given_.is_signal) return fmt::format("a signal {} rank {} of a window", direction, given_.peer);

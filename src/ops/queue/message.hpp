@@ -125,6 +125,9 @@ inline void forget_complete(std::vector<MessagePtr> *messages) {
   return messages->empty();
 }
 
+// Why a message cannot be a graph's, and what to do. Errors: always that one, kUnsupported.
+[[nodiscard]] Status cannot_be_captured(const std::string &why);
+
 // What the statistics call a message between two ranks.
 [[nodiscard]] constexpr Operation operation_of(bool is_send, bool is_signal) noexcept {
   if (is_signal) return is_send ? Operation::kEnqueueSignal : Operation::kEnqueueWaitSignal;

@@ -118,14 +118,6 @@ class HostSignal final : public Message {
   MPI_Request request_ = MPI_REQUEST_NULL;
 };
 
-Status cannot_be_captured(const char *why) {
-  return Status::error(
-      ErrorKind::kUnsupported,
-      fmt::format("the stream is being captured into a graph, and {}: enqueue this operation before or "
-                  "after the capture",
-                  why));
-}
-
 }  // namespace
 
 MessagePtr make_host_signal(const Arguments &given, const rma::WindowPtr &window, std::vector<MessagePtr> behind) {
@@ -143,7 +135,7 @@ Status OneSided::make_access(const rma::WindowPtr &window, const rma::Call &call
   if (is_captured && is_by_turns) {
     return cannot_be_captured(
         "its stream reaches only one run of memory of its own device, and of a window of the same node that can be "
-        "mapped");
+        "mapped: enqueue this operation before or after the capture");
   }
   const int target_rank = access->target_rank();
   auto made = std::make_shared<AccessMessage>(call, comm, std::move(access), is_captured);

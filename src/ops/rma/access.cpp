@@ -150,6 +150,17 @@ void count(const Access &access, Route route) {
                      access.watch.elapsed());
 }
 
+AskedPtr make_asked(const Access &access, std::uint64_t size_bytes, const transfer::Region *result) {
+  auto asked = std::make_shared<Asked>();
+  asked->message = message_of(access);
+  asked->size_bytes = size_bytes;
+  asked->span.begin();
+  if (result == nullptr) return asked;
+  asked->result = *result;
+  if (!result->layout->is_contiguous) asked->packed.resize(size_bytes);
+  return asked;
+}
+
 Status OperandReader::read(std::uint64_t position, std::span<std::byte> bytes) {
   if (region_.layout->is_contiguous) {
     transfer::Region part = region_;

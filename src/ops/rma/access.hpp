@@ -57,6 +57,10 @@ struct Access {
 [[nodiscard]] Status close_access(Access *access, Status status);
 void count(const Access &access, Route route);
 
+// What goes in messages: `size_bytes` of payload, to be under way from now on; `result`: where answers' data go, or
+// null.
+[[nodiscard]] AskedPtr make_asked(const Access &access, std::uint64_t size_bytes, const transfer::Region *result);
+
 // The operand of messages, block by block.
 class OperandReader {
  public:

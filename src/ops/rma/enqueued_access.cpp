@@ -65,17 +65,9 @@ Status EnqueuedAccess::move_directly() {
 }
 
 void EnqueuedAccess::begin_messages() {
-  asked_ = std::make_shared<Asked>();
+  asked_ = make_asked(access_, size_bytes_, is_get_ ? &access_.origin : nullptr);
   asked_->has_owner = true;
-  asked_->message = message_of(access_);
-  asked_->size_bytes = size_bytes_;
-  asked_->span.begin();
-  if (is_get_) {
-    asked_->result = access_.origin;
-    if (!access_.origin.layout->is_contiguous) asked_->packed.resize(size_bytes_);
-  } else {
-    operand_ = std::make_unique<OperandReader>(access_.origin);
-  }
+  if (!is_get_) operand_ = std::make_unique<OperandReader>(access_.origin);
   transfer::for_each_message(access_.target, size_bytes_, 1,
                              [&](std::span<const transfer::Block> runs, std::uint64_t position, std::uint64_t length) {
                                parts_.push_back({{runs.begin(), runs.end()}, position, length});

@@ -50,7 +50,6 @@ class EnqueuedAccess {
   [[nodiscard]] std::uint64_t size_bytes() const noexcept { return size_bytes_; }
   [[nodiscard]] MemoryKind kind() const noexcept { return access_.origin.place.kind; }
   [[nodiscard]] int target_rank() const noexcept { return call_.target_rank; }
-  [[nodiscard]] const WindowPtr &window() const noexcept { return window_; }
   // How advance() moves the data.
   [[nodiscard]] Route route() const noexcept { return access_.route; }
 

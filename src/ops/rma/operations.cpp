@@ -19,13 +19,8 @@ using transfer::WindowHeader;
 Status go_by_messages(Access *access, WindowHeader header, std::uint64_t size_bytes, std::uint64_t element_bytes,
                       const transfer::Region *operand, const transfer::Region *result) {
   Messages &messages = *access->window->messages;
-  const auto asked = std::make_shared<Asked>();
-  asked->message = message_of(*access);
-  asked->size_bytes = size_bytes;
-  asked->span.begin();
+  const AskedPtr asked = make_asked(*access, size_bytes, result);
   asked->request = access->request;
-  if (result != nullptr) asked->result = *result;
-  if (result != nullptr && !result->layout->is_contiguous) asked->packed.resize(size_bytes);
   Status status;
   OperandReader reader(operand != nullptr ? *operand : access->target);
   std::vector<std::byte> bytes;
@@ -209,9 +204,7 @@ Status swap_by_messages(Access *access, const Arithmetic &replace, const std::ve
   header.action = WindowAction::kSwap;
   header.type = replace.type_number;
   header.operation = replace.op_number;
-  const auto asked = std::make_shared<Asked>();
-  asked->result = access->result;
-  if (!access->result.layout->is_contiguous) asked->packed.resize(size_bytes);
+  const AskedPtr asked = make_asked(*access, size_bytes, &access->result);
   Status status;
   transfer::for_each_message(access->target, size_bytes, size_bytes,
                              [&](std::span<const transfer::Block> runs, std::uint64_t position, std::uint64_t length) {

@@ -111,6 +111,21 @@ contains
     call free_buffers()
   end subroutine
 
+  ! Debian's Open MPI 4 makes none in a container.
+  logical function makes_windows()
+    integer(MPI_ADDRESS_KIND) :: n_bytes
+    integer :: nothing(1)
+    COMMUNICATOR :: comm
+    WINDOW :: win
+    n_bytes = 0
+    call MPI_Comm_dup(MPI_COMM_WORLD, comm, code)
+    call MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN, code)
+    call MPI_Win_create(nothing, n_bytes, 1, MPI_INFO_NULL, comm, win, code)
+    makes_windows = code == MPI_SUCCESS
+    if (makes_windows) call MPI_Win_free(win, code)
+    call MPI_Comm_free(comm, code)
+  end function
+
   ! Into the partner's window, and read back from there.
   subroutine puts_and_signals()
     integer(c_int8_t), pointer, contiguous :: memory(:), out(:), back(:)
@@ -119,6 +134,10 @@ contains
     WINDOW :: win
     REQUEST :: requests(4)
     call begin_test('MPIX_Enqueue_put')
+    if (.not. makes_windows()) then
+      print '(a)', 'SKIPPED MPIX_Enqueue_put: missing: a host MPI that makes windows'
+      return
+    end if
     memory => new_buffer(device_kind, n)
     out => new_buffer(device_kind, n)
     back => new_buffer(device_kind, n)

@@ -64,6 +64,7 @@ class QueueOneSided : public testing::Test {
  protected:
   void SetUp() override {
     SKIP_WITHOUT_QUEUES();
+    SKIP_WITHOUT_WINDOWS();
     ASSERT_TRUE(count_statistics());
     if (!Session::get().has_kind(Kind::device)) GTEST_SKIP() << "missing: device memory";
   }
