@@ -375,7 +375,7 @@ void ChannelReceive::finish(int *code, MPI_Status *status) {
 }  // namespace
 
 Status make_channel_message(const Arguments &given, const transfer::Region &region, const device::Stream &stream,
-                            const ChannelKey &key, std::vector<MessagePtr> behind, MessagePtr *message) {
+                            const ChannelKey &key, const std::vector<MessagePtr> &behind, MessagePtr *message) {
   return given.is_send ? make_holding<ChannelSend>(message, given, region, &stream, key, behind)
                        : make_holding<ChannelReceive>(message, given, region, &stream, key);
 }

@@ -16,7 +16,7 @@ namespace sluice::ops::queue {
 // refuses.
 [[nodiscard]] Status make_channel_message(const Arguments &given, const transfer::Region &region,
                                           const device::Stream &stream, const ChannelKey &key,
-                                          std::vector<MessagePtr> behind, MessagePtr *message);
+                                          const std::vector<MessagePtr> &behind, MessagePtr *message);
 
 // A message that the program captures into a graph of its runtime, by enqueuing it while the queue's stream is
 // captured: every launch of the graph sends, or receives, one message. They are matched once, as MPI-4 matches

@@ -84,7 +84,7 @@ Status DeviceChannels::carry_signal(const Arguments &given, const rma::WindowPtr
   }
   transfer::Region nothing;
   nothing.layout = std::make_shared<transfer::Layout>(transfer::Layout::basic(1));
-  if (!stream_.is_captured()) return make_channel_message(given, nothing, stream_, key, std::move(behind), message);
+  if (!stream_.is_captured()) return make_channel_message(given, nothing, stream_, key, behind, message);
   return make_captured_message(given, nothing, stream_, is_reached ? &key : nullptr, message);
 }
 
