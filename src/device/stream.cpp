@@ -96,6 +96,11 @@ void Stream::abandon() noexcept {
   is_abandoned_ = true;
 }
 
+bool Stream::can_copy() const noexcept {
+  if (!has_channels() || is_captured()) return has_channels();
+  return words_.backend->table().stream_copy(stream_, words_.trigger, words_.trigger, 0) == SLUICE_SUCCESS;
+}
+
 bool Stream::has_side() const noexcept {
   return messages_ != nullptr && messages_->can_send_aside != nullptr && messages_->can_send_aside(stream_) != 0;
 }

@@ -37,6 +37,10 @@ class Stream {
   // Of its device, for memory that is made there.
   [[nodiscard]] Place place() const noexcept { return {MemoryKind::kDevice, words_.backend, words_.device, 0}; }
 
+  // Whether it copies by itself: some devices' streams refuse what their backend has. Asks by a copy of nothing, but
+  // while the stream is captured, when it is taken for one that does.
+  [[nodiscard]] bool can_copy() const noexcept;
+
   // What the program calls it; to tell streams apart, and for nothing else.
   [[nodiscard]] const void *native() const noexcept { return native_; }
   // Its backend has the group `channel`, so that the commands on words of others may be used. Hot.

@@ -128,7 +128,8 @@ Status OneSided::make_access(const rma::WindowPtr &window, const rma::Call &call
                              const device::Stream &stream, bool is_captured, MessagePtr *message) {
   map_once(window, stream);
   std::unique_ptr<rma::EnqueuedAccess> access;
-  if (Status status = rma::EnqueuedAccess::make(window, call, is_get(call), stream, &access); !status.is_ok()) {
+  if (Status status = rma::EnqueuedAccess::make(window, call, is_get(call), stream, can_copy_, &access);
+      !status.is_ok()) {
     return status;
   }
   const bool is_by_turns = !access->is_by_stream() && !access->is_nothing();
@@ -147,7 +148,8 @@ Status OneSided::make_access(const rma::WindowPtr &window, const rma::Call &call
 void OneSided::map_once(const rma::WindowPtr &window, const device::Stream &stream) {
   if (mapped_.lock() == window) return;
   mapped_ = window;
-  if (stream.has_channels()) rma::EnqueuedAccess::map_all(window.get(), stream);
+  can_copy_ = stream.can_copy();
+  if (can_copy_) rma::EnqueuedAccess::map_all(window.get(), stream);
 }
 
 // Both sides of a signal have one engine then.

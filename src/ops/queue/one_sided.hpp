@@ -40,12 +40,13 @@ class OneSided {
     const rma::Window *window;  // which it holds
     int target_rank;
   };
-  // With the first operation on a window, because some runtimes map nothing while a stream waits.
+  // With the first operation on a window, because some runtimes map nothing while a stream waits. Finds can_copy_.
   void map_once(const rma::WindowPtr &window, const device::Stream &stream);
   // Errors: `queue_comm` has other ranks than the window.
   [[nodiscard]] Status check_ranks(const rma::WindowPtr &window, MPI_Comm queue_comm);
 
   std::vector<Put> by_turns_;           // that no stream copies, and that are not known to be complete
+  bool can_copy_ = false;               // the stream
   std::weak_ptr<rma::Window> mapped_;   // the last one
   std::weak_ptr<rma::Window> checked_;  // the same
 };

@@ -10,7 +10,7 @@
 namespace sluice::ops::rma {
 
 Status EnqueuedAccess::make(const WindowPtr &window, const Call &call, bool is_get, const device::Stream &stream,
-                            std::unique_ptr<EnqueuedAccess> *made) {
+                            bool can_copy, std::unique_ptr<EnqueuedAccess> *made) {
   std::unique_ptr<EnqueuedAccess> one(new EnqueuedAccess(window, call, is_get));
   one->call_.request = nullptr;  // the queue's, not MPI_Rput's
   Access &access = one->access_;
@@ -23,7 +23,7 @@ Status EnqueuedAccess::make(const WindowPtr &window, const Call &call, bool is_g
   // plan
   if (!one->is_nothing()) status = plan_route(&access, stream.place());
   if (!status.is_ok()) return status;
-  one->is_by_stream_ = !one->is_nothing() && one->suits_stream(stream);
+  one->is_by_stream_ = can_copy && !one->is_nothing() && one->suits_stream(stream);
   window->n_enqueued.fetch_add(1);
   one->is_counted_ = true;
   *made = std::move(one);
@@ -47,7 +47,7 @@ bool EnqueuedAccess::suits_stream(const device::Stream &stream) const noexcept {
     return region.place.kind == MemoryKind::kDevice && region.place.backend == &stream.backend() &&
            region.place.device == stream.device() && region.origin != nullptr && region.layout->is_contiguous;
   };
-  return stream.has_channels() && access_.route == Route::kIpc && is_run(access_.origin) && is_run(access_.target);
+  return access_.route == Route::kIpc && is_run(access_.origin) && is_run(access_.target);
 }
 
 sluice_copy_t EnqueuedAccess::copy() const noexcept {

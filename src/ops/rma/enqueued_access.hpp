@@ -21,11 +21,11 @@ namespace sluice::ops::rma {
 // One thread at a time. The window is not freed while one is not complete.
 class EnqueuedAccess {
  public:
-  // Checks `call` and its epoch, finds what its buffers are, and chooses the route: a stream of `stream`'s device is to
-  // copy, where it can. May map the target's memory. Blocks for no other rank. Errors: as MPI names them; nothing is
-  // under way.
+  // Checks `call` and its epoch, finds what its buffers are, and chooses the route: `stream` is to copy where it
+  // reaches both, if it does so at all (can_copy). May map the target's memory. Blocks for no other rank. Errors: as
+  // MPI names them; nothing is under way.
   [[nodiscard]] static Status make(const WindowPtr &window, const Call &call, bool is_get, const device::Stream &stream,
-                                   std::unique_ptr<EnqueuedAccess> *made);
+                                   bool can_copy, std::unique_ptr<EnqueuedAccess> *made);
   // Maps the memory of all ranks that can be mapped for `stream`'s device, as make() does for one. Setup cost.
   static void map_all(Window *window, const device::Stream &stream);
   ~EnqueuedAccess() { note_complete(); }
