@@ -127,35 +127,44 @@ sluice_stream_send_t *BatchQueue::find_only_signal() {
   return &sends_[static_cast<std::size_t>(std::ranges::find_if(planned_, is_signal) - planned_.begin())];
 }
 
+// The only signal has it, or else the trigger, where that would go alone; or else it is enqueued before all. The
+// trigger says that the copies are done, so it does not go beside one.
+Status BatchQueue::place_rider(sluice_stream_send_t *trigger, bool *goes_along, unsigned *n_commands) {
+  sluice_stream_send_t alone = stream_->trigger(n_started_);
+  sluice_stream_send_t *carrier = find_only_signal();
+  if (carrier != nullptr) {
+    *goes_along = false;
+  } else if (sends_.empty()) {
+    carrier = trigger;
+    *goes_along = true;
+  } else {
+    carrier = &alone;
+  }
+  carrier->dst = rider_->dst;
+  carrier->src = rider_->src;
+  carrier->size_bytes = rider_->size_bytes;
+  if (carrier != &alone) return {};
+  sluice_stream_enqueued_t enqueued{};
+  Status status = stream_->enqueue_sends({&alone, 1}, &enqueued);
+  *n_commands += enqueued.n_commands;
+  return status;
+}
+
 // What the stream does by itself comes before the trigger or beside it: that is for the host, which is not on the way.
 // Behind a batch that went aside a trigger goes there alone, too: in the stream it might be seen before the earlier
-// one. It says that the copies are done, so it does not go beside one.
+// one.
 Status BatchQueue::enqueue_starts(std::uint64_t number, bool is_aside, unsigned *n_commands, bool *is_triggered) {
-  *is_triggered = false;
   sluice_stream_send_t trigger = stream_->trigger(number);
   bool goes_along = !sends_.empty() || stream_->is_unjoined();
-  sluice_stream_enqueued_t enqueued{};
   Status status;
-  if (rider_) {
-    sluice_stream_send_t alone = stream_->trigger(n_started_);
-    sluice_stream_send_t *carrier = find_only_signal();
-    if (carrier != nullptr) goes_along = false;
-    if (carrier == nullptr) carrier = sends_.empty() ? &trigger : &alone;
-    if (carrier == &trigger) goes_along = true;
-    carrier->dst = rider_->dst;
-    carrier->src = rider_->src;
-    carrier->size_bytes = rider_->size_bytes;
-    if (carrier == &alone) status = stream_->enqueue_sends({&alone, 1}, &enqueued);
-    *n_commands += enqueued.n_commands;
-  }
+  if (rider_) status = place_rider(&trigger, &goes_along, n_commands);
   if (goes_along) sends_.push_back(trigger);
+  sluice_stream_enqueued_t enqueued{};
   if (status.is_ok() && !sends_.empty()) {
     status = is_aside ? stream_->enqueue_sends_aside(sends_, &enqueued) : stream_->enqueue_sends(sends_, &enqueued);
-    *is_triggered = goes_along && enqueued.n_messages == sends_.size();
     *n_commands += enqueued.n_commands;
-  } else {
-    enqueued.n_messages = 0;
   }
+  *is_triggered = goes_along && enqueued.n_messages == sends_.size();
   sends_.clear();
   tell(&planned_, enqueued.n_messages, rider_ ? Status() : status, &Message::start_enqueued);
   return rider_ ? status : Status();  // nobody else makes the copy

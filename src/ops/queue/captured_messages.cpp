@@ -34,7 +34,6 @@ class CapturedMessage final : public PointMessage {
   void carry(const sluice_copy_t &copy) noexcept override { carried_ = copy; }
 
  private:
-  [[nodiscard]] int start_transfer() override { return MPI_SUCCESS; }
   [[nodiscard]] bool test_transfer(int *code, MPI_Status *status) override;
   [[nodiscard]] Route route_taken() const noexcept override { return Route::kQueueDevice; }
   [[nodiscard]] std::string describe() const override { return "captured, " + PointMessage::describe(); }

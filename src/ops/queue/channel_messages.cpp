@@ -71,7 +71,6 @@ class ChannelSend final : public ChannelMessage {
   [[nodiscard]] bool is_done_by_stream() const noexcept override { return is_by_stream_ && end_->is_gone(number_); }
 
  private:
-  [[nodiscard]] int start_transfer() override { return MPI_SUCCESS; }
   [[nodiscard]] bool test_transfer(int *code, MPI_Status *status) override;
   [[nodiscard]] int send_by_thread();
 
@@ -152,7 +151,6 @@ class ChannelReceive final : public ChannelMessage {
   }
 
  private:
-  [[nodiscard]] int start_transfer() override { return MPI_SUCCESS; }
   [[nodiscard]] bool test_transfer(int *code, MPI_Status *status) override;
   void ask() noexcept override { is_asked_.store(true, std::memory_order_relaxed); }
 

@@ -86,8 +86,9 @@ class Message : public std::enable_shared_from_this<Message> {
   [[nodiscard]] bool is_complete() const noexcept { return is_complete_.load(std::memory_order_acquire); }
 
  private:
-  // Starts the transfer. Returns an MPI error code; after an error test_transfer() is not called.
-  [[nodiscard]] virtual int start_transfer() = 0;
+  // Starts the transfer, where that is not for test_transfer(). Returns an MPI error code; after an error
+  // test_transfer() is not called.
+  [[nodiscard]] virtual int start_transfer() { return MPI_SUCCESS; }
   // Whether it is complete, well or not; then *code is an MPI error code and *status, which was cleared, tells of it.
   // Within a turn.
   [[nodiscard]] virtual bool test_transfer(int *code, MPI_Status *status) = 0;

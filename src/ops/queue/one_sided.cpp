@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <string>
 
 #include "generated/operations.hpp"
@@ -16,18 +17,11 @@
 namespace sluice::ops::queue {
 namespace {
 
-bool is_get(const rma::Call &call) noexcept {
-  return call.operation == Operation::kEnqueueGet;
-}
-
 class AccessMessage final : public Message {
  public:
   AccessMessage(const rma::Call &call, MPI_Comm comm, std::unique_ptr<rma::EnqueuedAccess> access,
                 bool is_captured) noexcept
-      : Message(call.operation, comm, access->kind()),
-        is_get_(is_get(call)),
-        is_captured_(is_captured),
-        access_(std::move(access)) {}
+      : Message(call.operation, comm, access->kind()), is_captured_(is_captured), access_(std::move(access)) {}
 
   [[nodiscard]] bool plan_copy(sluice_copy_t *copy) override {
     if (has_copy()) *copy = access_->copy();
@@ -40,7 +34,6 @@ class AccessMessage final : public Message {
   [[nodiscard]] bool is_captured() const noexcept override { return is_captured_; }
 
  private:
-  [[nodiscard]] int start_transfer() override { return MPI_SUCCESS; }
   // The stream has come to the trigger, which stands behind its copies.
   [[nodiscard]] bool test_transfer(int *code, MPI_Status * /*status*/) override {
     Status outcome;
@@ -53,14 +46,13 @@ class AccessMessage final : public Message {
     return has_copy() ? Route::kQueueDevice : access_->route();
   }
   [[nodiscard]] std::string describe() const override {
-    return fmt::format("a {} rank {} of a window", is_get_ ? "get from" : "put to", access_->target_rank());
+    return fmt::format("a {} rank {} of a window", access_->is_get() ? "get from" : "put to", access_->target_rank());
   }
   // Each launch of a graph moves the data, and nobody is told of it.
   [[nodiscard]] std::uint64_t payload_bytes(const MPI_Status & /*status*/) const override {
     return is_captured_ ? 0 : access_->size_bytes();
   }
 
-  const bool is_get_;
   const bool is_captured_;
   const std::unique_ptr<rma::EnqueuedAccess> access_;
 };
@@ -84,7 +76,6 @@ class HostSignal final : public Message {
   HostSignal &operator=(HostSignal &&) = delete;
 
  private:
-  [[nodiscard]] int start_transfer() override { return MPI_SUCCESS; }
   [[nodiscard]] bool test_transfer(int *code, MPI_Status *status) override {
     if (!all_complete(&behind_)) return false;
     const wire::Host &host = wire::host();
@@ -126,10 +117,9 @@ MessagePtr make_host_signal(const Arguments &given, const rma::WindowPtr &window
 
 Status OneSided::make_access(const rma::WindowPtr &window, const rma::Call &call, MPI_Comm comm,
                              const device::Stream &stream, bool is_captured, MessagePtr *message) {
-  map_once(window, stream);
+  static_cast<void>(meet(window, stream));
   std::unique_ptr<rma::EnqueuedAccess> access;
-  if (Status status = rma::EnqueuedAccess::make(window, call, is_get(call), stream, can_copy_, &access);
-      !status.is_ok()) {
+  if (Status status = rma::EnqueuedAccess::make(window, call, stream, can_copy_, &access); !status.is_ok()) {
     return status;
   }
   const bool is_by_turns = !access->is_by_stream() && !access->is_nothing();
@@ -139,35 +129,35 @@ Status OneSided::make_access(const rma::WindowPtr &window, const rma::Call &call
         "mapped: enqueue this operation before or after the capture");
   }
   const int target_rank = access->target_rank();
+  const bool is_put = !access->is_get();
   auto made = std::make_shared<AccessMessage>(call, comm, std::move(access), is_captured);
-  if (is_by_turns && !is_get(call)) by_turns_.push_back({made, window.get(), target_rank});
+  if (is_by_turns && is_put) by_turns_.push_back({made, window.get(), target_rank});
   *message = std::move(made);
   return {};
 }
 
-void OneSided::map_once(const rma::WindowPtr &window, const device::Stream &stream) {
-  if (mapped_.lock() == window) return;
-  mapped_ = window;
+OneSided::Known *OneSided::meet(const rma::WindowPtr &window, const device::Stream &stream) {
+  std::erase_if(known_, [](const Known &known) { return known.window.expired(); });
+  const auto found = std::ranges::find_if(known_, [&](const Known &known) { return known.window.lock() == window; });
+  if (found != known_.end()) return &*found;
   can_copy_ = stream.can_copy();
   if (can_copy_) rma::EnqueuedAccess::map_all(window.get(), stream);
+  return &known_.emplace_back(Known{window, false});
 }
 
 // Both sides of a signal have one engine then.
-Status OneSided::check_ranks(const rma::WindowPtr &window, MPI_Comm queue_comm) {
-  if (queue_comm == MPI_COMM_NULL || checked_.lock() == window) return {};
+Status OneSided::check_ranks(const rma::Window &window, MPI_Comm queue_comm, Known *known) {
+  if (queue_comm == MPI_COMM_NULL || known->has_ranks_of_queue) return {};
   wire::OwnedGroup group;
   int result = MPI_UNEQUAL;
   int code = wire::host().MPI_Comm_group(queue_comm, group.slot());
-  if (code == MPI_SUCCESS) code = wire::host().MPI_Group_compare(group.get(), window->group.get(), &result);
+  if (code == MPI_SUCCESS) code = wire::host().MPI_Group_compare(group.get(), window.group.get(), &result);
   if (code != MPI_SUCCESS) return wire::host_status(code, "compare the ranks of a queue and of a window");
-  if (result != MPI_IDENT) {
-    return Status::error(
-        ErrorKind::kInvalidArgument,
-        "signals go between the ranks of a window, and the queue's communicator has other ranks, or the "
-        "same in another order; make queue and window on one communicator");
-  }
-  checked_ = window;
-  return {};
+  known->has_ranks_of_queue = result == MPI_IDENT;
+  if (known->has_ranks_of_queue) return {};
+  return Status::error(ErrorKind::kInvalidArgument,
+                       "signals go between the ranks of a window, and the queue's communicator has other ranks, or the "
+                       "same in another order; make queue and window on one communicator");
 }
 
 Status OneSided::make_signal(const Arguments &given, const rma::WindowPtr &window, MPI_Comm queue_comm,
@@ -177,8 +167,7 @@ Status OneSided::make_signal(const Arguments &given, const rma::WindowPtr &windo
                          fmt::format("{}: the window has {} ranks, and no rank {}; give a rank of the window's group",
                                      name(operation_of(given.is_send, true)), window->size, given.peer));
   }
-  if (Status status = check_ranks(window, queue_comm); !status.is_ok()) return status;
-  map_once(window, stream);
+  if (Status status = check_ranks(*window, queue_comm, meet(window, stream)); !status.is_ok()) return status;
   std::erase_if(by_turns_, [](const Put &put) { return put.message->is_complete(); });
   std::vector<MessagePtr> behind;
   for (const Put &put : by_turns_) {

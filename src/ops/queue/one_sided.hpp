@@ -40,15 +40,20 @@ class OneSided {
     const rma::Window *window;  // which it holds
     int target_rank;
   };
-  // With the first operation on a window, because some runtimes map nothing while a stream waits. Finds can_copy_.
-  void map_once(const rma::WindowPtr &window, const device::Stream &stream);
+  // A window that had an operation of this queue.
+  struct Known {
+    std::weak_ptr<rma::Window> window;
+    bool has_ranks_of_queue = false;  // else that was not asked
+  };
+  // Finds `window`, until the next call. With its first operation maps it, because some runtimes map nothing while a
+  // stream waits, and finds can_copy_.
+  [[nodiscard]] Known *meet(const rma::WindowPtr &window, const device::Stream &stream);
   // Errors: `queue_comm` has other ranks than the window.
-  [[nodiscard]] Status check_ranks(const rma::WindowPtr &window, MPI_Comm queue_comm);
+  [[nodiscard]] static Status check_ranks(const rma::Window &window, MPI_Comm queue_comm, Known *known);
 
-  std::vector<Put> by_turns_;           // that no stream copies, and that are not known to be complete
-  bool can_copy_ = false;               // the stream
-  std::weak_ptr<rma::Window> mapped_;   // the last one
-  std::weak_ptr<rma::Window> checked_;  // the same
+  std::vector<Put> by_turns_;  // that no stream copies, and that are not known to be complete
+  bool can_copy_ = false;      // the stream
+  std::vector<Known> known_;
 };
 
 }  // namespace sluice::ops::queue

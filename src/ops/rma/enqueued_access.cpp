@@ -9,16 +9,16 @@
 
 namespace sluice::ops::rma {
 
-Status EnqueuedAccess::make(const WindowPtr &window, const Call &call, bool is_get, const device::Stream &stream,
-                            bool can_copy, std::unique_ptr<EnqueuedAccess> *made) {
-  std::unique_ptr<EnqueuedAccess> one(new EnqueuedAccess(window, call, is_get));
+Status EnqueuedAccess::make(const WindowPtr &window, const Call &call, const device::Stream &stream, bool can_copy,
+                            std::unique_ptr<EnqueuedAccess> *made) {
+  std::unique_ptr<EnqueuedAccess> one(new EnqueuedAccess(window, call));
   one->call_.request = nullptr;  // the queue's, not MPI_Rput's
   Access &access = one->access_;
   access.may_map_later = true;
   // classify
   bool is_nobody = false;
   Status status = classify_target(window.get(), one->call_, &access, &is_nobody);
-  if (status.is_ok() && !is_nobody) status = classify_move(&access, is_get, &one->size_bytes_);
+  if (status.is_ok() && !is_nobody) status = classify_move(&access, one->is_get_, &one->size_bytes_);
   if (!status.is_ok()) return status;
   // plan
   if (!one->is_nothing()) status = plan_route(&access, stream.place());

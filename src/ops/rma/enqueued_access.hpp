@@ -24,7 +24,7 @@ class EnqueuedAccess {
   // Checks `call` and its epoch, finds what its buffers are, and chooses the route: `stream` is to copy where it
   // reaches both, if it does so at all (can_copy). May map the target's memory. Blocks for no other rank. Errors: as
   // MPI names them; nothing is under way.
-  [[nodiscard]] static Status make(const WindowPtr &window, const Call &call, bool is_get, const device::Stream &stream,
+  [[nodiscard]] static Status make(const WindowPtr &window, const Call &call, const device::Stream &stream,
                                    bool can_copy, std::unique_ptr<EnqueuedAccess> *made);
   // Maps the memory of all ranks that can be mapped for `stream`'s device, as make() does for one. Setup cost.
   static void map_all(Window *window, const device::Stream &stream);
@@ -47,6 +47,7 @@ class EnqueuedAccess {
   // It is complete, by a copy in the stream or by advance(). Any more often than once does nothing.
   void note_complete() noexcept;
 
+  [[nodiscard]] bool is_get() const noexcept { return is_get_; }
   [[nodiscard]] std::uint64_t size_bytes() const noexcept { return size_bytes_; }
   [[nodiscard]] MemoryKind kind() const noexcept { return access_.origin.place.kind; }
   [[nodiscard]] int target_rank() const noexcept { return call_.target_rank; }
@@ -61,8 +62,8 @@ class EnqueuedAccess {
     std::uint64_t size_bytes = 0;
   };
 
-  EnqueuedAccess(WindowPtr window, const Call &call, bool is_get)
-      : window_(std::move(window)), call_(call), is_get_(is_get) {}
+  EnqueuedAccess(WindowPtr window, const Call &call)
+      : window_(std::move(window)), call_(call), is_get_(call.operation == Operation::kEnqueueGet) {}
   [[nodiscard]] bool suits_stream(const device::Stream &stream) const noexcept;
   [[nodiscard]] Status move_directly();
   void begin_messages();
