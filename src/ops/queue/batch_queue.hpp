@@ -101,9 +101,10 @@ class BatchQueue final : public progress::RecurringTask {
   // Takes the last of them into rider_, if it is short: it needs no command of its own where one tells of it.
   void take_rider();
   [[nodiscard]] sluice_stream_send_t *find_only_signal();
-  // Gives it to the command that tells of it. *goes_along: whether the trigger goes with the sends. Errors: the stream
-  // refuses.
-  [[nodiscard]] Status place_rider(sluice_stream_send_t *trigger, bool *goes_along, unsigned *n_commands);
+  // Gives `rider` to the command that tells of it. *goes_along: whether the trigger goes with the sends. Errors: the
+  // stream refuses.
+  [[nodiscard]] Status place_rider(const sluice_copy_t &rider, sluice_stream_send_t *trigger, bool *goes_along,
+                                   unsigned *n_commands);
   // Has the stream make the copies of the batch, before what tells others that the data is there. Then asks the
   // messages what the stream is to do for them: into sends_ and planned_, and into receives_ and planned_receives_ what
   // it is to receive aside.

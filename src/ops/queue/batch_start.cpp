@@ -129,7 +129,8 @@ sluice_stream_send_t *BatchQueue::find_only_signal() {
 
 // The only signal has it, or else the trigger, where that would go alone; or else it is enqueued before all. The
 // trigger says that the copies are done, so it does not go beside one.
-Status BatchQueue::place_rider(sluice_stream_send_t *trigger, bool *goes_along, unsigned *n_commands) {
+Status BatchQueue::place_rider(const sluice_copy_t &rider, sluice_stream_send_t *trigger, bool *goes_along,
+                               unsigned *n_commands) {
   sluice_stream_send_t alone = stream_->trigger(n_started_);
   sluice_stream_send_t *carrier = find_only_signal();
   if (carrier != nullptr) {
@@ -140,9 +141,9 @@ Status BatchQueue::place_rider(sluice_stream_send_t *trigger, bool *goes_along, 
   } else {
     carrier = &alone;
   }
-  carrier->dst = rider_->dst;
-  carrier->src = rider_->src;
-  carrier->size_bytes = rider_->size_bytes;
+  carrier->dst = rider.dst;
+  carrier->src = rider.src;
+  carrier->size_bytes = rider.size_bytes;
   if (carrier != &alone) return {};
   sluice_stream_enqueued_t enqueued{};
   Status status = stream_->enqueue_sends({&alone, 1}, &enqueued);
@@ -157,7 +158,7 @@ Status BatchQueue::enqueue_starts(std::uint64_t number, bool is_aside, unsigned 
   sluice_stream_send_t trigger = stream_->trigger(number);
   bool goes_along = !sends_.empty() || stream_->is_unjoined();
   Status status;
-  if (rider_) status = place_rider(&trigger, &goes_along, n_commands);
+  if (rider_) status = place_rider(*rider_, &trigger, &goes_along, n_commands);
   if (goes_along) sends_.push_back(trigger);
   sluice_stream_enqueued_t enqueued{};
   if (status.is_ok() && !sends_.empty()) {
