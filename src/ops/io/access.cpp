@@ -8,6 +8,7 @@
 #include "ops/io/call.hpp"
 #include "ops/io/file_blocks.hpp"
 #include "ops/io/file_facts.hpp"
+#include "ops/io/own_pointer.hpp"
 #include "ops/io/shared_pointer.hpp"
 
 namespace sluice::ops::io {
@@ -15,6 +16,7 @@ namespace sluice::ops::io {
 int access(Call *call) {
   return guarded_on_file(call->file, [call]() -> int {
     const statistics::Stopwatch watch;
+    const PointerTurn own_turn(*call);
     std::optional<SharedTurn> turn;
     if (call->form->position == Position::kShared) turn.emplace(state_of(call->file)->shared);
     if (turn && !turn->status().is_ok()) return raise_on_file(call->file, turn->status());

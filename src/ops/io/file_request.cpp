@@ -13,23 +13,6 @@
 #include "wire/status.hpp"
 
 namespace sluice::ops::io {
-namespace {
-
-// Moves the individual pointer. Returns the host MPI's error code, raised already.
-int move_to(MPI_File file, MPI_Offset target) {
-  int code = wire::host().MPI_File_seek(file, target, MPI_SEEK_SET);
-  if (trusts_files()) return code;
-  // What is taken for another one: the one that leads there.
-  for (const int whence : {MPI_SEEK_CUR, MPI_SEEK_END}) {
-    MPI_Offset reached = 0;
-    if (code == MPI_SUCCESS) code = wire::host().MPI_File_get_position(file, &reached);
-    if (code != MPI_SUCCESS || reached == target) return code;
-    code = wire::host().MPI_File_seek(file, target, whence);
-  }
-  return code;
-}
-
-}  // namespace
 
 Status FileRequest::hold_type() {
   TypeEnvelope envelope;
@@ -86,14 +69,6 @@ Status FileRequest::finish(MPI_Status * /*status*/) {
   const Outcome &ended = *outcome();
   code_ = ended.code != MPI_SUCCESS || ended.problem.is_ok() ? ended.code : raise_on_file(call_.file, ended.problem);
   return {};
-}
-
-int take_position(std::uint64_t size_bytes, std::uint64_t etype_bytes, Call *call) {
-  if (call->form->position != Position::kIndividual) return MPI_SUCCESS;
-  const int code = wire::host().MPI_File_get_position(call->file, &call->offset);
-  if (code != MPI_SUCCESS) return code;
-  call->is_at_offset = true;
-  return move_to(call->file, call->offset + static_cast<MPI_Offset>(size_bytes / etype_bytes));
 }
 
 }  // namespace sluice::ops::io

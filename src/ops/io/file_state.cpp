@@ -112,8 +112,12 @@ void make_state(MPI_Comm comm, bool is_open, MPI_File file) {
 FileState::FileState() = default;
 FileState::~FileState() = default;
 
+FileStatePtr known_state_of(MPI_File file) {
+  return FileTable::process().find(file);
+}
+
 FileStatePtr state_of(MPI_File file) {
-  if (FileStatePtr found = FileTable::process().find(file)) return found;
+  if (FileStatePtr found = known_state_of(file)) return found;
   auto made = std::make_shared<FileState>();
   made->is_of_one_rank = is_of_one_rank(file);
   if (made->is_of_one_rank) made->shared = std::make_shared<SharedPointer>();

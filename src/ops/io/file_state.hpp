@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <mutex>
 
 #include "ops/coll/call/call_order.hpp"
 #include "ops/comm/staging_comm.hpp"
@@ -28,6 +29,8 @@ struct FileState {
   bool is_of_one_thread = false;  // at each rank one thread at a time calls MPI
   // Of collective calls that make calls of the host MPI block by block.
   coll::CallOrder order;
+  // Of what reads or moves the individual pointer (own_pointer.hpp).
+  std::recursive_mutex pointer;
   // Of the calls by the shared pointer (shared_pointer.hpp). Null for a file of several ranks that have no lock.
   SharedPointerPtr shared;
   // Between the two calls of a split collective one, of which a file has one at a time.
@@ -46,5 +49,7 @@ using FileStatePtr = std::shared_ptr<FileState>;
 // The state of `file`; of one that was opened past Sluice a new one, whose ranks cannot agree. Any thread. Throws
 // std::bad_alloc.
 [[nodiscard]] FileStatePtr state_of(MPI_File file);
+// The same, but null for a file that has none. Any thread.
+[[nodiscard]] FileStatePtr known_state_of(MPI_File file);
 
 }  // namespace sluice::ops::io

@@ -8,6 +8,7 @@
 #include "ops/env/raise.hpp"
 #include "ops/io/call.hpp"
 #include "ops/io/file_request.hpp"
+#include "ops/io/own_pointer.hpp"
 #include "ops/io/shared_pointer.hpp"
 
 namespace sluice::ops::io {
@@ -64,6 +65,7 @@ class AloneRequest final : public FileRequest {
 int start(Call *call) {
   return guarded_on_file(call->file, [call]() -> int {
     const statistics::Stopwatch watch;
+    const PointerTurn own_turn(*call);
     std::optional<SharedTurn> turn;
     if (call->form->position == Position::kShared) turn.emplace(state_of(call->file)->shared);
     if (turn && !turn->status().is_ok()) return raise_on_file(call->file, turn->status());

@@ -7,6 +7,7 @@
 #include "ops/io/call.hpp"
 #include "ops/io/file_request.hpp"
 #include "ops/io/joint_call.hpp"
+#include "ops/io/own_pointer.hpp"
 #include "wire/host.hpp"
 #include "wire/status.hpp"
 
@@ -37,6 +38,8 @@ class JointRequest final : public FileRequest {
   // Whether the host MPI's request is complete, or was none; with what it came to.
   [[nodiscard]] bool has_come(int *code, MPI_Status *status);
   [[nodiscard]] bool has_made_all();
+  // The same, with the individual pointer left to the program.
+  [[nodiscard]] bool go_on_making();
   void make_round(int (*function)(const Call &call, MPI_Request *request));
   void leave() noexcept {
     if (joint_.state != nullptr) joint_.state->order.leave(this);
@@ -64,6 +67,7 @@ int JointRequest::ask() {
   if (has_data) joint_.outcome.note(hold_type());
   const auto size_bytes = has_data ? static_cast<std::uint64_t>(element_bytes * call_.count) : 0;
   // The calls of all ranks are made later, by explicit offset.
+  const PointerTurn own_turn(call_);
   if (code == MPI_SUCCESS) code = take_position(size_bytes, facts.etype_bytes, &call_);
   if (code != MPI_SUCCESS) return code;
   joint_.state->order.join(this);
@@ -115,6 +119,12 @@ bool JointRequest::has_made_all() {
   return false;
 }
 
+bool JointRequest::go_on_making() {
+  if (!joint_.is_asked()) return has_made_all();
+  const KeptPointer pointer(call_.file, joint_.state.get());
+  return pointer.is_kept() && has_made_all();
+}
+
 bool JointRequest::go_on() {
   int code = MPI_SUCCESS;
   switch (step_) {
@@ -136,7 +146,7 @@ bool JointRequest::go_on() {
       step_ = Step::kMaking;
       [[fallthrough]];
     case Step::kMaking:
-      if (!has_made_all()) return false;
+      if (!go_on_making()) return false;
       leave();
       step_ = Step::kEnding;
       [[fallthrough]];

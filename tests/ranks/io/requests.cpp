@@ -160,6 +160,40 @@ TEST(FileRequests, LeaveMessagesTheirWay_WhileARankWaitsInACollectiveCall) {
   });
 }
 
+// ROMIO sets the pointer back to where it was when a collective call began, in the middle of that call.
+TEST(FileRequests, LeaveTheIndividualPointerToTheProgram) {
+  const int rank = Session::get().rank();
+  for (const Way way : {Way::i_at_all, Way::i_all}) {
+    SCOPED_TRACE(way_name(way));
+    compare_with_host({device_or_host(), device_or_host(), 0}, [&](Trial &run) {
+      TestFile file;
+      FileCall call;
+      call.buffer = run.input(kBytes, 1).data();
+      call.count = kBytes;
+      call.offset = rank * static_cast<MPI_Offset>(kBytes);
+      for (const bool is_read : {false, true}) {
+        const Memory &read = run.output(kBytes);
+        if (is_read) call.buffer = read.data();
+        MPI_File_seek(file.get(), call.offset, seek_set());
+        MPI_Request request = MPI_REQUEST_NULL;
+        run.call("start", (is_read ? start_reading : start_writing)(way, file.get(), call, &request));
+        int is_done = 0;
+        for (MPI_Offset place = 1; is_done == 0; ++place) {
+          MPI_File_seek(file.get(), place, seek_set());
+          ASSERT_EQ(MPI_Test(&request, &is_done, MPI_STATUS_IGNORE), MPI_SUCCESS);
+          MPI_Offset position = 0;
+          MPI_File_get_position(file.get(), &position);
+          ASSERT_EQ(position, place) << (is_read ? "in a read" : "in a write");
+        }
+        MPI_File_sync(file.get());
+        MPI_Barrier(Session::get().comm());
+        if (is_read) run.expect_pattern(read, rank, 1, kBytes);
+      }
+      run.note("file", static_cast<long long>(hash_of(file.close())));
+    });
+  }
+}
+
 // The bytes of a long call need no more staging memory than two blocks have.
 TEST(FileRequests, TakeTwoBlocksOfStagingMemory) {
   if (!Session::get().has_kind(Kind::device)) GTEST_SKIP() << "missing: device memory";
