@@ -22,8 +22,9 @@ help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 14
 
 .PHONY: demo
-demo: setup ## an unmodified MPI program exchanges device memory, with the naive way beside it
-	@JOBS=$(JOBS) tools/build dev sluice_runtime
+demo: ## an unmodified MPI program exchanges device memory, with the naive way beside it
+	@tools/setup --for demo
+	@JOBS=$(JOBS) tools/build demo sluice_demo
 	@tools/demo
 
 .PHONY: check

@@ -5,13 +5,13 @@
 option(SLUICE_COMPILE_ONCE "Precompile headers, and compile further flavours several files at a time" OFF)
 
 # sluice_compile_together(<target> [FLAVOUR <flavour>] [ALONE <file> ...]): a few files at a time. With FLAVOUR, the first
-# flavour is compiled file by file unless it is for a sanitizer: so each file of the product is seen to include what it needs,
-# and has a command line of its own for clang-tidy, which continuous integration runs without the tests. Files that define
-# the same names for themselves are compiled ALONE; a file of tests has a namespace of its own.
+# flavour is compiled file by file unless it is for a sanitizer, or for no tests: so each file of the product is seen to
+# include what it needs, and has a command line of its own for clang-tidy, which continuous integration runs without the
+# tests. Files that define the same names for themselves are compiled ALONE; a file of tests has a namespace of its own.
 function(sluice_compile_together target)
   cmake_parse_arguments(arg "" "FLAVOUR" "ALONE" ${ARGN})
   list(GET SLUICE_FLAVOURS 0 first)
-  if(NOT SLUICE_COMPILE_ONCE OR (arg_FLAVOUR STREQUAL first AND NOT SLUICE_SANITIZE))
+  if(NOT SLUICE_COMPILE_ONCE OR (arg_FLAVOUR STREQUAL first AND BUILD_TESTING AND NOT SLUICE_SANITIZE))
     return()
   endif()
   set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE BATCH UNITY_BUILD_BATCH_SIZE 12)

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The demonstration; tools/demo sets the environment and calls it.
 
-demo.py BUILD PREFERRED LAST    BUILD: folder with bin/ and lib/; PREFERRED: the backend to show when it is usable;
-                                LAST: the one to take when no other is
+demo.py BUILD PREFERRED LAST    BUILD: folder with bin/ and lib/; PREFERRED: the backend to show when it is usable and no
+                                backend has a GPU; LAST: the one to take when no other is
 """
 
 import json
@@ -45,7 +45,8 @@ def choose_backend(info, preferred, last):
     if not usable:
         fail("no backend is usable; `sluice info` says why")
     order = {preferred: 0, last: 2}
-    return min(usable, key=lambda backend: order.get(backend["name"], 1))
+    # A GPU has a place on a bus.
+    return min(usable, key=lambda backend: (not backend["devices"][0]["pci_address"], order.get(backend["name"], 1)))
 
 
 def choose_mpi(info, build):
@@ -113,6 +114,7 @@ def main(words):
     print(f"\nJust seen: an MPI program that knows nothing of Sluice passed pointers to device memory ({device['name']}) to "
           f"{mpi_version.split(',')[0]}, which knows nothing of devices; Sluice carried {calls} such operations with "
           f"{bytes_moved / 1e6:.1f} MB, all by the route {routes}, and the data arrived right.")
+    print(f"\nNext, a program of your own: {os.path.relpath(sluice)} run --stats -- {launcher} -n 2 ./app")
     return 0
 
 
