@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What the ranks of a collective call know of it, and the ways that they try (plan/ways.hpp): found once, at the
-// beginning of the call.
+// beginning of the call. Threads: any, one at a time on a communicator, as MPI has collective calls.
 #pragma once
 
 #include "ops/coll/call/call.hpp"

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // carry_out(): a collective call from its arguments to its end. An operation's own file says which of its arguments
-// count at this rank; all that follows is the same for all of them.
+// count at this rank; all that follows is the same for all of them. Threads: any, one at a time on a communicator, as
+// MPI has collective calls.
 #pragma once
 
 #include "ops/coll/call/member.hpp"

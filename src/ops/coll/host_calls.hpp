@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Blocking collective calls that move no buffers of the program, or none that Sluice serves: the host MPI carries them
-// out, in turns (node/in_turns.hpp).
+// out, in turns (node/in_turns.hpp). Threads: any, one at a time on a communicator, as MPI has collective calls.
 #pragma once
 
 #include "base/status.hpp"

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Call: any collective call on buffers, its arguments by their meaning. The exported functions, generated from
-// data/collective_forms.txt, fill one in; src/ops/coll carries it out.
+// data/collective_forms.txt, fill one in; src/ops/coll carries it out. Threads: any, one at a time on a communicator,
+// as MPI has collective calls.
 #pragma once
 
 #include <fmt/format.h>
@@ -19,7 +20,8 @@
 
 namespace sluice::ops::coll {
 
-// An array of the program's (or of ours, in its place): int in the plain forms, 64 bits in the large-count ones.
+// An array of the program's (or of ours, in its place): int in the plain forms, 64 bits in the large-count ones. Any
+// thread may read it.
 class Numbers {
  public:
   Numbers() noexcept = default;
@@ -47,7 +49,7 @@ class Numbers {
   bool is_named_ = false;
 };
 
-// A buffer with its counts and types.
+// A buffer with its counts and types. One thread at a time.
 struct Argument {
   void *buffer = nullptr;
   MPI_Count count = 0;  // elements of each block, where there are no `counts`
@@ -88,6 +90,7 @@ enum class Form : std::uint8_t { kBlocking, kNonBlocking, kPersistent };
 struct Neighborhood;
 using NeighborhoodPtr = std::shared_ptr<const Neighborhood>;
 
+// A call and all that is known of it. One thread at a time.
 struct Call {
   Operation operation{};
   Form form = Form::kBlocking;

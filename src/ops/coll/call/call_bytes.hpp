@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How long the buffers of a collective call are, from its arguments.
+// How long the buffers of a collective call are, from its arguments. All of it: any thread.
 #pragma once
 
 #include <cstdint>

@@ -17,7 +17,7 @@ namespace sluice::ops::coll {
 using transfer::Access;
 using transfer::Down;
 
-// What the call does with each block of a buffer.
+// What the call does with each block of a buffer. Any thread may ask it.
 struct BlockAccess {
   Access all = Access::kNone;
   int exception = -1;  // this block is accessed as `exceptional` says
@@ -38,10 +38,10 @@ enum class Use : std::uint8_t {
   kReduced
 };
 
-// Whether the arrays that the call should have are there.
+// Whether the arrays that the call should have are there. Pure.
 [[nodiscard]] bool has_arrays(const Argument &argument) noexcept;
 
-// Types of ours, for one call. Move only.
+// Types of ours, for one call. Move only. One thread at a time.
 class OwnTypes {
  public:
   // A type of `size_bytes` bytes without gaps. Errors: the host MPI refuses.
@@ -55,6 +55,7 @@ class OwnTypes {
   std::vector<Made> types_;
 };
 
+// The buffer, and what stands for it in the host MPI's call. One thread at a time.
 class CollectiveSide {
  public:
   // Classify and plan: a buffer of `n_blocks` blocks, which are accessed as `access` says. A side that goes to the host

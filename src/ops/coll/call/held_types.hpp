@@ -12,7 +12,7 @@
 
 namespace sluice::ops::coll {
 
-// Move only. The types live as long as this.
+// Move only. The types live as long as this. One thread at a time.
 class HeldTypes {
  public:
   // Replaces those types in the arguments of *call, one within one group, that mean something at this rank and are not

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What this rank says of the lengths that it gives in a collective call (plan/length_terms.hpp), from its arguments.
+// All of it: any thread.
 #pragma once
 
 #include <cstdint>

@@ -17,6 +17,7 @@ enum class Role {
   kIdle    // of the root's group in an intercommunicator, and has no part in it
 };
 
+// Threads: any.
 struct Member {
   int rank = 0;
   int size = 0;     // of the own group
@@ -33,7 +34,8 @@ struct Member {
 };
 
 // The neighbours of this process in a communicator with a topology: ranks in the order of the blocks. At the border of
-// a grid there is none, MPI_PROC_NULL, and nothing is received into its block.
+// a grid there is none, MPI_PROC_NULL, and nothing is received into its block. It does not change once it is found, so
+// any thread may read it.
 struct Neighborhood {
   std::vector<int> sources;
   std::vector<int> destinations;
@@ -41,7 +43,7 @@ struct Neighborhood {
   bool is_grid_with_one_twice = false;
 
   // Null without a topology: the call is for the host MPI to refuse. In a collective call on `comm`, which keeps what
-  // the first one finds. Local. Hot when it is found.
+  // the first one finds. Local. Hot when it is found. One thread at a time on a communicator.
   [[nodiscard]] static NeighborhoodPtr of(MPI_Comm comm);
 };
 

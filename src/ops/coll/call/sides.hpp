@@ -50,12 +50,12 @@ struct Sides {
 };
 
 // Looks for backends that have come into the process. True: it matters what the buffers are, because a backend is
-// loaded or calls are counted. A call looks once, at its beginning.
+// loaded or calls are counted. A call looks once, at its beginning. Any thread.
 [[nodiscard]] bool look_whether_sides_matter() noexcept;
-// The same as at the last look. Hot.
+// The same as at the last look. Hot. Any thread.
 [[nodiscard]] bool sides_matter() noexcept;
 // Looks as look_whether_sides_matter(). True: it matters what this process is in the communicator, for its own buffers
-// or for other ranks that have device memory.
+// or for other ranks that have device memory. Any thread.
 [[nodiscard]] bool look_whether_member_matters() noexcept;
 
 }  // namespace sluice::ops::coll

@@ -14,7 +14,8 @@
 
 namespace sluice::ops::coll {
 
-// Arguments of an MPI_Alltoallv of elements of one type, on all ranks; counts and places are of elements.
+// Arguments of an MPI_Alltoallv of elements of one type, on all ranks; counts and places are of elements. Any thread
+// may read it.
 struct FoldExchange {
   [[nodiscard]] std::size_t bytes(int n_elements) const noexcept {
     return static_cast<std::size_t>(n_elements) * element_bytes;
@@ -31,6 +32,7 @@ struct FoldExchange {
   std::size_t n_ranks = 0;
 };
 
+// One rank's part of one reduction. One thread at a time.
 class Fold {
  public:
   // `call` outlives it, and is one of those that can_be_folded() is true for.
@@ -70,7 +72,7 @@ class Fold {
 };
 
 // Whether a reduction by a predefined operation may be folded: its arguments are right, a type has an extent, and ints
-// tell its blocks. The same on all ranks, of right arguments.
+// tell its blocks. The same on all ranks, of right arguments. Any thread.
 [[nodiscard]] bool can_be_folded(const Call &call, const Member &member);
 
 }  // namespace sluice::ops::coll

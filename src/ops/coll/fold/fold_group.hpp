@@ -25,6 +25,8 @@
 
 namespace sluice::ops::coll {
 
+// Threads: any, but for of(), one at a time on a communicator, and advance(), the engine's turns. tag() and
+// world_rank() do not change once is_turn_of() was true.
 class FoldGroup final : public progress::Task {
  public:
   // That of `comm`, in a collective call on it; the first one, on all ranks the same, begins to agree on the tag. Null
@@ -59,6 +61,7 @@ class FoldGroup final : public progress::Task {
 
 using FoldGroupPtr = std::shared_ptr<FoldGroup>;
 
+// One rank's part of one such call. One thread at a time.
 class PendingFold {
  public:
   // `call` outlives it, has joined the group by the address `name`, and lies in memory that the host MPI may touch.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Which staged reductions are computed in the order of the ranks, for SLUICE_REDUCE_ORDER=rank: the host MPI's own
-// functions take the ranks in whatever order is fast (docs/adr/0030).
+// functions take the ranks in whatever order is fast (docs/adr/0030). All of it: any thread.
 #pragma once
 
 #include "ops/coll/call/call.hpp"

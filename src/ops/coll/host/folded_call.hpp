@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A blocking reduction in the order of the ranks, by exchanges of the host MPI's (fold/fold.hpp).
+// A blocking reduction in the order of the ranks, by exchanges of the host MPI's (fold/fold.hpp). Threads: any, one at
+// a time on a communicator, as MPI has collective calls.
 #pragma once
 
 #include "ops/coll/call/call.hpp"

@@ -11,6 +11,7 @@
 
 namespace sluice::ops::coll {
 
+// The thread of that call alone.
 class HostCall {
  public:
   // `member` is null where nobody knows what the process is. `meeting`: of meet_for_call() (node/call_meeting.hpp). All

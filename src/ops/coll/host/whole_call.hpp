@@ -14,6 +14,7 @@
 
 namespace sluice::ops::coll {
 
+// The thread of that call alone.
 class WholeCall {
  public:
   // Counts the call where its ranks did not meet in memory, as all that make it do. `member` is null where nobody knows

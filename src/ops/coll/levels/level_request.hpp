@@ -13,6 +13,7 @@
 
 namespace sluice::ops::coll {
 
+// Threads: as EngineRequest; make() one at a time on a communicator.
 class LevelRequest final : public EngineRequest {
  public:
   LevelRequest(const Call &call, const Member &member, Sides sides, const plan::LevelQuery &query, LevelGroupPtr group);

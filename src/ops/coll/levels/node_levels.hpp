@@ -15,7 +15,8 @@
 
 namespace sluice::ops::coll {
 
-// Where each rank lies. Nodes are numbered by their lowest rank, the ranks of a node from 0.
+// Where each rank lies. Nodes are numbered by their lowest rank, the ranks of a node from 0. It does not change once it
+// is made, so any thread may read it.
 struct NodeMap {
   std::vector<int> node;   // by rank
   std::vector<int> local;  // by rank
@@ -30,6 +31,8 @@ struct NodeMap {
   [[nodiscard]] int rank_in_lane(int lane, int of_node) const noexcept;
 };
 
+// Threads: one at a time on the communicator, as MPI has collective calls. map(), requests() and whole() do not change
+// once find() knows them: any.
 class NodeLevels {
  public:
   // The levels of `comm`; null when it has none (one group of several is needed, on several nodes, some with more than
@@ -102,7 +105,7 @@ struct LevelsOfComm {
   std::shared_ptr<LevelGroup> group;
 };
 
-// `nodes`: by rank, equal on one node. For tests too.
+// `nodes`: by rank, equal on one node. For tests too. Pure.
 [[nodiscard]] NodeMap map_nodes(const std::vector<std::uint64_t> &nodes);
 
 }  // namespace sluice::ops::coll

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A collective call of several nodes in two levels: inside each node over IPC, across the nodes through staging memory
-// and the host MPI, so that no byte is staged twice on a node (docs/adr/0016).
+// and the host MPI, so that no byte is staged twice on a node (docs/adr/0016). Threads: any, one at a time on a
+// communicator, as MPI has collective calls.
 #pragma once
 
 #include "ops/coll/call/member.hpp"

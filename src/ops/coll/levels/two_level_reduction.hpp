@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Reductions of several nodes in two levels (docs/adr/0030): inside each node the devices reduce, each rank a slice;
 // each slice goes through staging memory and the host MPI to the same slices of the other nodes; and the ranks of a
-// node put their slices together.
+// node put their slices together. Threads: any, one at a time on a communicator, as MPI has collective calls.
 #pragma once
 
 #include <cstdint>

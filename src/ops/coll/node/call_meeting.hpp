@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The meeting of the ranks at the beginning of a blocking collective call on buffers, in which they compare the lengths
-// that they give (docs/adr/0062).
+// that they give (docs/adr/0062). Threads: any, one at a time on a communicator, as MPI has collective calls.
 #pragma once
 
 #include "ops/coll/call/call.hpp"

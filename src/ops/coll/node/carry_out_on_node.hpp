@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // carry_out_on_node(): whether the ranks of a node carry a collective call out together, and then the call in its form.
+// Threads: any, one at a time on a communicator, as MPI has collective calls.
 #pragma once
 
 #include "ops/coll/call/member.hpp"

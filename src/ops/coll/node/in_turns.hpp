@@ -4,7 +4,8 @@
 // "Progress").
 //
 // MPI does not let a blocking collective match a non-blocking one. So the choice between them hangs on nothing but what
-// all members know: that they have the channel open, and whether they meet before (docs/adr/0045).
+// all members know: that they have the channel open, and whether they meet before (docs/adr/0045). Threads: any, one at
+// a time on a communicator, as MPI has collective calls.
 #pragma once
 
 #include "ops/coll/node/meeting.hpp"

@@ -5,6 +5,8 @@
 // A rank inside the host MPI's function serves nobody. So a rank that has messages under way for which another may need
 // it, or threads that may begin some, waits, in turns, until all ranks have come to the call: the call depends on
 // nobody outside then. A rank that has none says that it has come, and waits for nobody.
+//
+// Threads: any, one at a time on a communicator, as MPI has collective calls.
 #pragma once
 
 #include <cstdint>
@@ -38,9 +40,9 @@ struct Meeting {
 };
 
 // In a blocking call on `comm` that all its ranks make alike, whichever it is. They do not meet where not all are on
-// one node or they are too many, without shared memory, and in a communicator's first calls (SLUICE_COLL_MEET). One
-// thread at a time on a communicator, as MPI has it. Sets up shared memory in one of the calls. Blocks, in turns, where
-// this rank waits. Hot: a rank that goes on and has nothing under way writes a word.
+// one node or they are too many, without shared memory, and in a communicator's first calls (SLUICE_COLL_MEET). Sets up
+// shared memory in one of the calls. Blocks, in turns, where this rank waits. Hot: a rank that goes on and has nothing
+// under way writes a word.
 [[nodiscard]] Meeting meet(MPI_Comm comm, const Arrival &own);
 // The same, with the communicator's state.
 [[nodiscard]] Meeting meet(MPI_Comm comm, const CommState &state, const Arrival &own);

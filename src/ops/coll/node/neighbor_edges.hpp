@@ -29,6 +29,7 @@ struct Edge {
 enum class EdgeFunction : std::uint8_t { kAlltoall, kAlltoallv, kAlltoallw };
 inline constexpr std::array kEdgeFunctions = {EdgeFunction::kAlltoall, EdgeFunction::kAlltoallv,
                                               EdgeFunction::kAlltoallw};
+// Which of them `call` is. Pure.
 [[nodiscard]] EdgeFunction edge_function_of(const Call &call) noexcept;
 
 // How the blocks of one call are paired.

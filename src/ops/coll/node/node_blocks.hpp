@@ -26,7 +26,7 @@ struct NodeBlocks {
   std::vector<Wanted> wanted;
 };
 
-// The blocks at this rank; of sides that hold device memory, or nothing. `pairing`: known.
+// The blocks at this rank; of sides that hold device memory, or nothing. `pairing`: known. Any thread.
 [[nodiscard]] NodeBlocks blocks_of(const Call &call, const Member &member, const Sides &sides,
                                    const EdgePairing &pairing);
 

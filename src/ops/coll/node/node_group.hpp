@@ -26,6 +26,9 @@ namespace sluice::ops::coll {
 class NodeQueue;
 class ReductionMemo;
 
+// Threads: one at a time on the communicator, as MPI has collective calls. Beside them RequestGroup changes it in
+// turns, with its own lock, until its calls are settled, for which of() waits. Of board() what is said of calls goes
+// with the lock of queue(), and votes go in blocking calls.
 class NodeGroup {
  public:
   // The group of `comm`; null when its ranks cannot have one (not all on this node, without the private channel, too
@@ -129,11 +132,11 @@ class NodeGroup {
 using NodeGroupPtr = std::shared_ptr<NodeGroup>;
 
 // Rank 0 makes the segment of a board, and what it sends to the others of its name; any other rank does nothing. Where
-// it cannot, `name` stays empty and a warning says why.
+// it cannot, `name` stays empty and a warning says why. Any thread.
 void make_board(const Member &member, wire::SharedSegment *segment, wire::SegmentName *name);
-// The others open it by that name. Whether this rank has it now; if not, a warning says why.
+// The others open it by that name. Whether this rank has it now; if not, a warning says why. Any thread.
 [[nodiscard]] bool open_board(const Member &member, const wire::SegmentName &name, wire::SharedSegment *segment);
-// When all have it, or not: takes the name away again, on rank 0.
+// When all have it, or not: takes the name away again, on rank 0. Any thread.
 void forget_board_name(const Member &member, const wire::SegmentName &name) noexcept;
 
 }  // namespace sluice::ops::coll

@@ -16,9 +16,11 @@ namespace sluice::ops::coll {
 
 // This rank's vote before a call whose length differs among the ranks: whether it can take part, and whether its own
 // part is long. A vote says less than an offer, and costs less. `classified` says how classifying `sides` went. Hot.
+// Any thread.
 [[nodiscard]] transfer::Vote vote_on(const Call &call, const Member &member, const Sides &sides,
                                      const Status &classified);
 
+// One rank's part of one call. One thread at a time.
 struct NodeOffer {
   NodeBlocks blocks;
   transfer::Published published;

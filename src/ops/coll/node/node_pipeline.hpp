@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A rank's share of a reduction inside a node by copy engines and kernels that take turns (docs/adr/0024): whether it
-// goes so, and its work as transfer/reduction_pipeline.hpp takes it.
+// goes so, and its work as transfer/reduction_pipeline.hpp takes it. All of it: any thread.
 #pragma once
 
 #include <cstdint>

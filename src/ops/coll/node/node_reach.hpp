@@ -13,6 +13,7 @@
 
 namespace sluice::ops::coll {
 
+// Of one call at this rank. One thread at a time.
 class NodeReach {
  public:
   NodeReach(const NodeGroup &group, int rank) noexcept : group_(group), rank_(rank) {}

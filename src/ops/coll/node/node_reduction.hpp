@@ -22,7 +22,7 @@ namespace sluice::ops::coll {
 
 // What this rank publishes of a reduction: fills *published, and the one block that is its input. False: this rank
 // cannot take part. `sides` are classified. May throw std::bad_alloc. The first reduction of a pair blocks while its
-// kernel is made ready.
+// kernel is made ready. Any thread.
 [[nodiscard]] bool describe_reduction(const Call &call, const Member &member, const Sides &sides,
                                       transfer::Published *published, transfer::StridedBlock *input);
 

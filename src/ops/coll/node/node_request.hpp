@@ -13,6 +13,7 @@
 
 namespace sluice::ops::coll {
 
+// Threads: as EngineRequest; make() one at a time on a communicator.
 class NodeRequest final : public EngineRequest {
  public:
   // Where a call finds the others: in a group that has a communicator for what is staged, or, while the ranks have not

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How a rank's part of a call that the ranks of a node carry out together goes on.
+// How a rank's part of a call that the ranks of a node carry out together goes on. Pure: any thread.
 #pragma once
 
 #include <optional>

@@ -23,12 +23,12 @@ namespace sluice::ops::coll {
 // The most sources, and the most destinations, of one kernel.
 inline constexpr std::size_t kMostOperands = SLUICE_REDUCE_MAX_SOURCES;
 
-// Which ranks get what of the result.
+// Which ranks get what of the result. Pure.
 [[nodiscard]] plan::Delivery delivery_of(const Call &call) noexcept;
-// A pair as one number, never 0; and back.
+// A pair as one number, never 0; and back. Pure.
 [[nodiscard]] std::uint32_t packed(const ReductionPair &pair) noexcept;
 [[nodiscard]] ReductionPair unpacked(std::uint32_t pair) noexcept;
-// The elements of the block of MPI_Reduce_scatter's result that is the rank's of `member`.
+// The elements of the block of MPI_Reduce_scatter's result that is the rank's of `member`. Pure.
 [[nodiscard]] transfer::Share own_block(const Call &call, const Member &member) noexcept;
 
 // Addresses are this process's.
@@ -57,7 +57,7 @@ struct ReductionTerms {
 };
 
 // Maps what the others published, which `reach` holds then. Errors: it cannot be reached; kBadPeer: it is none. May
-// throw std::bad_alloc.
+// throw std::bad_alloc. Any thread, for a `reach` of its own.
 [[nodiscard]] Status make_reduction_work(const ReductionTerms &terms, NodeReach *reach, ReductionWork *work);
 
 // What was planned, and made of it.

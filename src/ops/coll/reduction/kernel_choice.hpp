@@ -11,7 +11,7 @@
 namespace sluice::ops::coll {
 
 // The choice for buffers `sides`, at least one, of elements of `type`; those that mean nothing at this rank do not
-// count. *pair is what the device computes, if it does. Warm.
+// count. *pair is what the device computes, if it does. Warm. Any thread.
 [[nodiscard]] plan::ReductionPlan choose_kernel(std::initializer_list<const CollectiveSide *> sides, MPI_Datatype type,
                                                 MPI_Op op, ReductionPair *pair);
 

@@ -16,6 +16,8 @@
 
 namespace sluice::ops::coll {
 
+// Threads: any for is_hidden() and completes_without_host(). All else one at a time: who makes or starts it; then the
+// engine's turns, until it is not hidden any more; then who completes it.
 class EngineRequest : public progress::Tracked, public progress::Task {
  public:
   // progress::Tracked

@@ -9,6 +9,7 @@
 
 namespace sluice::ops::coll {
 
+// Threads: as EngineRequest; make() one at a time on a communicator.
 class FoldRequest final : public EngineRequest {
  public:
   FoldRequest(const Call &call, const Member &member, Sides sides) : EngineRequest(call, member, std::move(sides)) {}
@@ -24,7 +25,7 @@ class FoldRequest final : public EngineRequest {
 };
 
 // Starts a call with a request so, where that is wanted and can be; else false, and nothing has happened. The same on
-// all ranks. *result: an error code, raised already.
+// all ranks. *result: an error code, raised already. One thread at a time on a communicator.
 [[nodiscard]] bool start_folded(const Call &call, const Member &member, Sides *sides, int *result);
 
 }  // namespace sluice::ops::coll

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The program's request for a non-blocking or persistent collective call that is not the host MPI's (docs/adr/0017): a
 // generalized request of the host MPI's, so that it is real and unique, or for a persistent call a persistent one that
-// is never started.
+// is never started. All of it: any thread.
 #pragma once
 
 #include <memory>

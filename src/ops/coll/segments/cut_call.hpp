@@ -15,7 +15,7 @@
 
 namespace sluice::ops::coll {
 
-// One thread. What it is given outlives it, and stays where it is.
+// One thread at a time. What it is given outlives it, and stays where it is.
 class CutCall {
  public:
   CutCall(const Call &call, const Member &member) noexcept : call_(call), member_(member) {}

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A long collective call that is staged, in segments: while one is with the host MPI the next is copied down and the
-// one before it up (CCGrid'23, section IV, for collective operations; docs/adr/0022).
+// one before it up (CCGrid'23, section IV, for collective operations; docs/adr/0022). Threads: any, one at a time on a
+// communicator, as MPI has collective calls.
 #pragma once
 
 #include "ops/coll/call/member.hpp"

@@ -15,6 +15,8 @@
 
 namespace sluice::ops::coll {
 
+// Threads: one at a time on the communicator, as MPI has collective calls. questions(), data() and order(), once both
+// communicators are there: any.
 class SegmentGroup {
  public:
   // For a non-blocking call that could use the group: the group, if it is there. Else null, and a later blocking call

@@ -14,7 +14,7 @@
 
 namespace sluice::ops::coll {
 
-// Stays where it is from start() until that request is complete.
+// Stays where it is from start() until that request is complete. One thread at a time.
 class SegmentQuestion {
  public:
   // This rank's answer: an ability, or an int below all of them; query->longest_bytes; and common_length().

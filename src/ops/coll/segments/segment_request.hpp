@@ -15,6 +15,7 @@
 
 namespace sluice::ops::coll {
 
+// Threads: as EngineRequest; make() one at a time on a communicator.
 class SegmentRequest final : public EngineRequest {
  public:
   SegmentRequest(const Call &call, const Member &member, Sides sides, const plan::SegmentQuery &query,

@@ -10,7 +10,7 @@
 
 namespace sluice::ops::coll {
 
-// Without blocks: the rank has no such buffer.
+// Without blocks: the rank has no such buffer. One thread at a time.
 struct SegmentedBlocks {
   transfer::CutShape send;
   transfer::CutShape recv;
