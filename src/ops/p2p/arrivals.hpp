@@ -15,6 +15,7 @@ namespace sluice::ops {
 
 class Incoming;
 
+// Threads: any for add(); the engine's turns, which are one at a time, for advance() and are_safe().
 class Arrivals final : public progress::RecurringTask {
  public:
   // Receives that a turn finds waiting before it asks no further: among the oldest; among the newest, one of which the

@@ -15,7 +15,7 @@
 namespace sluice::ops {
 namespace p2p {
 
-// One direction of a call (call.hpp): the memory that the program gives, and the other end.
+// One direction of a call (call.hpp): the memory that the program gives, and the other end. One thread at a time.
 struct Part {
   void *buffer = nullptr;
   MPI_Count count = 0;
@@ -32,7 +32,7 @@ struct Part {
 }  // namespace p2p
 
 // True when nothing that Sluice does can be needed: no backend is loaded here, no other rank sends descriptors, and
-// nothing is counted. Hot: the whole cost of host traffic.
+// nothing is counted. Hot: the whole cost of host traffic. Any thread.
 [[nodiscard]] inline bool is_plain_host_traffic() noexcept {
   return !wire::Channel::process().is_open() && !statistics::is_enabled() && device::loaded_backends().empty();
 }

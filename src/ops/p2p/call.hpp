@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Call: any call that sends or receives a message, its arguments by their meaning; ExchangeCall: one that does both.
 // The exported functions, generated from data/message_forms.txt, fill one in; send.cpp, recv.cpp, sendrecv.cpp and
-// isendrecv.cpp carry it out.
+// isendrecv.cpp carry it out. Threads: any, as the host MPI allows.
 #pragma once
 
 #include <cstdint>
@@ -65,8 +65,7 @@ struct ExchangeCall {
   MPI_Request *request = nullptr;
 };
 
-// Each for its functions of data/message_forms.txt. `call` is changed. Return an error code, raised already. Any
-// thread, as the host MPI allows.
+// Each for its functions of data/message_forms.txt. `call` is changed. Return an error code, raised already.
 
 // Blocks until the host MPI's own function would have returned, or, where a descriptor is sent, until its receiver has
 // the payload.

@@ -34,7 +34,7 @@ struct Claim {
   bool is_copy = false;  // `message` is the copy that was sent to this process itself: its own envelope is another
 };
 
-// The claimed messages of one communicator.
+// The claimed messages of one communicator. Threads: any; under lock() where that is said.
 class Claims {
  public:
   static constexpr CommPart kPart = CommPart::kMessages;
@@ -71,10 +71,11 @@ class Claims {
 
 // Envelopes of claimed messages that the program holds as MPI_Message (MPI_Mprobe). Any thread.
 void remember_envelope(MPI_Message message, const Envelope &envelope);
-// Takes the envelope of `message` out; empty when it was not claimed. Cost without claimed messages: one load.
+// Takes the envelope of `message` out; empty when it was not claimed. Cost without claimed messages: one load. Any
+// thread.
 [[nodiscard]] std::optional<Envelope> take_envelope(MPI_Message message);
 
-// Makes `status` tell of `envelope`. What it says of errors stays.
+// Makes `status` tell of `envelope`. What it says of errors stays. Any thread.
 void set_envelope(const Envelope &envelope, MPI_Status *status);
 
 }  // namespace sluice::ops

@@ -15,6 +15,7 @@ namespace sluice::ops {
 
 class Outgoing;
 
+// Threads: any, but for advance(), which is the engine's.
 class ControlListener final : public progress::RecurringTask {
  public:
   // The process's. Never destroyed.

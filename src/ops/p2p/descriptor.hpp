@@ -22,6 +22,7 @@ enum class Arrival : std::uint8_t {
 };
 
 // Reads kDescriptorBytes that `sender` of MPI_COMM_WORLD (-1: somebody else) has sent. Of a flawed one *flaw says why.
+// Any thread.
 [[nodiscard]] inline Arrival read_descriptor(const std::byte *bytes, int sender, Descriptor *descriptor,
                                              const char **flaw) noexcept {
   const wire::Channel &channel = wire::Channel::process();

@@ -16,7 +16,7 @@
 namespace sluice::ops {
 
 // A claim on the beginning of one buffer. It holds until it is destroyed, and is open while its receive waits for what
-// comes. Movable.
+// comes. Movable. One thread at a time.
 class LandingClaim {
  public:
   LandingClaim() noexcept = default;
@@ -34,7 +34,7 @@ class LandingClaim {
 
   [[nodiscard]] bool is_empty() const noexcept { return address_ == 0; }
   // Whether descriptors may land here now, and others have to leave the beginning alone. Then the end of the claim:
-  // nothing lands any more. Any thread.
+  // nothing lands any more.
   void set_open(bool is_open) noexcept;
   void release() noexcept;
 
@@ -43,18 +43,18 @@ class LandingClaim {
   std::uintptr_t address_ = 0;
 };
 
+// Threads: any.
 class DescriptorLandings {
  public:
   // The process's. Never destroyed.
   static DescriptorLandings &process();
 
   // Claims where a descriptor comes to lie in `region`, which is as long as one or longer. An empty claim when
-  // another's beginning is less than a descriptor's length away. Any thread.
+  // another's beginning is less than a descriptor's length away.
   [[nodiscard]] LandingClaim claim(const transfer::Region &region);
   // transfer::scatter() into a region that could not be claimed: not to bytes in which the receive that holds the claim
   // may find a descriptor, as long as it waits. These bytes are not written at all, because the host MPI may write them
-  // meanwhile. What comes into that receive lies there in the end, since the program has given both the same place. Any
-  // thread.
+  // meanwhile. What comes into that receive lies there in the end, since the program has given both the same place.
   void scatter_around(const transfer::Region &region, const std::byte *packed, std::uint64_t size_bytes) noexcept;
 
  private:

@@ -11,6 +11,7 @@
 
 namespace sluice::ops {
 
+// One thread at a time, in a turn or not.
 class Exchange {
  public:
   // `has_large_count`: the host MPI is to be given counts of 64 bits.

@@ -17,6 +17,8 @@
 
 namespace sluice::ops {
 
+// Threads: any for is_hidden() and completes_without_host(). All else one at a time: who starts it; then the engine's
+// turns, until it is not hidden any more; then who completes it.
 class Incoming final : public progress::Tracked, public progress::Task {
  public:
   Incoming(Operation operation, MPI_Comm comm, bool is_persistent)
@@ -77,26 +79,27 @@ class Incoming final : public progress::Tracked, public progress::Task {
 };
 
 // What a receive finds before it posts: a claimed message that it has to take, and the lock that keeps a probe from
-// claiming another meanwhile. Held until the receive is posted.
+// claiming another meanwhile. Held until the receive is posted. By the thread that looked.
 struct Posting {
   CommStatePtr state;
   std::unique_lock<std::mutex> lock;
   std::optional<Claim> claim;
 };
 
-// Looks at the claimed messages of `comm`. Cost without probes: one load.
+// Looks at the claimed messages of `comm`. Cost without probes: one load. Any thread.
 [[nodiscard]] Posting look_at_claims(MPI_Comm comm, int source, int tag);
-// A probe is made: from now on receives look.
+// A probe is made: from now on receives look. Any thread.
 void note_probe() noexcept;
-// Something may be claimed on `comm`, so that a receive has to look_at_claims().
+// Something may be claimed on `comm`, so that a receive has to look_at_claims(). Any thread.
 [[nodiscard]] bool has_claims(MPI_Comm comm);
 
-// A blocking receive whose host MPI function is to be called as it is would hold up the engine, or miss a claim.
+// A blocking receive whose host MPI function is to be called as it is would hold up the engine, or miss a claim. Any
+// thread.
 [[nodiscard]] bool may_block(MPI_Comm comm);
 
 // The end of a receive that the host MPI has completed with `result` and *status: pulls what a descriptor describes,
 // or brings up what was staged; makes the status right and counts the call. Blocks, in turns. Returns an error code,
-// raised already.
+// raised already. Any thread.
 int finish_receive(Operation operation, MPI_Comm comm, Side *side, MPI_Status *status, int result,
                    std::chrono::nanoseconds time);
 

@@ -20,7 +20,9 @@
 namespace sluice::ops {
 
 // One send, or one persistent send with all its starts. The request that the program holds is the receive of the
-// acknowledgement, a request of the host MPI.
+// acknowledgement, a request of the host MPI. Threads: any for go(), note_taken(), is_hidden() and
+// completes_without_host(); the engine's turns for advance(). All else one at a time: who makes and starts it, then who
+// completes it.
 class Outgoing final : public progress::Tracked, public progress::Task, public std::enable_shared_from_this<Outgoing> {
  public:
   // For make().

@@ -8,6 +8,7 @@
 
 namespace sluice::ops {
 
+// Of one message. One thread at a time.
 class PackedPayload {
  public:
   // What `buffer` travels as: what was opened for it, or the program's own memory.

@@ -15,6 +15,7 @@ namespace sluice::ops {
 
 // They lie as PartitionWords has it, under the same address for host and device. Where the device can reach them, they
 // are those that the receiver reads; else memory of the device's runtime, which the host looks at and hands on.
+// Threads: any, once they are made.
 class PartitionFlags {
  public:
   // For a device, `place`, and `n_partitions`. `words`: of a message that may go directly; without memory for any
@@ -39,7 +40,7 @@ class PartitionFlags {
   void begin(std::uint64_t start) const noexcept {
     __atomic_store_n(base_ + PartitionWords::kMark, PartitionWords::ready_mark(start), __ATOMIC_RELEASE);
   }
-  // The partition was made ready in that start; what was done before is visible. Any thread.
+  // The partition was made ready in that start; what was done before is visible.
   [[nodiscard]] bool is_set(int partition, std::uint64_t start) const noexcept {
     return PartitionWords::start_of(__atomic_load_n(flag(partition), __ATOMIC_ACQUIRE)) == start;
   }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The functions of sluice/partitioned.h.
+// The functions of sluice/partitioned.h. Threads: any that may call MPI; with one stream one at a time.
 #pragma once
 
 #include "sluice/partition_flags.h"

@@ -37,6 +37,7 @@ struct PartitionedAnswer {
   PartitionMemory memory;  // of the receiver, where streams of the sender may copy to it
 };
 
+// Threads: any for is_wanted() and give_up_soon(); who makes the operation for begin(); then the engine's turns alone.
 class PartitionedMatch final : public progress::Task, public std::enable_shared_from_this<PartitionedMatch> {
  public:
   // The other end of the program's operation.

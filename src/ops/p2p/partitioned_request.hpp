@@ -24,6 +24,8 @@
 
 namespace sluice::ops {
 
+// Threads: any where that is said, and for is_hidden() and completes_without_host(); the engine's turns for advance(),
+// and for who tells which way it goes. All else one at a time: who makes it, then who starts and who completes it.
 class PartitionedRequest final : public progress::Tracked,
                                  public progress::Task,
                                  public std::enable_shared_from_this<PartitionedRequest> {

@@ -21,6 +21,7 @@ namespace sluice::ops {
 
 class Buffer;
 
+// Threads: any, but for advance(), which is the engine's, and drain(), which is MPI_Finalize's.
 class Permissions final : public progress::RecurringTask {
  public:
   // The process's, for the ranks of MPI_COMM_WORLD; made by the first call, when the channel is open. Never destroyed.

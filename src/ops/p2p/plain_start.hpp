@@ -12,6 +12,8 @@
 
 namespace sluice::ops {
 
+// Threads: any for is_under_way(). All else one at a time: who starts the request, then the engine's turns, then who
+// completes it.
 class PlainStart final : public progress::Task {
  public:
   // `buffer`: planned for a peer that is sent no descriptors.

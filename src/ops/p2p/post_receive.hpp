@@ -9,7 +9,7 @@
 namespace sluice::ops {
 
 // Starts the receive by `start()`, or by `take(message)` of the claimed message that it has to take; *envelope is that
-// message's own. Both return the host MPI's error code, and so does this.
+// message's own. Both return the host MPI's error code, and so does this. Any thread.
 template <typename Start, typename Take>
 int post_receive(MPI_Comm comm, int source, int tag, std::optional<Envelope> *envelope, Start start, Take take) {
   Posting posting = look_at_claims(comm, source, tag);

@@ -29,8 +29,11 @@ struct Landing {
 };
 
 // What a receive ends with that has room for `room_bytes`, when `came_bytes` came. Errors: always that one, kTruncated.
+// Pure.
 [[nodiscard]] Status truncated(std::uint64_t came_bytes, std::uint64_t room_bytes);
 
+// Threads: any for is_settled(), and for what it came to once that is true. The engine's turns for advance(), which are
+// one at a time.
 class Pull final : public progress::Task {
  public:
   // `landing` stays valid until is_settled(). `descriptor` is sound; it came to `operation` from `source` with `tag`.

@@ -11,6 +11,7 @@
 
 namespace sluice::ops {
 
+// Threads: any.
 class PullHints {
  public:
   // Longer messages are always offered: what a wrong guess costs them is little, and what it may gain is much.
@@ -26,10 +27,10 @@ class PullHints {
   // The same for messages out of host memory, of any length: those that the peer cannot pull are better not offered.
   static PullHints &of_host_memory();
 
-  // `peer` asked for the blocks of a message that it might have pulled. Any thread.
+  // `peer` asked for the blocks of a message that it might have pulled.
   void note_blocks(int peer) noexcept { rests_[static_cast<std::size_t>(peer)].store(kPatience); }
 
-  // One more send to `peer` is planned: whether to offer it. Any thread; hot: one load.
+  // One more send to `peer` is planned: whether to offer it. Hot: one load.
   [[nodiscard]] bool may_offer(int peer) noexcept {
     std::atomic<std::uint8_t> &rest = rests_[static_cast<std::size_t>(peer)];
     std::uint8_t left = rest.load(std::memory_order_relaxed);

@@ -10,6 +10,7 @@
 
 namespace sluice::ops {
 
+// Threads: any.
 class ReceiveHints {
  public:
   // The process's. Never destroyed.
@@ -19,7 +20,7 @@ class ReceiveHints {
   }
 
   // Whether the next long message into a receive from `source`, which may be MPI_ANY_SOURCE, likely comes staged. By
-  // the source as the receive names it; several may have one answer. Any thread; hot: one load.
+  // the source as the receive names it; several may have one answer. Hot: one load.
   [[nodiscard]] bool expects_staged(int source) const noexcept {
     return come_staged_[slot_of(source)].load(std::memory_order_relaxed);
   }

@@ -19,7 +19,8 @@
 
 namespace sluice::ops {
 
-// The words. Starts are counted from 1 by each side for itself, and both count alike.
+// The words. Starts are counted from 1 by each side for itself, and both count alike. Threads: any, once create() or
+// open() has made them.
 class PartitionWords {
  public:
   // What is where. The receiver's words have a line of their own, and so has what kernels of the sender's read.
@@ -46,7 +47,7 @@ class PartitionWords {
   // name and number.
   [[nodiscard]] Status open(std::uint64_t n_partitions, const wire::SegmentName &name);
 
-  // What precedes the store is visible to whoever reads the value. Any thread.
+  // What precedes the store is visible to whoever reads the value.
   void set_ready(std::uint64_t partition, std::uint64_t start) const noexcept {
     set(kFirstFlag + partition, ready_mark(start));
   }
@@ -69,7 +70,7 @@ class PartitionWords {
   wire::SharedSegment segment_;
 };
 
-// Where one side's partitions lie, as it travels to the other one.
+// Where one side's partitions lie, as it travels to the other one. Threads: any.
 struct PartitionMemory {
   std::uint64_t offset_bytes = 0;
   std::uint64_t allocation_bytes = 0;  // 0: nothing is said

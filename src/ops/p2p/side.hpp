@@ -16,6 +16,7 @@
 
 namespace sluice::ops {
 
+// One thread at a time, but for what says otherwise.
 class Side : public Buffer {
  public:
   Side() = default;

@@ -12,6 +12,7 @@
 
 namespace sluice::ops {
 
+// One thread at a time: who starts it, then who completes it.
 class StagedRequest final : public progress::Tracked {
  public:
   StagedRequest(Operation operation, MPI_Comm communicator, bool is_persistent)
@@ -47,7 +48,7 @@ class StagedRequest final : public progress::Tracked {
 };
 
 // Puts `request`, which the host MPI has just started for `staged`, into the table; or, when the host refused
-// (`result`), lets go of it. Returns `result`.
+// (`result`), lets go of it. Returns `result`. Any thread.
 inline int track(std::shared_ptr<StagedRequest> staged, MPI_Request *request, int result) {
   if (result == MPI_SUCCESS && staged->is_staged()) {
     if (!staged->is_persistent()) progress::HostTurns::process().serve(staged);
