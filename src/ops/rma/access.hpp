@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Access: what one operation does to which memory of which rank, found out and checked before anything is done.
+// Threads: any, each for an Access of its own.
 #pragma once
 
 #include <cstdint>
@@ -61,7 +62,7 @@ void count(const Access &access, Route route);
 // null.
 [[nodiscard]] AskedPtr make_asked(const Access &access, std::uint64_t size_bytes, const transfer::Region *result);
 
-// The operand of messages, block by block.
+// The operand of messages, block by block. One thread at a time.
 class OperandReader {
  public:
   // Of `region`, which stays.

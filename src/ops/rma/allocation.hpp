@@ -22,7 +22,7 @@ inline constexpr const char *kAllocationKey = "mpi_memory_alloc_kind";
 // is a hint. Warm. Any thread.
 [[nodiscard]] std::optional<device::AllocationKind> find_wanted_kind(MPI_Info info);
 
-// Owns the memory. Not movable.
+// Owns the memory. Not movable. One thread at a time.
 class Allocation {
  public:
   Allocation() noexcept = default;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The answers to a window's messages: whether it was done, and the data or the reason.
+// The answers to a window's messages: whether it was done, and the data or the reason. Pure: any thread.
 #pragma once
 
 #include <algorithm>

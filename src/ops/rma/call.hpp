@@ -7,7 +7,7 @@
 
 namespace sluice::ops::rma {
 
-// A buffer of this rank's, or the part of the window that is meant (without an address).
+// A buffer of this rank's, or the part of the window that is meant (without an address). One thread at a time.
 struct Argument {
   void *buffer = nullptr;
   MPI_Count count = 0;

@@ -32,7 +32,7 @@ struct Exposure {
   wire::SegmentName locks{};       // of the first rank of a node
 };
 
-// Whether both are memory of one device.
+// Whether both are memory of one device. Pure.
 [[nodiscard]] bool are_on_one_device(const transfer::Region &one, const transfer::Region &other) noexcept;
 
 // Where the window of a rank begins here.
@@ -41,22 +41,23 @@ struct Reached {
   device::Place place;
 };
 
+// Threads: any.
 class DirectAccess {
  public:
   explicit DirectAccess(std::size_t n_ranks) : mapped_(n_ranks) {}
 
-  // Whether the runtime of the memory that was exported is loaded here. Hot. Any thread.
+  // Whether the runtime of the memory that was exported is loaded here. Hot.
   [[nodiscard]] static bool has_runtime(const Exposure &exposure);
 
   // Maps the memory that rank `target`, whose number in MPI_COMM_WORLD is `world_rank`, has exported, for copies to or
-  // from `beside`; the first time only. Any thread. Errors: it cannot be mapped, or is not what its rank says.
+  // from `beside`; the first time only. Errors: it cannot be mapped, or is not what its rank says.
   [[nodiscard]] Status map(int target, int world_rank, const Exposure &exposure, const device::Place &beside,
                            Reached *reached);
 
   // Copies the first `size_bytes` of the payload of `from` to `to`, of which one may be mapped, for `message` of the
   // trace: by flush() at the latest, until when both stay. At once where a kernel brings many runs together or apart,
-  // where the host may copy, and where no device can copy between the two. Any thread. Errors: the runtime's; a part
-  // may have been copied.
+  // where the host may copy, and where no device can copy between the two. Errors: the runtime's; a part may have
+  // been copied.
   [[nodiscard]] Status copy(const transfer::Region &from, const transfer::Region &to, std::uint64_t size_bytes,
                             const trace::Message &message);
   // Blocks until all copies of all threads are there. Errors: those of any of them since the last call.

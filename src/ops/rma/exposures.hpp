@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What the ranks of a new window tell each other: where each has its memory, and by what locks those of a node share
-// it.
+// it. Threads: the one that makes the window, before others know of it.
 #pragma once
 
 #include <cstdint>

@@ -26,9 +26,11 @@ extern std::atomic<int> n_staged;  // operations that are not known to be comple
 using StagedAccesses = std::vector<std::shared_ptr<StagedAccess>>;
 // Those on `target` (-1: on all ranks), which are the caller's to end now. Any thread.
 [[nodiscard]] StagedAccesses take_staged(MPI_Win window, int target);
-// Has the host MPI complete them at their targets, in a passive-target epoch. Returns an error code of its own.
+// Has the host MPI complete them at their targets, in a passive-target epoch. Returns an error code of its own. Any
+// thread, of what it has taken.
 [[nodiscard]] int flush_staged(MPI_Win window, const StagedAccesses &accesses) noexcept;
-// `code`: of the function that completes them. Returns it, or that of an error of the copies up, raised already.
+// `code`: of the function that completes them. Returns it, or that of an error of the copies up, raised already. Any
+// thread, of what it has taken.
 [[nodiscard]] int end_staged(MPI_Win window, StagedAccesses accesses, int code) noexcept;
 }  // namespace detail
 

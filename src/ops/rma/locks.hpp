@@ -39,7 +39,7 @@ class LockHold {
 };
 
 // Held while elements of a rank's memory are read, changed and written. Nobody takes turns or waits for others
-// meanwhile.
+// meanwhile. One thread at a time.
 class UpdateHold {
  public:
   UpdateHold() noexcept = default;
@@ -56,7 +56,7 @@ class UpdateHold {
   LockWords *words_ = nullptr;
 };
 
-// All words that this rank reaches.
+// All words that this rank reaches. Threads: any for of(). Who makes the window opens them before others know of it.
 class Locks {
  public:
   // Where the ranks of the node could not share them: words of `rank`, which is this one, alone.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Numbers by which ranks name MPI's types and operations to each other in accumulates: the handles of some host MPIs
-// are addresses, and differ from rank to rank. And the host MPI's arithmetic on packed elements.
+// are addresses, and differ from rank to rank. And the host MPI's arithmetic on packed elements. All of it: any thread.
 #pragma once
 
 #include <cstddef>

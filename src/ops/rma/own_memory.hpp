@@ -15,11 +15,12 @@
 
 namespace sluice::ops::rma {
 
+// Threads: any, but for set(), by who makes the window, before others know of it.
 class OwnMemory {
  public:
   // The memory of a window that is not dynamic; its place was found when the window was made.
   void set(void *base, std::uint64_t size_bytes, const device::Place &place);
-  // Of a dynamic one; any thread. Errors: memory that was freed, that overlaps what is attached; what is not attached.
+  // Of a dynamic one. Errors: memory that was freed, that overlaps what is attached; what is not attached.
   [[nodiscard]] Status attach(void *base, std::uint64_t size_bytes);
   [[nodiscard]] Status detach(const void *base);
 
@@ -45,7 +46,7 @@ class OwnMemory {
 
 // Reads, changes and writes elements of `target`, all of `operand_bytes` or, where there is no operand, nothing but the
 // read: what was there before goes to *before. `compare`, if there is one, has to be there for anything to be written.
-// The caller holds the update lock of that memory. Blocks. Errors: the runtime's.
+// The caller holds the update lock of that memory. Blocks. Errors: the runtime's. Any thread.
 [[nodiscard]] Status update(const transfer::Region &target, const Arithmetic &arithmetic,
                             std::span<const std::byte> operand, const std::byte *compare,
                             std::vector<std::byte> *before);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The memory of one side of a one-sided operation, and how its payload comes to memory of the host and back.
+// The memory of one side of a one-sided operation, and how its payload comes to memory of the host and back. All of it:
+// any thread.
 #pragma once
 
 #include <cstddef>
@@ -23,7 +24,7 @@ namespace sluice::ops::rma {
 }
 
 // Copies the first `size_bytes` of the payload of `region` to `packed`, memory of the host, or the other way; touches
-// nothing else. Block. Any thread. Errors: the runtime's; a part may have been written.
+// nothing else. Block. Errors: the runtime's; a part may have been written.
 [[nodiscard]] Status read_payload(const transfer::Region &region, std::uint64_t size_bytes, std::byte *packed);
 [[nodiscard]] Status write_payload(const transfer::Region &region, std::uint64_t size_bytes, const std::byte *packed);
 

@@ -63,7 +63,7 @@ using WindowPtr = std::shared_ptr<Window>;
 
 namespace detail {
 extern std::atomic<int> n_own;
-// Behind a lock.
+// Behind a lock. Any thread.
 [[nodiscard]] WindowPtr look_up(MPI_Win handle);
 }  // namespace detail
 
@@ -71,12 +71,14 @@ extern std::atomic<int> n_own;
 [[nodiscard]] inline WindowPtr find_own(MPI_Win handle) {
   return detail::n_own.load(std::memory_order_acquire) == 0 ? nullptr : detail::look_up(handle);
 }
+// Puts a window where find_own() looks, and takes it away. Any thread.
 void add_own(WindowPtr window);
 void remove_own(MPI_Win handle);
-// Ends the windows that a program has not freed. In MPI_Finalize, before the engine is asked whether it is done.
+// Ends the windows that a program has not freed. In MPI_Finalize, before the engine is asked whether it is done. Any
+// thread.
 void end_windows() noexcept;
 
-// Runs `body`, which returns a Status, and raises its error on the window. Returns an MPI error code.
+// Runs `body`, which returns a Status, and raises its error on the window. Returns an MPI error code. Any thread.
 template <typename Body>
 int guarded_on(const Window &window, Body body) noexcept {
   Status status;
@@ -89,10 +91,11 @@ int guarded_on(const Window &window, Body body) noexcept {
 }
 
 // Ends all that this rank has begun on the memory of `target` (-1: of all): it is there, and the origins are the
-// program's again. Blocks, in turns. Errors: the first of operations that nobody was told of.
+// program's again. Blocks, in turns. Errors: the first of operations that nobody was told of. Any thread.
 [[nodiscard]] Status flush_operations(Window *window, int target);
 
-// Returns when all ranks of the window are here. Blocks, in turns. Errors: the host MPI's.
+// Returns when all ranks of the window are here. Blocks, in turns. Errors: the host MPI's. One thread at a time on a
+// window.
 [[nodiscard]] Status come_together(const Window &window);
 
 }  // namespace sluice::ops::rma

@@ -11,6 +11,8 @@
 
 namespace sluice::ops::rma {
 
+// Threads: any for is_hidden(), and for complete(), once. All else one at a time: who makes it, then who completes the
+// request.
 class WindowRequest final : public progress::Tracked {
  public:
   // Errors of the operation are raised on `comm`, which returns them.
@@ -18,7 +20,7 @@ class WindowRequest final : public progress::Tracked {
 
   // Makes the program's request into *request. Returns the host MPI's error code.
   [[nodiscard]] static int make(MPI_Comm comm, MPI_Request *request, std::shared_ptr<WindowRequest> *made);
-  // The operation has ended with `result`. Once. Any thread.
+  // The operation has ended with `result`. Once.
   void complete(Status result);
 
   // progress::Tracked
