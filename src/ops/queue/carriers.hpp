@@ -14,7 +14,9 @@
 
 namespace sluice::ops::queue {
 
-// These are the engine `thread`'s: the host MPI carries all messages. Others carry what they can.
+// These are the engine `thread`'s: the host MPI carries all messages. Others carry what they can. Threads: one at a
+// time for what makes messages, as the calls for a queue; the engine's turns for turn() and is_idle(); any for the
+// rest.
 class Carriers {
  public:
   virtual ~Carriers() = default;
@@ -32,8 +34,8 @@ class Carriers {
   [[nodiscard]] virtual bool can_capture() const noexcept { return false; }
 
   // Makes a message as it is to travel; for a graph, where the program captures the stream into one and can_capture().
-  // `given` was taken by the host MPI; `region` is what classify_buffer() found for it. One thread at a time. Errors:
-  // the message cannot be enqueued.
+  // `given` was taken by the host MPI; `region` is what classify_buffer() found for it. Errors: the message cannot be
+  // enqueued.
   [[nodiscard]] virtual Status carry(const Arguments &given, const transfer::Region &region, MessagePtr *message);
   // The same for a signal of `window` to or from its rank `given.peer`, which is sent when those of `behind` are
   // complete. What goes wrong later is raised on `given.comm`. Errors: as carry().
@@ -50,18 +52,18 @@ class Carriers {
 
 // Those of the engine that plan/queue_engine.hpp chooses, over `stream`, which outlives them, for messages on `comm`
 // (MPI_COMM_NULL: on their own). Starts the progress thread, which begins messages. Errors: this process cannot have
-// the engine, or the thread.
+// the engine, or the thread. Any thread.
 [[nodiscard]] Status make_carriers(MPI_Comm comm, const device::Stream &stream, std::unique_ptr<Carriers> *carriers);
 
 // Whether the engines that do without the host MPI could reach the peer of `given`: another process of this
 // MPI_COMM_WORLD, within an intracommunicator; then *world_rank is its rank there. Both sides of a message come to the
-// same answer: it hangs on what both know of the pair and of the communicator. Some calls of the host MPI.
+// same answer: it hangs on what both know of the pair and of the communicator. Some calls of the host MPI. Any thread.
 [[nodiscard]] bool is_within_world(const Arguments &given, int *world_rank);
 
-// device_channels.cpp. The channels of the process are open.
+// device_channels.cpp. The channels of the process are open. Any thread.
 [[nodiscard]] std::unique_ptr<Carriers> make_device_channels(const device::Stream &stream);
 
-// deferred_work.cpp. The fabric of the process is open. Errors: it has no more counters.
+// deferred_work.cpp. The fabric of the process is open. Errors: it has no more counters. Any thread.
 [[nodiscard]] Status make_deferred_work(std::unique_ptr<Carriers> *carriers);
 
 }  // namespace sluice::ops::queue

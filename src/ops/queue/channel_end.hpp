@@ -32,6 +32,7 @@ namespace sluice::ops::queue {
 // Numbers have 31 bits: waits are for values below 2^63.
 inline constexpr std::uint64_t kMostNumbered = (std::uint64_t{1} << 31U) - 1;
 
+// Names a channel in this process. Any thread may read it.
 struct ChannelKey {
   int peer = -1;  // rank in MPI_COMM_WORLD
   std::uint32_t comm = 0;
@@ -47,7 +48,7 @@ struct ChannelKey {
   [[nodiscard]] bool is_of_signals() const noexcept { return tag < 0; }
 };
 
-// Where what lies in the shared words; a line of its own for what different devices write.
+// Where what lies in the shared words; a line of its own for what different devices write. Pure.
 struct ChannelWords {
   static constexpr std::size_t kTaken = 0;
   static constexpr std::size_t kSeen = 16;
@@ -105,6 +106,7 @@ class ChannelEnd {
   SharedWords words;
 };
 
+// The sender's end. Threads: as ChannelEnd.
 class SenderEnd : public ChannelEnd {
  public:
   using ChannelEnd::ChannelEnd;
@@ -156,6 +158,7 @@ class SenderEnd : public ChannelEnd {
   std::int32_t device_ = 0;
 };
 
+// The receiver's end. Threads: as ChannelEnd.
 class ReceiverEnd : public ChannelEnd {
  public:
   using ChannelEnd::ChannelEnd;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The messages of the engine `device`: how each side of a channel carries one (docs/adr/0033), in a stream or in a
 // graph (0057). `region` is that of classify_buffer(), and `stream` outlives the message while something is enqueued.
+// Threads: one at a time for a queue, as its calls.
 #pragma once
 
 #include <vector>

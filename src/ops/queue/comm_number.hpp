@@ -15,7 +15,7 @@
 
 namespace sluice::ops::queue {
 
-// From now on duplicates are counted. In MPI_Init. Errors: the host MPI refuses.
+// From now on duplicates are counted. In MPI_Init. Errors: the host MPI refuses. One thread, as for end_comm_numbers().
 [[nodiscard]] Status begin_comm_numbers();
 void end_comm_numbers() noexcept;
 

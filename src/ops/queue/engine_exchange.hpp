@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What the engines of queues that all ranks ask for by name need of each other when MPI begins, so that no call of the
-// program's has to wait for another rank: addresses (dwq), a communicator (device).
+// program's has to wait for another rank: addresses (dwq), a communicator (device). Threads: the one that begins and
+// ends MPI.
 #pragma once
 
 namespace sluice::ops::queue {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Messages that travel as a request of MPI's does that the progress thread starts: sends and receives by any route of
-// Sluice's, collective operations, persistent operations.
+// Sluice's, collective operations, persistent operations. All of it: any thread.
 #pragma once
 
 #include "ops/queue/message.hpp"

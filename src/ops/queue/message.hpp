@@ -20,7 +20,8 @@
 namespace sluice::ops::queue {
 
 // Held by its queue while there is something to do, and by the program's request, which is a generalized one of the
-// host MPI's.
+// host MPI's. Threads: who enqueues and who starts the message, one at a time, as the calls for its queue; beside them
+// the engine's turns for begin() and poll(); any for what says so.
 class Message : public std::enable_shared_from_this<Message> {
  public:
   // Errors are raised on `comm`. `operation` and `kind` are what the statistics name; without an operation they say
@@ -117,25 +118,27 @@ class Message : public std::enable_shared_from_this<Message> {
 
 using MessagePtr = std::shared_ptr<Message>;
 
+// Takes those away that are complete. Any thread, for a list of its own.
 inline void forget_complete(std::vector<MessagePtr> *messages) {
   std::erase_if(*messages, [](const MessagePtr &message) { return message->is_complete(); });
 }
-// Whether all are complete, which are forgotten.
+// Whether all are complete, which are forgotten. Any thread, for a list of its own.
 [[nodiscard]] inline bool all_complete(std::vector<MessagePtr> *messages) {
   forget_complete(messages);
   return messages->empty();
 }
 
-// Why a message cannot be a graph's, and what to do. Errors: always that one, kUnsupported.
+// Why a message cannot be a graph's, and what to do. Errors: always that one, kUnsupported. Pure.
 [[nodiscard]] Status cannot_be_captured(const std::string &why);
 
-// What the statistics call a message between two ranks.
+// What the statistics call a message between two ranks. Pure.
 [[nodiscard]] constexpr Operation operation_of(bool is_send, bool is_signal) noexcept {
   if (is_signal) return is_send ? Operation::kEnqueueSignal : Operation::kEnqueueWaitSignal;
   return is_send ? Operation::kEnqueueSend : Operation::kEnqueueRecv;
 }
 
-// A send or a receive. `region` is what classify_buffer() found for `given`, which the host MPI took.
+// A send or a receive. `region` is what classify_buffer() found for `given`, which the host MPI took. Threads: as
+// Message.
 class PointMessage : public Message {
  public:
   PointMessage(const Arguments &given, transfer::Region region) noexcept
@@ -153,7 +156,7 @@ class PointMessage : public Message {
   FlatBuffer flat_;
 };
 
-// Makes a message of a kind that holds datatypes. Errors: the host MPI refuses.
+// Makes a message of a kind that holds datatypes. Errors: the host MPI refuses. Any thread.
 template <typename Kind, typename... Values>
 [[nodiscard]] Status make_holding(MessagePtr *message, const Values &...values) {
   auto made = std::make_shared<Kind>(values...);

@@ -17,7 +17,7 @@
 
 namespace sluice::ops::queue {
 
-// A signal that the host MPI carries.
+// A signal that the host MPI carries. Any thread.
 [[nodiscard]] MessagePtr make_host_signal(const Arguments &given, const rma::WindowPtr &window,
                                           std::vector<MessagePtr> behind);
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The functions of sluice/queue.h.
+// The functions of sluice/queue.h. Threads: any, as sluice/queue.h has it, but for release_queues(): the one that ends
+// MPI.
 #pragma once
 
 #include "ops/queue/host_messages.hpp"

@@ -13,7 +13,7 @@
 namespace sluice::ops::queue {
 
 // A shared segment, and from reach() on good for streams of one device. Given back when destroyed; no command on it is
-// pending then.
+// pending then. Threads: any for get() and set(), while they are open. All else one at a time.
 class SharedWords {
  public:
   SharedWords() noexcept = default;
