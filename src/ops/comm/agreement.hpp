@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Agreement: what the ranks of a communicator hear of each other's answers: the least of each number that all say. And
-// what they agree on so while they prepare to move device memory together, in calls that block.
+// what they agree on so while they prepare to move device memory together, in calls that block. Threads: any, one at a
+// time on a communicator, as MPI has collective calls.
 #pragma once
 
 #include <array>
@@ -13,7 +14,7 @@
 
 namespace sluice::ops {
 
-// One MPI_Iallreduce. Stays where it is from start() until that request is complete.
+// One MPI_Iallreduce. Stays where it is from start() until that request is complete. One thread at a time.
 template <std::size_t N>
 class Agreement {
  public:
@@ -35,7 +36,7 @@ class Agreement {
   std::array<long long, N> least_{};
 };
 
-// All that follows is collective over `comm` and blocks, in turns. Errors: those of the host MPI.
+// All that follows is collective over `comm` and blocks, in turns. Errors of all: those of the host MPI.
 
 // Waits for `request`, which a call of the host MPI's has started that returned `code`; if it failed, there is none. An
 // error says that the host MPI could not <what>.
@@ -54,7 +55,7 @@ class Agreement {
 // depends on nobody outside. Returns the host MPI's error code.
 [[nodiscard]] int come_together_by_host(MPI_Comm comm);
 
-// Whether all ranks said the same `number`, of what all heard of it and of its negative.
+// Whether all ranks said the same `number`, of what all heard of it and of its negative. Pure.
 [[nodiscard]] constexpr bool are_alike(long long least, long long least_negated) noexcept {
   return least == -least_negated;
 }

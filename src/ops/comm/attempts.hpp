@@ -16,13 +16,15 @@ namespace sluice::ops {
 // staged for them. (Looked at each time, long ones on host memory took 3 % longer, and up to twice as long with more
 // ranks than cores.)
 inline constexpr std::size_t kLengthClasses = 11;
+// The class of a call of that length. Pure.
 [[nodiscard]] constexpr std::size_t length_class(std::uint64_t size_bytes) noexcept {
   return std::min(static_cast<std::size_t>(std::bit_width(size_bytes)) / 2, kLengthClasses - 1);
 }
 
 // After calls in which they could not they leave some out, more each time: a program whose buffers are all on the host
 // pays for few. Not so soon where they could before: a program may have host memory in many calls of each of its steps,
-// and device memory in one. Counts calls that are the same on all ranks, so that all come to the same.
+// and device memory in one. Counts calls that are the same on all ranks, so that all come to the same. One thread at a
+// time.
 class Attempts {
  public:
   // Whether the ranks look at this call together. Once for each call: it counts those that are left out.
@@ -58,7 +60,7 @@ class Attempts {
 };
 
 // Counts non-blocking calls that are the same on all ranks, so that all come to the same; in the next blocking call
-// they agree whether any rank has a use for it.
+// they agree whether any rank has a use for it. One thread at a time.
 class DeferredAgreement {
  public:
   // `is_own`: this rank has a use for it.

@@ -19,6 +19,7 @@ namespace sluice::ops {
 // Who keeps something on a communicator, the lower rooms first: a type, which names its entry here as Part::kPart.
 enum class CommPart : std::uint8_t { kMessages, kNeighbors, kFacts, kFolds, kNode, kHostCalls, kSegments, kLevels };
 
+// Any thread may read it: but for its parts it does not change once others know of it.
 class CommState {
  public:
   CommState() = default;
@@ -78,26 +79,26 @@ using CommStatePtr = std::shared_ptr<CommState>;
 // operation under way. Any thread. Warm: one attribute look-up.
 [[nodiscard]] CommStatePtr state_of(MPI_Comm comm);
 
-// The same, quicker: of those that this thread has asked for lately. Hot.
+// The same, quicker: of those that this thread has asked for lately. Hot. Any thread.
 [[nodiscard]] CommStatePtr recent_state_of(MPI_Comm comm);
 
 // The same in a collective call on `comm`, or a call about it: the communicator keeps its state until that call ends.
-// Hot.
+// Hot. Any thread.
 [[nodiscard]] const CommState *state_for_call(MPI_Comm comm);
 
 // How many communicators with a state are gone. What is remembered of a communicator by its handle, which may be given
 // to another one, holds while this stays the same; MPI_COMM_WORLD stays. Any thread. Hot.
 [[nodiscard]] std::uint64_t n_comms_gone() noexcept;
 
-// What `rank` of `comm` can do, and its rank in MPI_COMM_WORLD (-1: unknown).
+// What `rank` of `comm` can do, and its rank in MPI_COMM_WORLD (-1: unknown). Any thread.
 [[nodiscard]] plan::Peer peer_of(MPI_Comm comm, int rank, int *world_rank);
 
 // The members of `comm` have the channel open between them, so that each knows what the others do. Hot for
-// MPI_COMM_WORLD.
+// MPI_COMM_WORLD. Any thread.
 [[nodiscard]] bool is_within_channel(MPI_Comm comm);
 
 // Takes away what hangs on MPI_COMM_WORLD, which has communicators that go while the channel is open, and gives the
-// attribute key back. Collective. Call before the channel closes.
+// attribute key back. Collective. Call before the channel closes. One thread: that which ends MPI.
 void release_comm_states() noexcept;
 
 }  // namespace sluice::ops

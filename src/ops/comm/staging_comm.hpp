@@ -11,6 +11,7 @@ namespace sluice::ops {
 
 // A communicator of ours with the ranks of a program's one, for what non-blocking calls stage: they find out late that
 // they do, and MPI orders the calls of a communicator. Move only. Freed when destroyed, before MPI_Finalize at least.
+// One thread at a time.
 class StagingComm {
  public:
   StagingComm() noexcept = default;
