@@ -18,7 +18,7 @@ struct Part {
 };
 
 // Appends to `blocks` what the constructor in `contents` makes of `parts`, which stand for contents.types. Errors: too
-// many blocks, a constructor that is not known, contents that make no sense.
+// many blocks, a constructor that is not known, contents that make no sense. Any thread, for `blocks` of its own.
 [[nodiscard]] Status assemble(const TypeContents &contents, const std::vector<Part> &parts, BlockList *blocks);
 
 }  // namespace sluice::ops

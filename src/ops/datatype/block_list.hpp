@@ -11,7 +11,7 @@
 namespace sluice::ops {
 
 // Blocks in the order in which their bytes travel. A block that begins where the last one ends becomes part of it, and
-// no other ones are merged: the order is what MPI promises. Not thread-safe.
+// no other ones are merged: the order is what MPI promises. One thread at a time.
 class BlockList {
  public:
   // The most separate blocks of one datatype: 1 GiB of them.

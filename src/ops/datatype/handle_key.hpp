@@ -9,7 +9,7 @@
 
 namespace sluice::ops {
 
-// A handle is an int in one binary interface and a pointer in the others.
+// A handle is an int in one binary interface and a pointer in the others. Pure.
 [[nodiscard]] inline std::uintptr_t key_of(MPI_Datatype type) noexcept {
   static_assert(sizeof(type) <= sizeof(std::uintptr_t));
   std::uintptr_t key = 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Asks the plan how the runs of a payload with gaps are moved (plan/packing.hpp).
+// Asks the plan how the runs of a payload with gaps are moved (plan/packing.hpp). Any thread, for a region of its own.
 #pragma once
 
 #include <cstdint>

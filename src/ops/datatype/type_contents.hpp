@@ -11,7 +11,7 @@
 
 namespace sluice::ops {
 
-// What MPI_Type_get_envelope says.
+// What MPI_Type_get_envelope says. Any thread may read it.
 struct TypeEnvelope {
   int combiner = MPI_COMBINER_NAMED;
   MPI_Count n_integers = 0;
@@ -42,10 +42,10 @@ struct TypeContents {
 [[nodiscard]] Status read_contents(MPI_Datatype type, const TypeEnvelope &envelope, TypeContents *contents);
 
 // The owner of a type that the host MPI has answered with; of none when `type` is predefined, which nobody frees, or
-// the host MPI says nothing of it.
+// the host MPI says nothing of it. Any thread.
 [[nodiscard]] wire::OwnedDatatype own_unless_predefined(MPI_Datatype type);
 
-// The error for a call of the host MPI that should not have failed. Errors: always that one, kUnsupported.
+// The error for a call of the host MPI that should not have failed. Errors: always that one, kUnsupported. Any thread.
 [[nodiscard]] Status host_refused(const char *function, int code);
 
 }  // namespace sluice::ops
