@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How a Status becomes an MPI error.
+// How a Status becomes an MPI error. All of it: any thread.
 #pragma once
 
 #include <exception>
@@ -14,10 +14,10 @@ namespace sluice::ops {
 // code: the codes, one a class, carry the text of the class's last error. Remembers the text for sluice_last_error().
 [[nodiscard]] int error_code(const Status &status);
 
-// The kind of error that the host MPI's `code` is, by its class; kBackend for what has none. Any thread.
+// The kind of error that the host MPI's `code` is, by its class; kBackend for what has none.
 [[nodiscard]] ErrorKind kind_of(int code) noexcept;
 
-// The text of `code` when it was made by error_code; false, and `text` untouched, for every other code. Any thread.
+// The text of `code` when it was made by error_code; false, and `text` untouched, for every other code.
 [[nodiscard]] bool find_error_text(int code, std::string *text);
 
 // Raises `status` through the error handler of `communicator` and returns its code, as the host MPI does with its own

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The info key mpi_memory_alloc_kinds (MPI-4.1, section 11.4.3): what the host MPI provides, and what Sluice adds.
+// Threads: any, for an info of its own.
 #pragma once
 
 #include <optional>

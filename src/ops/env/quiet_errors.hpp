@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Calls of ours that may fail without the program hearing of it.
+// Calls of ours that may fail without the program hearing of it. Threads: any; what is seen is of the thread that asks.
 #pragma once
 
 #include "wire/mpi.hpp"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Raising a Status through the error handler of a window, a file or a session: as raise() of errors.hpp, which does
-// that on a communicator.
+// that on a communicator. All of it: any thread.
 #pragma once
 
 #include <exception>

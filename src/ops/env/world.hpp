@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Whether MPI_COMM_WORLD is there, and what needs it.
+// Whether MPI_COMM_WORLD is there, and what needs it. All of it: any thread.
 #pragma once
 
 #include <string_view>
