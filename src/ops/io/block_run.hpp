@@ -13,7 +13,7 @@
 
 namespace sluice::ops::io {
 
-// What a call came to.
+// What a call came to. One thread at a time.
 struct Outcome {
   std::uint64_t bytes = 0;  // read or written, as the host MPI counts them
   int code = MPI_SUCCESS;   // of the host MPI's first error, raised already
@@ -68,18 +68,20 @@ class BlockRun {
   Status later_;  // of the next block's copy
 };
 
-// The program's own call, whose buffer the host MPI may touch. Returns the host MPI's error code.
+// The program's own call, whose buffer the host MPI may touch. Returns the host MPI's error code. Any thread.
 int make_as_given(const Call &call, const Buffer &buffer, const statistics::Stopwatch &watch);
 
 // Classifies the buffer of a call of one rank. True: the call is over with the error code *result, for its buffer was
-// refused, or the host MPI was given it. False: it goes in blocks.
+// refused, or the host MPI was given it. False: it goes in blocks. Any thread.
 bool is_over_as_given(const Call &call, const statistics::Stopwatch &watch, Buffer *buffer, int *result);
 
 // A blocking call in `n_rounds`, which has been classified: `*outcome` says what went wrong. A call of one rank stops
-// after an error; a joint one, which other ranks make, too, does not. Afterwards no copy is under way.
+// after an error; a joint one, which other ranks make, too, does not. Afterwards no copy is under way. Any thread, for
+// blocks of its own.
 void run_blocks(const Call &call, FileBlocks *blocks, std::uint64_t n_rounds, bool is_joint, Outcome *outcome);
 
 // Brings the outcome to the program: *call.status, the statistics, the error. Returns an error code, raised already.
+// Any thread.
 int complete(const Call &call, const Buffer &buffer, const Outcome &outcome, const statistics::Stopwatch &watch);
 
 }  // namespace sluice::ops::io

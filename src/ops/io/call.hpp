@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Call: any call that reads or writes a file, its arguments by their meaning. The exported functions, generated from
-// data/file_forms.txt, fill one in; the functions below carry it out.
+// data/file_forms.txt, fill one in; the functions below carry it out. Threads: any, as the host MPI allows.
 #pragma once
 
 #include <cstdint>
@@ -54,7 +54,7 @@ struct Call {
 // Each for its functions of data/file_forms.txt. Return an error code, which the file's error handler has heard of.
 // Memory that the CPU may touch goes to the host MPI as it is. Data of a device is staged block by block, in two blocks
 // of `file_block` bytes at a time (docs/files.md says which calls take one block for all). *status counts what the host
-// MPI says of each block. Any thread, as the host MPI allows.
+// MPI says of each block.
 
 // Of one rank. Blocks for the device and the file. After an error the blocks before it are where they belong.
 int access(Call *call);

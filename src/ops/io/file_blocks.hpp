@@ -19,12 +19,13 @@
 
 namespace sluice::ops::io {
 
-// Whether the data of `buffer` goes through blocks; else the host MPI is given the buffer as it is.
+// Whether the data of `buffer` goes through blocks; else the host MPI is given the buffer as it is. Pure.
 [[nodiscard]] inline bool goes_in_blocks(const Buffer &buffer) noexcept {
   return buffer.is_staged() && buffer.region().size_bytes() != 0;
 }
 
-// Not thread-safe. Two blocks are under way at most, each in a slot of its own. When destroyed, waits for its copies.
+// One thread at a time. Two blocks are under way at most, each in a slot of its own. When destroyed, waits for its
+// copies.
 class FileBlocks {
  public:
   static constexpr std::size_t kSlots = transfer::PayloadStream::kSlots;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a call goes by of the file that it names.
+// What a call goes by of the file that it names. All of it: any thread.
 #pragma once
 
 #include <cstdint>

@@ -16,6 +16,8 @@
 
 namespace sluice::ops::io {
 
+// Threads: any for is_hidden(). All else one at a time: who makes it; then the engine's turns, until it is not hidden
+// any more; then who completes it.
 class FileRequest : public progress::Tracked, public progress::Task {
  public:
   // Makes the request into *call.request, and has the engine go on with `made`. Does not block. Returns the host MPI's

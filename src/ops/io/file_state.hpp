@@ -14,6 +14,8 @@ namespace sluice::ops::io {
 
 struct SplitCall;
 
+// Threads: any. `comm` and `split` are for one collective call at a time; all else does not change once the file is
+// open, or has a lock.
 struct FileState {
   FileState();
   ~FileState();

@@ -53,11 +53,11 @@ class JointCall {
 };
 
 // The error of ranks that could not ask each other, for `code` of the host MPI's. Errors: always that one, of the kind
-// that the code's class is.
+// that the code's class is. Any thread.
 [[nodiscard]] Status agreement_error(int code);
 
 // Waits, in turns, until the collective calls of the file that were made before are through; those that come wait for
-// this one then, until it is destroyed.
+// this one then, until it is destroyed. The thread of the call.
 class JointTurn {
  public:
   explicit JointTurn(FileStatePtr state);

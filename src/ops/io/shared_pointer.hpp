@@ -27,12 +27,13 @@ using SharedPointerPtr = std::shared_ptr<SharedPointer>;
 // What was shared last, if that was with these ranks of MPI_COMM_WORLD; else null. Any thread.
 [[nodiscard]] SharedPointerPtr last_shared_pointer(const std::vector<int> &world_ranks);
 // Makes one for these ranks, which are those of `comm` and on one node. Collective over `comm`; blocks, in turns.
-// *shared is null on all of them where one could not. Errors: why this rank could not.
+// *shared is null on all of them where one could not. Errors: why this rank could not. One thread at a time on a
+// communicator.
 [[nodiscard]] Status share_pointer(MPI_Comm comm, const std::vector<int> &world_ranks, SharedPointerPtr *shared);
 
 // Waits, in turns, until nobody else of the ranks has one; whoever has one waits for no rank but those in an ordered
 // call with it. Nothing where there is no shared pointer's lock (null); and in an error handler of the program's that
-// runs while its thread has one.
+// runs while its thread has one. The thread of the call, from the beginning to the end.
 class SharedTurn {
  public:
   explicit SharedTurn(SharedPointerPtr shared);
