@@ -13,6 +13,7 @@
 
 namespace sluice::ops {
 
+// The packed side of one call. One thread at a time.
 class ByteSide {
  public:
   // `buffer` has `size_bytes`, of which those from `position` on are used. Errors: those of the runtime.
@@ -47,7 +48,8 @@ class ByteSide {
 
 // Both have the host MPI move what is packed from `*position` of the program's buffer on, and move that on; `most_of`
 // says how many bytes that may be, and `move` calls the host MPI's function on a buffer, its size and a position, as
-// both of the program's or of ours. Block. Return an error code, raised already, of errors of ours on `comm`.
+// both of the program's or of ours. Block. Return an error code, raised already, of errors of ours on `comm`. Any
+// thread, for a side of its own.
 template <typename Size, typename MostOf, typename Move>
 int pack_by_host(ByteSide *out, void *buffer, Size size, Size *position, MPI_Comm comm, const MostOf &most_of,
                  const Move &move) {
@@ -63,6 +65,7 @@ int pack_by_host(ByteSide *out, void *buffer, Size size, Size *position, MPI_Com
   *position += packed;
   return MPI_SUCCESS;
 }
+// Any thread, for a side of its own.
 template <typename Size, typename MostOf, typename Move>
 int unpack_by_host(ByteSide *in, const void *buffer, Size size, Size *position, MPI_Comm comm, const MostOf &most_of,
                    const Move &move) {
