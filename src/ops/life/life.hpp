@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What happens once in the life of a process: after the first initialisation of MPI and before its last end.
+// What happens once in the life of a process: after the first initialisation of MPI and before its last end. Threads:
+// any for all but end(): the one that ends MPI, while no other begins it.
 #pragma once
 
 namespace sluice::ops {
