@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Refusals: calls that Sluice does not carry out (data/refused_buffers.txt) take no device memory. The host MPI would
-// touch it by the CPU, and crash, or report a success that is none.
+// touch it by the CPU, and crash, or report a success that is none. All of it: any thread.
 #pragma once
 
 #include <initializer_list>
@@ -32,8 +32,8 @@ inline BufferArgument byte_buffer(const char *name, const void *address, MPI_Cou
                                 std::initializer_list<BufferArgument> buffers) noexcept;
 
 // Why `function` cannot be handed on to the host MPI: a buffer is device memory, or was and has been freed. Fine for
-// all memory that the CPU may touch, for buffers of nothing, and for types that the host MPI will refuse. Any thread.
-// Hot: without a backend, two loads. Errors: kBadBuffer with the remedy; those of a backend's query.
+// all memory that the CPU may touch, for buffers of nothing, and for types that the host MPI will refuse. Hot: without
+// a backend, two loads. Errors: kBadBuffer with the remedy; those of a backend's query.
 [[nodiscard]] inline Status refusal(const char *function, std::initializer_list<BufferArgument> buffers) noexcept {
   const device::Backends backends = device::loaded_backends();
   return backends.empty() ? Status() : refusal_by(backends, function, buffers);
