@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A generalized request of the host MPI that keeps an object of Sluice's alive.
+// A generalized request of the host MPI that keeps an object of Sluice's alive. All of it: any thread.
 #pragma once
 
 #include <memory>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Waiting for the host MPI in turns: for calls that must not block because peers need something of this process.
+// Threads: any; what waits is not for tasks.
 #pragma once
 
 #include "ops/env/errors.hpp"

@@ -12,17 +12,18 @@
 
 namespace sluice::ops {
 
-// Nothing that Sluice has to do for or during a completion call: the host MPI's own is called. Hot.
+// Nothing that Sluice has to do for or during a completion call: the host MPI's own is called. Hot. Any thread.
 [[nodiscard]] inline bool is_plain_completion() noexcept {
   return progress::TrackedRequests::process().is_empty() && !progress::Engine::process().is_busy();
 }
 
-// For calls that may not change the program's array.
+// For calls that may not change the program's array. Pure.
 [[nodiscard]] inline std::vector<MPI_Request> copy_of(int count, const MPI_Request *requests) {
   if (count < 1 || requests == nullptr) return {};
   return {requests, requests + count};
 }
 
+// The requests of one completion call. The thread of that call alone.
 class Watched {
  public:
   // `requests`: `count` of them; a null array or a count below 1 is for the host MPI to judge.
