@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // ElfSymbols: what a library of this process defines, read out of its own tables. For moments at which dlopen and dlsym
 // must not be asked: while the dynamic linker binds names, and in its audit library, which has no libc (src/lookup).
+// Any thread, as long as the library stays loaded.
 #pragma once
 
 #include <elf.h>

@@ -12,7 +12,7 @@
 
 namespace sluice {
 
-// Move only.
+// Move only. One thread at a time.
 class FileDescriptor {
  public:
   FileDescriptor() noexcept = default;
@@ -43,6 +43,7 @@ class FileDescriptor {
 };
 
 // A pipe that no other program inherits. Returns false, with errno set and both unchanged, when there is none.
+// Any thread.
 [[nodiscard]] inline bool open_pipe(FileDescriptor *reading, FileDescriptor *writing) noexcept {
   int ends[2] = {-1, -1};
   if (pipe2(ends, O_CLOEXEC) != 0) return false;

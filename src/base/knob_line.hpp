@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A line of knobs.def or settings.def, and the texts that stand for its values.
+// A line of knobs.def or settings.def, and the texts that stand for its values. Pure.
 #pragma once
 
 #include <cstdint>

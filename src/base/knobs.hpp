@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The knobs: SLUICE_* environment variables, read once, checked, and reported when unknown. The table is knobs.def. The
-// settings, of which SLUICE_TUNING gives the values, are read with them (settings.hpp).
+// settings, of which SLUICE_TUNING gives the values, are read with them (settings.hpp). All of it: any thread; nothing
+// changes a Knobs that has been read.
 #pragma once
 
 #include <chrono>
@@ -33,7 +34,7 @@ class Knobs {
   // that names the knob or the setting, the value and the range.
   static Knobs read(const Environment &environment, std::vector<Status> *problems);
 
-  // The process's knobs, read at the first call; problems are logged then. Any thread.
+  // The process's knobs, read at the first call; problems are logged then.
   static const Knobs &process();
 
   // 0 or 1 / bytes / a count / a time / the chosen word or the text of a knob or a setting, by its name; whatever a

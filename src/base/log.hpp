@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The log: lines on standard error, "sluice[rank] level room text".
+// The log: lines on standard error, "sluice[rank] level room text". All of it: any thread.
 #pragma once
 
 #include <concepts>
@@ -10,7 +10,7 @@ namespace sluice::log {
 
 enum class Level : std::uint8_t { kError, kWarn, kInfo, kDebug };
 
-// Chooses what is written; the default is kWarn. Any thread.
+// Chooses what is written; the default is kWarn.
 void set_level(Level level) noexcept;
 [[nodiscard]] Level level() noexcept;
 
@@ -18,7 +18,7 @@ void set_level(Level level) noexcept;
 void set_rank(int rank) noexcept;
 
 // Writes one line if `level` is on. `room` is the source folder. One write(2) a line, so that lines of several ranks do
-// not mix. Any thread; never fails.
+// not mix. Never fails.
 void write(Level level, std::string_view room, std::string_view text) noexcept;
 
 // write() at that level.

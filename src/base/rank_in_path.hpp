@@ -6,7 +6,8 @@
 
 namespace sluice {
 
-// Replaces the first %r of *path by `rank` (MPI_COMM_WORLD). False when there is none.
+// Replaces the first %r of *path by `rank` (MPI_COMM_WORLD). False when there is none. Any thread, for a path of its
+// own.
 inline bool put_rank(std::string *path, int rank) {
   const std::size_t at = path->find("%r");
   if (at == std::string::npos) return false;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The settings: thresholds and limits with a name and no variable of their own (settings.def), and the words of
-// SLUICE_TUNING, which give them values.
+// SLUICE_TUNING, which give them values. Pure.
 #pragma once
 
 #include <array>

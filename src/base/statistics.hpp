@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Counters of what really ran: for each operation, kind of the local buffer and route, the calls, bytes and time.
+// Counters of what really ran: for each operation, kind of the local buffer and route, the calls, bytes and time. All
+// of it: any thread.
 #pragma once
 
 #include <array>
@@ -14,21 +15,21 @@
 
 namespace sluice::statistics {
 
-// Switches counting on; off by default, and then record() costs one load. Any thread.
+// Switches counting on; off by default, and then record() costs one load.
 void enable() noexcept;
-// Switches it off again; what was counted stays. Any thread.
+// Switches it off again; what was counted stays.
 void disable() noexcept;
 [[nodiscard]] bool is_enabled() noexcept;
 
 // Adds `bytes` (payload, without padding) and `time` to the row of (operation, kind, route), and `calls` to its calls:
-// 0 when a non-blocking operation that was counted at its start is completed. Any thread; never blocks.
+// 0 when a non-blocking operation that was counted at its start is completed. Never blocks.
 void record(Operation operation, MemoryKind kind, Route route, std::uint64_t calls, std::uint64_t bytes,
             std::chrono::nanoseconds time) noexcept;
 
-// Notes that a mechanism was refused and a slower one ran instead ("pool_exhausted"). Any thread.
+// Notes that a mechanism was refused and a slower one ran instead ("pool_exhausted").
 void record_fallback(std::string_view reason) noexcept;
 
-// Counts `launches` of kernels that brought `bytes` of data with gaps together or apart. Any thread.
+// Counts `launches` of kernels that brought `bytes` of data with gaps together or apart.
 void record_packing(std::uint64_t launches, std::uint64_t bytes) noexcept;
 struct Packing {
   std::uint64_t launches;
@@ -36,7 +37,7 @@ struct Packing {
 };
 [[nodiscard]] Packing packing() noexcept;
 
-// The staging pool holds so many bytes now. Any thread.
+// The staging pool holds so many bytes now.
 void record_staging(std::uint64_t held_bytes) noexcept;
 
 // One row that has at least one call.
@@ -49,10 +50,10 @@ struct Row {
   std::uint64_t nanoseconds;
 };
 
-// The rows in the order of operations.def. Any thread; counters that move meanwhile may be half seen.
+// The rows in the order of operations.def. Counters that move meanwhile may be half seen.
 [[nodiscard]] std::vector<Row> rows();
 
-// All counters to zero. Any thread.
+// All counters to zero.
 void reset() noexcept;
 
 // The table as text (columns aligned, a title line naming `rank`), and as the JSON of docs/statistics.md.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a system call's error means to a user.
+// What a system call's error means to a user. All of it: any thread.
 #pragma once
 
 #include <cerrno>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Trace: when each copy and each message of the host MPI was under way (SLUICE_TRACE; docs/trace.md). Spans are kept in
-// memory and written at MPI_Finalize.
+// memory and written at MPI_Finalize. All of it: any thread, but for a Span.
 #pragma once
 
 #include <array>
@@ -45,7 +45,7 @@ namespace detail {
 inline std::atomic<bool> enabled{false};
 }  // namespace detail
 
-// Switches tracing on, for good: takes the memory and reads the clocks. Throws std::bad_alloc. Any thread.
+// Switches tracing on, for good: takes the memory and reads the clocks. Throws std::bad_alloc.
 void enable();
 // Hot.
 [[nodiscard]] inline bool is_enabled() noexcept {
@@ -73,13 +73,13 @@ class Span {
   std::int64_t begin_ns_ = 0;  // 0: not begun
 };
 
-// The trace as the JSON of docs/trace.md; `rank` is this process's in MPI_COMM_WORLD. Any thread.
+// The trace as the JSON of docs/trace.md; `rank` is this process's in MPI_COMM_WORLD.
 [[nodiscard]] std::string to_json(int rank);
 
 // The file that SLUICE_TRACE=`name` means for `rank`: %r becomes the rank; without %r the rank goes before ".json".
 [[nodiscard]] std::string file_of(std::string_view name, int rank);
 
-// Writes to_json() to `path`. Blocks. An error leaves the file as far as it could be written.
+// Writes to_json() to `path`. Blocks. Errors: those of write_file(); a part may be there.
 [[nodiscard]] Status write(const std::string &path, int rank);
 
 // Forgets all spans. For tests.
