@@ -19,7 +19,7 @@ struct ElfFile {
 };
 
 // Empty when the file cannot be read or is no 64-bit ELF file of this machine's byte order. Offsets in the file are not
-// trusted: what lies outside of it is left out.
+// trusted: what lies outside of it is left out. Any thread.
 [[nodiscard]] std::optional<ElfFile> read_elf(const std::filesystem::path &path);
 
 }  // namespace sluice::command

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The binary interfaces ("flavours") that libsluice is built for, and how a library's name tells which one an MPI has.
+// All of it: any thread.
 #pragma once
 
 #include <array>

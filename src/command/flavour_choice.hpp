@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which flavour of libsluice a command line needs.
+// Which flavour of libsluice a command line needs. All of it: any thread.
 #pragma once
 
 #include <optional>

@@ -26,7 +26,7 @@ struct FoundLauncher {
 // Each is loaded and asked for its version in a child process, so call it while the process has one thread.
 [[nodiscard]] std::vector<HostMpi> find_host_mpis();
 
-// mpiexec, mpirun and their variants on PATH, each file once.
+// mpiexec, mpirun and their variants on PATH, each file once. Any thread.
 [[nodiscard]] std::vector<FoundLauncher> find_launchers();
 
 }  // namespace sluice::command

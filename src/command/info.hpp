@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// `sluice info`: what Sluice finds on this machine. Collected into values first, then printed as text or JSON.
+// `sluice info`: what Sluice finds on this machine. Collected into values first, then printed as text or JSON. All of
+// it is pure but for collect_info().
 #pragma once
 
 #include <cstdint>
@@ -115,7 +116,8 @@ struct Info {
   std::optional<PackAnswer> pack;
 };
 
-// Looks at the machine. Loads every module to ask it for its devices. `library_folder` as in find_installation.
+// Looks at the machine. Loads every module to ask it for its devices. `library_folder` as in find_installation. Forks,
+// so call it while the process has one thread.
 [[nodiscard]] Info collect_info(const std::string &library_folder, const InfoQuestions &questions);
 
 // For people: lines with a heading each.

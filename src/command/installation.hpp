@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Where this program's libraries and backend modules lie.
+// Where this program's libraries and backend modules lie. All of it: any thread.
 #pragma once
 
 #include <filesystem>

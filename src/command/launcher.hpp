@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The launcher in a command line: mpiexec and its kin, which start the ranks of a program.
+// The launcher in a command line: mpiexec and its kin, which start the ranks of a program. All of it: any thread.
 #pragma once
 
 #include <cstddef>

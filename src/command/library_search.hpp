@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Finds a shared library as the dynamic loader would, without loading anything.
+// Finds a shared library as the dynamic loader would, without loading anything. All of it: any thread.
 #pragma once
 
 #include <filesystem>
@@ -12,7 +12,7 @@
 namespace sluice::command {
 
 // The folders that the loader looks through for every program: LD_LIBRARY_PATH, those that /etc/ld.so.conf names, and
-// its built-in ones. The first two are read anew at each call.
+// its built-in ones. The variable is read anew at each call, the file once.
 [[nodiscard]] std::vector<std::filesystem::path> loader_folders();
 
 // The file that `name`, needed by `from`, would be loaded from: RPATH, LD_LIBRARY_PATH, RUNPATH, then the folders for

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The program `place` (src/command/place), which knows the machine; a program of its own so that `sluice` needs no
-// hwloc.
+// hwloc. All of it: any thread; another program in the place of this one ends the others.
 #pragma once
 
 #include <string>

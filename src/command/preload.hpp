@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The list LD_PRELOAD of a launch: Sluice's library, what is preloaded already, and the sanitizers' runtimes, which
-// want to be the first libraries of a program.
+// want to be the first libraries of a program. All of it: any thread.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What keeps a preloaded library out of a program, as far as its file shows.
+// What keeps a preloaded library out of a program, as far as its file shows. All of it: any thread.
 #pragma once
 
 #include <sys/types.h>

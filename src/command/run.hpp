@@ -28,14 +28,14 @@ struct Launch {
   std::vector<std::string> warnings;               // programs that will run without Sluice
 };
 
-// Works out what to start. Starts nothing but short questions to launchers and Python. Errors: there is no command,
-// backend, flavour or library of that name, no such binding, or a program that nothing can be preloaded into; the text
-// says what to do.
+// Works out what to start. Starts nothing but short questions to launchers and Python. Any thread. Errors: there is no
+// command, backend, flavour or library of that name, no such binding, or a program that nothing can be preloaded into;
+// the text says what to do.
 Status plan_launch(const RunRequest &request, Launch *launch);
 
 // Replaces this process by the command, so that its exit status is the command's. Returns only when that failed, with
 // the exit status to end with: 127 when the command was not found, 126 when it cannot be run, 2 for a wrong request;
-// the reason is on standard error.
+// the reason is on standard error. One thread: it sets variables of the environment.
 [[nodiscard]] int run(const RunRequest &request);
 
 }  // namespace sluice::command

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// `sluice trace merge`: the traces of several ranks on one time axis (docs/trace.md).
+// `sluice trace merge`: the traces of several ranks on one time axis (docs/trace.md). All of it: any thread.
 #pragma once
 
 #include <string>

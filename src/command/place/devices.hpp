@@ -20,7 +20,7 @@ struct Devices {
 
 // Opens the first backend that has a device, of those that `backends` names ("a,b"; "" and "auto": of all, by
 // priority). Visibility is the runtime's business: a device that a variable of its hides is not there. Loads vendor
-// runtimes; creates no context. Errors: kUnsupported, with what each backend said, when none has a device.
+// runtimes; creates no context. Any thread. Errors: kUnsupported, with what each backend said, when none has a device.
 Status open_devices(const Installation &installation, const std::string &backends, Devices *devices);
 
 }  // namespace sluice::command::place

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What one process pulls out of another's device memory, measured now.
+// What one process pulls out of another's device memory, measured now. All of it: one thread, which says to the
+// runtimes which device it means.
 #pragma once
 
 #include <cstdint>

@@ -14,7 +14,7 @@
 
 namespace sluice::command::place {
 
-// A set of hardware threads, as the kernel numbers them. Movable; copies are made by clone().
+// A set of hardware threads, as the kernel numbers them. Movable; copies are made by clone(). One thread at a time.
 class ThreadSet {
  public:
   ThreadSet() : bitmap_(hwloc_bitmap_alloc()) {}
@@ -49,6 +49,7 @@ struct Nearness {
   NearCards cards;
 };
 
+// Loaded by one thread. Nothing changes it then, and any thread may ask.
 class Machine {
  public:
   // Reads this machine, or the one that HWLOC_XMLFILE or HWLOC_SYNTHETIC describes. Takes milliseconds. Errors:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What `sluice info --topology` says. Collected into values first, then printed as text or JSON.
+// What `sluice info --topology` says. Collected into values first, then printed as text or JSON. Pure.
 #pragma once
 
 #include <optional>

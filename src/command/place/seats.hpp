@@ -26,6 +26,7 @@ struct SeatProblem {
 // The seats of ranks 0 to n_ranks-1 of one node; rule.kind is not kNone, `devices` not empty. Ranks whose devices have
 // the same cores near them divide these: each gets whole cores, next to each other, and none is given twice unless the
 // ranks are more than the cores. The same on every rank of the node that sees the same devices. Nothing is bound.
+// Any thread.
 SeatProblem plan_seats(const Machine &machine, const std::vector<Nearness> &devices, const BindRule &rule, int n_ranks,
                        std::vector<Seat> *seats);
 
