@@ -17,8 +17,8 @@ namespace sluice::device {
 // part may have been copied.
 [[nodiscard]] Status copy(const Place &place, void *dst, const void *src, std::size_t size_bytes);
 
-// The same for many pieces at once: all are enqueued, then awaited once. Errors: the runtime's, of any of them; a part
-// may have been copied.
+// The same for many pieces at once: all are enqueued, then awaited once. Any thread. Errors: the runtime's, of any of
+// them; a part may have been copied.
 [[nodiscard]] Status copy(const Place &place, std::span<const sluice_copy_t> pieces);
 
 }  // namespace sluice::device

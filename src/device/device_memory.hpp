@@ -11,6 +11,7 @@
 namespace sluice::device {
 
 // A block of memory of one device. Movable. Given back when destroyed, by any thread; nothing may use it then.
+// One thread at a time.
 class DeviceMemory {
  public:
   DeviceMemory() noexcept = default;
@@ -37,6 +38,7 @@ class DeviceMemory {
 };
 
 // Frees everything, what is still held too. Before the backends are shut down, when nothing is under way any more.
+// One thread.
 void release_device_memory() noexcept;
 
 }  // namespace sluice::device

@@ -22,6 +22,7 @@ struct Exported {
   std::uint64_t allocation_bytes = 0;
 };
 
+// Any thread.
 class IpcExports {
  public:
   // The process's. Never destroyed.
@@ -31,10 +32,10 @@ class IpcExports {
   // that was made before: the allocation's number is the key, and no number is used twice, so a handle never outlives
   // what it names. Memory without a number is asked about each time, and the backend knows what it said before. Errors:
   // kUnsupported, for memory that cannot be exported, or of which only a part can; that is remembered too, and said
-  // once. Any thread; the lock is held while the runtime exports, once for each allocation. Hot when known.
+  // once. The lock is held while the runtime exports, once for each allocation. Hot when known.
   [[nodiscard]] Status find(const Place &place, const void *address, std::uint64_t size_bytes, Exported *exported);
 
-  // Forgets all handles. Any thread.
+  // Forgets all handles.
   void clear() noexcept;
   // The most allocations remembered. A handle holds nothing of the runtime, so this bounds memory alone.
   static constexpr std::size_t kMost = 4096;

@@ -15,7 +15,7 @@
 
 namespace sluice::device {
 
-// A mapping in use. While one of these is held the mapping stays.
+// A mapping in use. While one of these is held the mapping stays. Any thread.
 class Imported {
  public:
   Imported(const Backend *backend, std::int32_t device, void *base, std::uint64_t size_bytes) noexcept
@@ -52,6 +52,7 @@ struct ExportOrigin {
   std::uint64_t size_bytes = 0;
 };
 
+// Any thread.
 class IpcImports {
  public:
   // Keeps at most `most` mappings that are not in use.
@@ -66,7 +67,7 @@ class IpcImports {
   // the bound is closed, never one in use. What was refused once is refused again without asking the runtime, so that
   // memory out of reach costs each message nothing. Errors: the runtime's; kBadPeer: the memory is shorter than
   // `origin` says, so nothing that its exporter tells of it is to be believed, or another process gave out the same
-  // handle. Any thread; the lock is held while the runtime maps.
+  // handle. The lock is held while the runtime maps.
   [[nodiscard]] Status open(const Backend *backend, std::int32_t device, const sluice_ipc_handle_t &handle,
                             const ExportOrigin &origin, ImportedPtr *imported);
 

@@ -18,12 +18,13 @@ namespace sluice::device {
 [[nodiscard]] bool has_copy_kernel(const Place &place);
 
 // Enqueues all copies, at most SLUICE_KERNEL_MAX_COPIES, as one kernel on `queue`; returns before they are done.
-// Sources and destinations stay valid until a later PendingCopy on this queue is done. Errors: the runtime's; the queue
-// is given up then, unless *is_refused: nothing was enqueued, and enqueue() may do it.
+// Sources and destinations stay valid until a later PendingCopy on this queue is done. One thread at a time for a
+// queue. Errors: the runtime's; the queue is given up then, unless *is_refused: nothing was enqueued, and enqueue() may
+// do it.
 [[nodiscard]] Status enqueue_kernel_copies(Queue *queue, std::span<const sluice_copy_t> copies, bool *is_refused);
 
-// The same for an element of 1 to SLUICE_SWAP_MAX_BYTES, which nobody else writes to until it is done. Errors: the
-// runtime's; the queue is given up then, unless *is_refused: nothing was enqueued.
+// The same for an element of 1 to SLUICE_SWAP_MAX_BYTES, which nobody else writes to until it is done. One thread at a
+// time for a queue. Errors: the runtime's; the queue is given up then, unless *is_refused: nothing was enqueued.
 [[nodiscard]] Status enqueue_compare_and_swap(Queue *queue, const sluice_swap_t &swap, bool *is_refused);
 
 }  // namespace sluice::device

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Modules: the files of the backends, and what their .needs files say of them without one being opened: which libraries
-// are the runtime, and how one finds out whether this process could use a device.
+// are the runtime, and how one finds out whether this process could use a device. All of it: any thread.
 //
 // A .needs file has a word on each line, a runtime's library, or one of these:
 //   priority N               smaller is asked first

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Which memory node of the host lies at a device, and staging memory on it. By the kernel's calls, so that libsluice
 // needs no library for it. Where a node is not known, or the kernel refuses (some containers do), nothing is done: the
-// kernel's own rule stays, which is memory near the thread that touches it first.
+// kernel's own rule stays, which is memory near the thread that touches it first. All of it: any thread; a
+// PreferredNode is for the one that made it.
 #pragma once
 
 #include <array>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Place: what a buffer is and whose it is. classify() is "between a pointer and a backend".
+// Place: what a buffer is and whose it is. classify() is "between a pointer and a backend". All of it: any thread.
 #pragma once
 
 #include <cstdint>
@@ -25,14 +25,14 @@ struct Place {
 // Asks the loaded backends about `address` (interior addresses too), in order of priority. Nothing is remembered
 // between calls, so the answer cannot be stale: memory freed and allocated again at the same address is seen as what it
 // is now; what is quick about it is each backend's own look-up. Null is host memory. Hot: without a backend, two loads.
-// Any thread. Errors: a backend's query fails; *place is left as host.
+// Errors: a backend's query fails; *place is left as host.
 [[nodiscard]] Status classify(const void *address, Place *place) noexcept;
 
 // The loaded backends, by priority. Without any, classify() answers host. Hot, but each call looks for libraries that
 // have come into the process. So an operation looks once, and classifies with the backends that it saw.
 using Backends = std::span<Backend *const>;
 [[nodiscard]] Backends loaded_backends() noexcept;
-// The same as at the last look: for the rest of a call that has looked. Hot. Any thread.
+// The same as at the last look: for the rest of a call that has looked. Hot.
 [[nodiscard]] Backends known_backends() noexcept;
 // As classify() above, by the backends of such a look. Errors: the same.
 [[nodiscard]] Status classify(const void *address, Backends backends, Place *place) noexcept;

@@ -57,7 +57,8 @@ class Queue {
   sluice_queue_t *queue_ = nullptr;
 };
 
-// Copies that run on their own: begun, asked after, done. Not thread-safe. When destroyed before they are done, waits.
+// Copies that run on their own: begun, asked after, done. One thread at a time. When destroyed before they are done,
+// waits.
 class PendingCopy {
  public:
   PendingCopy() noexcept = default;
@@ -89,7 +90,7 @@ class PendingCopy {
   std::uint64_t ticket_ = 0;
 };
 
-// Destroys the idle queues. Before the backends are shut down, and in tests.
+// Destroys the idle queues. Before the backends are shut down, and in tests. One thread.
 void release_queues() noexcept;
 
 }  // namespace sluice::device

@@ -25,8 +25,9 @@ namespace sluice::device {
 // what dst holds is not known then, unless *is_refused.
 [[nodiscard]] Status reduce(const Place &place, const sluice_reduction_t &reduction, bool *is_refused);
 
-// Enqueues them on `queue` in their order; returns before they are done. Errors: the runtime's; what the destinations
-// hold is not known then, and the queue is given up. *is_refused: nothing was enqueued, and nothing will be written.
+// Enqueues them on `queue` in their order; returns before they are done. One thread at a time for a queue. Errors: the
+// runtime's; what the destinations hold is not known then, and the queue is given up. *is_refused: nothing was
+// enqueued, and nothing will be written.
 [[nodiscard]] Status enqueue_reductions(Queue *queue, std::span<const sluice_reduction_t> reductions, bool *is_refused);
 
 }  // namespace sluice::device

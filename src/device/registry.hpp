@@ -20,6 +20,7 @@
 
 namespace sluice::device {
 
+// Any thread, but for clear().
 class Registry {
  public:
   // The process's registry. Never destroyed: the program's exit handlers may still call MPI.
@@ -29,7 +30,7 @@ class Registry {
   Registry(const Registry &) = delete;
   Registry &operator=(const Registry &) = delete;
 
-  // The loaded backends by priority. Hot: if no library was loaded since the last call, two loads. Any thread.
+  // The loaded backends by priority. Hot: if no library was loaded since the last call, two loads.
   [[nodiscard]] std::span<Backend *const> backends() noexcept {
     if (may_grow_.load(std::memory_order_acquire) &&
         library_loads() != seen_library_loads_.load(std::memory_order_acquire)) {
@@ -38,7 +39,7 @@ class Registry {
     return known();
   }
 
-  // The same, without a look whether one more is to be loaded: for the rest of a call that has looked. Hot. Any thread.
+  // The same, without a look whether one more is to be loaded: for the rest of a call that has looked. Hot.
   [[nodiscard]] std::span<Backend *const> known() const noexcept { return *active_.load(std::memory_order_acquire); }
 
   // Loads what has become loadable. Called by backends(). A module that cannot be loaded is warned about once.

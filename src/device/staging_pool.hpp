@@ -27,7 +27,7 @@ struct StagingSource {
 
 class StagingPool;
 
-// One block of staging memory, held until destroyed. Movable. May be destroyed by another thread.
+// One block of staging memory, held until destroyed. Movable. May be destroyed by another thread. One thread at a time.
 class StagingLease {
  public:
   StagingLease() noexcept = default;
@@ -49,6 +49,7 @@ class StagingLease {
   std::byte *data_ = nullptr;
 };
 
+// Any thread.
 class StagingPool {
  public:
   // Keeps at most `limit_bytes` of memory, leased and idle together. The pool outlives its leases.
@@ -63,8 +64,8 @@ class StagingPool {
   // A block of at least `size_bytes` (> 0). From the idle blocks when one fits; else newly allocated; else, when the
   // limit is reached even after giving idle blocks back, or the runtime refuses, C memory that lives as long as the
   // lease, with one warning and a count in the statistics. Errors: kOutOfMemory, only where that cannot be had either,
-  // or for more than the largest block. Hot when a block is idle: one lock, no system call. Any thread; never waits for
-  // another lease.
+  // or for more than the largest block. Hot when a block is idle: one lock, no system call. Never waits for another
+  // lease.
   [[nodiscard]] Status acquire(const StagingSource &source, std::size_t size_bytes, StagingLease *lease);
 
   // The same, but the lease stays empty unless an idle block fits, or the pool holds no more than half of its limit

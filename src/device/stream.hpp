@@ -16,6 +16,7 @@
 
 namespace sluice::device {
 
+// One thread at a time, but for triggered() and complete().
 class Stream {
  public:
   // Finds whose stream `native` is, and opens it: the backend that knows it for its own, else the first that cannot

@@ -31,7 +31,7 @@ struct StreamWords {
 void release_words(const StreamWords &words, bool is_marked) noexcept;
 
 // Frees the memory of all words that no stream can look at any more. Before the backends are shut down, and in tests.
-// Returns how many pieces of such memory are left.
+// Returns how many pieces of such memory are left. Any thread.
 std::size_t free_words() noexcept;
 
 }  // namespace sluice::device
