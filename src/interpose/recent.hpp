@@ -13,7 +13,7 @@ struct RecentFunction {
 
 // From now on the dynamic linker asks `resolve` whenever it binds one of these names to this library's definition.
 // Until then it takes the definition. Where this process may not write to its own list of symbols, it goes on to. For
-// constructors: nothing else may be looking names up. 20 us.
+// constructors: nothing else may be looking names up. 20 us. One thread.
 void ask_when_bound(std::span<const RecentFunction> functions) noexcept;
 
 }  // namespace sluice::interpose

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the generated shells are made of. A shell reads: off? the next MPI : the operation.
+// What the generated shells are made of. A shell reads: off? the next MPI : the operation. Any thread may call one, as
+// far as MPI allows it.
 #pragma once
 
 #include "base/switch.hpp"
