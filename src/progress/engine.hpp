@@ -58,8 +58,8 @@ Kind &process_task(const Arguments &...arguments) {
   return **made;
 }
 
-// Waits a moment between two turns of a loop that found nothing done: not at all at first, later (50 us after the
-// first pause) by letting others run.
+// One thread's. Waits a moment between two turns of a loop that found nothing done: not at all at first, later (50 us
+// after the first pause) by letting others run.
 class Patience {
  public:
   // Returns soon, whatever it waits for; the caller looks again.
@@ -71,6 +71,7 @@ class Patience {
   std::chrono::steady_clock::time_point begin_;
 };
 
+// Any thread, where nothing else is said.
 class Engine {
  public:
   // The process's. Never destroyed.

@@ -22,6 +22,7 @@ struct Notice {
   [[nodiscard]] bool operator==(const Notice &other) const noexcept = default;
 };
 
+// Any thread.
 class Notices {
  public:
   // No other private message has it: the numbers of those begin with 1.
@@ -30,11 +31,11 @@ class Notices {
   // The process's. Never destroyed.
   static Notices &process();
 
-  // Takes in those that have come. Does not block. Any thread.
+  // Takes in those that have come. Does not block.
   void receive();
   // Whether there are any. Hot.
   [[nodiscard]] bool are_there() const noexcept { return n_known_.load(std::memory_order_acquire) != 0; }
-  // Whether somebody has said this; then forgets it, and *rank is who did, in MPI_COMM_WORLD. Any thread.
+  // Whether somebody has said this; then forgets it, and *rank is who did, in MPI_COMM_WORLD.
   [[nodiscard]] bool take(const Notice &wanted, int *rank);
 
  private:

@@ -11,6 +11,7 @@
 
 namespace sluice::progress {
 
+// One thread at a time, but for is_running().
 class ProgressThread {
  public:
   // The process's. Never destroyed.

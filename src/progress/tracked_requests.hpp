@@ -26,7 +26,7 @@
 
 namespace sluice::progress {
 
-// What is owed on one request.
+// What is owed on one request. One thread at a time, as MPI has it for a request, where nothing else is said.
 class Tracked {
  public:
   Tracked(MPI_Comm communicator, bool is_persistent) noexcept
@@ -96,6 +96,7 @@ class Tracked {
 
 using TrackedPtr = std::shared_ptr<Tracked>;
 
+// Any thread.
 class TrackedRequests {
  public:
   // The process's table. Never destroyed.
@@ -103,38 +104,37 @@ class TrackedRequests {
 
   TrackedRequests() { spare_nodes_.reserve(kMostSpareNodes); }
 
-  // True when nothing is tracked: the whole cost of a completion call on host traffic. Hot. Any thread.
+  // True when nothing is tracked: the whole cost of a completion call on host traffic. Hot.
   [[nodiscard]] bool is_empty() const noexcept { return n_tracked_.load(std::memory_order_acquire) == 0; }
 
-  // Puts `tracked` beside `request`, replacing what stood there, which is finished. Any thread.
+  // Puts `tracked` beside `request`, replacing what stood there, which is finished.
   void add(MPI_Request request, TrackedPtr tracked);
 
-  // What stands beside `request`; null when nothing does. Any thread.
+  // What stands beside `request`; null when nothing does.
   [[nodiscard]] TrackedPtr find(MPI_Request request) const;
 
   // The same, and takes it away: a completion call holds what it may complete, because another thread may be given the
   // handle for a request of its own the moment the host MPI has completed it. What is persistent stays: completion does
-  // not end its handle, and other threads ask for it meanwhile (MPI_Pready, MPI_Parrived). Any thread.
+  // not end its handle, and other threads ask for it meanwhile (MPI_Pready, MPI_Parrived).
   [[nodiscard]] TrackedPtr take(MPI_Request request);
   // The same for each of `requests`, in their order, with one look at the lock; MPI_REQUEST_NULL has nothing beside it.
   [[nodiscard]] std::vector<TrackedPtr> take_each(std::span<const MPI_Request> requests);
 
-  // Takes away what stands beside `request` if it is still `tracked`. Any thread.
+  // Takes away what stands beside `request` if it is still `tracked`.
   void remove(MPI_Request request, const Tracked *tracked);
 
-  // Keeps a request that the program has freed while it was active, until the host MPI completes it. Any thread.
+  // Keeps a request that the program has freed while it was active, until the host MPI completes it.
   void adopt(MPI_Request request, TrackedPtr tracked);
 
   // Completes adopted requests that the host MPI has completed; true when none is left. Whoever comes while another is
   // at it goes on without. Errors are logged: nobody is left to raise them to. Cost without adopted requests: one load.
-  // Any thread.
   bool reap();
 
   // The same for a call from which the program may learn that a message of such a request has come: waits for whoever
-  // is at it, and looks then. Cost without adopted requests: one load. Any thread.
+  // is at it, and looks then. Cost without adopted requests: one load.
   void reap_what_came();
 
-  // Waits for all of them, in turns.
+  // Waits for all of them, in turns. Not within a turn.
   void wait_for_adopted();
 
  private:
