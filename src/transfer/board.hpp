@@ -29,7 +29,7 @@
 
 namespace sluice::transfer {
 
-// What a rank says of its buffers. Plain bytes.
+// What a rank says of its buffers. Plain bytes. Its functions are pure.
 struct Published {
   enum class State : std::uint8_t {
     kCannot,     // this rank stages, so all do
@@ -255,7 +255,7 @@ class Board {
   std::array<bool, kVotes> is_awaited_{};  // what this rank said in that place: others may wait for it
 };
 
-// What all ranks said of one call, copied once, and looked at.
+// What all ranks said of one call, copied once, and looked at. One thread at a time.
 class Heard {
  public:
   // Once all have published. `own`: what this rank said. Errors: what a rank said makes no sense. May throw
@@ -280,7 +280,8 @@ class Heard {
   std::vector<Published> said_;  // by rank
 };
 
-// The error for words of a rank that no rank writes. `what`: which, for people. Errors: always that one, kBadPeer.
+// The error for words of a rank that no rank writes. `what`: which, for people. Any thread. Errors: always that one,
+// kBadPeer.
 [[nodiscard]] Status nonsense_of(int rank, std::string_view what);
 
 }  // namespace sluice::transfer

@@ -38,6 +38,7 @@ struct CutBlock {
   }
 };
 
+// What a CutBlocks is opened with. Pure.
 struct CutShape {
   device::Place place;           // without a backend: host memory
   std::vector<CutBlock> blocks;  // empty: there is no such buffer
@@ -53,7 +54,7 @@ struct CutShape {
                                          std::uint64_t block_bytes, std::uint64_t part_bytes);
 };
 
-// Not thread-safe. When destroyed before its copies are done, waits for them.
+// One thread at a time. When destroyed before its copies are done, waits for them.
 class CutBlocks {
  public:
   // As many parts are under way at the same time, each in staging memory of its own: one on its way down, one with the

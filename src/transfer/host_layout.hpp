@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Gather and scatter: between a region of host memory and its payload packed, in the order in which it travels.
+// Any thread; no two write the same bytes.
 #pragma once
 
 #include <cstddef>

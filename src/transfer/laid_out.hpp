@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // LaidOut: where a payload lies, in memory of this process or mapped from another, as kernels take it; and the one
-// command that moves a payload from such a place to another. Without MPI.
+// command that moves a payload from such a place to another. Without MPI. All of it: any thread, and a queue is for one
+// at a time.
 #pragma once
 
 #include <cstdint>

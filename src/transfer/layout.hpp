@@ -17,7 +17,8 @@ struct Block {
 
 class Packing;
 
-// One element of a datatype: its bytes in the order in which they travel, neighbours merged.
+// One element of a datatype: its bytes in the order in which they travel, neighbours merged. Nothing changes one that
+// messages have: any thread may read it.
 struct Layout {
   std::uint64_t size_bytes = 0;   // payload of one element
   std::int64_t extent_bytes = 0;  // from one element to the next

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Packing: what kernels need to know of a datatype's blocks, kept with its layout; and Packer, which has kernels bring
-// payloads with gaps together and apart. Without MPI.
+// payloads with gaps together and apart. Without MPI. All of it: any thread, where nothing else is said; a queue is for
+// one at a time.
 #pragma once
 
 #include <memory>
@@ -17,7 +18,7 @@
 namespace sluice::transfer {
 
 // Hangs on a Layout (Layout::packing) and lives as long: a message that is under way holds both, whatever becomes of
-// the datatype. What it knows is found when it is asked for first. Any thread.
+// the datatype. What it knows is found when it is asked for first.
 class Packing {
  public:
   // `element_bytes`: of the basic elements that the datatype is made of, where all are as long; else 0.

@@ -19,7 +19,8 @@ namespace sluice::transfer {
 
 // Two blocks are under way at the same time: one moves between device and staging memory while its owner works with the
 // other one. Each slot has staging memory and a queue of its own, from its first use on. A payload with gaps is packed
-// by one kernel a block, or by copies where no kernel does it. Not thread-safe. When destroyed, waits for its moves.
+// by one kernel a block, or by copies where no kernel does it. One thread at a time. When destroyed, waits for its
+// moves.
 class PayloadStream {
  public:
   static constexpr std::size_t kSlots = 2;

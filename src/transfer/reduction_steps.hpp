@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // How a reduction of any number of arrays to any number of places is made of kernels that take a few of each. Without
-// MPI.
+// MPI. Pure.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Region: the memory of one side of a message as the program named it, and what is asked about it. Without MPI.
+// Region: the memory of one side of a message as the program named it, and what is asked about it. Without MPI. All of
+// it: any thread.
 #pragma once
 
 #include <algorithm>
@@ -65,7 +66,7 @@ void for_each_run(const Region &region, std::uint64_t size_bytes, Visit visit) {
 [[nodiscard]] bool name_as_bytes(Region *region);
 
 // Where the payload of elements of `layout` at `origin` lies. `is_absolute`: addresses count from MPI_BOTTOM, so that
-// each block may be in an allocation of its own, and one on a device is enough. Any thread. Errors: a backend's query.
+// each block may be in an allocation of its own, and one on a device is enough. Errors: a backend's query.
 [[nodiscard]] Status classify_payload(std::byte *origin, const Layout &layout, bool is_absolute,
                                       device::Backends backends, device::Place *place);
 

@@ -18,7 +18,7 @@ inline constexpr std::uint64_t kScratchPieceBytes = std::uint64_t{32} << 20;
 // Moves the first `size_bytes` of the payload of `region`, which has gaps, to or from host memory at `beside`, packed
 // or an image (sluice_pack_t), as Packer::add() does; piece by piece, a launch and a copy each. Blocks until it is
 // done. *is_refused: there is no such memory or no kernel, and nothing that was moved has to be undone: copies may do
-// it. Errors: those of the runtime.
+// it. Any thread. Errors: those of the runtime.
 [[nodiscard]] Status move_by_scratch(sluice_pack_direction_t direction, sluice_pack_form_t form, const Region &region,
                                      std::uint64_t size_bytes, std::byte *beside, bool *is_refused);
 

@@ -14,7 +14,8 @@
 namespace sluice::transfer {
 
 // A region with host memory beside it: the payload packed, in the order in which it travels; or an image of the region,
-// in which each byte lies as far from the lowest one as in the region.
+// in which each byte lies as far from the lowest one as in the region. One thread at a time, where nothing else is
+// said.
 class Staged {
  public:
   Staged() noexcept = default;

@@ -38,6 +38,7 @@ struct Span {
   std::uint64_t size_bytes = 0;  // 0: nothing, or more than an offset can say
 };
 
+// One thread at a time.
 class StagedBlocks {
  public:
   StagedBlocks() noexcept = default;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // StridedBlock: a block of memory as another process can be told of it in a few numbers: runs of bytes of one length,
-// at one distance from each other. Without MPI.
+// at one distance from each other. Without MPI. Pure.
 #pragma once
 
 #include <cstdint>
