@@ -16,6 +16,7 @@ namespace sluice::wire {
 // What a private message is; part of its tag (docs/protocol.md, "Messages").
 enum class PrivateKind : std::uint8_t { kAcknowledgement = 0, kBlock = 1, kControl = 2, kClaim = 3 };
 
+// gather(), open() and close(): one thread, in MPI_Init and MPI_Finalize. All else: any thread.
 class Channel {
  public:
   // The process's. Never destroyed.
@@ -57,7 +58,7 @@ class Channel {
   [[nodiscard]] bool has_threads() const noexcept { return has_threads_; }
 
   // A number for one operation's private messages, unique among this process's unfinished ones, until it is given back.
-  // Any thread. Errors: there are no more.
+  // Errors: there are no more.
   [[nodiscard]] Status take_number(int *number);
   void give_number(int number) noexcept;
   // The highest number that take_number() gives on any rank: those above have no tags.

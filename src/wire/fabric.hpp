@@ -15,7 +15,7 @@
 
 namespace sluice::wire {
 
-// A number that counts up and starts deferred work on its way.
+// A number that counts up and starts deferred work on its way. One thread at a time, but for add().
 class FabricTrigger {
  public:
   struct State;
@@ -38,7 +38,7 @@ class FabricTrigger {
 };
 
 // One message. It may be destroyed while under way: what the provider holds of it lives until the fabric is closed. Not
-// so the message's memory, which is the caller's to keep.
+// so the message's memory, which is the caller's to keep. One thread at a time.
 class FabricMessage {
  public:
   struct State;
@@ -57,7 +57,7 @@ class FabricMessage {
 
   // Gives the provider a send that goes when `trigger` has come to `number`. Sends of one trigger to one peer go in the
   // order of their numbers. `tag` has Fabric::tag_bits() bits. *is_taken false, and nothing given: the provider has no
-  // room for it, or refuses (once warned); send it with send() when it is time. Any thread. Errors: no counter for it.
+  // room for it, or refuses (once warned); send it with send() when it is time. Errors: no counter for it.
   [[nodiscard]] Status defer_send(const FabricTrigger &trigger, std::uint64_t number, const void *data,
                                   std::size_t size_bytes, int world_rank, std::uint64_t tag, bool *is_taken);
   // Sends, and posts a receive, at once; *is_taken false: try again. Receives match in the order in which they were
@@ -72,6 +72,7 @@ class FabricMessage {
   std::unique_ptr<State> state_;
 };
 
+// open(), connect() and close(): one thread, and no other is in here. All else: any thread, where nothing else is said.
 class Fabric {
  public:
   struct State;

@@ -45,13 +45,13 @@ struct CloseFid {
 template <typename Object>
 using Owned = std::unique_ptr<Object, CloseFid>;
 
-// A counter that nothing is counted by yet. Errors: the provider refuses.
+// A counter that nothing is counted by yet. Errors: the provider refuses. Any thread.
 [[nodiscard]] Status open_counter(fid_domain *domain, Owned<fid_cntr> *counter);
 
 // Memory for the rest of a message that is longer than its receive. The provider `sockets` must have it: without it,
 // `sockets` discards what has come of the rest, and takes what comes later for the next message
 // (prov/sockets/src/sock_progress.c of libfabric, sock_pe_discard_field). Nobody reads this memory. forget() gives back
-// what was written.
+// what was written. Opened by one thread, before others know of it.
 class Overflow {
  public:
   Overflow() noexcept = default;
@@ -82,7 +82,8 @@ class Overflow {
   iovec memory_{};
 };
 
-// In the order in which they have to be closed, from the last to the first.
+// In the order in which they have to be closed, from the last to the first. open() and ask(): one thread, before others
+// know of it.
 struct Fabric::State {
   FabricLibrary library;
   fi_info *info = nullptr;
@@ -113,7 +114,7 @@ struct Fabric::State {
   [[nodiscard]] Status ask(const char *provider);
   // An idle counter, or a new one. Locks `mutex`. Errors: those of open_counter().
   [[nodiscard]] Status take_counter(Owned<fid_cntr> *counter);
-  // Takes one out of the completion queue; its message gets it. False: there was none.
+  // Takes one out of the completion queue; its message gets it. Within a turn. False: there was none.
   [[nodiscard]] bool read_error();
 };
 
@@ -121,6 +122,7 @@ struct FabricTrigger::State {
   Owned<fid_cntr> counter;
 };
 
+// Whoever makes the message names its memory; from then on it is for one thread at a time, that of a turn.
 struct FabricMessage::State {
   // The provider knows a message by the address of its context, the first member of the first member of this.
   struct Known {

@@ -44,12 +44,12 @@ inline const Host &profiling_host() noexcept {
 // enter a function on files.
 [[nodiscard]] bool is_inside_host() noexcept;
 
-// True when the host MPI defines `name` ("MPI_Isendrecv").
+// True when the host MPI defines `name` ("MPI_Isendrecv"). Any thread.
 [[nodiscard]] bool has_function(const char *name) noexcept;
 
 // What a reference to `name`, a function that a host MPI may lack, is to be bound to: `shell`, or null when the host
 // MPI is there and has no such function, so that a program which asks first is told the truth. For the dynamic linker
-// alone.
+// alone, in any thread.
 [[nodiscard]] void *bound(const char *name, void *shell) noexcept;
 
 // The host MPI's definition of a function that is none of MPI's own ("MPIX_..."); null when it has none. Looks through

@@ -15,7 +15,7 @@ namespace sluice::wire {
 
 // "the host MPI could not <what>: <its text>; <remedy>", of ErrorKind::kBackend. `what` continues the sentence, as
 // "receive a block". For calls that Sluice makes on its own account: what the host MPI says of the program's arguments
-// is handed on as it is. Errors: always that one.
+// is handed on as it is. Any thread. Errors: always that one.
 [[nodiscard]] Status host_failure(int code, std::string_view what,
                                   std::string_view remedy =
                                       "with SLUICE_ENABLE=0 the host MPI works alone, on host "

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Sockets between processes of one user on one node, whose names are in no folder: a name goes with its socket, and
-// that with its process, however it ends. Processes in different network name spaces do not see each other's.
+// that with its process, however it ends. Processes in different network name spaces do not see each other's. All of
+// it: any thread.
 #pragma once
 
 #include <cstdint>

@@ -36,6 +36,7 @@ inline constexpr bool kIdupMeetsOthers = false;
 namespace sluice::wire {
 
 // The address of one of the host MPI's predefined objects ("ompi_mpi_comm_world"); null when no host MPI is loaded.
+// Any thread.
 void *host_object(const char *symbol) noexcept;
 
 }  // namespace sluice::wire

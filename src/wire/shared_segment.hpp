@@ -9,7 +9,7 @@
 
 namespace sluice::wire {
 
-// A mapping; unmapped at its end. Move only.
+// A mapping; unmapped at its end. Move only. One thread at a time for each; any thread may take a name away.
 class SharedSegment {
  public:
   SharedSegment() noexcept = default;

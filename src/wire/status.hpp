@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the host MPI's statuses say.
+// What the host MPI's statuses say. All of it: any thread.
 #pragma once
 
 #include <cstdint>
