@@ -63,6 +63,8 @@ ProbeAnswer probe_reduction(MPI_Datatype type, MPI_Op op) {
   constexpr std::size_t kLongest = 32;  // two long doubles
   alignas(kLongest) const std::array<std::byte, kLongest> in{};
   alignas(kLongest) std::array<std::byte, kLongest> out{};
+  static std::mutex reducing;  // one collective call at a time on a communicator
+  const std::scoped_lock lock(reducing);
   return ask_quietly(
       [&](MPI_Comm comm) { return wire::host().MPI_Allreduce(in.data(), out.data(), 1, type, op, comm); });
 }

@@ -19,8 +19,7 @@ enum class ProbeAnswer : std::uint8_t {
 [[nodiscard]] ProbeAnswer probe_type(MPI_Datatype type);
 
 // The same of a reduction by `op`, both predefined. Host MPIs take more pairs than MPI defines, and not the same ones.
-// Setup cost: a call of the host MPI; the caller keeps the answer. Threads: any; two at once make collective calls of
-// this one rank on one communicator.
+// Setup cost: a call of the host MPI; the caller keeps the answer. Any thread, one after the other.
 [[nodiscard]] ProbeAnswer probe_reduction(MPI_Datatype type, MPI_Op op);
 
 // Frees the communicator, before MPI_Finalize and with no other thread in a probe. Later probes say kUnknown.

@@ -48,8 +48,8 @@ class KeptPointer {
 };
 
 // By MPI's rule the individual pointer of a call with a request moves on when the call is made: puts the pointer's
-// place into *call, and moves it by `size_bytes`. Nothing of a call by another position. Local; with a PointerTurn.
-// Returns the host MPI's error code, raised already.
+// place into *call, and moves it by `size_bytes`. Nothing of a call by another position. Local. Any thread, with a
+// PointerTurn. Returns the host MPI's error code, raised already.
 [[nodiscard]] int take_position(std::uint64_t size_bytes, std::uint64_t etype_bytes, Call *call);
 
 }  // namespace sluice::ops::io

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // MPI_Init, MPI_Init_thread, MPI_Finalize, MPI_Session_init, MPI_Session_finalize.
-#include <atomic>
+#include <mutex>
 
 #include "generated/operations.hpp"
 #include "ops/life/life.hpp"
@@ -11,16 +11,20 @@ namespace sluice::ops {
 namespace {
 
 // The world counts as one, each session as one: the last to go ends Sluice, as it ends the host MPI.
-std::atomic<int> n_users{0};
+// One thread may end the last session while another starts one.
+std::mutex entering;
+int n_users = 0;
 
 void enter(int result, bool has_world) {
   if (result != MPI_SUCCESS) return;
-  n_users.fetch_add(1);
+  const std::scoped_lock lock(entering);
+  ++n_users;
   begin(has_world);
 }
 
 void leave() {
-  if (n_users.fetch_sub(1) == 1) end();
+  const std::scoped_lock lock(entering);
+  if (--n_users == 0) end();
 }
 
 }  // namespace

@@ -234,8 +234,8 @@ int win_free(MPI_Win *win) {
                                          "requests (MPI_Waitall), then free it",
                                          n));
       }
-      if (window->at_end != nullptr) window->at_end();
     }
+    if (window->at_end != nullptr) window->at_end();
     Status status = rma::flush_operations(window.get(), -1);
     const Status together = rma::come_together(*window);
     // Who has heard all answers has left that barrier; what was told the others may still be on its way.
