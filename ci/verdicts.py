@@ -20,6 +20,7 @@ import time
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 BUILD = ROOT / "build/dev"
 PRECOMPILED = re.compile(r" -Winvalid-pch -include \S+/cmake_pch\.hxx")
+TOGETHER = re.compile(r'^#include "(/[^"]+)"', re.MULTILINE)  # in a file of CMake's that has several compiled at once
 INCLUDE = re.compile(rb'^[ \t]*#[ \t]*include[ \t]*["<]([^">]+)[">]', re.MULTILINE)
 
 
@@ -30,10 +31,14 @@ def commands(gate):
         sys.exit(f"{gate}: no build/dev/compile_commands.json; build first (make build)")
     result = {}
     for entry in json.loads(database.read_text()):
-        file = pathlib.Path(entry["file"]).resolve()
-        is_c = file.suffix in (".c", ".cpp")  # the others are Fortran
-        if is_c and file.is_relative_to(ROOT) and not file.is_relative_to(BUILD) and file not in result:
-            result[file] = PRECOMPILED.sub("", entry["command"])
+        compiled = pathlib.Path(entry["file"]).resolve()
+        is_of_several = compiled.is_relative_to(BUILD) and compiled.parent.name == "Unity"
+        files = map(pathlib.Path, TOGETHER.findall(compiled.read_text())) if is_of_several else [compiled]
+        for file in files:
+            is_c = file.suffix in (".c", ".cpp")  # the others are Fortran
+            if is_c and file.is_relative_to(ROOT) and not file.is_relative_to(BUILD) and file not in result:
+                command = PRECOMPILED.sub("", entry["command"])
+                result[file] = command.replace(f"-c {entry['file']}", f"-c {file}") if is_of_several else command
     return result
 
 

@@ -2,21 +2,18 @@
 # Building from nothing in half the time: what many files read is compiled once (ADR 0043). Only with SLUICE_COMPILE_ONCE,
 # which .ci/run sets; else each file is compiled by itself, and clang-tidy reads each so.
 
-option(SLUICE_COMPILE_ONCE "Precompile headers, and compile further flavours several files at a time" OFF)
+option(SLUICE_COMPILE_ONCE "Precompile headers, and compile several files at a time" OFF)
 
-# sluice_compile_together(<target> [FLAVOUR <flavour>] [ALONE <file> ...]): a few files at a time. With FLAVOUR, the first
-# flavour is compiled file by file unless it is for a sanitizer, or for no tests: so each file of the product is seen to
-# include what it needs, and has a command line of its own for clang-tidy, which continuous integration runs without the
-# tests. Files that define the same names for themselves are compiled ALONE; a file of tests has a namespace of its own.
+# sluice_compile_together(<target> [ALONE <file> ...]): a few files at a time. Files that define the same names for
+# themselves are compiled ALONE; a file of tests has a namespace of its own.
 function(sluice_compile_together target)
-  cmake_parse_arguments(arg "" "FLAVOUR" "ALONE" ${ARGN})
-  list(GET SLUICE_FLAVOURS 0 first)
-  if(NOT SLUICE_COMPILE_ONCE OR (arg_FLAVOUR STREQUAL first AND BUILD_TESTING AND NOT SLUICE_SANITIZE))
+  cmake_parse_arguments(arg "" "" "ALONE" ${ARGN})
+  if(NOT SLUICE_COMPILE_ONCE)
     return()
   endif()
   set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE BATCH UNITY_BUILD_BATCH_SIZE 12)
   # One file's names shadow another's, and a type of a file with a base of its own is no header's: neither says anything.
-  # The first flavour is told of what does.
+  # ci/compilers reads each file alone, and is told of what does.
   set_target_properties(${target} PROPERTIES UNITY_BUILD_CODE_BEFORE_INCLUDE
                         "#pragma GCC diagnostic ignored \"-Wshadow\"\n#pragma GCC diagnostic ignored \"-Wsubobject-linkage\"")
   set_source_files_properties(${arg_ALONE} TARGET_DIRECTORY ${target} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
