@@ -186,7 +186,7 @@ endfunction()
 function(_sluice_sanitize_label out)
   set(label sanitize)
   if(program STREQUAL "sluice-bench" OR arg_NAME MATCHES
-     "^(checker_sees_|(coll|p2p)_all$|p2p_(first|no)_|p2p_open_late|tool_|capabilities_|queue_dwq_missing|coll_levels_in_segments)|_flipped$")
+     "^(checker_sees_|(coll|p2p)_all$|p2p_(first|no)_|p2p_open_late|p2p_relay_pinned|p2p_pinned_side$|tool_|capabilities_|queue_dwq_missing|coll_levels_in_segments)|_flipped$")
     set(label sanitize-more)
   elseif(SLUICE_SANITIZE STREQUAL "thread")
     if(NOT arg_NAME MATCHES

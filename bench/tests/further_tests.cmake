@@ -332,7 +332,7 @@ set(plain_launch ${SLUICE_LAUNCH} --mpi ${first_mpi} -n 2 --)
 add_test(NAME bench.osu_names
          COMMAND ${Python3_EXECUTABLE} ${CMAKE_CURRENT_SOURCE_DIR}/osu_names_test.py ${plain_launch}
                  ${CMAKE_RUNTIME_OUTPUT_DIRECTORY}/sluice-bench.${SLUICE_HOST_MPI_${first_mpi}_FLAVOUR})
-set_tests_properties(bench.osu_names PROPERTIES LABELS "bench;ranks-2" TIMEOUT 120
+set_tests_properties(bench.osu_names PROPERTIES LABELS "bench;ranks-2;full" TIMEOUT 120
                      ENVIRONMENT "TEST_PYTHON_ENVS=${SLUICE_PYTHON_ENVS}")
 add_test(NAME bench.schema
          COMMAND ${Python3_EXECUTABLE} ${CMAKE_CURRENT_SOURCE_DIR}/schema_test.py
