@@ -39,6 +39,7 @@
 #   SLUICE_TEST_RELAYS_SHARED     ON: no other process can reach its shared memory, and its device memory it can
 #   SLUICE_TEST_LITTLE_MEMORY     K=V that leaves its device 20 to 30 MB of memory
 #   SLUICE_TEST_FEWER_DEVICES     K=V that shows a rank one device less
+#   SLUICE_TEST_NO_DEVICES        K=V that leaves a rank none
 #   SLUICE_TEST_REFUSED_CHANNELS  list of name:K=V, each of which has the backend's streams carry no messages
 #   SLUICE_TEST_LACKS         list of the tests of sluice-bench that end with a line, for its device cannot do that
 #   SLUICE_TEST_WINDOWS       words of a memory that the host MPI alone reaches, for windows (default M:M)

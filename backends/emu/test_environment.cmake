@@ -13,3 +13,5 @@ set(SLUICE_TEST_FEWER_DEVICES SLUICE_EMU_MACHINE=devices=1)
 set(SLUICE_TEST_CAPTURES ON)
 # How its streams trigger and wait, besides the usual way.
 set(SLUICE_TEST_STREAM_FORMS by_kernels:SLUICE_EMU_STREAMS=kernels)
+# What leaves a rank without a device.
+set(SLUICE_TEST_NO_DEVICES SLUICE_EMU_MACHINE=devices=0)

@@ -2,14 +2,13 @@
 #include "command/info.hpp"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <memory>
 
 #include "base/environment.hpp"
+#include "command/knob_problems.hpp"
 #include "device/backend.hpp"
 #include "plan/collective_terms.hpp"
 #include "plan/one_sided.hpp"
@@ -76,19 +75,6 @@ void add_knobs_of(const device::Backend *backend, std::vector<KnobInfo> *knobs) 
     knobs->push_back({knob.name, set != nullptr ? set : knob.default_value, set != nullptr ? "environment" : "default",
                       "", knob.doc, experimental_of(knob.doc)});
   }
-}
-
-std::vector<std::string> unknown_names(const std::vector<device::Module> &modules) {
-  std::vector<std::string> environment;
-  for (char **entry = environ; *entry != nullptr; ++entry) environment.emplace_back(*entry);
-  std::vector<std::string> prefixes;
-  for (const device::Module &module : modules) {
-    std::string prefix = "SLUICE_" + module.name + "_";
-    std::transform(prefix.begin(), prefix.end(), prefix.begin(),
-                   [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
-    prefixes.push_back(std::move(prefix));
-  }
-  return unknown_knobs(environment, prefixes);
 }
 
 // The first backend that has a device, and `suits`; null: none.
@@ -262,7 +248,7 @@ Info collect_info(const std::string &library_folder, const InfoQuestions &questi
     info.backends.push_back(ask_backend(module, &open));
     add_knobs_of(open.back().get(), &info.knobs);
   }
-  for (std::string &text : unknown_names(info.installation.modules)) info.problems.push_back(std::move(text));
+  for (std::string &text : unknown_variables(info.installation.modules)) info.problems.push_back(std::move(text));
   if (questions.route) info.route = answer(*questions.route, open);
   if (questions.ways) info.ways = answer(*questions.ways, open);
   if (questions.pack) info.pack = answer(*questions.pack, open);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The program `sluice`: reads the command line and calls run.cpp or info.cpp.
+// The program `sluice`: reads the command line and calls run.cpp, info.cpp and the like.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <exception>
 
+#include "command/doctor.hpp"
 #include "command/info.hpp"
 #include "command/place_program.hpp"
 #include "command/run.hpp"
@@ -144,6 +145,17 @@ void describe_topology(CLI::App *app, PlaceWords *words) {
   app->add_flag("--measure", words->wants_links, "measure what the devices reach of each other")->needs(wanted);
 }
 
+void describe_doctor(CLI::App *app, DoctorWords *words) {
+  app->add_option("--mpi", words->mpi, "binary interface of the MPI, where the launcher does not tell it")
+      ->check(CLI::IsMember({"auto", "mpich", "ompi", "abi"}));
+  app->add_option("--backend", words->backend,
+                  "backend whose devices are looked at (default: the first with a device)");
+  app->add_flag("--json", words->wants_json, "print JSON");
+  app->add_flag("--no-preload", words->leaves_preload, "preload nothing: look at the ranks as they are");
+  app->add_option("--lib-dir", words->library_folder, "folder of the Sluice libraries");
+  app->footer("Start it by your own launcher: mpiexec -n 4 sluice doctor");
+}
+
 // `command` is what stood behind "--", which is not the parser's business.
 int dispatch(int argc, char **argv, std::vector<std::string> command) {
   CLI::App app{"Makes the MPI you already have GPU-aware."};
@@ -162,6 +174,10 @@ int dispatch(int argc, char **argv, std::vector<std::string> command) {
   info_app->add_flag("--json", wants_json, "print JSON");
   info_app->add_option("--lib-dir", library_folder, "folder of the Sluice libraries");
   describe_info(info_app, &words);
+
+  DoctorWords doctor;
+  CLI::App *doctor_app = app.add_subcommand("doctor", "says which way data take between the ranks of a job, and why");
+  describe_doctor(doctor_app, &doctor);
 
   PlaceWords place;
   describe_topology(info_app, &place);
@@ -190,6 +206,7 @@ int dispatch(int argc, char **argv, std::vector<std::string> command) {
   if (report_app->parsed()) return run_script("report_runs", report_app->remaining());
   if (tune_app->parsed()) return run_script("tune", tune_app->remaining());
   if (merge_app->parsed()) return merge_traces(trace_files, merged_file);
+  if (doctor_app->parsed()) return examine(doctor);
   if (info_app->parsed() && place.is_wanted) {
     place.wants_json = wants_json;
     place.library_folder = library_folder;

@@ -166,6 +166,14 @@ bool is_installed(const Module &module) {
   return false;
 }
 
+std::vector<std::string> hiding_masks(const Module &module) {
+  std::vector<std::string> variables;
+  for (const Mask &mask : module.masks) {
+    if (hides_all(mask)) variables.push_back(mask.variable);
+  }
+  return variables;
+}
+
 bool has_device_files(const Module &module) {
   if (std::ranges::any_of(module.masks, hides_all)) return false;
   const auto is_there = [](const std::string &pattern) {

@@ -55,4 +55,7 @@ struct Module {
 // opened. A mask that names a device which is not there is not seen. Microseconds.
 [[nodiscard]] bool has_device_files(const Module &module);
 
+// The variables among the module's masks by which the environment hides all of its devices. Microseconds.
+[[nodiscard]] std::vector<std::string> hiding_masks(const Module &module);
+
 }  // namespace sluice::device
