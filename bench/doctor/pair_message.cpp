@@ -87,7 +87,7 @@ Checked check_one(PairMemory &memory, const World &world, int peer, std::uint64_
   return checked;
 }
 
-// So many messages to and fro.
+// So many messages in each direction.
 void play(const PairMemory &memory, const World &world, int peer, std::uint64_t size_bytes, int n_rounds) {
   for (int i = 0; i < n_rounds; ++i) {
     in_order(

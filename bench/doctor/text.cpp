@@ -178,7 +178,7 @@ std::string text_of_ranks(const Findings &findings) {
 std::string text_of_pairs(const Findings &findings) {
   if (findings.ranks.size() < 2) return "";
   if (findings.pairs.empty()) {
-    return "\nFrom device memory to device memory: no two ranks of a node have a device that Sluice takes.\n";
+    return "\nFrom device memory to device memory: no node has two ranks with a device that Sluice takes.\n";
   }
   std::string text = fmt::format("\nFrom device memory to device memory of the backend {}\n", findings.backend);
   text +=
