@@ -13,18 +13,13 @@ namespace {
 
 using Conclusions = std::vector<Conclusion>;
 
+// The backends that any rank was asked about.
 std::vector<std::string> names_of(const std::vector<Json> &ranks) {
   std::vector<std::string> names;
-  for (const auto &[name, whose] : folded(ranks, [](const Json &rank) {
-         std::string all;
-         for (const Json &backend : rank.at("backends")) all += backend.at("name").get<std::string>() + "\n";
-         return all;
-       })) {
-    for (std::size_t begin = 0; begin < name.size();) {
-      const std::size_t end = name.find('\n', begin);
-      const std::string one = name.substr(begin, end - begin);
-      if (std::find(names.begin(), names.end(), one) == names.end()) names.push_back(one);
-      begin = end + 1;
+  for (const Json &rank : ranks) {
+    for (const Json &backend : rank.at("backends")) {
+      const std::string name = backend.at("name");
+      if (std::ranges::find(names, name) == names.end()) names.push_back(name);
     }
   }
   return names;
@@ -36,12 +31,15 @@ std::string masks_of(const Json &backend) {
   return text;
 }
 
-// A machine without the vendor's runtime hides nothing.
+// Whether variables hide devices that could be there: a machine without the vendor's runtime has none to hide.
+bool is_hidden(const Json &backend) {
+  return backend.at("devices").empty() && backend.at("is_installed").get<bool>() && !backend.at("hidden_by").empty();
+}
+
 void add_masks(const std::vector<Json> &ranks, const std::string &name, Conclusions *all) {
   for (const auto &[masks, whose] : folded(ranks, [&](const Json &rank) {
          const Json *backend = find_backend(rank, name);
-         const bool is_meant = backend != nullptr && backend->at("devices").empty() && backend->at("is_installed");
-         return is_meant ? masks_of(*backend) : std::string();
+         return backend != nullptr && is_hidden(*backend) ? masks_of(*backend) : std::string();
        })) {
     if (masks.empty()) continue;
     all->push_back({true, fmt::format("{}: {} hides all devices of the backend {}.", named_ranks(whose), masks, name),
@@ -53,7 +51,7 @@ void add_missing(const std::vector<Json> &ranks, const std::string &name, Conclu
   for (const auto &[problem, whose] : folded(ranks, [&](const Json &rank) {
          const Json *backend = find_backend(rank, name);
          if (backend == nullptr) return fmt::format("there is no backend {}", name);
-         if (!backend->at("devices").empty() || !masks_of(*backend).empty()) return std::string();
+         if (!backend->at("devices").empty() || is_hidden(*backend)) return std::string();
          return backend->at("problem").get<std::string>();
        })) {
     if (problem.empty()) continue;

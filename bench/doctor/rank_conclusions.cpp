@@ -149,6 +149,19 @@ void add_limits(const std::vector<Json> &ranks, Conclusions *all) {
   }
 }
 
+void add_crowds(const std::vector<Json> &ranks, Conclusions *all) {
+  const std::vector<int> whose = ranks_where(ranks, [](const Json &rank) {
+    const int n_cores = rank.at("n_cores_of_node");
+    return n_cores > 0 && rank.at("n_local_ranks").get<int>() > n_cores;
+  });
+  if (whose.empty()) return;
+  all->push_back({false,
+                  fmt::format("{}: the node has more ranks than cores. Ranks that wait take time from those that send, "
+                              "and the figures show it.",
+                              named_ranks(whose)),
+                  "Start fewer ranks to see what the ways can do."});
+}
+
 }  // namespace
 
 std::vector<Conclusion> conclusions_of_ranks(const std::vector<Json> &ranks) {
@@ -159,6 +172,7 @@ std::vector<Conclusion> conclusions_of_ranks(const std::vector<Json> &ranks) {
   add_problems(ranks, "knob_problems", "Correct or unset the variable: Sluice does not go by it.", &all);
   add_problems(ranks, "module_problems", "Install Sluice anew, or correct SLUICE_BACKEND_PATH.", &all);
   add_limits(ranks, &all);
+  add_crowds(ranks, &all);
   return all;
 }
 

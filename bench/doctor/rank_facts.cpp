@@ -7,6 +7,7 @@
 
 #include <array>
 #include <string_view>
+#include <thread>
 #include <utility>
 
 #include "bench/memory/device_module.hpp"
@@ -127,6 +128,7 @@ Json facts_of_rank(const World &world, Json facts, const std::string &only) {
   const RankPlace place = query_rank_place();
   facts["cores"] = place.cores;
   facts["numa_node"] = place.numa_node;
+  facts["n_cores_of_node"] = std::thread::hardware_concurrency();
   Json backends = Json::array();
   for (Json &backend : facts["backends"]) {
     if (!only.empty() && backend.at("name") != only) continue;

@@ -63,6 +63,7 @@ Json rank_of(int rank, int n_ranks) {
           {"sluice",
            {{"is_there", true}, {"is_enabled", true}, {"version", "0.1.0"}, {"library", "/lib/libsluice_mpich.so"}}},
           {"cores", "0-3"},
+          {"n_cores_of_node", 4},
           {"numa_node", 0},
           {"memory_kinds", "system,one:device"},
           {"device", 0},
@@ -152,6 +153,10 @@ TEST(Conclusions, NameMasksThatHideAllDevices) {
   EXPECT_THAT(said_of(findings), HasSubstr("rank 1: MASK hides all devices of the backend other."));
   findings.ranks[1]["backends"][1]["is_installed"] = false;
   EXPECT_THAT(said_of(findings), IsEmpty()) << "there is nothing to hide";
+  findings.backend = "";
+  findings.pairs.clear();
+  for (Json &rank : findings.ranks) rank["backends"].erase(0);
+  EXPECT_THAT(said_of(findings), HasSubstr("ranks 0,1: no device of the backend other: librun.so: cannot open"));
 }
 
 TEST(Conclusions, SayThatThereIsNoGpu) {
@@ -178,13 +183,14 @@ TEST(Conclusions, NamePairsAndReasons) {
   EXPECT_THAT(said_of(findings), HasSubstr("the bytes that came are not those that were sent"));
 }
 
-TEST(Conclusions, OfPlacesAndOfMemoryThatStaysAreNoFaults) {
+TEST(Conclusions, OfPlacesCrowdsAndOfMemoryThatStaysAreNoFaults) {
   Findings findings = well();
   findings.ranks[1]["numa_node"] = 1;
+  findings.ranks[0]["n_cores_of_node"] = 1;
   findings.pairs[0]["sides"] = {side_of(0, "pipelined"), side_of(1, "pipelined")};
   for (Json &rank : findings.ranks) rank["can_be_exported"] = false;
   EXPECT_FALSE(has_fault(conclusions_of(findings)));
-  EXPECT_THAT(conclusions_of(findings), SizeIs(2));
+  EXPECT_THAT(conclusions_of(findings), SizeIs(3));
 }
 
 TEST(ChooseBackend, TakesAGpuBeforeCores) {
