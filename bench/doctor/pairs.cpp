@@ -8,12 +8,9 @@
 
 #include <algorithm>
 #include <array>
-#include <chrono>
 #include <cstring>
 #include <map>
 #include <memory>
-#include <optional>
-#include <span>
 
 #include "bench/doctor/fact_queries.hpp"
 #include "bench/doctor/pair_message.hpp"

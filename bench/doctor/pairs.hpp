@@ -2,6 +2,7 @@
 // The way between two ranks of a node: from the device memory of one to that of the other.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <utility>
 #include <vector>
