@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The individual pointer of a file, and MPI_File_seek and MPI_File_get_position, which the program moves and reads it by.
+// The individual pointer of a file, and MPI_File_seek and MPI_File_get_position, which the program moves and reads it
+// by.
 #include "ops/io/own_pointer.hpp"
 
 #include <utility>
