@@ -71,6 +71,7 @@ std::vector<std::vector<std::pair<int, int>>> pairs_of_nodes(const std::vector<S
     if (seats[rank].is_ready != 0) members[seats[rank].node].push_back(static_cast<int>(rank));
   }
   std::vector<std::vector<std::pair<int, int>>> pairs;
+  pairs.reserve(members.size());
   for (const auto &[node, ranks] : members) pairs.push_back(pairs_of(ranks));
   return pairs;
 }

@@ -47,9 +47,8 @@ void add_problems(const std::vector<Json> &ranks, const char *member, const char
 
 std::string why_missing(const Json &rank) {
   const Json &preload = rank.at("preload");
-  const std::string problem = preload.at("problem");
   const std::string library = preload.at("library");
-  if (library.empty()) return problem;
+  if (library.empty()) return preload.at("problem");
   return fmt::format("{} was to be preloaded and is not in the process", library);
 }
 

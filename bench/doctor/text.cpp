@@ -35,7 +35,7 @@ std::string fact(const std::string &label, const std::vector<Json> &ranks, const
     if (head.size() < indent) {
       line.replace(0, head.size(), head);
     } else {
-      line = head + "\n" + line;
+      line = fmt::format("{}\n{}", head, line);
     }
     lines += line;
   }
