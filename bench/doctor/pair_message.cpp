@@ -2,8 +2,6 @@
 // The messages of one pair of ranks.
 #include "bench/doctor/pair_message.hpp"
 
-#include <dlfcn.h>
-
 #include <algorithm>
 #include <chrono>
 #include <map>
@@ -25,12 +23,7 @@ constexpr int kFirstRounds = 10;
 
 // How often each mechanism was refused so far in this process.
 std::map<std::string, std::uint64_t> refusals() {
-  const auto statistics =
-      reinterpret_cast<std::size_t (*)(char *, std::size_t)>(::dlsym(RTLD_DEFAULT, "sluice_statistics_json"));
-  if (statistics == nullptr) return {};
-  std::string text(statistics(nullptr, 0) + 1, '\0');
-  text.resize(std::min(statistics(text.data(), text.size()), text.size() - 1));
-  const Json document = Json::parse(text, nullptr, false);
+  const Json document = library_statistics();
   if (document.is_discarded() || !document.contains("fallbacks")) return {};
   return document.at("fallbacks").get<std::map<std::string, std::uint64_t>>();
 }

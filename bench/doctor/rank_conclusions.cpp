@@ -31,18 +31,10 @@ void add_lone_ranks(const std::vector<Json> &ranks, Conclusions *all) {
 }
 
 void add_problems(const std::vector<Json> &ranks, const char *member, const char *remedy, Conclusions *all) {
-  std::vector<std::pair<std::string, std::vector<int>>> known;
-  for (std::size_t rank = 0; rank < ranks.size(); ++rank) {
-    for (const Json &problem : ranks[rank].at(member)) {
-      const std::string text = problem;
-      auto found = known.begin();
-      while (found != known.end() && found->first != text) ++found;
-      if (found == known.end()) found = known.insert(known.end(), {text, {}});
-      found->second.push_back(static_cast<int>(rank));
-    }
-  }
-  for (const auto &[text, whose] : known)
+  for (const auto &[text, whose] :
+       folded_each(ranks, [&](const Json &rank) { return rank.at(member).get<std::vector<std::string>>(); })) {
     all->push_back({true, fmt::format("{}: {}", named_ranks(whose), text), remedy});
+  }
 }
 
 std::string why_missing(const Json &rank) {

@@ -13,14 +13,10 @@
 #include "bench/memory/device_module.hpp"
 #include "bench/memory/rank_place.hpp"
 #include "bench/mpi/device_awareness.hpp"
+#include "bench/mpi/newer_calls.hpp"
 
 namespace sluice::bench::doctor {
 namespace {
-
-template <class Function>
-Function find_function(const char *name) {
-  return reinterpret_cast<Function>(::dlsym(RTLD_DEFAULT, name));
-}
 
 std::string first_line(const std::string &text) {
   return text.substr(0, text.find('\n'));
@@ -54,17 +50,6 @@ Json facts_of_sluice() {
     facts["library"] = here.dli_fname;
   }
   return facts;
-}
-
-// The info key of MPI 4.1; "" where the MPI has no such key.
-std::string memory_kinds() {
-  MPI_Info info = MPI_INFO_NULL;
-  check_mpi(MPI_Comm_get_info(MPI_COMM_WORLD, &info), "MPI_Comm_get_info");
-  char value[1024] = "";
-  int is_found = 0;
-  check_mpi(MPI_Info_get(info, "mpi_memory_alloc_kinds", sizeof value - 1, value, &is_found), "MPI_Info_get");
-  check_mpi(MPI_Info_free(&info), "MPI_Info_free");
-  return is_found != 0 ? value : "";
 }
 
 // The number of the node: that of its lowest rank.

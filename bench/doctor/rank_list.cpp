@@ -33,16 +33,22 @@ std::vector<int> ranks_where(const std::vector<Json> &ranks, const std::function
   return meant;
 }
 
-std::vector<std::pair<std::string, std::vector<int>>> folded(const std::vector<Json> &ranks,
-                                                             const std::function<std::string(const Json &)> &text_of) {
+std::vector<std::pair<std::string, std::vector<int>>> folded_each(
+    const std::vector<Json> &ranks, const std::function<std::vector<std::string>(const Json &)> &texts_of) {
   std::vector<std::pair<std::string, std::vector<int>>> groups;
   for (std::size_t rank = 0; rank < ranks.size(); ++rank) {
-    const std::string text = text_of(ranks[rank]);
-    auto group = std::ranges::find_if(groups, [&](const auto &known) { return known.first == text; });
-    if (group == groups.end()) group = groups.insert(groups.end(), {text, {}});
-    group->second.push_back(static_cast<int>(rank));
+    for (const std::string &text : texts_of(ranks[rank])) {
+      auto group = std::ranges::find_if(groups, [&](const auto &known) { return known.first == text; });
+      if (group == groups.end()) group = groups.insert(groups.end(), {text, {}});
+      group->second.push_back(static_cast<int>(rank));
+    }
   }
   return groups;
+}
+
+std::vector<std::pair<std::string, std::vector<int>>> folded(const std::vector<Json> &ranks,
+                                                             const std::function<std::string(const Json &)> &text_of) {
+  return folded_each(ranks, [&](const Json &rank) { return std::vector{text_of(rank)}; });
 }
 
 }  // namespace sluice::bench::doctor

@@ -2,12 +2,12 @@
 // Does this MPI take device memory?
 #include "bench/mpi/device_awareness.hpp"
 
-#include <dlfcn.h>
 #include <fmt/format.h>
 #include <mpi.h>
 
 #include <sstream>
 
+#include "bench/mpi/newer_calls.hpp"
 #include "bench/mpi/world.hpp"
 
 namespace sluice::bench {
@@ -16,20 +16,8 @@ namespace {
 // MPICH's MPIX_GPU_query_support numbers the kinds of devices from 0.
 constexpr int kDeviceTypes = 3;
 
-template <class Function>
-Function find_function(const std::string &name) {
-  return reinterpret_cast<Function>(::dlsym(RTLD_DEFAULT, name.c_str()));
-}
-
-// True when the MPI names a kind of memory other than the host's.
-bool names_device_kinds(std::string &kinds) {
-  MPI_Info info = MPI_INFO_NULL;
-  check_mpi(MPI_Comm_get_info(MPI_COMM_WORLD, &info), "MPI_Comm_get_info");
-  char value[1024] = "";
-  int is_found = 0;
-  check_mpi(MPI_Info_get(info, "mpi_memory_alloc_kinds", sizeof value - 1, value, &is_found), "MPI_Info_get");
-  check_mpi(MPI_Info_free(&info), "MPI_Info_free");
-  kinds = is_found != 0 ? value : "";
+// True when a kind of memory other than the host's is among them.
+bool names_device_kinds(const std::string &kinds) {
   std::istringstream words(kinds);
   for (std::string word; std::getline(words, word, ',');) {
     const std::string kind = word.substr(0, word.find(':'));
@@ -41,6 +29,16 @@ bool names_device_kinds(std::string &kinds) {
 }
 
 }  // namespace
+
+std::string memory_kinds() {
+  MPI_Info info = MPI_INFO_NULL;
+  check_mpi(MPI_Comm_get_info(MPI_COMM_WORLD, &info), "MPI_Comm_get_info");
+  char value[1024] = "";
+  int is_found = 0;
+  check_mpi(MPI_Info_get(info, "mpi_memory_alloc_kinds", sizeof value - 1, value, &is_found), "MPI_Info_get");
+  check_mpi(MPI_Info_free(&info), "MPI_Info_free");
+  return is_found != 0 ? value : "";
+}
 
 DeviceAwareness query_device_awareness(const std::string &module_name) {
   if (const auto query = find_function<int (*)(const char *)>("sluice_query_backend")) {
@@ -60,7 +58,7 @@ DeviceAwareness query_device_awareness(const std::string &module_name) {
       }
     }
   }
-  std::string kinds;
+  const std::string kinds = memory_kinds();
   if (names_device_kinds(kinds)) {
     return {true, fmt::format("mpi_memory_alloc_kinds is \"{}\"", kinds)};
   }

@@ -2,17 +2,12 @@
 // Functions that only newer MPIs have.
 #include "bench/mpi/newer_calls.hpp"
 
-#include <dlfcn.h>
 #include <fmt/format.h>
 #include <mpi.h>
 
 #include "bench/mpi/world.hpp"
 
 namespace sluice::bench {
-
-void *find_mpi_function(const std::string &name) {
-  return ::dlsym(RTLD_DEFAULT, name.c_str());
-}
 
 void throw_missing(const std::string &name) {
   int major = 0;

@@ -2,7 +2,6 @@
 // Which route the messages really took.
 #include "bench/mpi/route_watch.hpp"
 
-#include <dlfcn.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -11,11 +10,16 @@
 #include <vector>
 
 #include "bench/memory/device_module.hpp"
+#include "bench/mpi/newer_calls.hpp"
 
 namespace sluice::bench {
 namespace {
 
 constexpr const char *kHandedOn = "host";
+
+std::size_t (*find_statistics())(char *, std::size_t) {
+  return find_function<std::size_t (*)(char *, std::size_t)>("sluice_statistics_json");
+}
 
 // The words of docs/statistics.md.
 const char *statistics_name(sluice_memory_kind_t kind) {
@@ -33,20 +37,25 @@ const char *statistics_name(sluice_memory_kind_t kind) {
 
 }  // namespace
 
+nlohmann::json library_statistics() {
+  const auto statistics = find_statistics();
+  if (statistics == nullptr) return nullptr;
+  std::string text(statistics(nullptr, 0) + 1, '\0');
+  text.resize(std::min(statistics(text.data(), text.size()), text.size() - 1));
+  return nlohmann::json::parse(text, nullptr, false);
+}
+
 RouteWatch::RouteWatch(sluice_memory_kind_t send, sluice_memory_kind_t recv)
     : memory_(send), recv_memory_(recv == SLUICE_MEMORY_HOST ? send : recv) {
   if (memory_ == SLUICE_MEMORY_HOST) memory_ = recv_memory_;
-  const auto is_enabled = reinterpret_cast<int (*)()>(::dlsym(RTLD_DEFAULT, "sluice_is_enabled"));
-  if (is_enabled != nullptr && is_enabled() != 0) {
-    statistics_ = reinterpret_cast<Statistics>(::dlsym(RTLD_DEFAULT, "sluice_statistics_json"));
-    count_ = reinterpret_cast<int (*)(int)>(::dlsym(RTLD_DEFAULT, "sluice_statistics_count"));
+  const auto is_enabled = find_function<int (*)()>("sluice_is_enabled");
+  if (is_enabled != nullptr && is_enabled() != 0 && find_statistics() != nullptr) {
+    count_ = find_function<int (*)(int)>("sluice_statistics_count");
   }
 }
 
 RouteUses RouteWatch::read() const {
-  std::string text(statistics_(nullptr, 0) + 1, '\0');
-  text.resize(std::min(statistics_(text.data(), text.size()), text.size() - 1));
-  const auto document = nlohmann::json::parse(text, nullptr, false);
+  const nlohmann::json document = library_statistics();
   if (document.is_discarded() || !document.contains("rows")) {
     throw DeviceError("the statistics of the library below cannot be read: rebuild both from one tree");
   }

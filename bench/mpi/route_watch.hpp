@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <map>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 
 namespace sluice::bench {
@@ -17,6 +18,9 @@ struct RouteUse {
 };
 using RouteUses = std::map<std::string, RouteUse>;
 
+// What sluice_statistics_json of the library below says: null when there is none, discarded when it is no JSON. Local.
+nlohmann::json library_statistics();
+
 // Compares the library's statistics (sluice_statistics_json), which count what ran and not what was planned. Local.
 class RouteWatch {
  public:
@@ -26,20 +30,18 @@ class RouteWatch {
   RouteWatch(sluice_memory_kind_t send, sluice_memory_kind_t recv);
 
   // False when no such library is below, or it is switched off.
-  bool is_there() const { return statistics_ != nullptr && count_ != nullptr; }
+  bool is_there() const { return count_ != nullptr; }
   // Between the two the library counts, which costs it some time for each operation; afterwards only if it did before.
   // end(): what ran since begin(); empty when nothing did. Throw DeviceError when the answer cannot be read.
   void begin();
   RouteUses end();
 
  private:
-  using Statistics = std::size_t (*)(char *, std::size_t);
   RouteUses read() const;
 
   sluice_memory_kind_t memory_;
   sluice_memory_kind_t recv_memory_;
-  Statistics statistics_ = nullptr;
-  int (*count_)(int) = nullptr;
+  int (*count_)(int) = nullptr;  // null where there is nothing to read, too
   int was_counting_ = 0;
   RouteUses before_;
 };

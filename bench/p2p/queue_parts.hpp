@@ -48,12 +48,12 @@ struct QueueFunctions {
   // Throws AgreedError: every rank gets the same answer.
   template <class Function>
   static Function find(const char *name) {
-    void *const function = find_mpi_function(name);
+    const auto function = find_function<Function>(name);
     if (function == nullptr) {
       throw AgreedError(std::string("neither this MPI nor a library below has ") + name +
                         ": run with Sluice, which has stream-triggered queues");
     }
-    return reinterpret_cast<Function>(function);
+    return function;
   }
 };
 

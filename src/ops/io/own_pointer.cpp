@@ -3,8 +3,6 @@
 // by.
 #include "ops/io/own_pointer.hpp"
 
-#include <utility>
-
 #include "base/log.hpp"
 #include "generated/operations.hpp"
 #include "ops/env/host_library.hpp"
