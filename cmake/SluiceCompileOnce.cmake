@@ -1,8 +1,15 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# Building from nothing in half the time: what many files read is compiled once (ADR 0043). Only with SLUICE_COMPILE_ONCE,
-# which .ci/run sets; else each file is compiled by itself, and clang-tidy reads each so.
+# Building from nothing in half the time: what many files read is compiled once, and the product alone is optimised as it
+# is shipped (ADR 0043). Only with SLUICE_COMPILE_ONCE, which .ci/run sets; else each file is compiled by itself, and
+# clang-tidy reads each so.
 
 option(SLUICE_COMPILE_ONCE "Precompile headers, and compile several files at a time" OFF)
+
+# For add_compile_options() and target_compile_options() of what is no product, or is the product once more.
+set(SLUICE_COMPILE_QUICKLY "")
+if(SLUICE_COMPILE_ONCE)
+  set(SLUICE_COMPILE_QUICKLY -O1)
+endif()
 
 # sluice_compile_together(<target> [ALONE <file> ...]): a few files at a time. Files that define the same names for
 # themselves are compiled ALONE; a file of tests has a namespace of its own.
@@ -71,6 +78,7 @@ function(sluice_precompile_headers folder)
     get_target_property(type ${target} TYPE)
     get_target_property(sources ${target} SOURCES)
     get_target_property(own_options ${target} COMPILE_OPTIONS)
+    list(REMOVE_ITEM own_options ${SLUICE_COMPILE_QUICKLY})  # the compiler lets -O1 read what -O2 precompiled
     _sluice_linked(linked ${target})
     if(own_options OR NOT type MATCHES "EXECUTABLE|STATIC|SHARED|MODULE|OBJECT" OR NOT sources MATCHES "\\.cpp(;|$)"
        OR NOT "sluice_options" IN_LIST linked OR target MATCHES "^sluice_precompiled")

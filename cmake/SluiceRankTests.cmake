@@ -187,11 +187,11 @@ endfunction()
 function(_sluice_sanitize_label out)
   set(label sanitize)
   if(program STREQUAL "sluice-bench" OR arg_NAME MATCHES
-     "^(checker_sees_|(coll|p2p)_all$|p2p_(first|no)_|p2p_open_late|p2p_relay_pinned|p2p_pinned_side$|tool_|capabilities_|queue_dwq_missing|coll_levels_in_segments)|_flipped$")
+     "^(checker_sees_|(coll|p2p)_all$|p2p_(first|no)_|p2p_open_late|p2p_relay_pinned|p2p_pinned_side$|tool_|capabilities_|queue_dwq_missing|queue_one_sided_(early|flipped|ipc_export|ipc_open)_|coll_levels_in_segments)|_flipped$")
     set(label sanitize-more)
   elseif(SLUICE_SANITIZE STREQUAL "thread")
     if(NOT arg_NAME MATCHES
-       "^(checker_|queue|fault_(delay|queue|freed)|p2p_(nonblocking|persistent|blocks|differential)|coll_(together|reducing|levels|meeting|copy_kernel)$)|thread|requests"
+       "^(checker_|queue|fault_(delay|queue|freed)|p2p_(nonblocking|persistent|blocks|differential($|_threads))|coll_(together|reducing|levels|meeting|copy_kernel)$)|thread|requests"
        OR arg_NAME MATCHES "^queue_(staged|blocks|device_in_host_of_one)$")
       set(label sanitize-more)
     endif()
