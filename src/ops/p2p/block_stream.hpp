@@ -34,8 +34,9 @@ inline constexpr std::uint32_t kBlockSlots = 4;
 inline constexpr std::uint64_t kLargestInt = std::numeric_limits<int>::max();
 
 // Has `peer`, which waits for blocks of the operation `number` of this process, wait for no more: a message without
-// bytes, for which the host MPI does not wait. Returns the host MPI's code. Any thread.
-int send_no_block(int peer, int number);
+// bytes, for which the host MPI does not wait. A message that the host MPI refuses is a warning, because the receiver
+// then waits for ever. Any thread.
+void send_no_block(int peer, int number);
 
 // The sender's end: copies blocks down and sends them; those of host memory from where they lie. One thread at a time.
 class OutgoingBlocks {

@@ -46,7 +46,7 @@ std::shared_ptr<Outgoing> ControlListener::take(std::size_t slot) noexcept {
 // Probed for, not received ahead of time: a receive that stayed posted between operations would be the only one of ours
 // that is there while the program does other things, and partitioned communication of Intel MPI 2021.18 stops for good
 // when any receive is pending on any communicator (docs/protocol.md, "Messages").
-bool ControlListener::look() {
+int ControlListener::look(bool *has_heard) {
   const wire::Host &host = wire::host();
   const wire::Channel &channel = wire::Channel::process();
   int is_there = 0;
@@ -60,13 +60,14 @@ bool ControlListener::look() {
     if (code == MPI_SUCCESS && wire::received_bytes(status) == sizeof control) dispatch(control, status.MPI_SOURCE);
   }
   if (code != MPI_SUCCESS) log::warn_once("control", "p2p", "the host MPI could not receive a control message");
-  return code == MPI_SUCCESS && is_there != 0;
+  *has_heard = code == MPI_SUCCESS && is_there != 0;
+  return code;
 }
 
 bool ControlListener::advance() {
   if (n_expecting_.load(std::memory_order_relaxed) > 0 || ++n_turns_ % kSeldom == 0) {
-    unsigned n_heard = 0;
-    while (n_heard < kMostInTurn && look()) ++n_heard;
+    bool has_heard = true;
+    for (unsigned n = 0; n < kMostInTurn && has_heard; ++n) look(&has_heard);
   }
   const std::scoped_lock lock(mutex_);
   return may_go(n_sends_ == 0);
@@ -100,9 +101,7 @@ void ControlListener::refuse(int number, int from) {
   const wire::Channel &channel = wire::Channel::process();
   log::warn_once("control", "p2p", "another rank asks for a message that was not sent to it");
   if (number <= 0 || number > channel.most_number()) return;
-  if (send_no_block(from, number) != MPI_SUCCESS) {
-    log::warn_once("control", "p2p", "the host MPI could not send a control message");
-  }
+  send_no_block(from, number);
 }
 
 }  // namespace sluice::ops

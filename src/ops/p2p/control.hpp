@@ -27,8 +27,9 @@ class ControlListener final : public progress::RecurringTask {
   // Ends that, and gives up its share in the Outgoing. Any thread.
   void remove(int number) noexcept;
 
-  // Takes one message if one has come; whether one had. Any thread.
-  bool look();
+  // Takes one message if one has come; *has_heard: one had. Returns the host MPI's code, of which a warning has told.
+  // Any thread.
+  int look(bool *has_heard);
 
   // Looks for messages in each turn while anybody expects one, and now and then while there is anybody to give it to.
   [[nodiscard]] bool advance() override;

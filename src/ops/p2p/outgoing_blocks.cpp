@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <algorithm>
 
+#include "base/log.hpp"
 #include "ops/p2p/block_stream.hpp"
 #include "wire/channel.hpp"
 #include "wire/host.hpp"
@@ -8,9 +9,15 @@
 
 namespace sluice::ops {
 
-int send_no_block(int peer, int number) {
-  return wire::host().MPI_Send(nullptr, 0, MPI_BYTE, peer, wire::Channel::tag(wire::PrivateKind::kBlock, number),
-                               wire::Channel::process().comm());
+void send_no_block(int peer, int number) {
+  const int code =
+      wire::host().MPI_Send(nullptr, 0, MPI_BYTE, peer, wire::Channel::tag(wire::PrivateKind::kBlock, number),
+                            wire::Channel::process().comm());
+  if (code == MPI_SUCCESS) return;
+  log::warn_once("no_block", "p2p",
+                 wire::host_failure(code, "tell a receiver that no more of its message comes",
+                                    "that receiver may wait for ever, so end the job")
+                     .message());
 }
 
 void OutgoingBlocks::begin(const device::Place &place, const std::byte *data, StagingMemory memory,
@@ -126,8 +133,7 @@ void OutgoingBlocks::end_span(Slot *slot, trace::Lane lane) const noexcept {
 void OutgoingBlocks::fail(const Status &status) {
   if (!outcome_.is_ok()) return;
   outcome_ = status;
-  // If even this cannot be sent, the error of this side says what happened.
-  [[maybe_unused]] const int sent = send_no_block(route_.peer, route_.number);
+  send_no_block(route_.peer, route_.number);
 }
 
 }  // namespace sluice::ops

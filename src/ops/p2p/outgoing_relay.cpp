@@ -100,8 +100,7 @@ bool OutgoingRelay::is_told(Block *block) {
 void OutgoingRelay::fail(const Status &status) {
   if (!outcome_.is_ok()) return;
   outcome_ = status;
-  // If even this cannot be sent, the error of this side says what happened.
-  [[maybe_unused]] const int sent = send_no_block(route_.peer, route_.number);
+  send_no_block(route_.peer, route_.number);
 }
 
 }  // namespace sluice::ops

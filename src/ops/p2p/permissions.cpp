@@ -17,7 +17,8 @@ Permissions &Permissions::process() {
 bool Permissions::has(int peer) {
   std::atomic<bool> &granted = granted_[static_cast<std::size_t>(peer)];
   if (granted.load(std::memory_order_acquire)) return true;
-  ControlListener::process().look();
+  bool has_heard = false;
+  ControlListener::process().look(&has_heard);  // what failed was told, and then nothing is granted
   return granted.load(std::memory_order_acquire);
 }
 
@@ -69,7 +70,9 @@ bool Permissions::drain() {
   }
   progress::Patience patience;
   while (n_granted_.load() < n_expected) {
-    if (!ControlListener::process().look()) patience.pause();
+    bool has_heard = false;
+    if (ControlListener::process().look(&has_heard) != MPI_SUCCESS) return false;
+    if (!has_heard) patience.pause();
   }
   return true;
 }
