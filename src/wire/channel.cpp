@@ -33,24 +33,26 @@ Status check(int code, const char *what) {
   return host_failure(code, fmt::format("make Sluice's own communicator ({})", what), "messages are staged");
 }
 
-// Receives what came and nobody wanted: answers to a receive that has failed, a confused peer's messages. MPICH 4.2
-// ends the job when a communicator is freed that has such messages, whatever its error handler.
-void take_leftovers(MPI_Comm comm) noexcept {
+// Receives what came and nobody wanted: answers to a receive that has failed, a confused peer's messages. MPICH
+// from 4.2 on ends the job when a communicator is freed that has such messages, whatever its error handler. False: some
+// may be left.
+bool take_leftovers(MPI_Comm comm) noexcept {
   try {
     std::vector<std::byte> bytes;
     for (;;) {
       int is_there = 0;
       MPI_Message message = MPI_MESSAGE_NULL;
       MPI_Status status;
-      if (host().MPI_Improbe(MPI_ANY_SOURCE, MPI_ANY_TAG, comm, &is_there, &message, &status) != MPI_SUCCESS) return;
-      if (is_there == 0) return;
+      if (host().MPI_Improbe(MPI_ANY_SOURCE, MPI_ANY_TAG, comm, &is_there, &message, &status) != MPI_SUCCESS)
+        return false;
+      if (is_there == 0) return true;
       int n_bytes = 0;
       if (host().MPI_Get_count(&status, MPI_BYTE, &n_bytes) != MPI_SUCCESS || n_bytes < 0) n_bytes = 0;
       bytes.resize(std::max(bytes.size(), static_cast<std::size_t>(n_bytes)));
-      if (host().MPI_Mrecv(bytes.data(), n_bytes, MPI_BYTE, &message, MPI_STATUS_IGNORE) != MPI_SUCCESS) return;
+      if (host().MPI_Mrecv(bytes.data(), n_bytes, MPI_BYTE, &message, MPI_STATUS_IGNORE) != MPI_SUCCESS) return false;
     }
   } catch (const std::exception &) {
-    return;  // no memory for it: the host MPI keeps it
+    return false;  // no memory for it: the host MPI keeps it
   }
 }
 
@@ -268,7 +270,7 @@ Status Channel::agree() {
 void Channel::close() noexcept {
   if (!is_open_) return;
   is_open_ = false;
-  take_leftovers(comm_);
+  if (!take_leftovers(comm_)) comm_ = MPI_COMM_NULL;  // the host MPI's end has it
   for (MPI_Comm *comm : {&comm_, &rank_order_comm_}) OwnedComm(std::exchange(*comm, MPI_COMM_NULL)).reset();
 }
 

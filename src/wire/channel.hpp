@@ -32,7 +32,8 @@ class Channel {
   // the terms that the ranks come with the most reserved hold. Nothing where they have not gathered. Blocks. Errors:
   // those of the host MPI; it stays closed then, and all messages are staged.
   [[nodiscard]] Status open(bool allows, bool wants, const CollectiveTerms &terms);
-  // Gives the communicator back. Nothing may be in flight on it. In MPI_Finalize; local.
+  // Gives the communicator back, or leaves it to the host MPI's end where that cannot say that no message is left in
+  // it. Nothing may be in flight on it. In MPI_Finalize; local.
   void close() noexcept;
 
   // Hot; between MPI_Init and MPI_Finalize it does not change.
