@@ -109,9 +109,12 @@ sluice_result_t take_stream(sluice_queue *queue) {
     const sluice_result_t result = translate("cuCtxGetId", g_driver.cuCtxGetId(queue->context, &queue->context_number));
     if (result != SLUICE_SUCCESS) return result;
   }
+  // The driver may hold up whoever makes a stream while another one waits (docs/adr/0032).
+  const Quiet quiet;
   const std::scoped_lock lock(g_streams_mutex);
   std::vector<OwnStream> &streams = own_streams()[queue->context_number];
-  if (queue->context_number != 0 && streams.size() >= kMostStreams) {
+  const bool are_enough = streams.size() >= kMostStreams || (!quiet.is_kept() && !streams.empty());
+  if (queue->context_number != 0 && are_enough) {
     OwnStream &least = *std::ranges::min_element(streams, {}, &OwnStream::n_queues);
     ++least.n_queues;
     queue->stream = least.stream;

@@ -15,6 +15,7 @@
 #include <iterator>
 
 #include "module.h"
+#include "waits.h"
 
 namespace sluice::backends::cuda {
 
@@ -40,6 +41,25 @@ void wait_for(CUstream stream) {
          std::chrono::steady_clock::now() - begin < kPatience) {
     __builtin_ia32_pause();
   }
+}
+
+// Whether the thread's own default stream can be asked. The first question of a thread makes the stream, and the driver
+// may hold that up while a stream waits (docs/adr/0032). `context` is current.
+bool can_ask_own_stream(CUcontext context) {
+  thread_local CUcontext asked_in = nullptr;
+  if (asked_in == context) return true;
+  const Quiet quiet;
+  if (!quiet.is_kept()) return false;
+  static_cast<void>(g_driver.cuStreamQuery(CU_STREAM_PER_THREAD));
+  asked_in = context;
+  return true;
+}
+
+// Where the stream cannot be asked, the longest time that a copy may take passes.
+void wait_for_own_stream(CUcontext context) {
+  if (can_ask_own_stream(context)) return wait_for(CU_STREAM_PER_THREAD);
+  const auto end = std::chrono::steady_clock::now() + kPatience;
+  while (std::chrono::steady_clock::now() < end) __builtin_ia32_pause();
 }
 
 // For memory that does not take the attribute, or takes it without effect (of cuMemCreate, of stream-ordered pools):
@@ -99,7 +119,7 @@ bool settle(const void *address, unsigned long long buffer_id) {
       g_driver.cuPointerSetAttribute(&is_on, CU_POINTER_ATTRIBUTE_SYNC_MEMOPS, pointer) == CUDA_SUCCESS;
   const bool is_told = takes_attribute || tell_context();
   wait_for(CU_STREAM_LEGACY);
-  wait_for(CU_STREAM_PER_THREAD);
+  wait_for_own_stream(context);
   // With a driver that has neither, it is waited for each time.
   if (is_told) entry.store(buffer_id << 1U | (is_of_pieces ? 1U : 0U), std::memory_order_release);
   return is_of_pieces;

@@ -2,6 +2,7 @@
 // The sides of a program's stream: messages that go there run as soon as what precedes them in the program's stream is
 // done, beside what follows it (docs/adr/0052).
 #include "stream.h"
+#include "waits.h"
 
 namespace sluice::backends::cuda {
 
@@ -39,6 +40,8 @@ sluice_result_t side_open(const sluice_stream &stream, StreamSide *side) {
         "this stream has no side for messages: the driver has no such streams, or the multi-process service gives "
         "few connections (set CUDA_DEVICE_MAX_CONNECTIONS=32)");
   }
+  const Quiet quiet;
+  if (!quiet.is_kept()) return fail(SLUICE_NOT_READY, "the side is made when no stream waits (docs/adr/0032)");
   const sluice_result_t result = make(side);
   if (result == SLUICE_SUCCESS) return result;
   log_line(3, error_text());

@@ -50,6 +50,18 @@ TEST_F(Aside, ComesBehindWhatTheStreamWasGiven_OrThatIsSeen) {
   EXPECT_NE(std::memcmp(slot_, to_, kBytes), 0);
 }
 
+// The driver would hold up whoever makes the side's stream.
+TEST_F(Aside, IsMadeWhenNoStreamWaits) {
+  ASSERT_EQ(table->stream_wait(stream_, gate(), 1), SLUICE_SUCCESS);
+  sluice_stream_t *other = nullptr;
+  open(&other);
+  EXPECT_EQ(messages->can_send_aside(other), 0);
+  set(gate(), 1);
+  synchronize();
+  EXPECT_EQ(messages->can_send_aside(other), 1) << table->last_error();
+  EXPECT_EQ(table->stream_close(other), SLUICE_SUCCESS);
+}
+
 // While nothing of the side runs, a later command of the stream does.
 TEST_F(Aside, HoldsUpNothing) {
   state().holds_priority = true;

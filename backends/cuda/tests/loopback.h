@@ -92,6 +92,8 @@ namespace loopback {
 inline constexpr int kDevices = 2;
 // What goes into a stream before the host has to wait.
 inline constexpr size_t kStreamDepth = 1020;
+// The driver makes room for so many streams at once.
+inline constexpr int kStreamsOfRoom = 32;
 
 // Memory of cuMemCreate, which lives while anybody refers to it. Its address is the driver's handle.
 struct Physical {
@@ -149,7 +151,9 @@ struct State {
   std::atomic<int> n_priority_streams{0};   // there are
   std::atomic<int> n_at_events{0};          // streams that wait for an event at this moment
   std::atomic<Forgotten> forgotten{Forgotten::kNone};
-  std::atomic<int> n_held_up{0};  // threads of the host that stand in hold_up(), or wait for room in a stream
+  std::atomic<int> n_streams{0};            // there are, with those default streams that threads have of their own
+  std::atomic<int> n_room{kStreamsOfRoom};  // for streams; never less again
+  std::atomic<int> n_held_up{0};            // threads of the host that stand in hold_up(), or wait for room in a stream
   std::condition_variable changed;
   CUctx_st primary[kDevices] = {{0}, {1}};
   int n_retained[kDevices] = {0, 0};
@@ -167,8 +171,10 @@ std::deque<CUcontext> &context_stack();
 CUcontext current();
 
 // Waits until no stream waits, or is going to wait, for a word: what the driver does in calls that free or unmap memory
-// or load kernels, and in no others (docs/adr/0032).
+// or load kernels, and where it makes room for streams, and in no others (docs/adr/0032).
 void hold_up();
+// A stream is made; hold_up() where there is no room for it.
+void take_room();
 
 // As for a capture in the strictest mode: whether this thread may not allocate, free or copy now.
 bool is_forbidden();

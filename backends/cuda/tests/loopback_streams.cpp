@@ -25,6 +25,7 @@ CUstream_st::~CUstream_st() {
   changed_.notify_all();
   worker_.join();
   if (has_priority_) --state().n_priority_streams;
+  --state().n_streams;
 }
 
 void CUstream_st::run() {
@@ -81,7 +82,29 @@ void loopback::hold_up() {
   --state().n_held_up;
 }
 
+void loopback::take_room() {
+  if (++state().n_streams <= state().n_room) return;
+  hold_up();
+  state().n_room += kStreamsOfRoom;
+}
+
 namespace {
+
+// A thread's own default stream, from its first use on.
+struct OwnDefaultStream {
+  OwnDefaultStream() { loopback::take_room(); }
+  ~OwnDefaultStream() { --state().n_streams; }
+  OwnDefaultStream(const OwnDefaultStream &) = delete;
+  OwnDefaultStream &operator=(const OwnDefaultStream &) = delete;
+};
+
+bool is_default(CUstream stream) {
+  if (stream == CU_STREAM_PER_THREAD) {
+    thread_local const OwnDefaultStream own;
+    static_cast<void>(&own);
+  }
+  return stream == CU_STREAM_LEGACY || stream == CU_STREAM_PER_THREAD;
+}
 
 bool is_broken() {
   const std::scoped_lock lock(state().mutex);
@@ -96,6 +119,7 @@ void *pointer(CUdeviceptr address) {
 
 CUresult cuStreamCreate(CUstream *stream, unsigned /*flags*/) {
   if (current() == nullptr) return CUDA_ERROR_INVALID_CONTEXT;
+  loopback::take_room();
   *stream = new CUstream_st(current(), false);
   return CUDA_SUCCESS;
 }
@@ -117,6 +141,7 @@ CUresult cuCtxGetStreamPriorityRange(int *least, int *greatest) {
 
 CUresult cuStreamCreateWithPriority(CUstream *stream, unsigned /*flags*/, int priority) {
   if (current() == nullptr) return CUDA_ERROR_INVALID_CONTEXT;
+  loopback::take_room();
   *stream = new CUstream_st(current(), priority <= kGreatestPriority);
   return CUDA_SUCCESS;
 }
@@ -133,7 +158,7 @@ CUresult cuStreamDestroy(CUstream stream) {
 
 CUresult cuStreamSynchronize(CUstream stream) {
   // As below: nothing is ever under way there.
-  if (stream == CU_STREAM_LEGACY || stream == CU_STREAM_PER_THREAD) {
+  if (is_default(stream)) {
     const std::scoped_lock lock(state().mutex);
     ++state().n_default_waits;
     return CUDA_SUCCESS;
@@ -145,7 +170,7 @@ CUresult cuStreamSynchronize(CUstream stream) {
 
 CUresult cuStreamQuery(CUstream stream) {
   // The default streams are never busy: the blocking copies of this driver are.
-  if (stream == CU_STREAM_LEGACY || stream == CU_STREAM_PER_THREAD) return CUDA_SUCCESS;
+  if (is_default(stream)) return CUDA_SUCCESS;
   if (is_broken()) return CUDA_ERROR_ILLEGAL_ADDRESS;
   return stream->n_done() == stream->n_enqueued() ? CUDA_SUCCESS : CUDA_ERROR_NOT_READY;
 }

@@ -13,6 +13,7 @@ namespace sluice::backends::cuda::probe {
 namespace {
 
 constexpr std::size_t kBytes = std::size_t{1} << 20U;
+constexpr int kStreams = 200;  // more than a program has
 
 // A kernel that does nothing, for any device of today.
 constexpr const char *kKernel =
@@ -287,6 +288,35 @@ std::string default_stream_beside_blocking(Probe *probe) {
   return default_stream(probe);
 }
 
+std::string query_legacy(Probe *probe) {
+  return while_waiting(probe, [probe] {
+    const CUresult result = probe->driver.cuStreamQuery(CU_STREAM_LEGACY);
+    return result == CUDA_ERROR_NOT_READY ? CUDA_SUCCESS : result;
+  });
+}
+
+// A thread of its own, which has no such stream yet. Like another stream, it may need room in the driver.
+std::string query_per_thread(Probe *probe) {
+  return while_waiting(probe, [probe] { return probe->driver.cuStreamQuery(CU_STREAM_PER_THREAD); });
+}
+
+// How many streams can be made while one waits.
+std::string create_many_streams(Probe *probe) {
+  static std::atomic<int> n_made{0};
+  begin_wait(probe);
+  const std::string text = time_call(probe, [probe] {
+    CUresult result = CUDA_SUCCESS;
+    for (int i = 0; i < kStreams && result == CUDA_SUCCESS; ++i) {
+      CUstream stream = nullptr;
+      result = probe->driver.cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING);
+      const bool is_waiting = __atomic_load_n(probe->words, __ATOMIC_ACQUIRE) == 0;
+      if (result == CUDA_SUCCESS && is_waiting) ++n_made;
+    }
+    return result;
+  });
+  return text + "; " + std::to_string(n_made) + " were made before";
+}
+
 // ---- f: the test that hung: a gate, a trigger and a wait in one stream, and a host that waits for it ----
 
 std::string gate_trigger_wait(Probe *probe) {
@@ -329,6 +359,7 @@ constexpr Case kCases[] = {
     {'c', "cuModuleLoadData, CUDA_MODULE_LOADING=EAGER", load_module, -1, "CUDA_MODULE_LOADING=EAGER"},
     {'c', "the first launch of a kernel", launch_first},
     {'c', "cuStreamCreate", create_stream},
+    {'c', "cuStreamCreate, 200 times", create_many_streams},
     {'c', "cuStreamDestroy of an idle stream", destroy_stream},
     {'c', "cuEventCreate", create_event},
     {'d', "copies in 40 streams of the same priority", same_priority},
@@ -339,6 +370,8 @@ constexpr Case kCases[] = {
     {'d', "kernels in 300 streams of the same priority", many_kernels},
     {'e', "a copy in the default stream", default_stream},
     {'e', "the same, where the waiting stream is a blocking one", default_stream_beside_blocking},
+    {'e', "a question to the default stream", query_legacy},
+    {'e', "a question to a new thread's default stream", query_per_thread},
     // The same where a kernel waits.
     {'k', "cuMemAlloc", alloc_device, -1, nullptr, true},
     {'k', "cuMemFree", free_device, -1, nullptr, true},
@@ -354,7 +387,9 @@ constexpr Case kCases[] = {
     {'k', "cuModuleLoadData", load_module, -1, nullptr, true},
     {'k', "the first launch of a kernel", launch_first, -1, nullptr, true},
     {'k', "cuStreamCreate", create_stream, -1, nullptr, true},
+    {'k', "cuStreamCreate, 200 times", create_many_streams, -1, nullptr, true},
     {'k', "cuStreamDestroy of an idle stream", destroy_stream, -1, nullptr, true},
+    {'k', "a question to a new thread's default stream", query_per_thread, -1, nullptr, true},
     {'k', "copies in 40 streams of the same priority", same_priority, -1, nullptr, true},
     {'k', "kernels in 40 streams of the same priority", kernels_of_same_priority, -1, nullptr, true},
     {'k', "copies in 300 streams of the same priority", many_copies, -1, nullptr, true},

@@ -45,6 +45,8 @@ class Waits : public testing::Test {
       EXPECT_EQ(table->program_stream_destroy(native_[i]), SLUICE_SUCCESS);
     }
     EXPECT_EQ(table->queue_destroy(early_), SLUICE_SUCCESS) << table->last_error();
+    for (CUstream stream : more_streams_) EXPECT_EQ(cuStreamDestroy(stream), CUDA_SUCCESS);
+    more_streams_.clear();
     EXPECT_EQ(loopback_held_up(), 0);
   }
 
@@ -72,9 +74,9 @@ class Waits : public testing::Test {
     ASSERT_EQ(table->copy(queue, to.data(), device_memory, kBytes), SLUICE_SUCCESS) << table->last_error();
     ASSERT_EQ(from, to);
   }
-  // Runs `call` of the driver's in a thread of its own: it is held up until the streams go on.
+  // Runs `call` in a thread of its own: whether it is held up until the streams go on.
   template <typename Call>
-  void expect_held_up(Call call) {
+  void expect_held_up(Call call, bool is_held_up = true) {
     std::atomic<bool> has_returned = false;
     CUcontext context = nullptr;
     ASSERT_EQ(cuCtxGetCurrent(&context), CUDA_SUCCESS);
@@ -84,9 +86,21 @@ class Waits : public testing::Test {
       has_returned = true;
     });
     while (loopback_held_up() == 0 && !has_returned) std::this_thread::yield();
-    EXPECT_FALSE(has_returned);
+    EXPECT_NE(has_returned, is_held_up);
     release();
     thread.join();
+  }
+  template <typename Call>
+  void expect_not_held_up(Call call) {
+    expect_held_up(call, false);
+  }
+  // Makes streams until the next one needs more room in the driver.
+  void use_up_room() {
+    while (loopback::state().n_streams < loopback::state().n_room) {
+      CUstream stream = nullptr;
+      ASSERT_EQ(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING), CUDA_SUCCESS);
+      more_streams_.push_back(stream);
+    }
   }
 
   static const sluice_backend_t *table;
@@ -96,6 +110,7 @@ class Waits : public testing::Test {
   size_t n_streams_ = 0;
   std::array<void *, 40> native_{};
   std::array<sluice_stream_t *, 40> streams_{};
+  std::vector<CUstream> more_streams_;
 };
 
 const sluice_backend_t *Waits::table = nullptr;
@@ -118,6 +133,47 @@ TEST_F(Waits, TheDriverHoldsUp_WhoeverFillsAStream) {
       EXPECT_EQ(cuStreamWriteValue64(static_cast<CUstream>(native_[0]), reinterpret_cast<CUdeviceptr>(word), 1, 0),
                 CUDA_SUCCESS);
     }
+  });
+}
+
+TEST_F(Waits, TheDriverHoldsUp_WhoeverMakesAStreamThatNeedsRoom) {
+  use_up_room();
+  wait(0);
+  expect_held_up([this] {
+    CUstream stream = nullptr;
+    EXPECT_EQ(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING), CUDA_SUCCESS);
+    more_streams_.push_back(stream);
+  });
+}
+
+TEST_F(Waits, TheDriverHoldsUp_WhoeverAsksItsOwnDefaultStreamFirst) {
+  use_up_room();
+  wait(0);
+  expect_held_up([] { EXPECT_EQ(cuStreamQuery(CU_STREAM_PER_THREAD), CUDA_SUCCESS); });
+}
+
+// Memory that the module has not seen, in a thread that has no default stream of its own.
+TEST_F(Waits, NewMemoryIsLookedAt_WithoutRoomForAStream) {
+  void *memory = nullptr;
+  ASSERT_EQ(table->program_alloc(SLUICE_MEMORY_DEVICE, kBytes, &memory), SLUICE_SUCCESS);
+  use_up_room();
+  wait(0);
+  expect_not_held_up([memory] {
+    sluice_pointer_info_t info = {};
+    EXPECT_EQ(table->query_pointer(memory, &info), SLUICE_SUCCESS) << table->last_error();
+    EXPECT_EQ(info.kind, SLUICE_MEMORY_DEVICE);
+  });
+  EXPECT_EQ(table->program_free(memory), SLUICE_SUCCESS);
+}
+
+TEST_F(Waits, AQueueIsMade_WithoutRoomForAStream) {
+  use_up_room();
+  wait(0);
+  expect_not_held_up([this] {
+    sluice_queue_t *queue = nullptr;
+    ASSERT_EQ(table->queue_create(0, &queue), SLUICE_SUCCESS) << table->last_error();
+    expect_copies(queue, 5);
+    EXPECT_EQ(table->queue_destroy(queue), SLUICE_SUCCESS) << table->last_error();
   });
 }
 
