@@ -305,13 +305,13 @@ typedef struct sluice_backend {
    * asks MPI to allocate. These may create contexts and change the current device.
    */
 
-  /* Makes `device` current for the calling thread, as cudaSetDevice or the choice of a queue would. */
+  /* Makes `device` current for the calling thread, as the vendor's call for that, or the choice of a queue, would. */
   sluice_result_t (*program_set_device)(int32_t device);
   /* kind: PINNED, DEVICE or SHARED; memory of the current device. The caller owns it until program_free. */
   sluice_result_t (*program_alloc)(sluice_memory_kind_t kind, size_t size_bytes, void **memory);
   /* Gives back what program_alloc gave. May wait for all work of the device, as the runtime's own function does. */
   sluice_result_t (*program_free)(void *memory);
-  /* The vendor's plain blocking copy, direction found from the addresses (cudaMemcpy, queue.memcpy().wait()). */
+  /* The vendor's plain blocking copy, which finds the direction from the addresses. */
   sluice_result_t (*program_copy)(void *dst, const void *src, size_t size_bytes);
   /* Waits for all work of the current device. Errors may be those of that work. */
   sluice_result_t (*program_synchronize)(void);

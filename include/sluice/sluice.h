@@ -29,15 +29,15 @@ void sluice_version(int *major, int *minor, int *patch);
 /* 1 when MPI calls of this process go through Sluice (SLUICE_ENABLE), else 0. */
 int sluice_is_enabled(void);
 
-/* 1 when device memory of the named backend ("sycl", "cuda", ...) may be passed to MPI in this process now: its module
- * is loaded and its runtime answers. 0 otherwise, also for unknown names and NULL. Loads the backend if its runtime
- * has appeared since the last call. */
+/* 1 when device memory of the named backend (`sluice info` lists the names) may be passed to MPI in this process now:
+ * its module is loaded and its runtime answers. 0 otherwise, also for unknown names and NULL. Loads the backend if its
+ * runtime has appeared since the last call. */
 int sluice_query_backend(const char *backend_name);
 
-/* Makes pointers of a further context known to a backend whose pointer queries need one; for "sycl", `context` is the
- * address of a sycl::queue, which MPIX_Create_queue then takes as a stream as long as that queue is at that address
- * (docs/queue/guide.md). The object may be destroyed afterwards. Call it before the first MPI call that is given such
- * a pointer. Returns 0, or -1 with sluice_last_error() set. */
+/* Makes pointers of a further context known to a backend whose pointer queries need one. `context` is the address of a
+ * queue of that backend's runtime, which MPIX_Create_queue then takes as a stream as long as that queue is at that
+ * address (docs/queue/guide.md). The object may be destroyed afterwards. Call it before the first MPI call that is
+ * given such a pointer. Returns 0, or -1 with sluice_last_error() set. */
 int sluice_register_context(const char *backend_name, void *context);
 
 /* The text of the last error that this thread met in Sluice: what happened, the native text, the remedy. "" when there
