@@ -17,6 +17,7 @@ sys.modules["figures"] = figures
 LOADER.exec_module(figures)
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 import figure_drawings as drawings  # noqa: E402  (found through the line above)
+import figure_pages as pages  # noqa: E402
 
 
 def asked(n_ranks=2, env=()):
@@ -63,12 +64,12 @@ class SidesTest(unittest.TestCase):
         for side, variant, us in (("Open MPI + UCX", "alltoallv", 2000), ("Sluice", "staged", 8000), ("NCCL", "vendor", 1000)):
             for part, value in (("forward", us), ("inverse", us), ("exchanges", us)):
                 rows[("8x8x8", side, f"{variant} {part}")] = {8192: [value]}
-        page = figures.fft_page(rows, asked())
+        page = pages.fft_page(rows, asked())
         self.assertIn("| NCCL | vendor | 1.000 | 1.000 | 1.000 | 50 % | 8.00 |", page)
         self.assertIn("| Open MPI + UCX | alltoallv | 2.000 | 2.000 | 2.000 | 50 % | 4.00 |", page)
-        self.assertIn(figures.FFT_VENDOR, page)
+        self.assertIn(pages.FFT_VENDOR, page)
         del rows[("8x8x8", "NCCL", "vendor forward")], rows[("8x8x8", "NCCL", "vendor inverse")], rows[("8x8x8", "NCCL", "vendor exchanges")]
-        self.assertNotIn(figures.FFT_VENDOR, figures.fft_page(rows, asked()))
+        self.assertNotIn(pages.FFT_VENDOR, pages.fft_page(rows, asked()))
 
 
 class FacesTest(unittest.TestCase):
@@ -113,11 +114,11 @@ class FacesTest(unittest.TestCase):
         self.assertEqual(self.measured(None, "another"), ({("2x1x1", "Sluice", "st-kernels"): "another"}, []))
 
     def test_the_table_has_a_line_for_it(self):
-        self.assertIn("| 2x1x1 | Sluice | st-kernels | 1.500 (1.200 to 1.800) | 0.50 |", figures.faces_page(self.ROWS, None))
+        self.assertIn("| 2x1x1 | Sluice | st-kernels | 1.500 (1.200 to 1.800) | 0.50 |", pages.faces_page(self.ROWS, None))
 
     def test_rows_are_drawn_with_rows_and_cubes_with_cubes(self):
         from paper import drawing  # pylint: disable=import-outside-toplevel
-        drawn = {one.heading.split(":")[0]: one for one in figures.faces_drawings(self.ROWS, drawing)}
+        drawn = {one.heading.split(":")[0]: one for one in pages.faces_drawings(self.ROWS, drawing)}
         self.assertEqual(list(drawn), ["Figure 8", "Figure 9", "Figure 10", "Figure 11", "Figure 12"])
         for name in ("Figure 8", "Figure 9", "Figure 10"):
             self.assertEqual(drawn[name].curves, {"Sluice, 2x1x1": {0: 1.0, 2: 0.75, 3: 0.5}})
@@ -127,7 +128,7 @@ class FacesTest(unittest.TestCase):
         self.assertEqual(drawn["Figure 12"].published, {"figure 12": {0: 1, 1: 0.96, 3: 0.92}})
         sent = drawing.json.loads(drawing.json.dumps(drawing.dataclasses.asdict(drawn["Figure 9"])))
         again = drawing.loaded(sent)
-        self.assertEqual((again.curves, again.names, again.is_linear), (drawn["Figure 9"].curves, figures.FACES_VARIANTS, True))
+        self.assertEqual((again.curves, again.names, again.is_linear), (drawn["Figure 9"].curves, pages.FACES_VARIANTS, True))
 
 
 class ScalingTest(unittest.TestCase):
@@ -141,7 +142,7 @@ class ScalingTest(unittest.TestCase):
         given = types.SimpleNamespace(local=16, whole=32)
         rows = {(f"{kind} {n}", "Sluice", "packed"): {0: [us]} for kind, n, us in
                 (("weak", 1, 100), ("weak", 8, 125), ("strong", 1, 800), ("strong", 8, 125))}
-        page = figures.scaling_page(rows, given)
+        page = pages.scaling_page(rows, given)
         self.assertIn("| ranks | weak: Sluice, packed | strong: Sluice, packed |", page)
         self.assertIn("| 1 | 100.0 (100 %) | 800.0 (100 %) |", page)
         self.assertIn("| 8 | 125.0 (80 %) | 125.0 (80 %) |", page)

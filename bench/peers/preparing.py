@@ -144,7 +144,8 @@ def copy_scripts(target):
     target.mkdir(parents=True, exist_ok=True)
     for script in ("compare_peers", "compare_collectives", "compare_suite", "compare_trust", "compare_heffte"):
         shutil.copy2(HERE.parent / script, target / script)
-    shutil.copy2(HERE.parents[1] / "apps/figures", target / "figures")
+    for script in ("figures", "figure_pages.py"):
+        shutil.copy2(HERE.parents[1] / "apps" / script, target / script)
     shutil.rmtree(target / "peers", ignore_errors=True)
     shutil.copytree(HERE, target / "peers", ignore=shutil.ignore_patterns("__pycache__", "*_test.py", "*.md", "*.cpp", "*.hpp"))
 
