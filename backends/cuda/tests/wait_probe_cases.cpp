@@ -260,9 +260,6 @@ std::string behind_the_wait(Probe *probe, int priority, bool is_kernel = false, 
 std::string same_priority(Probe *probe) {
   return behind_the_wait(probe, 0);
 }
-std::string kernels_of_same_priority(Probe *probe) {
-  return behind_the_wait(probe, 0, true);
-}
 std::string many_copies(Probe *probe) {
   return behind_the_wait(probe, 0, false, 300);
 }
@@ -365,7 +362,6 @@ constexpr Case kCases[] = {
     {'d', "copies in 40 streams of the same priority", same_priority},
     {'d', "the same, CUDA_DEVICE_MAX_CONNECTIONS=32", same_priority, -1, "CUDA_DEVICE_MAX_CONNECTIONS=32"},
     {'d', "copies in 40 streams of the greatest priority", other_priority},
-    {'d', "kernels in 40 streams of the same priority", kernels_of_same_priority},
     {'d', "copies in 300 streams of the same priority", many_copies},
     {'d', "kernels in 300 streams of the same priority", many_kernels},
     {'e', "a copy in the default stream", default_stream},
@@ -390,8 +386,6 @@ constexpr Case kCases[] = {
     {'k', "cuStreamCreate, 200 times", create_many_streams, -1, nullptr, true},
     {'k', "cuStreamDestroy of an idle stream", destroy_stream, -1, nullptr, true},
     {'k', "a question to a new thread's default stream", query_per_thread, -1, nullptr, true},
-    {'k', "copies in 40 streams of the same priority", same_priority, -1, nullptr, true},
-    {'k', "kernels in 40 streams of the same priority", kernels_of_same_priority, -1, nullptr, true},
     {'k', "copies in 300 streams of the same priority", many_copies, -1, nullptr, true},
     {'k', "kernels in 300 streams of the same priority", many_kernels, -1, nullptr, true},
     {'f', "gate, trigger and wait, the host in cuStreamSynchronize", gate_trigger_wait},
