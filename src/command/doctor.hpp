@@ -17,6 +17,7 @@ struct DoctorWords {
   std::string mpi = "auto";  // or a flavour's name
   std::string backend;       // whose devices are looked at; empty: the first with a device
   bool wants_json = false;
+  std::optional<int> job;       // looks from outside at what this process and those below it wait for
   bool leaves_preload = false;  // looks at the ranks as they are
   std::string library_folder;   // as in find_installation
 };

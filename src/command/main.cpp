@@ -9,6 +9,7 @@
 
 #include "command/doctor.hpp"
 #include "command/info.hpp"
+#include "command/job.hpp"
 #include "command/place_program.hpp"
 #include "command/run.hpp"
 #include "command/script.hpp"
@@ -153,6 +154,15 @@ void describe_doctor(CLI::App *app, DoctorWords *words) {
   app->add_flag("--json", words->wants_json, "print JSON");
   app->add_flag("--no-preload", words->leaves_preload, "preload nothing: look at the ranks as they are");
   app->add_option("--lib-dir", words->library_folder, "folder of the Sluice libraries");
+  app->add_option_function<std::string>(
+         "--job", [words](const std::string &pid) { words->job = pid.empty() ? kOwnProcesses : std::stoi(pid); },
+         "what do the ranks of a running job wait for: of this process and all below it, or all of this user here")
+      ->type_name("PID")
+      ->expected(0, 1)
+      ->check(CLI::PositiveNumber)
+      ->excludes("--mpi")
+      ->excludes("--backend")
+      ->excludes("--no-preload");
   app->footer("Start it by your own launcher: mpiexec -n 4 sluice doctor");
 }
 
@@ -206,7 +216,7 @@ int dispatch(int argc, char **argv, std::vector<std::string> command) {
   if (report_app->parsed()) return run_script("report_runs", report_app->remaining());
   if (tune_app->parsed()) return run_script("tune", tune_app->remaining());
   if (merge_app->parsed()) return merge_traces(trace_files, merged_file);
-  if (doctor_app->parsed()) return examine(doctor);
+  if (doctor_app->parsed()) return doctor.job ? examine_job(*doctor.job, doctor.wants_json) : examine(doctor);
   if (info_app->parsed() && place.is_wanted) {
     place.wants_json = wants_json;
     place.library_folder = library_folder;

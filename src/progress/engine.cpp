@@ -60,6 +60,14 @@ void RecurringTask::come() {
   Engine::process().watch(shared_from_this());
 }
 
+void Patience::look_at_clock() noexcept {
+  constexpr std::chrono::milliseconds kSlow{10};
+  if (std::chrono::steady_clock::now() - begin_ < kSlow) return;
+  is_told_ = true;
+  waiting::Described::write_slow(
+      std::chrono::duration_cast<std::chrono::nanoseconds>(begin_.time_since_epoch()).count());
+}
+
 void Patience::pause() noexcept {
   // By time, not by number: a turn may take 100 ns or, with a network's software in it, 5 us, and what is waited for
   // may need this core.
@@ -72,6 +80,8 @@ void Patience::pause() noexcept {
     is_over_ = now - begin_ > kLong;
     if (!is_over_) return;
   }
+  constexpr unsigned kYieldsPerLook = 32;
+  if (!is_told_ && ++n_pauses_ % kYieldsPerLook == 0) look_at_clock();
   // Ranks may outnumber the cores. The result says nothing: there is always this thread to go on with.
   [[maybe_unused]] const int yielded = sched_yield();
 }

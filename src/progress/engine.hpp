@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "base/short_mutex.hpp"
+#include "base/waiting.hpp"
 
 namespace sluice::progress {
 
@@ -59,15 +60,34 @@ Kind &process_task(const Arguments &...arguments) {
 }
 
 // One thread's. Waits a moment between two turns of a loop that found nothing done: not at all at first, later (50 us
-// after the first pause) by letting others run.
+// after the first pause) by letting others run. After 10 ms it writes what the thread waits for (base/waiting.hpp).
 class Patience {
  public:
+  Patience() noexcept = default;
+  ~Patience() {
+    if (is_told_) waiting::clear();
+  }
+  Patience(const Patience &) = delete;
+  Patience &operator=(const Patience &) = delete;
+  Patience(Patience &&) = delete;
+  Patience &operator=(Patience &&) = delete;
+
   // Returns soon, whatever it waits for; the caller looks again.
   void pause() noexcept;
+  // As a fresh one: what was waited for has come.
+  void restart() noexcept {
+    if (is_told_) waiting::clear();
+    n_pauses_ = 0;
+    is_over_ = false;
+    is_told_ = false;
+  }
 
  private:
+  void look_at_clock() noexcept;
+
   unsigned n_pauses_ = 0;
   bool is_over_ = false;
+  bool is_told_ = false;
   std::chrono::steady_clock::time_point begin_;
 };
 

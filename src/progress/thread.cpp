@@ -69,7 +69,7 @@ void ProgressThread::run() noexcept {
       while (engine.is_busy() && !is_ending_.load()) {
         engine.turn();
         patience.pause();
-        if (!engine.is_busy() && linger(engine, is_ending_)) patience = {};
+        if (!engine.is_busy() && linger(engine, is_ending_)) patience.restart();
       }
     } catch (const std::exception &error) {
       log::warn_once("progress_thread", "progress",

@@ -22,6 +22,7 @@
 
 #include "base/short_mutex.hpp"
 #include "base/status.hpp"
+#include "base/waiting.hpp"
 #include "wire/mpi.hpp"
 
 namespace sluice::progress {
@@ -67,6 +68,9 @@ class Tracked {
   // Complete although the host MPI's request is inactive: completion calls that pass over inactive requests must not
   // pass over this one. Any thread.
   [[nodiscard]] virtual bool completes_without_host() const noexcept { return false; }
+
+  // Adds to *wait what completes this request: operation, peer, tag, bytes, route. By the thread that completes it.
+  virtual void tell(waiting::Wait * /*wait*/) const noexcept {}
 
   // MPI_Cancel has no effect, as MPI allows for any request.
   [[nodiscard]] virtual bool ignores_cancel() const noexcept { return false; }

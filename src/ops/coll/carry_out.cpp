@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/log.hpp"
+#include "base/waiting.hpp"
 #include "ops/coll/call_facts.hpp"
 #include "ops/coll/host/host_call.hpp"
 #include "ops/coll/host/whole_call.hpp"
@@ -13,6 +14,7 @@
 #include "ops/coll/requests/fold_request.hpp"
 #include "ops/coll/segments/in_segments.hpp"
 #include "ops/coll/segments/segment_group.hpp"
+#include "ops/env/wait_words.hpp"
 #include "ops/request/turns.hpp"
 #include "progress/host_turns.hpp"
 #include "progress/tracked_requests.hpp"
@@ -38,6 +40,7 @@ class StagedCollective final : public progress::Tracked {
   }
   [[nodiscard]] Status finish(MPI_Status * /*status*/) override { return copy_up(); }
   [[nodiscard]] Status finish_displaced() override { return begin_finish() ? copy_up() : Status(); }
+  void tell(waiting::Wait *wait) const noexcept override { wait->route = static_cast<std::uint8_t>(Route::kStaged); }
 
  private:
   [[nodiscard]] Status copy_up() const {
@@ -56,6 +59,13 @@ void log_if_failed(const Status &status) {
   if (!status.is_ok()) log::warn("ops", status.message());
 }
 
+// For the table of waits.
+void tell_call(const void *subject, waiting::Wait *wait) noexcept {
+  const auto *call = static_cast<const Call *>(subject);
+  const CallOnComm words{name(call->operation), call->comm};
+  tell_call_on_comm(&words, wait);
+}
+
 int execute_blocking(const Call &call, const Member *member, const Sides &sides, const Meeting &meeting) {
   const statistics::Stopwatch watch;
   WholeCall whole(call, member, meeting);
@@ -63,6 +73,7 @@ int execute_blocking(const Call &call, const Member *member, const Sides &sides,
   const Status down = host.compares_lengths() ? sides.copy_down(Down::kRead) : sides.copy_down_uncompared(call.pattern);
   if (!down.is_ok() && !whole.tell_others()) return raise(call.comm, down);
   Status refilled;
+  const waiting::InHost in_host(sides.is_staged(), &tell_call, &call);
   const int result = host.run([&] { refilled = sides.copy_down(Down::kAccessed); });
   // complete
   if (result != MPI_SUCCESS) {
@@ -117,6 +128,7 @@ int execute_with_request(const Call &call, Sides sides) {
 // Where the ranks agree on how they go, a rank with a refused side says that it fails, and all return an error. Where
 // each stages for itself it takes part in the host MPI's call, so that nobody waits for it, and copies nothing.
 int plan_and_execute(Call *call, const Member *member, Sides *sides, const Status &classified) {
+  const waiting::Described described(&tell_call, call);
   find_facts(member, call);
   const Status able = classified.is_ok() ? sides->refusal() : classified;
   const bool is_blocking = call->form == Form::kBlocking;

@@ -15,6 +15,7 @@
 #include "base/rank_in_path.hpp"
 #include "base/statistics.hpp"
 #include "base/trace.hpp"
+#include "base/waiting.hpp"
 #include "device/copy.hpp"
 #include "device/device_memory.hpp"
 #include "device/ipc_exports.hpp"
@@ -26,6 +27,7 @@
 #include "ops/coll/node/request_group.hpp"
 #include "ops/comm/comm_state.hpp"
 #include "ops/datatype/layout_of.hpp"
+#include "ops/env/wait_words.hpp"
 #include "ops/p2p/partitioned_match.hpp"
 #include "ops/p2p/permissions.hpp"
 #include "ops/queue/engine_exchange.hpp"
@@ -119,6 +121,8 @@ void open_channel() {
 void close_channel() {
   wire::Channel &channel = wire::Channel::process();
   if (!channel.is_open()) return;
+  const CallOnComm call{"MPI_Finalize", MPI_COMM_WORLD};
+  const waiting::Described described(&tell_call_on_comm, &call);
   MPI_Request request = MPI_REQUEST_NULL;
   PartitionedMatch::give_up_soon();
   rma::end_windows();
@@ -166,6 +170,8 @@ void begin(bool has_world) noexcept {
       world_rank.store(rank, std::memory_order_relaxed);
       log::set_rank(rank);
     }
+    int size = 1;
+    if (has_world && wire::host().MPI_Comm_size(MPI_COMM_WORLD, &size) == MPI_SUCCESS) waiting::open(rank, size);
     const std::string &mode = knobs.text("SLUICE_STATS");
     if ((mode != "off" && mode != "0") || !knobs.text("SLUICE_STATS_FILE").empty()) statistics::enable();
     if (!knobs.text("SLUICE_TRACE").empty()) trace::enable();
@@ -190,6 +196,7 @@ void end() noexcept {
     progress::ProgressThread::process().stop();
     progress::TrackedRequests::process().wait_for_adopted();
     close_channel();
+    waiting::close();
     queue::release_queues();
     print_statistics();
     write_trace();

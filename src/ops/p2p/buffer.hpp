@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "base/statistics.hpp"
+#include "base/waiting.hpp"
 #include "device/place.hpp"
 #include "plan/plan.hpp"
 #include "transfer/region.hpp"
@@ -102,6 +103,11 @@ class Buffer {
 
   // Of payload. Where the buffer was not classified the host MPI is asked, if anything is counted; else 0.
   [[nodiscard]] std::uint64_t size_bytes() const noexcept;
+  // The same for the table of waits. Where it is not known, nothing.
+  void tell_size(waiting::Wait *wait) const noexcept {
+    const std::uint64_t known = region_.layout != nullptr ? region_.size_bytes() : 0;
+    if (known != 0 || count_ == 0) wait->size_bytes = known;
+  }
   // Counts one call in the statistics; `bytes` of payload, or the whole buffer's. What was undecided has come staged:
   // messages that are pulled are counted by their Pull's route.
   void record(Operation operation, std::uint64_t bytes, std::chrono::nanoseconds time) const noexcept {

@@ -7,7 +7,9 @@
 #include <utility>
 
 #include "base/log.hpp"
+#include "base/waiting.hpp"
 #include "ops/env/errors.hpp"
+#include "ops/env/wait_words.hpp"
 #include "ops/p2p/post_receive.hpp"
 #include "progress/engine.hpp"
 #include "transfer/host_layout.hpp"
@@ -17,6 +19,7 @@ namespace sluice::ops {
 int Exchange::post(const p2p::Part &from) {
   incoming_ = std::make_shared<Incoming>(operation_, comm_, false);
   incoming_->side = std::move(recv_side);
+  incoming_->tag = from.tag;
   Side &target = incoming_->side;
   if (target.is_staged()) {
     if (Status status = target.open(has_large_count_); !status.is_ok()) return raise(comm_, status);
@@ -117,6 +120,18 @@ bool Exchange::poll(MPI_Status *status) {
 }
 
 int Exchange::complete(MPI_Status *status) {
+  const waiting::Described described(
+      [](const void *subject, waiting::Wait *wait) noexcept {
+        const auto *exchange = static_cast<const Exchange *>(subject);
+        if (!exchange->is_received_) {
+          exchange->incoming_->tell(wait);
+        } else if (exchange->outgoing_ != nullptr) {
+          exchange->outgoing_->tell(wait);
+        }
+        const CallOnComm call{name(exchange->operation_), exchange->comm_};
+        tell_call_on_comm(&call, wait);
+      },
+      this);
   progress::turn_until([&] { return poll(status); });
   return problem_.is_ok() ? host_result_ : raise(comm_, problem_);
 }

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/recycled.hpp"
+#include "ops/comm/peer_words.hpp"
 #include "ops/env/errors.hpp"
 #include "ops/p2p/arrivals.hpp"
 #include "ops/p2p/permissions.hpp"
@@ -165,6 +166,14 @@ bool has_claims(MPI_Comm comm) {
   if (!is_any_probed.load(std::memory_order_acquire)) return false;
   const CommStatePtr state = state_of(comm);
   return state != nullptr && state->part<Claims>().was_probed();
+}
+
+void Incoming::tell(waiting::Wait *wait) const noexcept {
+  waiting::put(sluice::name(operation_), &wait->function);
+  wait->direction = waiting::Direction::kReceives;
+  wait->route = static_cast<std::uint8_t>(side.route());
+  side.tell_size(wait);
+  tell_peer(communicator(), side.source(), is_persistent() ? again.tag : tag, wait);
 }
 
 bool may_block(MPI_Comm comm) {

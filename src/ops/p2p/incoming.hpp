@@ -33,6 +33,7 @@ class Incoming final : public progress::Tracked, public progress::Task {
     int tag = MPI_ANY_TAG;
   };
   Again again;
+  int tag = MPI_ANY_TAG;  // as the program names it, for the table of waits
 
   // The host MPI has started the receive `request`; `envelope` is what the program is to be told of a claimed message,
   // whose own is another. From now on the engine looks after it.
@@ -43,6 +44,8 @@ class Incoming final : public progress::Tracked, public progress::Task {
   [[nodiscard]] Status finish(MPI_Status *status) override;
   [[nodiscard]] Status recall(MPI_Status *status) override;
   [[nodiscard]] bool is_hidden() const noexcept override { return is_hidden_.load(std::memory_order_acquire); }
+
+  void tell(waiting::Wait *wait) const noexcept override;
 
   int start_again(const std::shared_ptr<Tracked> &self, MPI_Request *request) override;
   [[nodiscard]] bool completes_without_host() const noexcept override {

@@ -11,6 +11,7 @@
 #include "base/log.hpp"
 #include "base/recycled.hpp"
 #include "base/statistics.hpp"
+#include "ops/comm/peer_words.hpp"
 #include "ops/env/errors.hpp"
 #include "ops/p2p/control.hpp"
 #include "ops/p2p/permissions.hpp"
@@ -194,6 +195,14 @@ int Outgoing::start_again(const std::shared_ptr<Tracked> & /*self*/, MPI_Request
   const int result = plain_->start(operation_, dest_, tag_, communicator());
   if (result == MPI_SUCCESS) progress::Engine::process().watch(plain_);
   return result;
+}
+
+void Outgoing::tell(waiting::Wait *wait) const noexcept {
+  waiting::put(sluice::name(operation_), &wait->function);
+  wait->direction = waiting::Direction::kSends;
+  wait->route = static_cast<std::uint8_t>(buffer_.route());
+  buffer_.tell_size(wait);
+  tell_peer(communicator(), dest_, tag_, wait);
 }
 
 int Outgoing::start(bool starts_request) {

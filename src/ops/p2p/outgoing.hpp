@@ -60,6 +60,8 @@ class Outgoing final : public progress::Tracked, public progress::Task, public s
   [[nodiscard]] bool completes_without_host() const noexcept override { return is_plain(); }
   [[nodiscard]] bool ignores_cancel() const noexcept override { return true; }
 
+  void tell(waiting::Wait *wait) const noexcept override;
+
   // progress::Task: the blocks that the receiver asks for.
   [[nodiscard]] bool advance() override;
 

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // MPI_Probe, MPI_Iprobe, MPI_Mprobe, MPI_Improbe: tell the true size of a message that travels as a descriptor.
+#include "base/waiting.hpp"
 #include "generated/operations.hpp"
 #include "ops/comm/comm_state.hpp"
+#include "ops/comm/peer_words.hpp"
 #include "ops/env/errors.hpp"
 #include "ops/p2p/incoming.hpp"
 #include "wire/channel.hpp"
@@ -51,10 +53,26 @@ CommStatePtr probed_state(MPI_Comm comm, int source) {
   return state_of(comm);
 }
 
+// For the table of waits.
+struct Probed {
+  int source;
+  int tag;
+  MPI_Comm comm;
+  bool takes;
+};
+void tell_probe(const void *subject, waiting::Wait *wait) noexcept {
+  const auto *probed = static_cast<const Probed *>(subject);
+  waiting::put(probed->takes ? "MPI_Mprobe" : "MPI_Probe", &wait->function);
+  wait->direction = waiting::Direction::kReceives;
+  tell_peer(probed->comm, probed->source, probed->tag, wait);
+}
+
 // The blocking forms: in turns, because a peer may need something of this process before it sends.
 int look_until_found(CommState *state, int source, int tag, MPI_Comm comm, MPI_Message *message, MPI_Status *status) {
   MPI_Status own;
   MPI_Status *found = status == MPI_STATUS_IGNORE ? &own : status;
+  const Probed probed{source, tag, comm, message != nullptr};
+  const waiting::Described described(&tell_probe, &probed);
   int result = MPI_SUCCESS;
   progress::turn_until([&] {
     int flag = 0;

@@ -67,6 +67,7 @@ class Side : public Buffer {
 
   // For the trace. What a side is sent as; before copy_down().
   void name_message(Operation operation, int dest, int tag) noexcept { message_ = {operation, dest, tag}; }
+  [[nodiscard]] const trace::Message &message() const noexcept { return message_; }
   // Before the host MPI is given the side's arguments: from now on a staged payload is with the host MPI, and a receive
   // may write to the buffer. end_sent() and end_received() say that the host MPI has done with it; abandon_wire() says
   // that a descriptor came instead.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "ops/p2p/staged_request.hpp"
 
+#include "ops/comm/peer_words.hpp"
 #include "wire/status.hpp"
 
 namespace sluice::ops {
@@ -29,6 +30,15 @@ Status StagedRequest::finish(MPI_Status *status) {
                                     : recv_side.copy_up(operation_, came_bytes, status);
   recv_side.record(operation_, came_bytes, watch.elapsed());
   return copied;
+}
+
+void StagedRequest::tell(waiting::Wait *wait) const noexcept {
+  waiting::put(sluice::name(operation_), &wait->function);
+  wait->route = static_cast<std::uint8_t>(Route::kStaged);
+  if (!send_side.is_staged() || recv_side.is_staged()) return;
+  wait->direction = waiting::Direction::kSends;
+  send_side.tell_size(wait);
+  tell_peer(communicator(), send_side.message().peer, send_side.message().tag, wait);
 }
 
 }  // namespace sluice::ops

@@ -42,6 +42,7 @@ class StagedRequest final : public progress::Tracked {
   [[nodiscard]] Status prepare() override;
   // Incoming data up.
   [[nodiscard]] Status finish(MPI_Status *status) override;
+  void tell(waiting::Wait *wait) const noexcept override;
 
  private:
   const Operation operation_;

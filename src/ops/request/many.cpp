@@ -60,6 +60,8 @@ int test_all(Watched *watched, int count, MPI_Request *requests, int *flag, MPI_
 int wait_all(Watched *watched, int count, MPI_Request *requests, MPI_Status *statuses) {
   std::vector<int> errors(static_cast<std::size_t>(std::max(count, 0)), MPI_SUCCESS);
   int n_done = 0;
+  const WaitingCall call{"MPI_Waitall", watched, &n_done};
+  const waiting::Described described(&tell_waiting_call, &call);
   progress::turn_until([&] {
     for (; n_done < count && !watched->hides(n_done); ++n_done) {
       int flag = 0;
@@ -72,6 +74,13 @@ int wait_all(Watched *watched, int count, MPI_Request *requests, MPI_Status *sta
   if (std::all_of(errors.begin(), errors.end(), [](int error) { return error == MPI_SUCCESS; })) return MPI_SUCCESS;
   for (int i = 0; i < count; ++i) statuses[i].MPI_ERROR = errors[static_cast<std::size_t>(i)];
   return MPI_ERR_IN_STATUS;
+}
+
+// MPI_Waitall of the host MPI.
+int wait_all_in_host(const Watched &watched, int count, MPI_Request *requests, MPI_Status *statuses) {
+  const WaitingCall call{"MPI_Waitall", &watched};
+  const waiting::InHost in_host(!watched.is_empty(), &tell_waiting_call, &call);
+  return wire::host().MPI_Waitall(count, requests, statuses);
 }
 
 // `ask`, MPI_Testsome or MPI_Request_get_status_some, past what is hidden; a turn first.
@@ -102,7 +111,7 @@ int waitall(int count, MPI_Request array_of_requests[], MPI_Status array_of_stat
     }
     MPI_Status *statuses = watched.statuses(array_of_statuses);
     const int result = watched.may_block() || array_of_requests == nullptr
-                           ? wire::host().MPI_Waitall(count, array_of_requests, statuses)
+                           ? wait_all_in_host(watched, count, array_of_requests, statuses)
                            : wait_all(&watched, count, array_of_requests, statuses);
     return watched.is_empty() ? result : settle(&watched, result, count, nullptr, statuses, true);
   });
@@ -128,9 +137,12 @@ int waitsome(int incount, MPI_Request array_of_requests[], int *outcount, int ar
     Watched watched(incount, array_of_requests);
     MPI_Status *statuses = watched.is_empty() ? array_of_statuses : watched.statuses(array_of_statuses);
     int result = MPI_SUCCESS;
+    const WaitingCall call{"MPI_Waitsome", &watched};
     if (watched.may_block()) {
+      const waiting::InHost in_host(!watched.is_empty(), &tell_waiting_call, &call);
       result = wire::host().MPI_Waitsome(incount, array_of_requests, outcount, array_of_indices, statuses);
     } else {
+      const waiting::Described described(&tell_waiting_call, &call);
       progress::Patience patience;
       do {
         result = test_some(&watched, array_of_requests, outcount, array_of_indices, [&](MPI_Request *visible) {

@@ -56,9 +56,12 @@ int wait(MPI_Request *request, MPI_Status *status) {
     if (watched.is_empty() && watched.may_block()) return wire::host().MPI_Wait(request, status);
     MPI_Status *completed = watched.status(status);
     int result = MPI_SUCCESS;
+    const WaitingCall call{"MPI_Wait", &watched};
     if (watched.may_block()) {
+      const waiting::InHost in_host(true, &tell_waiting_call, &call);
       result = wire::host().MPI_Wait(request, completed);
     } else {
+      const waiting::Described described(&tell_waiting_call, &call);
       progress::Patience patience;
       for (int flag = 0; result == MPI_SUCCESS && flag == 0; patience.pause()) {
         result = test_one(&watched, request, &flag, completed);
@@ -87,9 +90,12 @@ int waitany(int count, MPI_Request array_of_requests[], int *indx, MPI_Status *s
     }
     MPI_Status *completed = watched.status(status);
     int result = MPI_SUCCESS;
+    const WaitingCall call{"MPI_Waitany", &watched};
     if (watched.may_block()) {
+      const waiting::InHost in_host(true, &tell_waiting_call, &call);
       result = wire::host().MPI_Waitany(count, array_of_requests, indx, completed);
     } else {
+      const waiting::Described described(&tell_waiting_call, &call);
       progress::Patience patience;
       for (int flag = 0; result == MPI_SUCCESS && flag == 0; patience.pause()) {
         result = test_any(&watched, array_of_requests, indx, &flag, [&](MPI_Request *visible) {

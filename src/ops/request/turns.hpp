@@ -3,7 +3,9 @@
 // Threads: any; what waits is not for tasks.
 #pragma once
 
+#include "base/waiting.hpp"
 #include "ops/env/errors.hpp"
+#include "ops/env/wait_words.hpp"
 #include "progress/engine.hpp"
 #include "progress/host_turns.hpp"
 #include "progress/tracked_requests.hpp"
@@ -57,9 +59,17 @@ inline int reap(int result) {
   return result;
 }
 
+// For the table of waits. `subject`: a progress::Tracked.
+inline void tell_tracked(const void *subject, waiting::Wait *wait) noexcept {
+  const auto *tracked = static_cast<const progress::Tracked *>(subject);
+  tell_communicator(tracked->communicator(), wait);
+  tracked->tell(wait);
+}
+
 // Completes `request`, which belongs to `tracked`: a send or a receive that is not in the table of requests. Blocks, in
 // turns. Returns an error code, raised already.
 inline int complete_in_turns(progress::Tracked *tracked, MPI_Request *request, MPI_Status *status) {
+  const waiting::Described described(&tell_tracked, tracked);
   int result = MPI_SUCCESS;
   progress::turn_until([&] {
     if (tracked->is_hidden()) return false;

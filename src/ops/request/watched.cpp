@@ -6,6 +6,7 @@
 
 #include "base/log.hpp"
 #include "ops/env/errors.hpp"
+#include "ops/env/wait_words.hpp"
 
 namespace sluice::ops {
 
@@ -105,6 +106,22 @@ void Watched::abandon(int index) {
   if (entries_.empty() || index < 0 || index >= count_) return;
   Entry &entry = entries_[static_cast<std::size_t>(index)];
   if (entry.tracked != nullptr) retire(&entry);
+}
+
+void Watched::tell(int from, waiting::Wait *wait) const noexcept {
+  for (auto i = static_cast<std::size_t>(from); i < entries_.size(); ++i) {
+    const progress::TrackedPtr &tracked = entries_[i].tracked;
+    if (tracked == nullptr || !tracked->is_active()) continue;
+    tell_communicator(tracked->communicator(), wait);
+    tracked->tell(wait);
+    return;
+  }
+}
+
+void tell_waiting_call(const void *subject, waiting::Wait *wait) noexcept {
+  const auto *call = static_cast<const WaitingCall *>(subject);
+  call->watched->tell(call->n_done != nullptr ? *call->n_done : 0, wait);
+  waiting::put(call->function, &wait->function);
 }
 
 }  // namespace sluice::ops

@@ -5,8 +5,10 @@
 #pragma once
 
 #include <cstddef>
+#include <string_view>
 #include <vector>
 
+#include "base/waiting.hpp"
 #include "progress/engine.hpp"
 #include "progress/tracked_requests.hpp"
 
@@ -59,6 +61,9 @@ class Watched {
   // Brings what the host MPI did to visible() back into `requests`.
   void write_back(MPI_Request *requests) const noexcept;
 
+  // For the table of waits: adds what completes the first active request from `from` on that is tracked.
+  void tell(int from, waiting::Wait *wait) const noexcept;
+
   // Finishes request `index`, which the host MPI has completed with *status. `retires`: the completion call also ended
   // the request (MPI_Request_get_status does not). Returns MPI_SUCCESS or the code of an error that was raised.
   int finish(int index, MPI_Status *status, bool retires = true);
@@ -83,5 +88,14 @@ class Watched {
   std::vector<MPI_Request> visible_;
   bool is_any_hidden_ = false;
 };
+
+// A completion call that waits, for the table of waits. A value.
+struct WaitingCall {
+  std::string_view function;
+  const Watched *watched;
+  const int *n_done = nullptr;  // the requests in front of this one are complete; null: any may complete
+};
+// `subject`: a WaitingCall. Any thread.
+void tell_waiting_call(const void *subject, waiting::Wait *wait) noexcept;
 
 }  // namespace sluice::ops

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The other end of a message, for the table of waits (base/waiting.hpp). All of it: any thread, within an MPI call.
+#pragma once
+
+#include "base/waiting.hpp"
+#include "wire/mpi.hpp"
+
+namespace sluice::ops {
+
+// `peer` and `tag` as the program names them. Also tells the peer's rank in MPI_COMM_WORLD, and the communicator.
+void tell_peer(MPI_Comm comm, int peer, int tag, waiting::Wait *wait) noexcept;
+
+// The same without any question to the host MPI: a peer of another communicator than MPI_COMM_WORLD has no rank there.
+// Warm.
+void tell_peer_at_once(MPI_Comm comm, int peer, int tag, waiting::Wait *wait) noexcept;
+
+}  // namespace sluice::ops
