@@ -9,6 +9,7 @@
 #include <cstring>
 #include <ctime>
 #include <new>
+#include <utility>
 
 #include "base/file_descriptor.hpp"
 #include "base/log.hpp"
@@ -55,8 +56,7 @@ bool take_slot() noexcept {
 void forget_in_child() noexcept {
   Page *const inherited = page.exchange(nullptr);
   if (inherited != nullptr) munmap(inherited, sizeof(Page));
-  if (page_file >= 0) ::close(page_file);
-  page_file = -1;
+  const FileDescriptor closed(std::exchange(page_file, -1));
 }
 
 }  // namespace
@@ -96,8 +96,7 @@ void close() noexcept {
   Page *const made = page.exchange(nullptr, std::memory_order_acq_rel);
   if (made == nullptr) return;
   munmap(made, sizeof(Page));
-  const FileDescriptor closed(page_file);
-  page_file = -1;
+  const FileDescriptor closed(std::exchange(page_file, -1));
 }
 
 void write(const Wait &wait) noexcept {
