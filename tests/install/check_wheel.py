@@ -48,6 +48,11 @@ def installed_problems(args, environment):
         yield f"`sluice info --json` ends with {status}:\n{output}"
         return
     info = json.loads(output)
+    wanted = [str(args.prefix / "include"), str(args.prefix / f"lib/libsluice_{args.flavour}.so")]
+    program = f"import sluice; print(sluice.get_include(), sluice.library_path({args.flavour!r}), sluice.routes())"
+    status, output = run([args.prefix / "bin/python", "-c", program], env=environment)
+    if status != 0 or output.split() != [*wanted, "{}"]:
+        yield f"`import sluice` ends with {status}:\n{output}"
     for place in [*info["libraries"].values(), info["module_folder"], *(one["module"] for one in info["backends"])]:
         if not pathlib.Path(place).is_relative_to(args.prefix):
             yield f"`sluice info` finds {place}, which is not in the environment"
