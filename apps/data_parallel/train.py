@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Trains a small transformer on all ranks of MPI_COMM_WORLD, each on sentences of its own, and prints one line of JSON:
-throughput, losses, and what was checked. apps/data_parallel/compare starts it in each way; apps/README.md tells more.
+throughput, losses, and what was checked. apps/data_parallel/compare starts it in each way; docs/apps.md tells more.
 
 Exit status: 0, 1 a check failed, 2 wrong command line.
 """

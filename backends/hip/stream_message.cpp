@@ -200,7 +200,7 @@ sluice_result_t receive(sluice_stream_t *stream, const sluice_stream_receive_t *
 }
 
 // Nothing goes aside: streams share the few queues of the hardware, in which a send of a stream of its own might come
-// to stand behind another stream that waits (README.md), and no device was there to see it (docs/adr/0052).
+// to stand behind another stream that waits (docs/backends/hip.md), and no device was there to see it (docs/adr/0052).
 constexpr sluice_stream_message_t make_table() {
   sluice_stream_message_t table{};
   table.api_version = SLUICE_STREAM_MESSAGE_API_VERSION;

@@ -138,7 +138,7 @@ def nccl_command(site, run):
 
 
 def messages_command(site, run):
-    """An application whose messages the vendor's library carries (apps/README.md), on the host MPI alone, which is given
+    """An application whose messages the vendor's library carries (docs/apps.md), on the host MPI alone, which is given
     host memory only."""
     settings = [f"SLUICE_BENCH_NCCL={nccl_library()}", "NCCL_NVLS_ENABLE=0"]
     return [*site.host_launch(run.side.backend, settings), site.bench(site.flavour), *run.words, "-d", run.side.backend, "--force"]

@@ -2,6 +2,7 @@
  *
  * The contract between Sluice and one vendor's runtime: a versioned table of C functions that a backend module
  * fills and hands out through one exported symbol, sluice_backend_table(). docs/adding-a-backend.md walks through it.
+ * Where the rules below name the backend's page, that page is in docs/backends.
  *
  * Rules for every function of the table
  *   Errors    A sluice_result_t. On anything but SLUICE_SUCCESS (and SLUICE_NOT_READY) last_error() of the same thread
@@ -335,7 +336,7 @@ typedef struct sluice_backend {
    * since; never a crash. SLUICE_ERROR_UNSUPPORTED: `device` cannot reach that memory. SLUICE_NOT_READY: not now.
    * *size_bytes is how many bytes from *base on are mapped and the exporter's, as this process's runtime says it: what
    * the exporter told of its size is checked against it. Of an honest handle it is no less than ipc_export said. Where
-   * a runtime cannot say it is what the handle says, and the backend's README tells so. */
+   * a runtime cannot say it is what the handle says, and the backend's page tells so. */
   sluice_result_t (*ipc_open)(int32_t device, const sluice_ipc_handle_t *handle, void **base, uint64_t *size_bytes);
   /* Unmaps what ipc_open gave; all copies on it are done. After it `base` is not used again, whatever it answers. */
   sluice_result_t (*ipc_close)(int32_t device, void *base);
@@ -381,7 +382,7 @@ typedef struct sluice_backend {
    * these functions by one thread at a time; the program may work on it with its own calls meanwhile, as its runtime
    * allows. */
 
-  /* Whether `native` is a stream of this runtime, in the form in which programs hold it (the backend's README says
+  /* Whether `native` is a stream of this runtime, in the form in which programs hold it (the backend's page says
    * which): 1 certainly, -1 certainly not, 0 where the runtime cannot tell a stream from any other address. Any
    * address; changes nothing. */
   int32_t (*stream_query)(const void *native);
@@ -481,7 +482,7 @@ typedef struct sluice_backend {
    * ended, and finds what that wrote. Both are queues of the same device, and neither is used by another thread
    * meanwhile; `other` may be `queue` itself. Where a command of `other` fails, its own tickets say so, and what stands
    * behind here may run all the same. Returns before anything has run, but for commands that a runtime cannot put in
-   * order by itself (the backend's README names them), whose end is waited for. Cost: microseconds. */
+   * order by itself (the backend's page names them), whose end is waited for. Cost: microseconds. */
   sluice_result_t (*enqueue_wait_for_queue)(sluice_queue_t *queue, sluice_queue_t *other);
 } sluice_backend_t;
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The Spack recipe (packaging/README.md)."""
+"""The Spack recipe (docs/packaging.md)."""
 
 from spack.package import *
 

@@ -111,8 +111,8 @@ emu_result_t read_profile(const std::string &name_or_path, Profile *profile) {
   try {
     *profile = parse(json::parse(file));
   } catch (const std::exception &error) {
-    return fail(EMU_ERROR_CONFIGURATION, "profile {}: {}; its format is described in profiles/README.md", path,
-                error.what());
+    return fail(EMU_ERROR_CONFIGURATION, "profile {}: {}; its format is described in docs/backends/emu-profiles.md",
+                path, error.what());
   }
   return EMU_SUCCESS;
 }

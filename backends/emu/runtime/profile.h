@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A machine profile: how long copies take on a machine that is imitated. The file format is described in
-// profiles/README.md.
+// docs/backends/emu-profiles.md.
 #pragma once
 
 #include <cstdint>

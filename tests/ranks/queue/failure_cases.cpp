@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The failure cases of tests/README.md that queues can meet.
+// The failure cases of docs/testing.md that queues can meet.
 #include <sched.h>
 
 #include <array>
