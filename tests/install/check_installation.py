@@ -113,7 +113,7 @@ def compile_problems(args, what, source, needs_mpi):
 def headers(args):
     """Compiles every installed header alone; those that build on MPI's header with a host MPI's."""
     include = args.prefix / "include"
-    problems = []
+    problems = [f"{page.relative_to(args.prefix)} is no header" for page in include.rglob("*.md")]
     for header in sorted(include.rglob("*.h")):
         name = header.relative_to(include)
         # Twice, so that a missing guard is seen.
