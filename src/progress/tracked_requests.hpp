@@ -70,6 +70,7 @@ class Tracked {
   [[nodiscard]] virtual bool completes_without_host() const noexcept { return false; }
 
   // Adds to *wait what completes this request: operation, peer, tag, bytes, route. By the thread that completes it.
+  // Asks the host MPI nothing about the communicator: the program may have freed it.
   virtual void tell(waiting::Wait * /*wait*/) const noexcept {}
 
   // MPI_Cancel has no effect, as MPI allows for any request.

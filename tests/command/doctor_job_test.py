@@ -68,6 +68,9 @@ class JobTest(unittest.TestCase):
     def test_wait(self):
         self.look("wait", r"MPI_Wait from rank 1, tag 7, MPI_COMM_WORLD, 4096 bytes")
 
+    def test_wait_that_outlives_its_communicator(self):
+        self.look("freed", r"MPI_Wait from rank 1, tag 7, 4096 bytes")
+
     def test_allreduce(self):
         self.look("allreduce", r"MPI_Allreduce, MPI_COMM_WORLD")
 

@@ -18,7 +18,7 @@ void tell_peer_at_once(MPI_Comm comm, int peer, int tag, waiting::Wait *wait) no
 
 void tell_peer(MPI_Comm comm, int peer, int tag, waiting::Wait *wait) noexcept {
   tell_peer_at_once(comm, peer, tag, wait);
-  if (comm == MPI_COMM_WORLD) return;
+  if (comm == MPI_COMM_WORLD || comm == MPI_COMM_NULL) return;
   tell_communicator(comm, wait);
   try {
     int world_peer = -1;

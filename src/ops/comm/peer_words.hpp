@@ -7,11 +7,12 @@
 
 namespace sluice::ops {
 
-// `peer` and `tag` as the program names them. Also tells the peer's rank in MPI_COMM_WORLD, and the communicator.
+// `peer` and `tag` as the program names them. Also tells the peer's rank in MPI_COMM_WORLD, and the communicator, which
+// is one that the program cannot have freed: that of a blocking call that goes on. MPI_COMM_NULL: tells peer and tag.
 void tell_peer(MPI_Comm comm, int peer, int tag, waiting::Wait *wait) noexcept;
 
 // The same without any question to the host MPI: a peer of another communicator than MPI_COMM_WORLD has no rank there.
-// Warm.
+// For requests, whose communicator the program may have freed. Warm.
 void tell_peer_at_once(MPI_Comm comm, int peer, int tag, waiting::Wait *wait) noexcept;
 
 }  // namespace sluice::ops

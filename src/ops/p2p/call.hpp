@@ -7,6 +7,7 @@
 #include <cstdint>
 
 #include "base/types.hpp"
+#include "ops/comm/peer_words.hpp"
 #include "ops/p2p/buffer.hpp"
 #include "wire/mpi.hpp"
 
@@ -52,6 +53,12 @@ struct Call : Part {
     peer = *message == MPI_MESSAGE_NO_PROC ? MPI_PROC_NULL : MPI_ANY_SOURCE;
   }
 };
+
+// For the table of waits, while a blocking call goes on. `subject`: a Call. Any thread.
+inline void tell_peer_of_call(const void *subject, waiting::Wait *wait) noexcept {
+  const auto *call = static_cast<const Call *>(subject);
+  if (call->matched == nullptr) tell_peer(call->comm, call->peer, call->tag, wait);
+}
 
 // What is sent and replaced by what is received has its buffer in `recv`.
 struct ExchangeCall {

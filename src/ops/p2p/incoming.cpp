@@ -173,7 +173,7 @@ void Incoming::tell(waiting::Wait *wait) const noexcept {
   wait->direction = waiting::Direction::kReceives;
   wait->route = static_cast<std::uint8_t>(side.route());
   side.tell_size(wait);
-  tell_peer(communicator(), side.source(), is_persistent() ? again.tag : tag, wait);
+  tell_peer_at_once(communicator(), side.source(), is_persistent() ? again.tag : tag, wait);
 }
 
 bool may_block(MPI_Comm comm) {

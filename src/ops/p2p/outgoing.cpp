@@ -202,7 +202,7 @@ void Outgoing::tell(waiting::Wait *wait) const noexcept {
   wait->direction = waiting::Direction::kSends;
   wait->route = static_cast<std::uint8_t>(buffer_.route());
   buffer_.tell_size(wait);
-  tell_peer(communicator(), dest_, tag_, wait);
+  tell_peer_at_once(communicator(), dest_, tag_, wait);
 }
 
 int Outgoing::start(bool starts_request) {

@@ -80,6 +80,7 @@ int recv(Call *call) {
     if (result != MPI_SUCCESS) return result;
     if (incoming->side.may_meet_descriptor()) incoming->serve(incoming, request, envelope);
     // complete
+    const waiting::Described described(&tell_peer_of_call, call);
     return complete_in_turns(incoming.get(), &request, call->status);
   });
 }

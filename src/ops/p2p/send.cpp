@@ -81,6 +81,7 @@ int send(Call *call) {
     if (const auto outgoing = Outgoing::make(operation, false, &buffer, *call, call->comm, &status)) {
       if (const int result = outgoing->start(false); result != MPI_SUCCESS) return result;
       MPI_Status acknowledged;
+      const waiting::Described described(&tell_peer_of_call, call);
       return complete_in_turns(outgoing.get(), outgoing->request(), &acknowledged);
     }
     Side side(std::move(buffer));

@@ -38,7 +38,7 @@ void StagedRequest::tell(waiting::Wait *wait) const noexcept {
   if (!send_side.is_staged() || recv_side.is_staged()) return;
   wait->direction = waiting::Direction::kSends;
   send_side.tell_size(wait);
-  tell_peer(communicator(), send_side.message().peer, send_side.message().tag, wait);
+  tell_peer_at_once(communicator(), send_side.message().peer, send_side.message().tag, wait);
 }
 
 }  // namespace sluice::ops

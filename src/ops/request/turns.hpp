@@ -5,7 +5,6 @@
 
 #include "base/waiting.hpp"
 #include "ops/env/errors.hpp"
-#include "ops/env/wait_words.hpp"
 #include "progress/engine.hpp"
 #include "progress/host_turns.hpp"
 #include "progress/tracked_requests.hpp"
@@ -61,9 +60,7 @@ inline int reap(int result) {
 
 // For the table of waits. `subject`: a progress::Tracked.
 inline void tell_tracked(const void *subject, waiting::Wait *wait) noexcept {
-  const auto *tracked = static_cast<const progress::Tracked *>(subject);
-  tell_communicator(tracked->communicator(), wait);
-  tracked->tell(wait);
+  static_cast<const progress::Tracked *>(subject)->tell(wait);
 }
 
 // Completes `request`, which belongs to `tracked`: a send or a receive that is not in the table of requests. Blocks, in

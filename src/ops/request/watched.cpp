@@ -6,7 +6,6 @@
 
 #include "base/log.hpp"
 #include "ops/env/errors.hpp"
-#include "ops/env/wait_words.hpp"
 
 namespace sluice::ops {
 
@@ -112,7 +111,6 @@ void Watched::tell(int from, waiting::Wait *wait) const noexcept {
   for (auto i = static_cast<std::size_t>(from); i < entries_.size(); ++i) {
     const progress::TrackedPtr &tracked = entries_[i].tracked;
     if (tracked == nullptr || !tracked->is_active()) continue;
-    tell_communicator(tracked->communicator(), wait);
     tracked->tell(wait);
     return;
   }
