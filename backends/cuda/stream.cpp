@@ -41,18 +41,11 @@ long n_asked_connections() {
   return setting != nullptr ? std::strtol(setting, nullptr, 10) : 0;
 }
 
-// Processes that take turns on a device: with 8 connections the tests of queues hung in 22 of 25 starts, with 16 or 32
-// in none (docs/queue/guide.md).
-bool has_few_for_turns(int32_t device) {
-  constexpr long kEnough = 16;
-  return n_asked_connections() < kEnough && !is_alone(device);
-}
-
 void warn_of_few_connections(int32_t device) {
   static std::atomic<bool> is_told{false};
-  if (is_told || !(has_few_connections(device) || has_few_for_turns(device)) || is_told.exchange(true)) return;
+  if (is_told || !has_few_connections(device) || is_told.exchange(true)) return;
   log_line(1,
-           "queues of processes that share a device: streams share few connections to the device, and a stream that "
+           "queues of processes that share a device by the service: streams share few connections, and a stream that "
            "waits for a message may hold up the program's others for good; set CUDA_DEVICE_MAX_CONNECTIONS=32");
 }
 

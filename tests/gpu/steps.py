@@ -80,8 +80,6 @@ def triggered(number):
 # Tests in which both sides of each message are queues.
 BOTH_QUEUES = ("-WithoutThreads.*:FullQueues.*:Requests.AreCounted*:Semantics.EnqueueReturns*:Semantics.WithoutAStart*:"
                "Semantics.Wait_*:Semantics.PlainMessages*")
-# Of processes that share a device and have queues (docs/queue/guide.md).
-ENOUGH_CONNECTIONS = "CUDA_DEVICE_MAX_CONNECTIONS=32"
 ON_ONE = (("CUDA_VISIBLE_DEVICES=0",), ("CUDA_VISIBLE_DEVICES=0",))
 CROSSED = (("CUDA_VISIBLE_DEVICES=0,1",), ("CUDA_VISIBLE_DEVICES=1,0",))
 # A step has one SLUICE_TUNING: of two the latter would hold alone.
@@ -217,7 +215,7 @@ CASES = (
     Case("queues", "stream-triggered queues", (
         Step("contract", ("conformance", "--backend", "cuda", "--gtest_filter=Streams.*"), alone=True, is_mpi=False),
         queue("crossed devices", ranks=CROSSED, n_devices=2),
-        queue("both on one device", ENOUGH_CONNECTIONS),
+        queue("both on one device"),
         queue("full queues", "SLUICE_TUNING=queue_depth=3,queue_patience=500ms", gtest_filter="FullQueues.*"),
         queue("by kernels", "SLUICE_CUDA_STREAMS=kernels", ranks=CROSSED, n_devices=2, gtest_filter="Semantics.*:Requests.*"))),
     Case("channels", "queues whose streams send by themselves, SLUICE_QUEUE_ENGINE=device (docs/adr/0033)", (
@@ -225,7 +223,7 @@ CASES = (
         Step("contract, not as graphs", ("conformance", "--backend", "cuda", "--gtest_filter=Channels.*:StreamMessages.*"), alone=True, is_mpi=False,
              env=("SLUICE_CUDA_LAUNCH=kernel",)),
         queue("crossed devices", *DEVICE_ENGINE, ranks=CROSSED, n_devices=2, gtest_filter=BOTH_QUEUES),
-        queue("both on one device", ENOUGH_CONNECTIONS, *DEVICE_ENGINE, gtest_filter=BOTH_QUEUES),
+        queue("both on one device", *DEVICE_ENGINE, gtest_filter=BOTH_QUEUES),
         queue("little memory", *DEVICE_ENGINE, "SLUICE_TUNING=queue_channel_bytes=128K", ranks=CROSSED, n_devices=2,
               gtest_filter="ChannelLengths.*:DeviceChannels.BothWays*:DeviceChannels.More*:Semantics.Batches*"))),
     Case("mpi4py", "CuPy arrays through mpi4py", (
