@@ -137,6 +137,27 @@ def check_messages():
         dist.send(pattern(RANK, 3, torch.int64), dst=0)
 
 
+def check_objects():
+    made = [None] * SIZE
+    dist.all_gather_object(made, {"rank": RANK, "text": "x" * RANK})
+    if made != [{"rank": rank, "text": "x" * rank} for rank in range(SIZE)]:
+        raise SystemExit(f"rank {RANK}: all_gather_object: {made}")
+    made = [("of", 0)] if RANK == 0 else [None]
+    dist.broadcast_object_list(made, src=0)
+    if made != [("of", 0)]:
+        raise SystemExit(f"rank {RANK}: broadcast_object_list: {made}")
+
+
+def check_dropped_works():
+    """Messages whose works nobody keeps."""
+    for step in range(10):
+        dist.isend(pattern(RANK, 4099, torch.float32, step), (RANK + 1) % SIZE)
+    for step in range(10):
+        made = poison(4099, torch.float32)
+        dist.recv(made, (RANK - 1) % SIZE)
+        expect("a message whose work was dropped", made, pattern((RANK - 1) % SIZE, 4099, torch.float32, step))
+
+
 def check_order():
     """Operations that are given while those before are under way, and what the device still computes."""
     tensors, works = [], []
@@ -242,6 +263,8 @@ for the_type in TYPES:
         check_movements(the_length, the_type)
 check_uneven()
 check_messages()
+check_objects()
+check_dropped_works()
 check_order()
 check_groups()
 check_refusals()

@@ -32,6 +32,7 @@ class ProcessGroupSluice(dist.ProcessGroup):
         self._n_ranks = communicator.size
         self._worker = Worker("sluice collectives")
         self._sender = None  # made by the first message
+        self._under_way = []  # messages whose works the program may have dropped
 
     def getBackendName(self):  # noqa: N802  (the name is PyTorch's)
         return "sluice"
@@ -50,7 +51,9 @@ class ProcessGroupSluice(dist.ProcessGroup):
         return f"ProcessGroupSluice(rank {self.rank()} of {self._n_ranks})"
 
     def shutdown(self):
-        """Ends the threads. All ranks of the group call it, after all operations."""
+        """Ends the threads. All ranks of the group call it, after all operations. Waits for messages that are left."""
+        for message in self._under_way:
+            message.wait()
         for worker in (self._worker, self._sender):
             if worker is not None:
                 worker.end()
@@ -267,6 +270,7 @@ class ProcessGroupSluice(dist.ProcessGroup):
         if self._sender is None:
             self._sender = Worker("sluice messages")
         work = Message([tensor])
+        self._under_way = [*(one for one in self._under_way if not one.is_completed()), work]
 
         def operation():
             work.start(begin())
