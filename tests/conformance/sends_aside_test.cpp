@@ -88,6 +88,8 @@ TEST_F(SendsAside, GoBesideReceivesOfTheSameStream) {
   const auto filled = [&](size_t i) { return word(32 + 16 * i); };
   const auto taken = [&](size_t i) { return word(64 + 16 * i); };
   for (Side &side : sides) {
+    // Before a stream waits: a module may make no side while one does.
+    ASSERT_EQ(stream_message()->can_send_aside(side.stream.get()), 1);
     for (Memory *memory : {&side.from, &side.slot, &side.to}) {
       ASSERT_EQ(Memory::make(SLUICE_MEMORY_DEVICE, 0, kMost, memory), "");
     }
