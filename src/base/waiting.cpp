@@ -69,7 +69,7 @@ void put(std::string_view text, Text *to) noexcept {
 
 void open(int rank, int size) noexcept {
   if (page.load(std::memory_order_relaxed) != nullptr) return;
-  FileDescriptor file(memfd_create(kFileName.data(), MFD_CLOEXEC));
+  FileDescriptor file(memfd_create(kFileName, MFD_CLOEXEC));
   if (file.get() < 0 || ftruncate(file.get(), sizeof(Page)) != 0) {
     log::debug("base", "no table of waits: the kernel gives no memory file");
     return;

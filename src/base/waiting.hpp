@@ -15,7 +15,7 @@
 
 namespace sluice::waiting {
 
-inline constexpr std::string_view kFileName = "sluice-waiting";
+inline constexpr const char *kFileName = "sluice-waiting";
 inline constexpr std::uint64_t kMagic = 0x7469617765637573;
 inline constexpr std::uint32_t kFormat = 1;
 
