@@ -79,8 +79,12 @@ class Reduction:
             raise ValueError("an average is of floating-point numbers")
 
     def begin(self, tensor):
-        """What MPI reads, or reads and writes."""
-        return tensor.float() if self.is_widened else tensor
+        """What MPI reads, or reads and writes. `tensor` is settled."""
+        if not self.is_widened:
+            return tensor
+        made = tensor.float()
+        settle(made)
+        return made
 
     def like(self, tensor):
         """What MPI writes in the place of `tensor`."""

@@ -70,8 +70,6 @@ class ProcessGroupSluice(dist.ProcessGroup):
 
     def _all_reduce(self, tensor, reduction):
         made = reduction.begin(tensor)
-        if made is not tensor:
-            settle(made)
         self._communicator.Allreduce(MPI.IN_PLACE, as_items(made), reduction.operation)
         reduction.end(made, tensor)
 
@@ -95,8 +93,6 @@ class ProcessGroupSluice(dist.ProcessGroup):
 
         def operation():
             made = reduction.begin(tensor)
-            if made is not tensor:
-                settle(made)
             if self.rank() != root:
                 self._communicator.Reduce(as_items(made), None, reduction.operation, root)
                 return
@@ -109,7 +105,7 @@ class ProcessGroupSluice(dist.ProcessGroup):
         source, made = reduction.begin(given), reduction.like(output)
         if overlap(source, made):
             source = source.clone()
-        settle(source)
+            settle(source)
         to_all, own = as_items(source), as_items(made)
         to_all[1] = own[1]  # mpi4py wants what each rank gets
         self._communicator.Reduce_scatter_block(to_all, own, reduction.operation)
@@ -137,9 +133,9 @@ class ProcessGroupSluice(dist.ProcessGroup):
         counts = [tensor.numel() for tensor in inputs]
 
         def operation():
-            source = reduction.begin(torch.cat([tensor.reshape(-1) for tensor in inputs]))
-            made = reduction.like(output)
-            settle(source)
+            flat = torch.cat([tensor.reshape(-1) for tensor in inputs])
+            settle(flat)
+            source, made = reduction.begin(flat), reduction.like(output)
             self._communicator.Reduce_scatter(as_items(source), as_items(made), counts, reduction.operation)
             reduction.end(made, output)
 
@@ -176,7 +172,6 @@ class ProcessGroupSluice(dist.ProcessGroup):
 
         def operation():
             flat, counts = _flat(outputs)
-            settle(flat)
             self._communicator.Allgatherv(as_bytes(given), [raw(flat), counts, None, MPI.BYTE])
             _cut(flat, outputs)
 
@@ -191,7 +186,6 @@ class ProcessGroupSluice(dist.ProcessGroup):
                 self._communicator.Gatherv(as_bytes(given), None, root)
                 return
             flat, counts = _flat(outputs)
-            settle(flat)
             self._communicator.Gatherv(as_bytes(given), [raw(flat), counts, None, MPI.BYTE], root)
             _cut(flat, outputs)
 
@@ -206,7 +200,6 @@ class ProcessGroupSluice(dist.ProcessGroup):
                 self._communicator.Scatterv(None, as_bytes(output), root)
                 return
             flat, counts = _joined(inputs)
-            settle(flat)
             self._communicator.Scatterv([raw(flat), counts, None, MPI.BYTE], as_bytes(output), root)
 
         return self._carry([output, *inputs], operation, outputs)
@@ -226,7 +219,6 @@ class ProcessGroupSluice(dist.ProcessGroup):
         def operation():
             flat_in, to_counts = _joined(inputs)
             flat_out, from_counts = _flat(outputs)
-            settle(flat_in)
             self._communicator.Alltoallv([raw(flat_in), to_counts, None, MPI.BYTE],
                                          [raw(flat_out), from_counts, None, MPI.BYTE])
             _cut(flat_out, outputs)
@@ -280,7 +272,8 @@ class ProcessGroupSluice(dist.ProcessGroup):
 
 
 def _flat(tensors):
-    """Room for the bytes of all tensors, one behind the other, and how many each has."""
+    """Room for the bytes of all tensors, one behind the other, and how many each has. What had the room before was of
+    this thread's stream, which is empty between operations."""
     counts = [tensor.numel() * tensor.element_size() for tensor in tensors]
     return torch.empty(sum(counts), dtype=torch.uint8, device=tensors[0].device), counts
 
@@ -288,6 +281,7 @@ def _flat(tensors):
 def _joined(tensors):
     flat, counts = _flat(tensors)
     torch.cat([tensor.reshape(-1).view(torch.uint8) for tensor in tensors], out=flat)
+    settle(flat)
     return flat, counts
 
 

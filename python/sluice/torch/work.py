@@ -139,17 +139,19 @@ class Worker:
 
     def _serve(self):
         while (job := self._jobs.get()) is not None:
-            work, device, written, operation = job
-            try:
-                is_under_way = self._carry_out(device, written, operation)
-            except Exception as error:  # pylint: disable=broad-except  (whoever waits for the work raises it)
-                work.finish(error)
-                continue
-            if not is_under_way:
-                work.finish()
-            del job, work, operation  # and the tensors, before the next one is waited for
+            self._carry_out(*job)
+            del job  # and the tensors, before the next one is waited for
 
-    def _carry_out(self, device, written, operation):
+    def _carry_out(self, work, device, written, operation):
+        try:
+            is_under_way = self._run(device, written, operation)
+        except Exception as error:  # pylint: disable=broad-except  (whoever waits for the work raises it)
+            work.finish(error)
+            return
+        if not is_under_way:
+            work.finish()
+
+    def _run(self, device, written, operation):
         if device is None:
             return operation()
         written.synchronize()

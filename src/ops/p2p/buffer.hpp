@@ -103,8 +103,11 @@ class Buffer {
 
   // Of payload. Where the buffer was not classified the host MPI is asked, if anything is counted; else 0.
   [[nodiscard]] std::uint64_t size_bytes() const noexcept;
-  // The same for the table of waits. Where it is not known, nothing.
-  void tell_size(waiting::Wait *wait) const noexcept {
+  // For the table of waits: what an operation does with this buffer, and how many bytes, where that is known.
+  void tell(Operation operation, waiting::Direction direction, waiting::Wait *wait) const noexcept {
+    waiting::put(sluice::name(operation), &wait->function);
+    wait->direction = direction;
+    wait->route = static_cast<std::uint8_t>(route());
     const std::uint64_t known = region_.layout != nullptr ? region_.size_bytes() : 0;
     if (known != 0 || count_ == 0) wait->size_bytes = known;
   }

@@ -60,6 +60,19 @@ inline void tell_peer_of_call(const void *subject, waiting::Wait *wait) noexcept
   if (call->matched == nullptr) tell_peer(call->comm, call->peer, call->tag, wait);
 }
 
+// The same of a call that the host MPI carries out, which says what it does, and asks the host MPI nothing.
+struct PlainCall {
+  const Call *call;
+  const Buffer *buffer;
+  waiting::Direction direction;
+};
+// `subject`: a PlainCall. Any thread.
+inline void tell_plain_call(const void *subject, waiting::Wait *wait) noexcept {
+  const auto *plain = static_cast<const PlainCall *>(subject);
+  plain->buffer->tell(plain->call->form.operation, plain->direction, wait);
+  tell_peer_at_once(plain->call->comm, plain->call->peer, plain->call->tag, wait);
+}
+
 // What is sent and replaced by what is received has its buffer in `recv`.
 struct ExchangeCall {
   explicit ExchangeCall(const ExchangeForm &of) noexcept : form(of) {}

@@ -19,7 +19,7 @@ namespace sluice::ops {
 int Exchange::post(const p2p::Part &from) {
   incoming_ = std::make_shared<Incoming>(operation_, comm_, false);
   incoming_->side = std::move(recv_side);
-  incoming_->tag = from.tag;
+  incoming_->again.tag = from.tag;
   Side &target = incoming_->side;
   if (target.is_staged()) {
     if (Status status = target.open(has_large_count_); !status.is_ok()) return raise(comm_, status);

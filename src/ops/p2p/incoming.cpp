@@ -169,11 +169,8 @@ bool has_claims(MPI_Comm comm) {
 }
 
 void Incoming::tell(waiting::Wait *wait) const noexcept {
-  waiting::put(sluice::name(operation_), &wait->function);
-  wait->direction = waiting::Direction::kReceives;
-  wait->route = static_cast<std::uint8_t>(side.route());
-  side.tell_size(wait);
-  tell_peer_at_once(communicator(), side.source(), is_persistent() ? again.tag : tag, wait);
+  side.tell(operation_, waiting::Direction::kReceives, wait);
+  tell_peer_at_once(communicator(), side.source(), again.tag, wait);
 }
 
 bool may_block(MPI_Comm comm) {

@@ -26,14 +26,14 @@ class Incoming final : public progress::Tracked, public progress::Task {
 
   // Classified, planned and open when it is staged.
   Side side;
-  // Of a persistent receive: what each start takes, and the function that it is.
+  // Of a persistent receive: what each start takes, and the function that it is. Every receive has the tag, as the
+  // program names it, for the table of waits.
   struct Again {
     const p2p::Form *form = nullptr;
     int source = MPI_ANY_SOURCE;
     int tag = MPI_ANY_TAG;
   };
   Again again;
-  int tag = MPI_ANY_TAG;  // as the program names it, for the table of waits
 
   // The host MPI has started the receive `request`; `envelope` is what the program is to be told of a claimed message,
   // whose own is another. From now on the engine looks after it.

@@ -198,10 +198,7 @@ int Outgoing::start_again(const std::shared_ptr<Tracked> & /*self*/, MPI_Request
 }
 
 void Outgoing::tell(waiting::Wait *wait) const noexcept {
-  waiting::put(sluice::name(operation_), &wait->function);
-  wait->direction = waiting::Direction::kSends;
-  wait->route = static_cast<std::uint8_t>(buffer_.route());
-  buffer_.tell_size(wait);
+  buffer_.tell(operation_, waiting::Direction::kSends, wait);
   tell_peer_at_once(communicator(), dest_, tag_, wait);
 }
 

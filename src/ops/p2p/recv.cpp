@@ -3,7 +3,6 @@
 // (data/message_forms.txt).
 #include "base/recycled.hpp"
 #include "base/waiting.hpp"
-#include "ops/comm/peer_words.hpp"
 #include "ops/env/errors.hpp"
 #include "ops/p2p/call.hpp"
 #include "ops/p2p/incoming.hpp"
@@ -31,20 +30,6 @@ int post(const Call &call, MPI_Request *request, std::optional<Envelope> *envelo
       [&](MPI_Message *message) { return call.form.take(call, message, request); });
 }
 
-// A receive that the host MPI carries out on staging memory. For the table of waits.
-struct Staged {
-  const Call *call;
-  const Side *side;
-};
-void tell_staged(const void *subject, waiting::Wait *wait) noexcept {
-  const auto *staged = static_cast<const Staged *>(subject);
-  waiting::put(name(staged->call->form.operation), &wait->function);
-  wait->direction = waiting::Direction::kReceives;
-  wait->route = static_cast<std::uint8_t>(staged->side->route());
-  staged->side->tell_size(wait);
-  tell_peer_at_once(staged->call->comm, staged->call->peer, staged->call->tag, wait);
-}
-
 }  // namespace
 
 int recv(Call *call) {
@@ -64,16 +49,16 @@ int recv(Call *call) {
     if (Status status = open(*call, &side); !status.is_ok()) return raise(call->comm, status);
     if (blocks) {
       side.put_into(call);
-      const Staged staged{call, &side};
+      const PlainCall plain{call, &side, waiting::Direction::kReceives};
       const int result = [&] {
-        const waiting::InHost in_host(side.is_staged(), &tell_staged, &staged);
+        const waiting::InHost in_host(side.is_staged(), &tell_plain_call, &plain);
         return call->form.block(*call);
       }();
       return finish_receive(call->form.operation, call->comm, &side, call->status, result, watch.elapsed());
     }
     const auto incoming = make_recycled<Incoming>(call->form.operation, call->comm, false);
     incoming->side = std::move(side);
-    incoming->tag = call->tag;
+    incoming->again.tag = call->tag;
     MPI_Request request = MPI_REQUEST_NULL;
     incoming->side.put_into(call);
     const int result = post(*call, &request, &envelope);
@@ -89,7 +74,7 @@ int irecv(Call *call) {
   return guarded(call->comm, [call]() -> int {
     // classify and plan
     auto incoming = make_recycled<Incoming>(call->form.operation, call->comm, false);  // almost every receive is kept
-    incoming->tag = call->tag;
+    incoming->again.tag = call->tag;
     Side &side = incoming->side;
     if (Status status = Buffer::to_receive(*call, call->peer, &side); !status.is_ok()) return raise(call->comm, status);
     // execute

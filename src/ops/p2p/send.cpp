@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The sends in all modes: MPI_Send, MPI_Isend and MPI_Send_init, and their like (data/message_forms.txt).
 #include "base/waiting.hpp"
-#include "ops/comm/peer_words.hpp"
 #include "ops/env/errors.hpp"
 #include "ops/p2p/call.hpp"
 #include "ops/p2p/outgoing.hpp"
@@ -26,28 +25,14 @@ Status stage(const Call &call, Buffer buffer, StagedRequest *staged) {
   return staged->open(call.form.has_large_count);
 }
 
-// A send of a side that is ready. For the table of waits.
-struct Plain {
-  const Call *call;
-  const Side *side;
-};
-void tell_plain(const void *subject, waiting::Wait *wait) noexcept {
-  const auto *plain = static_cast<const Plain *>(subject);
-  waiting::put(name(plain->call->form.operation), &wait->function);
-  wait->direction = waiting::Direction::kSends;
-  wait->route = static_cast<std::uint8_t>(plain->side->route());
-  plain->side->tell_size(wait);
-  tell_peer_at_once(plain->call->comm, plain->call->peer, plain->call->tag, wait);
-}
-
 // Gives the call to the host MPI, in the way that does not hold up the engine.
 int send_plainly(const Call &call, const Side &side) {
-  const Plain plain{&call, &side};
+  const PlainCall plain{&call, &side, waiting::Direction::kSends};
   if (call.form.start == nullptr || !progress::Engine::process().is_busy()) {
-    const waiting::InHost in_host(side.is_staged(), &tell_plain, &plain);
+    const waiting::InHost in_host(side.is_staged(), &tell_plain_call, &plain);
     return call.form.block(call);
   }
-  const waiting::Described described(&tell_plain, &plain);
+  const waiting::Described described(&tell_plain_call, &plain);
   return run_in_turns([&call](MPI_Request *request) { return call.form.start(call, request); });
 }
 

@@ -33,11 +33,12 @@ Status StagedRequest::finish(MPI_Status *status) {
 }
 
 void StagedRequest::tell(waiting::Wait *wait) const noexcept {
-  waiting::put(sluice::name(operation_), &wait->function);
-  wait->route = static_cast<std::uint8_t>(Route::kStaged);
-  if (!send_side.is_staged() || recv_side.is_staged()) return;
-  wait->direction = waiting::Direction::kSends;
-  send_side.tell_size(wait);
+  if (!send_side.is_staged() || recv_side.is_staged()) {
+    waiting::put(sluice::name(operation_), &wait->function);
+    wait->route = static_cast<std::uint8_t>(Route::kStaged);
+    return;
+  }
+  send_side.tell(operation_, waiting::Direction::kSends, wait);
   tell_peer_at_once(communicator(), send_side.message().peer, send_side.message().tag, wait);
 }
 
