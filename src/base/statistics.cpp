@@ -98,6 +98,27 @@ void record_staging(std::uint64_t held_bytes) noexcept {
   }
 }
 
+Staging staging() noexcept {
+  return {staging_bytes.load(std::memory_order_relaxed), most_staging_bytes.load(std::memory_order_relaxed)};
+}
+
+Sums sums_of(Route route) noexcept {
+  Sums sums{};
+  for (std::size_t i = static_cast<std::size_t>(route); i < table.size(); i += kRoutes) {
+    sums.calls += table[i].calls.load(std::memory_order_relaxed);
+    sums.bytes += table[i].bytes.load(std::memory_order_relaxed);
+    sums.nanoseconds += table[i].nanoseconds.load(std::memory_order_relaxed);
+  }
+  return sums;
+}
+
+std::uint64_t n_fallbacks() noexcept {
+  const std::scoped_lock lock(fallback_mutex);
+  std::uint64_t sum = 0;
+  for (const auto &[reason, count] : fallbacks()) sum += count;
+  return sum;
+}
+
 std::vector<Row> rows() {
   std::vector<Row> result;
   for (std::size_t i = 0; i < table.size(); ++i) {
@@ -133,7 +154,7 @@ std::string to_text(int rank) {
   if (const Packing packed = packing(); packed.launches != 0) {
     text += fmt::format("packed by {} kernels, {} bytes\n", packed.launches, packed.bytes);
   }
-  if (const std::uint64_t most = most_staging_bytes.load(std::memory_order_relaxed); most != 0) {
+  if (const std::uint64_t most = staging().most_bytes; most != 0) {
     text += fmt::format("staging pool: {} bytes at most\n", most);
   }
   for (const auto &[reason, count] : copy_of_fallbacks()) text += fmt::format("fallback {} {}\n", reason, count);
@@ -151,8 +172,7 @@ std::string to_json(int rank) {
                                 {"nanoseconds", row.nanoseconds}});
   }
   document["packing"] = {{"launches", packing().launches}, {"bytes", packing().bytes}};
-  document["staging"] = {{"bytes", staging_bytes.load(std::memory_order_relaxed)},
-                         {"most_bytes", most_staging_bytes.load(std::memory_order_relaxed)}};
+  document["staging"] = {{"bytes", staging().bytes}, {"most_bytes", staging().most_bytes}};
   document["fallbacks"] = copy_of_fallbacks();
   return document.dump(2) + "\n";
 }

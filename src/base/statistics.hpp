@@ -39,6 +39,13 @@ struct Packing {
 
 // The staging pool holds so many bytes now.
 void record_staging(std::uint64_t held_bytes) noexcept;
+// What it holds, and what it held at most since the start or the last reset(): in bytes, counted even when counting is
+// off.
+struct Staging {
+  std::uint64_t bytes;
+  std::uint64_t most_bytes;
+};
+[[nodiscard]] Staging staging() noexcept;
 
 // One row that has at least one call.
 struct Row {
@@ -52,6 +59,17 @@ struct Row {
 
 // The rows in the order of operations.def. Counters that move meanwhile may be half seen.
 [[nodiscard]] std::vector<Row> rows();
+
+// The sums of one route over all operations and kinds.
+struct Sums {
+  std::uint64_t calls;
+  std::uint64_t bytes;
+  std::uint64_t nanoseconds;
+};
+[[nodiscard]] Sums sums_of(Route route) noexcept;
+
+// How often a mechanism was refused, whatever the reason; counted even when counting is off.
+[[nodiscard]] std::uint64_t n_fallbacks() noexcept;
 
 // All counters to zero.
 void reset() noexcept;

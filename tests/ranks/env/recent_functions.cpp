@@ -2,29 +2,12 @@
 // A program that asks whether a newer function of MPI is there hears of it only when the host MPI has it (ADR 0008).
 #include <dlfcn.h>
 #include <gtest/gtest.h>
-#include <link.h>
 #include <mpi.h>
 
-#include <cstring>
-#include <string>
+#include "tests/ranks/env/host_symbols.hpp"
 
 namespace sluice::tests {
 namespace {
-
-// The host MPI's library, past Sluice.
-void *host_library() {
-  std::string path;
-  dl_iterate_phdr(
-      [](dl_phdr_info *library, size_t /*size*/, void *found) {
-        const char *name = library->dlpi_name != nullptr ? library->dlpi_name : "";
-        for (const char *known : {"/libmpich.so", "/libmpi.so", "/libmpi_abi.so"}) {
-          if (std::strstr(name, known) != nullptr) *static_cast<std::string *>(found) = name;
-        }
-        return 0;
-      },
-      &path);
-  return dlopen(path.c_str(), RTLD_NOW | RTLD_NOLOAD);
-}
 
 TEST(RecentFunctions, AreThere_ExactlyWhenTheHostMpiHasThem) {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
