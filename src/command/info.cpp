@@ -200,9 +200,12 @@ QueueAnswer answer_queue(const OpenBackends &open) {
   query.wanted = plan::queue_engine_of(Knobs::process().text("SLUICE_QUEUE_ENGINE"));
   query.is_agreed = true;
   query.has_channels = backend->table().stream_take != nullptr;
-  for (const plan::QueueComm comm : {plan::QueueComm::kOneNode, plan::QueueComm::kSomeHere}) {
-    query.comm = comm;
-    result.sentences.push_back(plan::explain(query, choose_queue_engine(query)));
+  for (const bool is_asserted : {false, true}) {
+    for (const plan::QueueComm comm : {plan::QueueComm::kOneNode, plan::QueueComm::kSomeHere}) {
+      query.comm = comm;
+      query.is_asserted = is_asserted;
+      result.sentences.push_back(plan::explain(query, choose_queue_engine(query)));
+    }
   }
   return result;
 }

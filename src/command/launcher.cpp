@@ -28,7 +28,7 @@ std::string first_line(const std::string &text) {
 void identify(Launcher *launcher) {
   std::error_code ignored;
   const std::string leaf = fs::weakly_canonical(launcher->path, ignored).filename().string();
-  if (leaf == "orterun" || leaf == "prterun") {
+  if (leaf == "orterun" || leaf == "prterun" || leaf == "prun") {
     launcher->kind = LauncherKind::kOpenMpi;
     return;
   }

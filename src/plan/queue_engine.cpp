@@ -27,7 +27,7 @@ const char *words(QueueComm comm) {
 const char *sentence(QueueEngineReason reason) {
   switch (reason) {
     case QueueEngineReason::kMatches:
-      return "its messages match plain ones, which nobody can rule out";
+      return "its messages match plain ones, which the communicator's info does not rule out";
     case QueueEngineReason::kAsked:
       return "SLUICE_QUEUE_ENGINE asks for it";
     case QueueEngineReason::kMissing:
@@ -51,8 +51,8 @@ const char *sentence(QueueEngineReason reason) {
 }  // namespace
 
 std::string explain(const QueueEngineQuery &query, const QueueEnginePlan &plan) {
-  return fmt::format("queue engine {}, {} -> {}: {}", name(query.wanted), words(query.comm), name(plan.engine),
-                     sentence(plan.reason));
+  return fmt::format("queue engine {}, {}{} -> {}: {}", name(query.wanted), words(query.comm),
+                     query.is_asserted ? ", queues alone" : "", name(plan.engine), sentence(plan.reason));
 }
 
 }  // namespace sluice::plan

@@ -38,9 +38,11 @@ inline constexpr std::size_t kQueueComms = 6;
 
 struct QueueEngineQuery {
   QueueEngine wanted = QueueEngine::kAuto;  // SLUICE_QUEUE_ENGINE
-  bool is_agreed = false;                   // all ranks asked for `wanted` by name, and have begun it
-  bool has_channels = false;                // the stream's backend has the group `channel`
+  // All ranks have begun the engine, and either asked for it by name or said that only queues use the communicator.
+  bool is_agreed = false;
+  bool has_channels = false;  // the stream's backend has the group `channel`
   QueueComm comm = QueueComm::kOfMessages;
+  bool is_asserted = false;  // all ranks said that only queues use the communicator (ops/comm/assertions.hpp)
 };
 
 enum class QueueEngineReason : std::uint8_t {
@@ -63,10 +65,13 @@ struct QueueEnginePlan {
 // The choice. Setup cost.
 //
 // auto is thread: messages of `device` and `dwq` match no plain ones, and a program that was not asked cannot be known
-// to have none, however much faster `device` is inside a node (docs/adr/0033, 0034). `device` is kept where it has no
+// to have none, however much faster `device` is inside a node (docs/adr/0033, 0034). Where the program has said that
+// the communicator has none, auto is device (docs/adr/0083). `device` is kept where it has no
 // partner on this node: such a rank, too, may capture a step into a graph, if one without messages (docs/adr/0057).
 [[nodiscard]] constexpr QueueEnginePlan choose_queue_engine(const QueueEngineQuery &query) noexcept {
-  if (query.wanted == QueueEngine::kAuto) return {QueueEngine::kThread, QueueEngineReason::kMatches};
+  if (query.wanted == QueueEngine::kAuto && !query.is_asserted) {
+    return {QueueEngine::kThread, QueueEngineReason::kMatches};
+  }
   if (query.wanted == QueueEngine::kThread) return {QueueEngine::kThread, QueueEngineReason::kAsked};
   if (!query.is_agreed) return {QueueEngine::kThread, QueueEngineReason::kMissing};
   if (query.comm == QueueComm::kUnreached) return {QueueEngine::kThread, QueueEngineReason::kUnreachedComm};

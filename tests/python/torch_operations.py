@@ -6,12 +6,14 @@ all ranks' data, against the same model trained on all data by one.
   torch_operations.py [cpu|cuda|xpu]      started as ranks of MPI, with Sluice preloaded
 """
 
+import ctypes
 import os
 import sys
 
 import torch
 import torch.distributed as dist
 
+import rounds_on_host
 import sluice.torch  # noqa: F401  (registers the backend)
 
 DEVICE = sys.argv[1] if len(sys.argv) > 1 else "cpu"
@@ -237,6 +239,30 @@ def losses_of(wrap):
     return losses
 
 
+def check_streams():
+    """Collective calls wait in streams, and not on the host; long ones go in several rounds."""
+    puts = [row for row in sluice.routes()["rows"] if row["operation"] == "MPIX_Enqueue_put"]
+    if {row["route"] for row in puts} != {"device"}:
+        raise SystemExit(f"rank {RANK}: streams did not carry the collective calls: {puts}")
+    length = 30_000_000
+    for step in range(3):
+        made = pattern(RANK, length, torch.float32, step)
+        dist.all_reduce(made)
+        expect("a long all_reduce", made, sum(pattern(rank, length, torch.float32, step) for rank in range(SIZE)))
+        made = poison(length * SIZE, torch.float32)
+        dist.all_gather_into_tensor(made, pattern(RANK, length, torch.float32, step))
+        expect("a long all_gather", made, torch.cat([pattern(rank, length, torch.float32, step) for rank in range(SIZE)]))
+    # The host is ahead of a stream that is not done: a work is there while its operation is not.
+    made = pattern(RANK, 4099, torch.float32)  # a copy that waits for the stream
+    torch.cuda._sleep(200_000_000)  # pylint: disable=protected-access
+    work = dist.all_reduce(made, async_op=True)
+    was_complete = work.is_completed()
+    work.wait()
+    expect("behind a stream that is busy", made, total(4099, torch.float32, range(SIZE)))
+    if was_complete:
+        raise SystemExit(f"rank {RANK}: the call waited for the stream")
+
+
 def check_training():
     from torch.distributed.fsdp import fully_shard  # pylint: disable=import-outside-toplevel
     wanted = losses_alone()
@@ -255,6 +281,9 @@ def check_training():
 
 if DEVICE != "cpu":
     getattr(torch, DEVICE).set_device(int(os.environ["LOCAL_RANK"]) % getattr(torch, DEVICE).device_count())
+COUNT = getattr(ctypes.CDLL(None), "sluice_statistics_count", None)
+if COUNT is not None:
+    COUNT(1)
 dist.init_process_group("sluice")
 RANK, SIZE = dist.get_rank(), dist.get_world_size()
 for the_type in TYPES:
@@ -269,6 +298,10 @@ check_order()
 check_groups()
 check_refusals()
 check_training()
+if DEVICE == "cpu":
+    rounds_on_host.check(pattern, expect)
+elif DEVICE == "cuda" and 1 < SIZE <= 16:
+    check_streams()
 dist.barrier()
 dist.destroy_process_group()
 if RANK == 0:

@@ -75,6 +75,16 @@ TEST(QueueEngine, IsTheThread_WhereNoOtherIsAskedForByName) {
   }
 }
 
+TEST(QueueEngine, IsByItselfTheDevice_WhereQueuesAloneUseTheCommunicator) {
+  for (const Line &line : kDeviceLines) {
+    expect_plan({Engine::kAuto, true, true, line.comm, true}, line.with_channels);
+    expect_plan({Engine::kAuto, true, false, line.comm, true}, line.without);
+    expect_plan({Engine::kDevice, true, true, line.comm, true}, line.with_channels);
+    expect_plan({Engine::kAuto, false, true, line.comm, true}, {Engine::kThread, Reason::kMissing});
+    expect_plan({Engine::kThread, true, true, line.comm, true}, {Engine::kThread, Reason::kAsked});
+  }
+}
+
 // Two ranks of which one has a stream with channels and the other has none meet in one engine.
 TEST(QueueEngine, DoesNotHangOnTheStream) {
   for (std::size_t wanted = 0; wanted < kQueueEngineNames.size(); ++wanted) {
@@ -105,8 +115,11 @@ TEST(QueueEngine, ExplainsItself) {
       "all messages");
   query = {Engine::kAuto, false, true, QueueComm::kOneNode};
   EXPECT_EQ(explain(query, choose_queue_engine(query)),
-            "queue engine auto, all ranks on one node -> thread: its messages match plain ones, which nobody can rule "
-            "out");
+            "queue engine auto, all ranks on one node -> thread: its messages match plain ones, which the "
+            "communicator's info does not rule out");
+  query.is_agreed = query.is_asserted = true;
+  EXPECT_EQ(explain(query, choose_queue_engine(query)),
+            "queue engine auto, all ranks on one node, queues alone -> device: the streams carry what both sides can");
 }
 
 }  // namespace

@@ -1,10 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The process group: each operation of torch.distributed as a call of MPI.
+"""The process group: each operation of torch.distributed as a call of MPI, or as work of a stream.
 
 A thread of the group makes the calls, one after the other, in the order in which the program made them. So a call
 returns at once, and communication goes on while the program computes. Messages have a thread of their own. Tensors lie
-wherever they are: Sluice takes device memory.
+wherever they are: Sluice takes device memory. Where all ranks are on one node, a stream of the group carries out the
+operations that training uses most (stream_collectives.py). The order of the two is that of the calls.
 """
+
+import threading
 
 import torch
 import torch.distributed as dist
@@ -12,6 +15,7 @@ from mpi4py import MPI
 from torch._C import _distributed_c10d as c10d
 
 from .buffers import Reduction, as_bytes, as_items, check, overlap, raw, settle
+from .stream_collectives import StreamCollectives, reduces
 from .work import Message, Work, Worker
 
 
@@ -31,6 +35,9 @@ class ProcessGroupSluice(dist.ProcessGroup):
         self._messages = communicator.Dup()
         self._n_ranks = communicator.size
         self._worker = Worker("sluice collectives")
+        self._last = None  # the last operation that the thread was given
+        self._streams = {}  # by device: what carries operations out in stream order, or None
+        self._lock = threading.Lock()
         self._sender = None  # made by the first message
         self._under_way = []  # messages whose works the program may have dropped
 
@@ -54,6 +61,9 @@ class ProcessGroupSluice(dist.ProcessGroup):
         """Ends the threads. All ranks of the group call it, after all operations. Waits for messages that are left."""
         for message in self._under_way:
             message.wait()
+        for streams in filter(None, self._streams.values()):
+            self._worker.give(Work([]), [], streams.close)
+        self._streams = {}
         for worker in (self._worker, self._sender):
             if worker is not None:
                 worker.end()
@@ -62,9 +72,35 @@ class ProcessGroupSluice(dist.ProcessGroup):
             self._messages.Free()
             self._communicator.Free()
 
-    def _carry(self, tensors, operation, results=None):
+    def _carry(self, tensors, operation, results=None, on_stream=None):
+        """`operation` blocks the thread; `on_stream`, if there is one, gives the same to a stream."""
         check(*tensors)
-        return self._worker.give(Work(list(tensors if results is None else results)), tensors, operation)
+        results = list(tensors if results is None else results)
+        streams = self._streams_of(tensors) if on_stream is not None else None
+        if streams is None:
+            return self._give(Work(results), tensors, operation)
+        if self._last is not None:
+            self._last.block()
+            self._last = None
+        return streams.carry(on_stream, tensors, results)
+
+    def _give(self, work, tensors, operation):
+        behind = [streams.event() for streams in self._streams.values() if streams is not None]
+        self._last = self._worker.give(work, tensors, operation, behind)
+        return work
+
+    def _streams_of(self, tensors):
+        """What carries operations on these tensors out in stream order; None where nothing does, on all ranks alike.
+        The first call for a device blocks for the other ranks."""
+        device = tensors[0].device
+        if device.type != "cuda" or self._n_ranks == 1:
+            return None
+        with self._lock:
+            if device not in self._streams:
+                made = []
+                self._give(Work([]), tensors, lambda: made.append(StreamCollectives.make(self._communicator, device))).wait()
+                self._streams[device] = made[0]
+        return self._streams[device]
 
     # ---- reductions ----
 
@@ -76,7 +112,10 @@ class ProcessGroupSluice(dist.ProcessGroup):
     def allreduce(self, tensors, opts=c10d.AllreduceOptions()):
         tensor = _single(tensors)
         reduction = Reduction(opts.reduceOp, tensor.dtype, self._n_ranks)
-        return self._carry(tensors, lambda: self._all_reduce(tensor, reduction))
+        on_stream = None
+        if reduces(opts.reduceOp, tensor.dtype):
+            on_stream = lambda streams: streams.all_reduce(tensor, opts.reduceOp)  # noqa: E731
+        return self._carry(tensors, lambda: self._all_reduce(tensor, reduction), on_stream=on_stream)
 
     def allreduce_coalesced(self, tensors, opts=c10d.AllreduceCoalescedOptions()):
         reductions = [Reduction(opts.reduceOp, tensor.dtype, self._n_ranks) for tensor in tensors]
@@ -85,7 +124,12 @@ class ProcessGroupSluice(dist.ProcessGroup):
             for tensor, reduction in zip(tensors, reductions):
                 self._all_reduce(tensor, reduction)
 
-        return self._carry(tensors, operation)
+        def on_stream(streams):
+            for tensor in tensors:
+                streams.all_reduce(tensor, opts.reduceOp)
+
+        can = all(reduces(opts.reduceOp, tensor.dtype) for tensor in tensors)
+        return self._carry(tensors, operation, on_stream=on_stream if can else None)
 
     def reduce(self, tensors, opts=c10d.ReduceOptions()):
         tensor = _single(tensors)
@@ -125,7 +169,12 @@ class ProcessGroupSluice(dist.ProcessGroup):
             for (output, given), reduction in zip(pairs, reductions):
                 self._reduce_scatter_flat(output, given, reduction)
 
-        return self._carry([*outputs, *inputs], operation, outputs)
+        def on_stream(streams):
+            for output, given in pairs:
+                streams.reduce_scatter(output, given, opts.reduceOp)
+
+        can = all(reduces(opts.reduceOp, output.dtype) for output in outputs)
+        return self._carry([*outputs, *inputs], operation, outputs, on_stream if can else None)
 
     def reduce_scatter(self, outputs, input_lists, opts=c10d.ReduceScatterOptions()):
         output, inputs = _single(outputs), _single(input_lists)
@@ -145,7 +194,8 @@ class ProcessGroupSluice(dist.ProcessGroup):
 
     def broadcast(self, tensors, opts=c10d.BroadcastOptions()):
         tensor, root = _single(tensors), opts.rootRank
-        return self._carry(tensors, lambda: self._communicator.Bcast(as_bytes(tensor), root))
+        return self._carry(tensors, lambda: self._communicator.Bcast(as_bytes(tensor), root),
+                           on_stream=lambda streams: streams.broadcast(tensor, root))
 
     def _allgather_base(self, output, given, opts=c10d.AllgatherOptions()):
         return self.allgather_into_tensor_coalesced([output], [given], opts)
@@ -165,7 +215,11 @@ class ProcessGroupSluice(dist.ProcessGroup):
                 source = MPI.IN_PLACE if overlap(given, output) else as_bytes(given)
                 self._communicator.Allgather(source, [raw(output), as_bytes(given)[1], MPI.BYTE])
 
-        return self._carry([*outputs, *inputs], operation, outputs)
+        def on_stream(streams):
+            for output, given in pairs:
+                streams.all_gather(output.view(-1).chunk(self._n_ranks) if given.numel() else [given] * self._n_ranks, given)
+
+        return self._carry([*outputs, *inputs], operation, outputs, on_stream)
 
     def allgather(self, output_lists, inputs, opts=c10d.AllgatherOptions()):
         outputs, given = _single(output_lists), _single(inputs)
@@ -175,7 +229,7 @@ class ProcessGroupSluice(dist.ProcessGroup):
             self._communicator.Allgatherv(as_bytes(given), [raw(flat), counts, None, MPI.BYTE])
             _cut(flat, outputs)
 
-        return self._carry([*outputs, given], operation, outputs)
+        return self._carry([*outputs, given], operation, outputs, lambda streams: streams.all_gather(outputs, given))
 
     def gather(self, output_lists, inputs, opts=c10d.GatherOptions()):
         given, root = _single(inputs), opts.rootRank
@@ -242,7 +296,7 @@ class ProcessGroupSluice(dist.ProcessGroup):
         is_used = accelerator is not None and getattr(torch, accelerator.type).is_initialized()
         # Behind what the current stream was given, as with other backends.
         tensors = [torch.empty(0, device=accelerator)] if is_used else []
-        return self._worker.give(Work([]), tensors, self._communicator.Barrier)
+        return self._give(Work([]), tensors, self._communicator.Barrier)
 
     # ---- messages ----
 

@@ -29,6 +29,10 @@ class Work(TorchWork):
             raise RuntimeError(f"an operation of the backend sluice failed: {self._error}") from self._error
         return True
 
+    def block(self):
+        """Blocks the host until the operation is over, well or not."""
+        self._is_done.wait()
+
     def is_completed(self):
         return self._is_done.is_set()
 
@@ -125,11 +129,12 @@ class Worker:
         self._thread = threading.Thread(target=self._serve, name=name, daemon=True)
         self._thread.start()
 
-    def give(self, work, tensors, operation):
+    def give(self, work, tensors, operation, behind=()):
         """`operation` is called in the thread, with a stream of the thread's own as the current one of the tensors'
-        device. What it raises is the work's error. If it returns True, the work is only started."""
+        device, when the events of `behind` have come, too. What it raises is the work's error. If it returns True, the
+        work is only started."""
         device = next((tensor.device for tensor in tensors if tensor.device.type != "cpu"), None)
-        self._jobs.put((work, device, event_of(device), operation))
+        self._jobs.put((work, device, [*behind, *events_of(device)], operation))
         return work
 
     def end(self):
@@ -152,9 +157,10 @@ class Worker:
             work.finish()
 
     def _run(self, device, written, operation):
+        for event in written:
+            event.synchronize()
         if device is None:
             return operation()
-        written.synchronize()
         module = getattr(torch, device.type)
         stream = self._streams.get(device)
         if stream is None:
@@ -165,11 +171,11 @@ class Worker:
         return is_under_way
 
 
-def event_of(device):
-    """Behind all that the current stream of the device was given."""
+def events_of(device):
+    """One behind all that the current stream of the device was given; none of no device."""
     if device is None:
-        return None
+        return []
     module = getattr(torch, device.type)
     event = module.Event()
     event.record(module.current_stream(device))
-    return event
+    return [event]

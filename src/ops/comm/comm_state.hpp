@@ -19,7 +19,7 @@ namespace sluice::ops {
 // Who keeps something on a communicator, the lower rooms first: a type, which names its entry here as Part::kPart.
 enum class CommPart : std::uint8_t { kMessages, kNeighbors, kFacts, kFolds, kNode, kHostCalls, kSegments, kLevels };
 
-// Any thread may read it: but for its parts it does not change once others know of it.
+// Any thread may read it: but for its parts, and what says so, it does not change once others know of it.
 class CommState {
  public:
   CommState() = default;
@@ -41,6 +41,8 @@ class CommState {
   bool is_within_world = false;
   // And all are on this node.
   bool is_on_one_node = false;
+  // The program has said that only queues use it (assertions.hpp); the one member that may change later.
+  std::atomic<bool> has_queues_only{false};
   // Sluice's own, for the levels of another communicator (ops/coll/levels/node_levels.hpp).
   bool is_of_levels = false;
 

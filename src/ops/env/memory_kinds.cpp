@@ -49,12 +49,6 @@ void add_memory_kinds(MPI_Info info) noexcept {
   }
 }
 
-int comm_get_info(MPI_Comm comm, MPI_Info *info_used) {
-  const int result = wire::host().MPI_Comm_get_info(comm, info_used);
-  if (result == MPI_SUCCESS) add_memory_kinds(*info_used);
-  return result;
-}
-
 int session_get_info(MPI_Session session, MPI_Info *info_used) {
   const int result = wire::host().MPI_Session_get_info(session, info_used);
   if (result == MPI_SUCCESS) add_memory_kinds(*info_used);

@@ -9,14 +9,14 @@
 
 #include "base/knobs.hpp"
 #include "base/log.hpp"
+#include "ops/comm/assertions.hpp"
 #include "ops/comm/comm_state.hpp"
-#include "ops/queue/channels.hpp"
+#include "ops/queue/engine_exchange.hpp"
 #include "ops/queue/host_messages.hpp"
 #include "ops/queue/one_sided.hpp"
 #include "plan/queue_engine.hpp"
 #include "progress/thread.hpp"
 #include "wire/channel.hpp"
-#include "wire/fabric.hpp"
 #include "wire/host.hpp"
 
 namespace sluice::ops::queue {
@@ -43,9 +43,15 @@ plan::QueueComm reach_of(MPI_Comm comm) {
   return n_here > 1 ? plan::QueueComm::kSomeHere : plan::QueueComm::kElsewhere;
 }
 
-bool is_begun(plan::QueueEngine engine) noexcept {
-  if (engine == plan::QueueEngine::kDevice) return Channels::process().is_open();
-  return engine == plan::QueueEngine::kDwq && wire::Fabric::process().is_open();
+plan::QueueEngineQuery query_of(MPI_Comm comm, const device::Stream &stream) {
+  plan::QueueEngineQuery query;
+  query.wanted = plan::queue_engine_of(Knobs::process().text("SLUICE_QUEUE_ENGINE"));
+  query.is_asserted = comm != MPI_COMM_NULL && has_queues_only(comm);
+  const auto engine = query.wanted == plan::QueueEngine::kAuto ? plan::QueueEngine::kDevice : query.wanted;
+  query.is_agreed = is_agreed_engine(engine, !query.is_asserted);
+  query.has_channels = stream.has_channels();
+  query.comm = reach_of(comm);
+  return query;
 }
 
 // The progress thread is what looks at the trigger while the program computes.
@@ -82,15 +88,14 @@ bool is_within_world(const Arguments &given, int *world_rank) {
 }
 
 Status make_carriers(MPI_Comm comm, const device::Stream &stream, std::unique_ptr<Carriers> *carriers) {
-  const plan::QueueEngine wanted = plan::queue_engine_of(Knobs::process().text("SLUICE_QUEUE_ENGINE"));
-  const plan::QueueEngineQuery query{wanted, is_begun(wanted), stream.has_channels(), reach_of(comm)};
+  const plan::QueueEngineQuery query = query_of(comm, stream);
   const plan::QueueEnginePlan plan = choose_queue_engine(query);
   log::debug("plan", [&] { return explain(query, plan); });
   if (plan.reason == plan::QueueEngineReason::kMissing) {
-    const std::string_view missing = name(wanted);
+    const auto missing = query.wanted == plan::QueueEngine::kAuto ? plan::QueueEngine::kDevice : query.wanted;
     log::warn_once(
         "queue_engine", "ops",
-        fmt::format("a queue was to have the engine {}, which is not there: it has the engine thread", missing));
+        fmt::format("a queue was to have the engine {}, which is not there: it has the engine thread", name(missing)));
   }
   if (plan.engine == plan::QueueEngine::kDwq) {
     if (Status status = make_deferred_work(carriers); !status.is_ok()) return status;

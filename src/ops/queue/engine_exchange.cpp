@@ -40,16 +40,27 @@ Card own_card() {
   return card;
 }
 
-// Which engines all ranks asked for by name. Collective over the channel, of every job that has one.
+// Which engines all ranks asked for by name; `channels`: or left to Sluice, where they may have queues.
 struct Wanted {
   int dwq = 0;
   int device = 0;
+  int channels = 0;
 };
 
+// All ranks named `device`; written before the first queue.
+bool is_device_named = false;
+
+// Collective over the channel, of every job that has one.
 Wanted wanted_by_all(Wanted wanted) {
   const int code =
-      wire::host().MPI_Allreduce(MPI_IN_PLACE, &wanted, 2, MPI_INT, MPI_MIN, wire::Channel::process().comm());
+      wire::host().MPI_Allreduce(MPI_IN_PLACE, &wanted, 3, MPI_INT, MPI_MIN, wire::Channel::process().comm());
   return code == MPI_SUCCESS ? wanted : Wanted();
+}
+
+// Queues need that level of threads.
+bool may_have_queues() {
+  int provided = MPI_THREAD_SINGLE;
+  return wire::host().MPI_Query_thread(&provided) == MPI_SUCCESS && provided == MPI_THREAD_MULTIPLE;
 }
 
 void close_fabric() noexcept {
@@ -76,7 +87,7 @@ void open_fabric() {
   if (!status.is_ok()) log::error("ops", status.message());
   // The others count on those that gave an address: all of these can, or none does.
   const int is_good = status.is_ok() ? 1 : 0;
-  if (wanted_by_all({is_good, 0}).dwq != 0) return;
+  if (wanted_by_all({is_good, 0, 0}).dwq != 0) return;
   log::warn("ops",
             "the engine dwq of queues is not there: a rank could not begin it; messages go by the engine thread");
   close_fabric();
@@ -87,17 +98,27 @@ void open_fabric() {
 void open_engines() noexcept {
   try {
     const std::string &engine = Knobs::process().text("SLUICE_QUEUE_ENGINE");
-    const Wanted here = {engine == "dwq" ? 1 : 0, engine == "device" ? 1 : 0};
+    Wanted here = {engine == "dwq" ? 1 : 0, engine == "device" ? 1 : 0, 0};
+    here.channels = here.device != 0 || (engine == "auto" && may_have_queues()) ? 1 : 0;
     Wanted agreed;
     if (wire::Channel::process().is_open()) agreed = wanted_by_all(here);
     if (agreed.dwq != 0) return open_fabric();
-    if (agreed.device != 0) return Channels::process().open();
-    if (here.dwq + here.device == 0) return;
+    is_device_named = agreed.device != 0;
+    if (agreed.channels != 0) Channels::process().open();
+    const bool is_named = here.dwq != 0 || here.device != 0;
+    if (!is_named || agreed.device != 0) return;
     log::warn("ops", "the engine " + engine + " of queues is not there: not all ranks have SLUICE_QUEUE_ENGINE=" +
                          engine + ", or none can have device memory; messages of queues go by the engine thread");
   } catch (const std::exception &error) {
     log::error("ops", std::string("the engines of queues: ") + error.what());
   }
+}
+
+bool is_agreed_engine(plan::QueueEngine engine, bool is_named) noexcept {
+  if (engine == plan::QueueEngine::kDevice) {
+    return Channels::process().is_open() && (is_device_named || !is_named);
+  }
+  return engine == plan::QueueEngine::kDwq && wire::Fabric::process().is_open();
 }
 
 void close_engines() noexcept {
