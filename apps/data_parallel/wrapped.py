@@ -3,7 +3,7 @@
 """Trains the model of train.py as PyTorch programs do, by DistributedDataParallel and by FSDP2, with each of several
 backends of torch.distributed side by side, and prints a table. The ranks are started by MPI, under Sluice:
 
-  mpiexec -n 2 sluice run python apps/data_parallel/wrapped.py --device cuda --backends sluice,nccl
+  mpiexec -n 2 sluice run -- python apps/data_parallel/wrapped.py --device cuda --backends sluice,nccl
 
 In each round each wrapping is trained by each backend for the same steps, from the same parameters. Step times are the
 slowest rank's. Exit status: 0 the losses of all backends are equal to the tolerance, 1 they are not, 2 wrong words.
