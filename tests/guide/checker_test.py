@@ -18,12 +18,14 @@ PAGES = {
     "status": ("sh", "exit 3", "ends with 3 instead of 0"),
     "other_status": ("sh exit=3", "exit 4", "ends with 4 instead of 3"),
     "output": ("console", "$ echo one\ntwo", 'no line "two" in its place'),
+    "beginning": ("console", "$ echo one and two\none ...", ""),
+    "other_beginning": ("console", "$ echo one and two\ntwo ...", 'no line "two ..." in its place'),
     "order": ("console", "$ printf 'one\\ntwo\\n'\ntwo\none", 'no line "one" in its place'),
     "no_language": ("", "echo one", "the fence has no language"),
     "no_reason": ('sh not-run=""', "exit 3", "not-run has no value"),
     "option": ("sh later=yes", "true", "later is no option"),
     "unknown_mpi": ("sh mpi=lam", "true", "mpi=lam: there are"),
-    "command": ("sh", "sluice runn -- mpiexec -n 2 ./app", "ends with 2 instead of 0"),
+    "command": ("sh", "sluice start -- mpiexec -n 2 ./app", "ends with 2 instead of 0"),
 }
 
 

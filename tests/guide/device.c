@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The device.c of the guide's examples: device memory of the backend that GUIDE_BACKEND_MODULE names, a file. An example
+ * The device.c of the guide's examples: device memory of the backend whose file GUIDE_BACKEND_MODULE names. An example
  * so runs on the device that is always there, and knows nothing of it. */
 #include "device.h"
 
