@@ -68,9 +68,8 @@ generate: setup ## rewrites the documents that are generated from tables
 	@ci/generated --fix
 
 .PHONY: docs
-docs: ## the reference of the public headers, as pages of HTML in build/docs/html
-	@command -v doxygen >/dev/null || { echo "docs: doxygen is missing (apt-get install doxygen)"; exit 1; }
-	@mkdir -p build/docs && doxygen docs/Doxyfile && echo "build/docs/html/index.html"
+docs: setup ## the guide, all documents and the reference of the public headers, as pages of HTML in build/docs/html
+	@JOBS=$(JOBS) tools/docs && echo "build/docs/html/index.html"
 
 .PHONY: env
 env: ## prints what a shell needs to use the device runtime in .venv
