@@ -9,6 +9,7 @@ files of the test: those that its --sources and --gtest_filter choose, and the h
 import fnmatch
 import re
 import subprocess
+import textwrap
 
 OLD_MPI = "ompi4"  # has MPI 3.1, and data/recent_functions.txt what came after it
 MPIS = {"mpich4": "MPICH 4", "ompi4": "Open MPI 4", "mpich5": "MPICH 5", "ompi5": "Open MPI 5", "impi": "Intel MPI"}
@@ -216,5 +217,8 @@ def page(source):
     coverage = {folder: list(folder.coverage()) for folder in (p2p, coll, rma, files, queue)}
     for title, folder, calls in sections:
         lines += ["", f"## {title}", "", *table(rows(calls, coverage[folder], lacked, folder is queue), letters)]
+    suites = re.search(r"^set\(suites ([^)]*)\)", (source / "tests/conformance/CMakeLists.txt").read_text(), re.MULTILINE)
+    text = f"The conformance suite runs for each backend, without an MPI: {', '.join(suites.group(1).split())}."
+    lines += ["", "## Backends by themselves", "", *textwrap.wrap(text, MOST)]
     lines += ["", "## Fortran", "", *table(fortran_rows(fortran), letters, "| interface | calls | ")]
     return lines
