@@ -39,7 +39,7 @@ MPIS = {"mpich": ("mpiexec.mpich", "mpiexec.mpich", "mpicc.mpich"), "ompi": ("mp
 # What tests/launch sets for Open MPI on one machine.
 FOR_ALL = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1", "OMPI_MCA_rmaps_base_oversubscribe": "1",
            "OMPI_MCA_pml": "ob1", "OMPI_MCA_btl": "self,vader", "OMPI_MCA_btl_vader_single_copy_mechanism": "none",
-           "OMPI_MCA_mpi_yield_when_idle": "1"}
+           "OMPI_MCA_smsc": "^cma", "OMPI_MCA_mpi_yield_when_idle": "1", "PRTE_MCA_rmaps_default_mapping_policy": ":oversubscribe"}
 FENCE = re.compile(r"^(`{3,}|~{3,})(.*)$")
 
 
@@ -114,9 +114,10 @@ class Guide:
     def __init__(self, arguments, folder):
         self.build, self.folder = arguments.build.resolve(), folder
         self.module = self.build / f"lib/sluice/libsluice_backend_{arguments.backend}.so"
-        self.environment = {name: value for name, value in os.environ.items() if not name.startswith(("SLUICE_", "LD_"))}
+        self.environment = {name: value for name, value in os.environ.items() if not name.startswith(("SLUICE_", "LD_PRELOAD", "LD_AUDIT"))}
+        # Nobody's own tuning tables change the routes that the pages show.
         self.environment.update(FOR_ALL, PREFIX=str(self.build), SLUICE_BACKENDS=arguments.backend,
-                                GUIDE_BACKEND_MODULE=str(self.module))
+                                GUIDE_BACKEND_MODULE=str(self.module), XDG_CONFIG_HOME=str(folder / "config"))
         self.mpis = [mpi for mpi, names in MPIS.items() if all(shutil.which(name) for name in names)]
         for mpi in self.mpis:
             programs = folder / f"bin-{mpi}"
