@@ -134,8 +134,9 @@ std::vector<std::string> unknown_knobs(const std::vector<std::string> &environme
     const auto is_prefix_of_name = [&](const std::string &prefix) { return name.starts_with(prefix); };
     const auto is_name = [&](const KnobLine &line) { return name == line.name; };
     const auto &lines = knob_lines();
-    // sluice-bench has variables of its own, which its launcher hands down.
-    if (!name.starts_with("SLUICE_") || name.starts_with("SLUICE_BENCH_") ||
+    // sluice-bench has variables of its own, which its launcher hands down. SLUICE_ROOT is what environment modules
+    // set.
+    if (!name.starts_with("SLUICE_") || name.starts_with("SLUICE_BENCH_") || name == "SLUICE_ROOT" ||
         std::any_of(lines.begin(), lines.end(), is_name) ||
         std::any_of(backend_prefixes.begin(), backend_prefixes.end(), is_prefix_of_name)) {
       continue;

@@ -200,7 +200,8 @@ TEST(UnknownKnobs, ThatAreSettings_ComeWithTheWordToWrite) {
 
 TEST(UnknownKnobs, LeaveKnownAndForeignNamesAlone) {
   std::vector<std::string> environment = {
-      "PATH=/bin", "sluice_enable=1", "MY_SLUICE_KNOB=1", "NOEQUALS", "", "SLUICE_BENCH_MPIEXEC=mpirun"};
+      "PATH=/bin",       "sluice_enable=1", "MY_SLUICE_KNOB=1", "NOEQUALS", "", "SLUICE_BENCH_MPIEXEC=mpirun",
+      "SLUICE_ROOT=/opt"};
   for (const KnobLine &line : knob_lines()) environment.push_back(std::string(line.name) + "=x=y");
   EXPECT_THAT(unknown_knobs(environment, {}), IsEmpty());
 }
