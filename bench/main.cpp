@@ -185,6 +185,10 @@ int main(int argc, char **argv) {
       fmt::print(stderr, "sluice-bench: {}\n", sluice::bench::run_script(command));
       return sluice::bench::kWrongCommandLine;
     }
+    if (sluice::bench::asks_for_options(command)) {
+      fmt::print("{}\n", sluice::bench::describe_options(sluice::bench::query_tests()));
+      return 0;
+    }
     const sluice::bench::Request request = sluice::bench::read_request(command);
     const sluice::bench::World world(&argc, &argv, request.needs_threads() ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE);
     try {

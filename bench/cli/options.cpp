@@ -16,6 +16,7 @@
 #include "bench/cli/osu_options.hpp"
 #include "bench/cli/placement.hpp"
 #include "bench/cli/sizes.hpp"
+#include "packaging/option_table.hpp"
 
 namespace sluice::bench {
 namespace {
@@ -85,8 +86,10 @@ void declare_what(Command &command, Options &options) {
          "One word for each rank: D,H,D,H. Several, one after the other: D:D,H:D. Collectives with two buffers: "
          "D/H sends from device and receives into host memory, for all ranks or wherever a word stands")
       ->expected(0, kManyWords);
-  app.add_option("-d,--accelerator", options.device, "Device module to take memory from (--list-devices)");
-  app.add_option("--module-path", options.module_dir, "Folder with the device modules (default: ../lib/sluice)");
+  app.add_option("-d,--accelerator", options.device, "Device module to take memory from (--list-devices)")
+      ->type_name("MODULE");
+  app.add_option("--module-path", options.module_dir, "Folder with the device modules (default: ../lib/sluice)")
+      ->type_name("DIR");
   app.add_flag("--naive{pageable}", words.naive,
                "The program stages by hand, in malloc memory; --naive=pinned: in the runtime's host memory");
   app.add_flag("--compare-naive{pageable}", words.compare_naive,
@@ -127,8 +130,9 @@ void declare_how(Command &command, Options &options) {
   app.add_flag("-f,--full", options.is_full, "More columns: largest, deviation, samples");
   app.add_option("-z,--tail-lat", words.percentiles, "-z50,90,99: columns with these percentiles");
   app.add_flag("--samples", options.wants_samples, "With --json: each sample, in the order in which they were taken");
-  app.add_option("--json", options.json_path, "Write the results to this file as well (several tests: to this folder)");
-  app.add_option("--csv", options.csv_path, "The same as comma-separated values");
+  app.add_option("--json", options.json_path, "Write the results to this file as well (several tests: to this folder)")
+      ->type_name("PATH");
+  app.add_option("--csv", options.csv_path, "The same as comma-separated values")->type_name("PATH");
   app.add_flag("--progress", options.wants_progress, "Say on stderr which size is measured, terminal or not");
   declare_family_options(app, words.family);
   declare_osu_options(app, words.osu);
@@ -351,6 +355,20 @@ std::vector<Options> parse_runs(const std::vector<std::string> &arguments, std::
     return interpret_all(command, tests, options);
   }
   return {options};
+}
+
+bool asks_for_options(const std::vector<std::string> &command) {
+  return command.size() > 1 && command[1] == packaging::kDescribeOptions;
+}
+
+std::string describe_options(std::span<const TestInfo> tests) {
+  Options options;
+  Command command;
+  declare_what(command, options);
+  declare_how(command, options);
+  nlohmann::ordered_json table = packaging::describe_program(command.app);
+  for (const TestInfo &test : tests) table["tests"].push_back({{"name", test.name}, {"text", test.title}});
+  return table.dump();
 }
 
 const char *by_hand_name(const Options &options) {

@@ -109,6 +109,12 @@ Options parse_options(const std::vector<std::string> &arguments, std::span<const
 // the options of each, in that order. --json and --csv then name a folder, in which each run has a file of its own.
 std::vector<Options> parse_runs(const std::vector<std::string> &arguments, std::span<const TestInfo> tests);
 
+// True when the first argument (behind the program's name) asks for the table of options, packaging/option_table.hpp.
+bool asks_for_options(const std::vector<std::string> &command);
+
+// That table as JSON, and the names and titles of the tests.
+std::string describe_options(std::span<const TestInfo> tests);
+
 // The word of what is done by hand, as a series' name: "naive" or "packed".
 const char *by_hand_name(const Options &options);
 

@@ -14,6 +14,7 @@
 #include "command/run.hpp"
 #include "command/script.hpp"
 #include "command/trace_merge.hpp"
+#include "packaging/option_table.hpp"
 
 namespace sluice::command {
 namespace {
@@ -96,8 +97,15 @@ int show_info(const std::string &library_folder, const InfoWords &words, bool wa
 
 void describe_info(CLI::App *app, InfoWords *words) {
   CLI::Option *size = app->add_option("--route", words->route.size, "say which route a message of this size takes");
-  app->add_option("--from", words->route.from, "memory that it is sent from")->needs(size)->capture_default_str();
-  app->add_option("--to", words->route.to, "memory that it is received in")->needs(size)->capture_default_str();
+  constexpr const char *kKinds = "KIND:{host,pinned,device,shared}";
+  app->add_option("--from", words->route.from, "memory that it is sent from")
+      ->needs(size)
+      ->capture_default_str()
+      ->type_name(kKinds);
+  app->add_option("--to", words->route.to, "memory that it is received in")
+      ->needs(size)
+      ->capture_default_str()
+      ->type_name(kKinds);
   CLI::Option *operation =
       app->add_option("--operation", words->route.operation,
                       "of a blocking collective operation or a one-sided one instead: which ways its ranks try")
@@ -121,15 +129,17 @@ void describe_info(CLI::App *app, InfoWords *words) {
 }
 
 void describe_run(CLI::App *app, RunRequest *request) {
-  app->add_option("--backend", request->backends, "backends that may be used: auto, none or names: a,b");
+  app->add_option("--backend", request->backends, "backends that may be used: auto, none or names: a,b")
+      ->type_name("BACKENDS");
   app->add_option("--mpi", request->mpi, "binary interface of the program's MPI")
       ->check(CLI::IsMember({"auto", "mpich", "ompi", "abi"}));
   app->add_option("--bind", request->bind,
                   "run each rank on the cores nearest its device: closest, list:0,1,... (the device of each rank of a "
                   "node) or none")
-      ->capture_default_str();
+      ->capture_default_str()
+      ->type_name("RULE:{closest,none,list:}");
   app->add_flag("--stats", request->wants_statistics, "print statistics when the program calls MPI_Finalize");
-  app->add_option("--lib-dir", request->library_folder, "folder of the Sluice libraries");
+  app->add_option("--lib-dir", request->library_folder, "folder of the Sluice libraries")->type_name("DIR");
   app->footer("Example: sluice run --stats -- mpiexec -n 4 ./app");
 }
 
@@ -141,19 +151,22 @@ void describe_topology(CLI::App *app, PlaceWords *words) {
       ->check(CLI::PositiveNumber);
   app->add_option("--bind", words->bind, "how they are bound: closest or list:0,1,...")
       ->needs(wanted)
-      ->capture_default_str();
-  app->add_option("--backend", words->backends, "backends whose devices are meant: auto or names: a,b")->needs(wanted);
+      ->capture_default_str()
+      ->type_name("RULE:{closest,list:}");
+  app->add_option("--backend", words->backends, "backends whose devices are meant: auto or names: a,b")
+      ->needs(wanted)
+      ->type_name("BACKENDS");
   app->add_flag("--measure", words->wants_links, "measure what the devices reach of each other")->needs(wanted);
 }
 
 void describe_doctor(CLI::App *app, DoctorWords *words) {
   app->add_option("--mpi", words->mpi, "binary interface of the MPI, where the launcher does not tell it")
       ->check(CLI::IsMember({"auto", "mpich", "ompi", "abi"}));
-  app->add_option("--backend", words->backend,
-                  "backend whose devices are looked at (default: the first with a device)");
+  app->add_option("--backend", words->backend, "backend whose devices are looked at (default: the first with a device)")
+      ->type_name("BACKEND");
   app->add_flag("--json", words->wants_json, "print JSON");
   app->add_flag("--no-preload", words->leaves_preload, "preload nothing: look at the ranks as they are");
-  app->add_option("--lib-dir", words->library_folder, "folder of the Sluice libraries");
+  app->add_option("--lib-dir", words->library_folder, "folder of the Sluice libraries")->type_name("DIR");
   app->add_option_function<std::string>(
          "--job", [words](const std::string &pid) { words->job = pid.empty() ? kOwnProcesses : std::stoi(pid); },
          "what do the ranks of a running job wait for: of this process and all below it, or all of this user here")
@@ -164,6 +177,15 @@ void describe_doctor(CLI::App *app, DoctorWords *words) {
       ->excludes("--backend")
       ->excludes("--no-preload");
   app->footer("Start it by your own launcher: mpiexec -n 4 sluice doctor");
+}
+
+// Returns `sluice trace merge`.
+CLI::App *describe_trace(CLI::App *app, std::vector<std::string> *files, std::string *output) {
+  CLI::App *merge = app->add_subcommand("merge", "joins the files of all ranks on one time axis");
+  app->require_subcommand(1);
+  merge->add_option("files", *files, "the ranks' files")->required()->type_name("FILE");
+  merge->add_option("-o,--output", *output, "file for the result (default: standard output)")->type_name("FILE");
+  return merge;
 }
 
 // `command` is what stood behind "--", which is not the parser's business.
@@ -182,7 +204,7 @@ int dispatch(int argc, char **argv, std::vector<std::string> command) {
   bool wants_json = false;
   CLI::App *info_app = app.add_subcommand("info", "shows host MPIs, backends, devices, knobs and routes");
   info_app->add_flag("--json", wants_json, "print JSON");
-  info_app->add_option("--lib-dir", library_folder, "folder of the Sluice libraries");
+  info_app->add_option("--lib-dir", library_folder, "folder of the Sluice libraries")->type_name("DIR");
   describe_info(info_app, &words);
 
   DoctorWords doctor;
@@ -195,10 +217,7 @@ int dispatch(int argc, char **argv, std::vector<std::string> command) {
   std::vector<std::string> trace_files;
   std::string merged_file;
   CLI::App *trace_app = app.add_subcommand("trace", "works on the files that SLUICE_TRACE makes");
-  CLI::App *merge_app = trace_app->add_subcommand("merge", "joins the files of all ranks on one time axis");
-  trace_app->require_subcommand(1);
-  merge_app->add_option("files", trace_files, "the ranks' files")->required();
-  merge_app->add_option("-o,--output", merged_file, "file for the result (default: standard output)");
+  CLI::App *merge_app = describe_trace(trace_app, &trace_files, &merged_file);
 
   CLI::App *report_app = app.add_subcommand("report", "makes a page of sluice-bench's results: sluice report RUN...");
   report_app->prefix_command();  // what stands behind it is the script's business, its help too
@@ -208,6 +227,9 @@ int dispatch(int argc, char **argv, std::vector<std::string> command) {
   tune_app->prefix_command();
   tune_app->set_help_flag();
 
+  if (argc == 2 && std::string_view(argv[1]) == packaging::kDescribeOptions) {
+    return std::puts(packaging::describe_program(app).dump().c_str()) < 0 ? 1 : 0;
+  }
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError &error) {
