@@ -24,22 +24,23 @@ set(CPACK_DEBIAN_COMPRESSION_TYPE xz)
 # Dependencies, which only the staged files tell, and the files of /usr/share/doc.
 set(CPACK_PRE_BUILD_SCRIPTS ${PROJECT_SOURCE_DIR}/packaging/debian/prepare.cmake)
 
-# What CPack calls a package's description: the first line, then a paragraph.
-set(same_version "sluice (= ${PROJECT_VERSION}-1)")
+# A description: the first line, then paragraphs.
+get_property(modules GLOBAL PROPERTY SLUICE_MEMORY_MODULES)
 foreach(deb IN LISTS debs)
   string(TOUPPER ${deb} DEB)
+  string(REPLACE "sluice-" "" part ${deb})
+  set(user "it")
+  if(part IN_LIST modules)
+    set(user "sluice-bench")
+  endif()
   set(CPACK_DEBIAN_${DEB}_PACKAGE_NAME ${deb})
   set(CPACK_DEBIAN_${DEB}_PACKAGE_SECTION libs)
-  if(NOT deb STREQUAL "sluice")
-    set(CPACK_DEBIAN_${DEB}_PACKAGE_DEPENDS ${same_version})
-  endif()
-  string(REPLACE "sluice-" "" part ${deb})
   set(CPACK_COMPONENT_${DEB}_DESCRIPTION "Device memory in MPI: module ${part}
 Sluice makes the MPI that a machine has GPU-aware.
 
-This module lets it take the memory of devices that the runtime ${part}
-serves. The runtime itself is no part of the package, and none is needed
-until a program uses one.")
+This module lets ${user} take the memory of devices that the runtime
+${part} serves. No library of a vendor's is part of the package, and none is
+needed until a program uses one.")
 endforeach()
 set(CPACK_DEBIAN_SLUICE_PACKAGE_SECTION net)
 set(CPACK_COMPONENT_SLUICE_DESCRIPTION "Device memory in MPI, whichever MPI a machine has

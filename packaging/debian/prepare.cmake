@@ -11,3 +11,5 @@ if(NOT status EQUAL 0)
   message(FATAL_ERROR "packaging/debian/prepare ended with ${status}; what it says stands above")
 endif()
 include(${answers})
+# CPack puts it before each package's own description.
+set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "")
