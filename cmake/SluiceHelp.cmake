@@ -41,7 +41,7 @@ add_custom_command(OUTPUT ${help_stamp}
   COMMAND ${Python3_EXECUTABLE} ${PROJECT_SOURCE_DIR}/packaging/make_help ${help_options} --backends ${help_backends}
           --memory-modules ${help_modules}
   COMMAND ${CMAKE_COMMAND} -E touch ${help_stamp}
-  DEPENDS ${help_programs} ${help_sources} ${PROJECT_SOURCE_DIR}/packaging/make_help ${PROJECT_SOURCE_DIR}/tools/generate_docs
+  DEPENDS ${help_programs} ${help_sources} ${PROJECT_SOURCE_DIR}/packaging/make_help ${PROJECT_SOURCE_DIR}/tools/knob_tables.py
           ${PROJECT_SOURCE_DIR}/src/base/knobs.def ${PROJECT_SOURCE_DIR}/src/base/settings.def
           ${PROJECT_SOURCE_DIR}/bench/tune ${PROJECT_SOURCE_DIR}/bench/report_runs ${PROJECT_SOURCE_DIR}/bench/compare_runs.py
           ${PROJECT_SOURCE_DIR}/bench/paper_figures

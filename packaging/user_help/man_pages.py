@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Man pages as reStructuredText, which docutils' rst2man turns into pages."""
 
-import importlib.machinery
-import importlib.util
 import re
+
+import knob_tables
 
 SPECIAL = re.compile(r"([\\*`_|<>\[\]{}])")
 LINK = re.compile(r"\[([^\]]*)\]\([^)]*\)")
@@ -127,17 +127,9 @@ def command_page(command, version, others):
     return page(page_name(command), 1, command.text.rstrip("."), version, body)
 
 
-def knob_tables(source):
-    """The module that writes docs/knobs.md, which reads the tables of knobs."""
-    loader = importlib.machinery.SourceFileLoader("generate_docs", str(source / "tools/generate_docs"))
-    module = importlib.util.module_from_spec(importlib.util.spec_from_loader(loader.name, loader))
-    loader.exec_module(module)
-    return module
-
-
-def introduction(tables, source):
+def introduction(source):
     """What docs/knobs.md says before its tables."""
-    text = tables.knobs_page(source).split("\n## ")[0]
+    text = knob_tables.knobs_page(source).split("\n## ")[0]
     text = re.sub(r"<!--.*?-->|\A# [^\n]*", "", text, flags=re.DOTALL)
     text = re.sub(r"\*(\w+)\*", r"\1", text)
     lines = []
@@ -150,10 +142,9 @@ def introduction(tables, source):
 
 def knobs_page(source, version, others):
     """sluice(7): knobs and settings, from the tables that docs/knobs.md is made from."""
-    tables = knob_tables(source)
-    body = headed("DESCRIPTION", introduction(tables, source))
-    members = list(tables.knobs(source))
-    for group, (title, text) in tables.GROUPS.items():
+    body = headed("DESCRIPTION", introduction(source))
+    members = list(knob_tables.knobs(source))
+    for group, (title, text) in knob_tables.GROUPS.items():
         lines = [marked(text), ""]
         for _, name, default, values, note, what in (member for member in members if member[0] == group):
             facts = [f"Values: {escaped_inside(values)}.", f"Default: {escaped_inside(default) if default else '(empty)'}."]
