@@ -55,8 +55,12 @@ void add_missing(const std::vector<Json> &ranks, const std::string &name, Conclu
          return backend->at("problem").get<std::string>();
        })) {
     if (problem.empty()) continue;
+    // The loader names the file that it minds.
+    const bool is_module = problem.find("libsluice_backend_") != std::string::npos;
     all->push_back({true, fmt::format("{}: no device of the backend {}: {}", named_ranks(whose), name, problem),
-                    "Put the vendor's runtime into LD_LIBRARY_PATH, and see that the process may open the device."});
+                    is_module ? "Install Sluice anew, or correct SLUICE_BACKEND_PATH."
+                              : "Put the vendor's runtime into LD_LIBRARY_PATH, and see that the process may open the "
+                                "device."});
   }
 }
 

@@ -106,7 +106,8 @@ Json facts_of_rank(const World &world, Json facts, const std::string &only) {
   facts["n_local_ranks"] = world.n_local_ranks();
   facts["host"] = world.host();
   facts["node"] = node_of(world);
-  facts["mpi"] = first_line(world.library_version());
+  const std::string library = first_line(world.library_version());
+  facts["mpi"] = library.substr(0, library.find("; Sluice "));  // which has a line of its own
   facts["standard"] = world.standard_version();
   facts["thread_level"] = level_name(world.thread_level());
   facts["sluice"] = facts_of_sluice();

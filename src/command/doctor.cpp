@@ -140,6 +140,10 @@ int examine(const DoctorWords &words) {
     fmt::print(stderr, "sluice doctor: {}\n", status.message());
     return kCannotRun;
   }
+  // Such an MPI ends the process in MPI_Init, before the doctor's program can tell anything.
+  if (const std::string problem = shared_memory_problem(); !problem.empty()) {
+    fmt::print(stderr, "sluice doctor: {}\n", problem);
+  }
   facts.preload = plan_doctor_preload(preload_list, facts.flavour, facts.installation, program, !words.leaves_preload);
   return become(program, words, facts);
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "command/doctor_facts.hpp"
 
+#include <fmt/format.h>
 #include <sys/resource.h>
 #include <sys/statvfs.h>
 
@@ -63,6 +64,17 @@ ordered_json json_of(const std::optional<StartedBy> &starter) {
 }
 
 }  // namespace
+
+std::string shared_memory_problem() {
+  constexpr std::uint64_t kLittle = std::uint64_t{16} << 20;
+  constexpr const char *kRemedy = "most MPIs do not start so; make it writable and larger (containers: --shm-size=1g)";
+  struct statvfs about{};
+  if (statvfs("/dev/shm", &about) != 0) return fmt::format("/dev/shm is not there: {}", kRemedy);
+  if ((about.f_flag & ST_RDONLY) != 0) return fmt::format("/dev/shm cannot be written to: {}", kRemedy);
+  const std::uint64_t free_bytes = static_cast<std::uint64_t>(about.f_bavail) * about.f_frsize;
+  if (free_bytes < kLittle) return fmt::format("/dev/shm has {} KiB free: {}", free_bytes >> 10, kRemedy);
+  return "";
+}
 
 std::string to_json(const DoctorFacts &facts) {
   const Installation &installation = facts.installation;

@@ -22,6 +22,9 @@ struct DoctorFacts {
   Installation installation;
 };
 
+// What is wrong with /dev/shm for MPIs, in a sentence with the remedy; "" when nothing is.
+[[nodiscard]] std::string shared_memory_problem();
+
 // One JSON object: these, the SLUICE_* variables and what is wrong with them, the backends that are there with the
 // variables that hide devices, and this process's limits. Milliseconds, for it looks for runtimes in the folders of the
 // dynamic linker.

@@ -9,6 +9,7 @@
 
 #include "base/environment.hpp"
 #include "base/knobs.hpp"
+#include "plan/tuning.hpp"
 
 namespace sluice::command {
 
@@ -36,6 +37,7 @@ std::vector<std::string> unknown_variables(const std::vector<device::Module> &mo
 std::vector<std::string> wrong_values() {
   std::vector<Status> problems;
   static_cast<void>(Knobs::read(environment_variable, &problems));
+  static_cast<void>(plan::read_wanted_tuning(&problems));
   std::vector<std::string> texts;
   texts.reserve(problems.size());
   for (const Status &problem : problems) texts.push_back(problem.message());

@@ -16,7 +16,8 @@ namespace sluice::command {
 // A sentence for each variable that is neither a knob nor begins with the name of one of these backends.
 [[nodiscard]] std::vector<std::string> unknown_variables(const std::vector<device::Module> &modules);
 
-// A sentence for each knob with a value that it cannot have, and for each wrong word of SLUICE_TUNING.
+// A sentence for each knob with a value that it cannot have, for each wrong word of SLUICE_TUNING, and for each tuning
+// table that cannot be used. Reads the tables.
 [[nodiscard]] std::vector<std::string> wrong_values();
 
 }  // namespace sluice::command

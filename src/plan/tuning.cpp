@@ -125,21 +125,27 @@ std::vector<std::string> tuning_folders(const std::string &module_folder) {
   return folders;
 }
 
+std::vector<TuningTable> read_wanted_tuning(std::vector<Status> *problems) {
+  const std::string &wanted = Knobs::process().tuning_tables();
+  std::vector<std::string> paths;
+  if (wanted == "auto") {
+    paths = tuning_folders(device::module_folder());
+  } else if (wanted != "off") {
+    paths = {wanted};
+  }
+  const std::size_t n_before = problems->size();
+  std::vector<TuningTable> tables;
+  for (const std::string &path : paths) std::ranges::move(read_tuning(path, problems), std::back_inserter(tables));
+  if (wanted != "auto" && wanted != "off" && tables.empty() && problems->size() == n_before) {
+    problems->push_back(unusable(wanted, "there is no such folder or file *.json, or it holds none"));
+  }
+  return tables;
+}
+
 const std::vector<TuningTable> &process_tuning() {
   static const std::vector<TuningTable> tables = [] {
-    const std::string &wanted = Knobs::process().tuning_tables();
-    std::vector<std::string> paths;
-    if (wanted == "auto") {
-      paths = tuning_folders(device::module_folder());
-    } else if (wanted != "off") {
-      paths = {wanted};
-    }
     std::vector<Status> problems;
-    std::vector<TuningTable> read;
-    for (const std::string &path : paths) std::ranges::move(read_tuning(path, &problems), std::back_inserter(read));
-    if (wanted != "auto" && wanted != "off" && read.empty() && problems.empty()) {
-      problems.push_back(unusable(wanted, "there is no such folder or file *.json, or it holds none"));
-    }
+    std::vector<TuningTable> read = read_wanted_tuning(&problems);
     for (const Status &problem : problems) log::warn("plan", problem.message());
     return read;
   }();

@@ -3,7 +3,7 @@
 // what SLUICE_TUNING gives a setting stays in force over it, and a setting that it does not name keeps its default
 // (docs/tuning.md).
 //
-// Threads: any. Nothing but read_tuning() and the first process_tuning(), which others call, reads files, and nothing
+// Threads: any. Nothing but read_*() and the first process_tuning(), which others call, reads files, and nothing
 // waits for a process.
 #pragma once
 
@@ -44,7 +44,11 @@ struct TuningTable {
 // Where SLUICE_TUNING=auto looks: the user's folder first, then the one beside the backend modules in `module_folder`.
 [[nodiscard]] std::vector<std::string> tuning_folders(const std::string &module_folder);
 
-// The tables that SLUICE_TUNING lets this process use, read at the first call; problems are logged then. Any thread.
+// Reads the tables that SLUICE_TUNING lets this process use. What cannot be used is left out and added to `problems`,
+// and so is a file or folder that the user names and that has none.
+[[nodiscard]] std::vector<TuningTable> read_wanted_tuning(std::vector<Status> *problems);
+
+// The same, read at the first call; problems are logged then. Any thread.
 [[nodiscard]] const std::vector<TuningTable> &process_tuning();
 
 // The value in force of a tunable setting (of settings.def): that of SLUICE_TUNING, else that of the first of

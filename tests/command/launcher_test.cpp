@@ -14,11 +14,11 @@ namespace {
 namespace fs = std::filesystem;
 using ::testing::ElementsAre;
 
-// A launcher that says of itself what `said` holds.
-std::string fake_launcher(const std::string &said) {
+// A launcher of that name that says of itself what `said` holds.
+std::string fake_launcher(const std::string &said, const char *leaf = "mpirun") {
   const fs::path folder = fs::path(testing::TempDir()) / ("sluice_launcher." + std::to_string(getpid()));
   fs::create_directories(folder);
-  const fs::path path = folder / "mpirun";
+  const fs::path path = folder / leaf;
   std::ofstream(path) << "#!/bin/sh\necho '" << said << "'\n";
   fs::permissions(path, fs::perms::owner_all);
   return path.string();
@@ -35,6 +35,14 @@ TEST(Launcher_IsIdentified, ByWhatItSays) {
   EXPECT_EQ(kind_of("HYDRA build details:"), LauncherKind::kHydra);
   EXPECT_EQ(kind_of("Intel(R) MPI Library for Linux* OS, Version 2021.18"), LauncherKind::kHydra);
   EXPECT_EQ(kind_of("something else"), LauncherKind::kOther);
+}
+
+TEST(Launcher_IsIdentified, ByItsName_WhereItTakesOpenMpisOptions) {
+  for (const char *leaf : {"orterun", "prterun", "prun"}) {
+    const auto launcher = find_launcher({fake_launcher("something else", leaf), "-n", "2"});
+    if (!launcher) FAIL() << leaf;
+    EXPECT_EQ(launcher->kind, LauncherKind::kOpenMpi) << leaf;
+  }
 }
 
 TEST(Launcher_IsFound, AnywhereInTheCommand) {
