@@ -180,7 +180,7 @@ TEST_P(Refusals, AnswerEachFunctionThatIsNotCarriedOut) {
       ++n_called;
     }
   }
-  EXPECT_GT(n_called, 10);
+  EXPECT_GT(n_called, 5);  // Open MPI 5 has eight
   EXPECT_EQ(find_pattern_error(device.read(), Session::get().rank(), 1), "");
 }
 
