@@ -35,7 +35,7 @@ class ProcessGroupSluice(dist.ProcessGroup):
         self._messages = communicator.Dup()
         self._n_ranks = communicator.size
         self._worker = Worker("sluice collectives")
-        self._last = None  # the last operation that the thread was given
+        self._last = None  # set when the last operation that the thread was given is over
         self._streams = {}  # by device: what carries operations out in stream order, or None
         self._lock = threading.Lock()
         self._sender = None  # made by the first message
@@ -61,8 +61,7 @@ class ProcessGroupSluice(dist.ProcessGroup):
         """Ends the threads. All ranks of the group call it, after all operations. Waits for messages that are left."""
         for message in self._under_way:
             message.wait()
-        for streams in filter(None, self._streams.values()):
-            self._worker.give(Work([]), [], streams.close)
+        closing = [self._worker.give(Work([]), [], streams.close) for streams in filter(None, self._streams.values())]
         self._streams = {}
         for worker in (self._worker, self._sender):
             if worker is not None:
@@ -71,6 +70,8 @@ class ProcessGroupSluice(dist.ProcessGroup):
         if not MPI.Is_finalized():
             self._messages.Free()
             self._communicator.Free()
+        for work in closing:
+            work.wait()  # what failed in a stream is told at last
 
     def _carry(self, tensors, operation, results=None, on_stream=None):
         """`operation` blocks the thread; `on_stream`, if there is one, gives the same to a stream."""
@@ -80,14 +81,14 @@ class ProcessGroupSluice(dist.ProcessGroup):
         if streams is None:
             return self._give(Work(results), tensors, operation)
         if self._last is not None:
-            self._last.block()
+            self._last.wait()
             self._last = None
         return streams.carry(on_stream, tensors, results)
 
     def _give(self, work, tensors, operation):
         behind = [streams.event() for streams in self._streams.values() if streams is not None]
-        self._last = self._worker.give(work, tensors, operation, behind)
-        return work
+        self._last = work.over
+        return self._worker.give(work, tensors, operation, behind)
 
     def _streams_of(self, tensors):
         """What carries operations on these tensors out in stream order; None where nothing does, on all ranks alike.

@@ -29,9 +29,10 @@ class Work(TorchWork):
             raise RuntimeError(f"an operation of the backend sluice failed: {self._error}") from self._error
         return True
 
-    def block(self):
-        """Blocks the host until the operation is over, well or not."""
-        self._is_done.wait()
+    @property
+    def over(self):
+        """The event that is set when the operation is over, well or not. Who keeps it keeps no tensor."""
+        return self._is_done
 
     def is_completed(self):
         return self._is_done.is_set()
