@@ -182,9 +182,12 @@ void release_comm_states() noexcept {
   if (keyval == MPI_KEYVAL_INVALID) return;
   of_world = find_state(MPI_COMM_WORLD);
   // The host MPI is about to end and reports what it minds itself.
-  if (of_world != nullptr) [[maybe_unused]]
-    const int deleted = wire::host().MPI_Comm_delete_attr(MPI_COMM_WORLD, keyval);
-  [[maybe_unused]] const int freed = wire::host().MPI_Comm_free_keyval(&keyval);
+  if (of_world != nullptr && wire::host().MPI_Comm_delete_attr(MPI_COMM_WORLD, keyval) != MPI_SUCCESS) {
+    log::debug("ops", "the host MPI keeps an attribute of MPI_COMM_WORLD");
+  }
+  if (wire::host().MPI_Comm_free_keyval(&keyval) != MPI_SUCCESS) {
+    log::debug("ops", "the host MPI keeps the key of communicators' attributes");
+  }
   keyval = MPI_KEYVAL_INVALID;
 }
 
