@@ -219,7 +219,8 @@ int dispatch(int argc, char **argv, std::vector<std::string> command) {
   CLI::App *trace_app = app.add_subcommand("trace", "works on the files that SLUICE_TRACE makes");
   CLI::App *merge_app = describe_trace(trace_app, &trace_files, &merged_file);
 
-  CLI::App *report_app = app.add_subcommand("report", "makes a page of sluice-bench's results: sluice report RUN...");
+  CLI::App *report_app = app.add_subcommand(
+      "report", "makes a page of a job's statistics and traces, or of sluice-bench's results: sluice report FILE...");
   report_app->prefix_command();  // what stands behind it is the script's business, its help too
   report_app->set_help_flag();
 
