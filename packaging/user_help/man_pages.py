@@ -13,7 +13,8 @@ def escaped(text):
     """A text none of whose characters means anything to reStructuredText."""
     text = SPECIAL.sub(r"\\\1", " ".join(text.split()))
     text = re.sub(r"::$", r":\\:", text)
-    return text if text[:1].isalnum() else "\\" + text
+    # What is special has its backslash by then.
+    return text if text[:1].isalnum() or text.startswith("\\") else "\\" + text
 
 
 def marked(text):
