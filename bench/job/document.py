@@ -40,7 +40,8 @@ def share_bar(shares):
         dark = route in DARK or route not in COLOURS
         style = f"flex:{n_bytes / whole:.4f};background:{colour(route)};color:{'#fff' if dark else '#000'}"
         shown = f"{route} {text}" if n_bytes > whole / 8 else ""
-        pieces.append(element("span", shown, title=f"{route}: {text}", style=style))
+        pieces.append(element("span", shown, title=f"{route}: {text}", style=style,
+                              class_="part" if n_bytes > whole / 3 else "part minor"))
     return element("div", pieces, class_="share")
 
 
@@ -60,7 +61,8 @@ def shares_part(job):
         made.append(element("p", marked(
             "Through host memory go the first messages between two ranks, and what goes to another node. Why other "
             "messages do, the fallbacks below and `sluice info --route SIZE` say.")))
-    notes = "A message counts at both of its ends: for the buffer that was sent, and for the one that received."
+    notes = "A message counts at both of its ends: for the buffer that was sent, and for the one that received. A sender " \
+            "counts the way that it offers, even if the receiver then takes another."
     if sums.COUNTED_TWICE in sums.routes_of(job):
         notes += " The shares leave `thread` out: such messages count once more, by the route that carried them."
     return [*made, element("p", marked(notes), class_="quiet")]
@@ -128,11 +130,11 @@ def map_table(rows, routes):
     lines = []
     for row in rows:
         name = f"{row.first}" if row.n_ranks == 1 else f"{row.first}\u2013{row.last}"
-        note = "; ".join(f"{route}: {text}" for route, text in row.oddities.items())
-        lines.append(element("tr", element("td", name),
-                             [map_cell(row.cells[route], route, most[route], route in row.oddities)
-                              for route in routes], element("td", note, class_="note")))
-    head = element("tr", element("th", "rank"), [element("th", chip(route)) for route in routes], element("th"))
+        # In the first column, which stays in sight on a narrow screen.
+        notes = [element("small", f"{route}: {text}", class_="note") for route, text in row.oddities.items()]
+        lines.append(element("tr", element("td", name, notes), [map_cell(row.cells[route], route, most[route],
+                                                                         route in row.oddities) for route in routes]))
+    head = element("tr", element("th", "rank"), [element("th", chip(route)) for route in routes])
     table = element("table", element("thead", head), element("tbody", lines), class_="map")
     return element("div", table, class_="scroll")
 

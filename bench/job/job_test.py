@@ -149,6 +149,7 @@ class MapTest(FilesTest):
         page = document.render(job, None)
         self.assertEqual(len(re.findall(r'<td class="cell (?:none )?odd"', page)), 2)
         self.assertIn("1 rank is unlike the others", plain(page))
+        self.assertIn("2 ipc: none, unlike most ranks staged: most ranks have none 0 10.0 MiB 2 B 3 10.0 MiB", plain(page))
 
     def test_marks_neither_of_two_nor_what_is_little(self):
         two = {rank: {"ipc": 10 * MIB * rank} for rank in range(2)}
@@ -202,9 +203,16 @@ class TimelineTest(FilesTest):
         page = self.page(*(trace_of(rank, *(span(rank, 10 * i, 9 if i >= 5 else 1) for i in range(n)), dropped=rank * 7)
                            for rank in range(2)))
         self.assertEqual(len(self.bars(page)), files.MOST_BARS)
-        self.assertIn("The 4 000 longest of their 4 010 spans are drawn. Left out: 10, of at most 9.00 \u00b5s each and "
-                      "less than 1 % of the time together.", plain(page))
+        self.assertIn("4 000 of 4 010 spans are drawn, the longest of each rank. Left out: 10, of at most 9.00 \u00b5s "
+                      "each and less than 1 % of the time together.", plain(page))
         self.assertIn("7 later spans are not in the files, because a rank keeps 65536, on 1 rank, the first is 1.", plain(page))
+
+    def test_gives_room_that_a_rank_does_not_need_to_others(self):
+        job = self.job(*(trace_of(rank, *(span(rank, 10 * i, 1 + rank) for i in range(n)))
+                         for rank, n in enumerate((3, files.MOST_BARS, files.MOST_BARS))))
+        self.assertEqual([len(spans) for _, spans in sorted(timeline.bars_of(job, [0, 1, 2]).items())], [3, 1998, 1999])
+        self.assertIn("4 000 of 8 003 spans are drawn, the longest of each rank. Left out: 4 003, of at most 3.00 \u00b5s",
+                      plain(document.render(job, None)))
 
     def test_draws_few_of_many_ranks(self):
         page = self.page(*(trace_of(rank, span(rank, rank, 1)) for rank in range(100)))

@@ -91,7 +91,7 @@ def factor_words(value, usual):
         return "most ranks have none"
     if value == 0:
         return "none, unlike most ranks"
-    return f"{value / usual:.2g}x the usual"
+    return f"{value / usual:.0f}x the usual" if value >= 10 * usual else f"{value / usual:.2g}x the usual"
 
 
 def oddities_of(by_rank, routes):

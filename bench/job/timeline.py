@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The time line: a lane for each rank, a bar for each copy or message, as SVG."""
 
-import heapq
 import math
 import re
 
@@ -64,8 +63,17 @@ def bar(span, shift_us, begin_us, length_us, y):
                    fill=COLOURS.get(span.lane, OTHER))
 
 
+def bars_of(job, ranks):
+    """rank -> its longest spans, the longest first. Ranks share the bars evenly, and leave to others what they do not
+    need."""
+    bars, room = {}, files.MOST_BARS
+    for place, rank in enumerate(sorted(ranks, key=lambda rank: job.traces[rank].n_spans)):
+        bars[rank] = job.traces[rank].longest[:room // (len(ranks) - place)]
+        room -= len(bars[rank])
+    return bars
+
+
 def draw(job, ranks, bars, lanes):
-    """`bars`: [(rank, span)]."""
     shifts = shifts_of(job)
     begin_us = min(job.traces[rank].first_us + shifts[rank] for rank in ranks)
     length_us = max(1.0, max(job.traces[rank].last_us + shifts[rank] for rank in ranks) - begin_us)
@@ -82,7 +90,8 @@ def draw(job, ranks, bars, lanes):
             drawn.append(element("text", name, x=LEFT - 5, y=low, text_anchor="end", class_="lane"))
         y += high
     drawn += axis(begin_us, length_us, y)
-    drawn += [bar(span, shifts[rank], begin_us, length_us, tops[rank, span.lane]) for rank, span in bars]
+    drawn += [bar(span, shifts[rank], begin_us, length_us, tops[rank, span.lane])
+              for rank in ranks for span in bars[rank]]
     return element("svg", element("title", "Time line: a lane for each rank"), drawn, role="img", class_="timeline",
                    xmlns="http://www.w3.org/2000/svg", viewBox=f"0 0 {LEFT + WIDTH + 4} {y}")
 
@@ -95,12 +104,13 @@ def left_out(job, ranks, bars):
         said.append(f"{len(ranks)} of {plural(n_ranks, 'rank')} are drawn: those that differ, and others at equal "
                     "distances.")
     n_spans = sum(job.traces[rank].n_spans for rank in ranks)
-    if len(bars) < n_spans:
+    n_drawn = sum(map(len, bars.values()))
+    if n_drawn < n_spans:
         all_us = sum(lane[1] for rank in ranks for lane in job.traces[rank].lanes.values())
-        out_us = max(0.0, all_us - sum(span.length_us for _, span in bars))
-        shortest_us = min(span.length_us for _, span in bars)
-        said.append(f"The {number(len(bars))} longest of their {number(n_spans)} spans are drawn. Left out: "
-                    f"{number(n_spans - len(bars))}, of at most {duration(shortest_us * 1e3)} each and "
+        out_us = max(0.0, all_us - sum(span.length_us for spans in bars.values() for span in spans))
+        most_us = max(spans[-1].length_us for rank, spans in bars.items() if len(spans) < job.traces[rank].n_spans)
+        said.append(f"{number(n_drawn)} of {number(n_spans)} spans are drawn, the longest of each rank. Left out: "
+                    f"{number(n_spans - n_drawn)}, of at most {duration(most_us * 1e3)} each and "
                     f"{percent(out_us, all_us or 1)} of the time together.")
     if job.n_dropped:
         dropped = [rank for rank, trace in sorted(job.traces.items()) if trace.n_dropped]
@@ -127,7 +137,6 @@ def make(job, odd_ranks):
     lanes = lanes_of(job)
     ranks = ranks_to_draw(job, odd_ranks)
     if not ranks:
-        return None, left_out(job, [], []), []
-    bars = heapq.nlargest(files.MOST_BARS, ((rank, span) for rank in ranks for span in job.traces[rank].longest),
-                          key=lambda one: one[1].length_us)
+        return None, left_out(job, [], {}), []
+    bars = bars_of(job, ranks)
     return draw(job, ranks, bars, lanes), left_out(job, ranks, bars), sums_of(job, lanes)
