@@ -61,8 +61,8 @@ def shares_part(job):
         made.append(element("p", marked(
             "Through host memory go the first messages between two ranks, and what goes to another node. Why other "
             "messages do, the fallbacks below and `sluice info --route SIZE` say.")))
-    notes = "A message counts at both of its ends: for the buffer that was sent, and for the one that received. A sender " \
-            "counts the way that it offers, even if the receiver then takes another."
+    notes = "A message counts at both of its ends: for the buffer that was sent, and for the one that received. A " \
+            "sender counts the way that it offers, even if the receiver then takes another."
     if sums.COUNTED_TWICE in sums.routes_of(job):
         notes += " The shares leave `thread` out: such messages count once more, by the route that carried them."
     return [*made, element("p", marked(notes), class_="quiet")]
@@ -151,9 +151,9 @@ def map_part(job):
     elif n_odd == 0:
         told += " No rank is unlike the others."
     else:
-        told += f" {plural(n_odd, 'rank')} {'is' if n_odd == 1 else 'are'} unlike the others (framed): a route has more " \
-                "than twice or less than half of the median's bytes, and the difference is more than a tenth of what a " \
-                "rank moves."
+        told += f" {plural(n_odd, 'rank')} {'is' if n_odd == 1 else 'are'} unlike the others (framed): a route has " \
+                "more than twice or less than half of the median's bytes, and the difference is more than a tenth of " \
+                "what a rank moves."
     made.append(element("p", told))
     if odd_rows:
         some = f", {number(len(odd_rows))} of {number(n_odd)}" if len(odd_rows) < n_odd else ""

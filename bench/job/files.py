@@ -231,6 +231,7 @@ def read_job(words):
     if True in an_example or not paths:
         return None
     if problems:
-        more = f" ({len(problems) - 1} more files cannot be used)" if len(problems) > 1 else ""
+        n_more = len(problems) - 1
+        more = f" ({n_more} more file{'' if n_more == 1 else 's'} cannot be used)" if n_more else ""
         raise FileError(problems[0] + more)
     return job

@@ -51,7 +51,8 @@ def axis(begin_us, length_us, height):
         x = LEFT + WIDTH * i * step / length_us
         drawn.append(element("line", x1=f"{x:.1f}", x2=f"{x:.1f}", y1=TOP - 4, y2=height, class_="rule"))
         anchor = "start" if i == 0 else "end" if x > LEFT + WIDTH - 30 else "middle"
-        text = re.sub(r"\.0+(?=\D)|(\.\d*?)0+(?=\D)", r"\1", duration(i * step * 1e3)) if i else "0"  # 2 ms, not 2.00 ms
+        # 2 ms, not 2.00 ms.
+        text = re.sub(r"\.0+(?=\D)|(\.\d*?)0+(?=\D)", r"\1", duration(i * step * 1e3)) if i else "0"
         drawn.append(element("text", text, x=f"{x:.1f}", y=TOP - 8, text_anchor=anchor))
     return drawn
 
