@@ -30,7 +30,9 @@ Status open_counter(fid_domain *domain, Owned<fid_cntr> *counter) {
 FabricTrigger::FabricTrigger() noexcept = default;
 FabricTrigger::~FabricTrigger() {
   // Without the fabric its objects are gone.
-  if (!Fabric::process().is_open() && state_ != nullptr) static_cast<void>(state_->counter.release());
+  if (!Fabric::process().is_open() && state_ != nullptr) {
+    [[maybe_unused]] const auto *lost = state_->counter.release();
+  }
 }
 
 Status FabricTrigger::open() {

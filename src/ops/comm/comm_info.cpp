@@ -6,6 +6,7 @@
 #include "ops/comm/comm_state.hpp"
 #include "ops/env/errors.hpp"
 #include "ops/env/memory_kinds.hpp"
+#include "wire/host.hpp"
 
 namespace sluice::ops {
 

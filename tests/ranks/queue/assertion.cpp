@@ -26,7 +26,7 @@ class Say : public testing::Environment {
     if (std::getenv("TEST_ASSERT_QUEUES") != nullptr) say(Session::get().comm(), "true");
   }
 };
-const testing::Environment *const kSay = testing::AddGlobalTestEnvironment(new Say);
+const testing::Environment *const environment = testing::AddGlobalTestEnvironment(new Say);
 
 // The value of the key in the communicator's info; "" without.
 std::string told(MPI_Comm comm) {
