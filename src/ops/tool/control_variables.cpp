@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // MPI_T_cvar_*: the knobs of Sluice (base/knobs.def) as control variables, which tools read. A knob is read once, from
 // the environment, so none can be written.
-#include <functional>
 #include <vector>
 
 #include "base/knobs.hpp"
 #include "generated/operations.hpp"
 #include "ops/refusal/refusal.hpp"
+#include "ops/tool/handles.hpp"
 #include "ops/tool/numbers.hpp"
 #include "ops/tool/text.hpp"
 
@@ -30,12 +30,8 @@ const std::vector<KnobValue> &knobs() {
   return Knobs::process().values();
 }
 
-// A handle of Sluice's is the address of the knob.
 const KnobValue *knob_of(MPI_T_cvar_handle handle) {
-  const std::less<const void *> before;
-  const void *const address = handle;
-  const bool is_own = !before(address, knobs().data()) && before(address, knobs().data() + knobs().size());
-  return is_own ? static_cast<const KnobValue *>(address) : nullptr;
+  return tool::find_own(handle, knobs());
 }
 
 bool is_switch(const KnobValue &knob) {

@@ -3,12 +3,12 @@
 // of one, and stays on from there. The counters run by themselves and nobody sets them: continuous and readonly, as
 // MPI_T says, so that a handle has no state.
 #include <cstring>
-#include <functional>
 
 #include "base/statistics.hpp"
 #include "generated/operations.hpp"
 #include "ops/refusal/refusal.hpp"
 #include "ops/tool/counters.hpp"
+#include "ops/tool/handles.hpp"
 #include "ops/tool/numbers.hpp"
 #include "ops/tool/text.hpp"
 
@@ -34,12 +34,8 @@ const Counter &counter_at(int own_number) {
   return counters()[static_cast<std::size_t>(own_number)];
 }
 
-// A handle of Sluice's is the address of the counter.
 const Counter *counter_of(MPI_T_pvar_handle handle) {
-  const std::less<const void *> before;
-  const void *const address = handle;
-  const bool is_own = !before(address, counters().data()) && before(address, counters().data() + counters().size());
-  return is_own ? static_cast<const Counter *>(address) : nullptr;
+  return tool::find_own(handle, counters());
 }
 
 // What a call on a handle answers that no counter of Sluice's can do; other handles go to the host MPI.
