@@ -201,7 +201,7 @@ def page(source):
     names = list(backends)
     p2p, coll, rma, files, queue, fortran = (Folder(source, name, names)
                                              for name in ("p2p", "coll", "rma", "io", "queue", "fortran"))
-    headers = (source / "include/sluice/queue.h").read_text()
+    headers = "".join((source / "include/sluice" / name).read_text() for name in ("queue.h", "enqueue.h"))
     of_queues = re.findall(r"^int (MPIX_\w+)\(", headers, re.MULTILINE)
     sections = (
         ("Point to point", p2p, functions(source, "message_forms.txt")),

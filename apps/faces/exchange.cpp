@@ -66,7 +66,9 @@ Exchange::Exchange(Device &device, const Block &block, const Neighbours &neighbo
     offset += count;
   }
   load_kernels();
-  if (variant != Variant::plain) queue_ = std::make_unique<MessageQueue>(MPI_COMM_WORLD, stream_.native());
+  if (variant == Variant::plain) return;
+  const QueueForm form = variant == Variant::enqueue ? QueueForm::enqueued : QueueForm::batches;
+  queue_ = std::make_unique<MessageQueue>(MPI_COMM_WORLD, stream_, form);
 }
 
 void Exchange::load_kernels() {
@@ -87,6 +89,7 @@ void Exchange::run(int n_steps) {
         step_triggered_sends(step);
         break;
       case Variant::st:
+      case Variant::enqueue:
       case Variant::st_kernels:
         step_triggered();
         break;

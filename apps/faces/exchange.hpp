@@ -16,7 +16,8 @@ enum class Variant {
   plain,      // the host synchronises with the stream, then sends
   st_send,    // the stream starts and awaits the sends, receives are MPI_Irecv: the paper's form
   st,         // the stream starts and awaits sends and receives: the host waits once, at the end of the loop
-  st_graph,   // the same, captured into a graph that is launched once a step
+  enqueue,    // the same by MPICH's functions
+  st_graph,   // st, captured into a graph that is launched once a step
   st_kernels  // as st, where Sluice's streams trigger and wait by kernels (section V.F): a knob of the backend's
 };
 

@@ -28,11 +28,9 @@ struct Options {
   bool is_checked_once = false;
 };
 
-const std::map<std::string, Variant> variants_by_name = {{"plain", Variant::plain},
-                                                         {"st-send", Variant::st_send},
-                                                         {"st", Variant::st},
-                                                         {"st-graph", Variant::st_graph},
-                                                         {"st-kernels", Variant::st_kernels}};
+const std::map<std::string, Variant> variants_by_name = {
+    {"plain", Variant::plain},     {"st-send", Variant::st_send},   {"st", Variant::st},
+    {"enqueue", Variant::enqueue}, {"st-graph", Variant::st_graph}, {"st-kernels", Variant::st_kernels}};
 
 // What streams trigger by is a knob of the backend's, which is read once for the whole process.
 void check_triggers(Device &device, const std::vector<std::string> &variants) {
@@ -114,8 +112,8 @@ int main(int argc, char **argv) {
   CLI::App parser{"Faces: nearest neighbours of spectral elements, checked against a reference on the host", "faces"};
   parser
       .add_option("--variant", options.variants,
-                  "plain, st-send, st, st-graph, st-kernels; several are run one after the other")
-      ->check(CLI::IsMember({"plain", "st-send", "st", "st-graph", "st-kernels"}))
+                  "plain, st-send, st, enqueue, st-graph, st-kernels; several are run one after the other")
+      ->check(CLI::IsMember({"plain", "st-send", "st", "enqueue", "st-graph", "st-kernels"}))
       ->delimiter(',');
   parser.add_option("--grid", options.grid, "ranks along x, y, z; 0: MPI chooses")->delimiter('x');
   parser.add_option("--outer", options.n_outer, "runs of the outer loop")->check(CLI::Range(1, 1000000));

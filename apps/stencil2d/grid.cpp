@@ -73,7 +73,7 @@ Grid::Grid(Device &device, const Field &field, const Place &place, Variant varia
       for (const std::uint64_t outwards : {0, 1}) types_.push_back(make_type(k, outwards));
     }
   } else {
-    halo_ = std::make_unique<Halo>(device, stream_, messages_of(field, place), is_triggered(variant));
+    halo_ = std::make_unique<Halo>(device, stream_, messages_of(field, place), form_of(variant));
   }
   load_kernels();
 }

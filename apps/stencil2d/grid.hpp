@@ -4,6 +4,7 @@
 
 #include <array>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -17,10 +18,13 @@ enum class Variant {
   subarray,  // MPI sends them where they lie, as subarrays
   hindexed,  // the same, as lists of blocks
   st,        // packed, and the stream starts and awaits the messages
+  enqueue,   // the same by MPICH's functions
   st_graph   // the same, captured into a graph that is launched for some steps at a time
 };
-inline bool is_triggered(Variant variant) {
-  return variant == Variant::st || variant == Variant::st_graph;
+// By which functions the stream starts and awaits the messages; none: the host does.
+inline std::optional<QueueForm> form_of(Variant variant) {
+  if (variant == Variant::enqueue) return QueueForm::enqueued;
+  return variant == Variant::st || variant == Variant::st_graph ? std::optional(QueueForm::batches) : std::nullopt;
 }
 
 // A rank's place among the others; the grid does not wrap around.

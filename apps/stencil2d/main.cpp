@@ -22,11 +22,9 @@ struct Options {
 
 constexpr int kCheckedSteps = 4;
 
-const std::map<std::string, Variant> variants_by_name = {{"packed", Variant::packed},
-                                                         {"subarray", Variant::subarray},
-                                                         {"hindexed", Variant::hindexed},
-                                                         {"st", Variant::st},
-                                                         {"st-graph", Variant::st_graph}};
+const std::map<std::string, Variant> variants_by_name = {
+    {"packed", Variant::packed}, {"subarray", Variant::subarray}, {"hindexed", Variant::hindexed},
+    {"st", Variant::st},         {"enqueue", Variant::enqueue},   {"st-graph", Variant::st_graph}};
 
 // What a step took, in µs, averaged over each run. Checked before, which warms up as well, and behind it. Collective.
 std::vector<double> time_steps(const World &world, const Options &options, Grid &grid) {
@@ -57,7 +55,7 @@ void run(const World &world, Device &device, Report &report, const Options &opti
   report.add_parameter("bytes", "of one side of a rank's field");
   for (const std::string &name : options.variants) {
     const Variant variant = variants_by_name.at(name);
-    if (is_triggered(variant)) check_queues(name);
+    if (form_of(variant)) check_queues(name);
     if (variant == Variant::st_graph) options.graph_steps.check(device, name, options.n_steps, true);
     for (const std::uint64_t side : options.sides) {
       Grid grid(device, {{side, side}, mask_of(place)}, place, variant, options.graph_steps.in_graph());
@@ -75,8 +73,8 @@ int main(int argc, char **argv) {
   CLI::App parser{"A nine-point stencil in two dimensions, checked against the same steps on the host", "stencil2d"};
   parser
       .add_option("--variant", options.variants,
-                  "packed, subarray, hindexed, st, st-graph; several are run one after the other")
-      ->check(CLI::IsMember({"packed", "subarray", "hindexed", "st", "st-graph"}))
+                  "packed, subarray, hindexed, st, enqueue, st-graph; several are run one after the other")
+      ->check(CLI::IsMember({"packed", "subarray", "hindexed", "st", "enqueue", "st-graph"}))
       ->delimiter(',');
   parser.add_option("--ranks", options.ranks, "ranks along x, y; 0: MPI chooses")->delimiter('x');
   parser.add_option("--sides", options.sides, "points along each side of a rank's field; several are run")

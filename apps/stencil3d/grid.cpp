@@ -73,7 +73,7 @@ Grid::Grid(Device &device, const Box &box, const Place &place, Variant variant, 
   if (variant == Variant::subarray) {
     make_types();
   } else {
-    halo_ = std::make_unique<Halo>(device, stream_, messages_of(box, place), is_triggered(variant));
+    halo_ = std::make_unique<Halo>(device, stream_, messages_of(box, place), form_of(variant));
   }
   load_kernels();
 }

@@ -26,8 +26,11 @@ struct Options {
 
 constexpr int kCheckedSteps = 4;
 
-const std::map<std::string, Variant> variants_by_name = {
-    {"packed", Variant::packed}, {"subarray", Variant::subarray}, {"st", Variant::st}, {"st-graph", Variant::st_graph}};
+const std::map<std::string, Variant> variants_by_name = {{"packed", Variant::packed},
+                                                         {"subarray", Variant::subarray},
+                                                         {"st", Variant::st},
+                                                         {"enqueue", Variant::enqueue},
+                                                         {"st-graph", Variant::st_graph}};
 
 Box box_of(const Options &options, const Place &place) {
   Box box{{options.local, options.local, options.local}, place.mask()};
@@ -101,7 +104,7 @@ void run_sweep(const World &world, Device &device, Report &report, const Options
 
 void check_variant(const Device &device, const Options &options, const std::string &name) {
   const Variant variant = variants_by_name.at(name);
-  if (is_triggered(variant)) check_queues(name);
+  if (form_of(variant)) check_queues(name);
   if (variant == Variant::st_graph) {
     options.graph_steps.check(device, name, options.n_steps, options.sizes_bytes.empty());
   }
@@ -134,8 +137,9 @@ int main(int argc, char **argv) {
   stencil3d::Options options;
   CLI::App parser{"A seven-point stencil in three dimensions, checked against the same steps on the host", "stencil3d"};
   parser
-      .add_option("--variant", options.variants, "packed, subarray, st, st-graph; several are run one after the other")
-      ->check(CLI::IsMember({"packed", "subarray", "st", "st-graph"}))
+      .add_option("--variant", options.variants,
+                  "packed, subarray, st, enqueue, st-graph; several are run one after the other")
+      ->check(CLI::IsMember({"packed", "subarray", "st", "enqueue", "st-graph"}))
       ->delimiter(',');
   parser.add_option("--ranks", options.ranks, "ranks along x, y, z; 0: MPI chooses")->delimiter('x');
   parser.add_option("--local", options.local, "points along each side of a rank's box (weak scaling)")

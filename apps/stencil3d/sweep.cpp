@@ -26,7 +26,7 @@ Sweep::Sweep(Device &device, const World &world, const Place &place, std::uint64
       size_bytes_(size_bytes),
       n_graph_steps_(variant == Variant::st_graph ? n_graph_steps : 0),
       stream_(device),
-      halo_(device, stream_, messages_of(place, size_bytes), is_triggered(variant)),
+      halo_(device, stream_, messages_of(place, size_bytes), form_of(variant)),
       folded_(device, halo_.size_bytes()),
       step_(device, 1) {
   folded_.write(std::vector<std::uint64_t>(folded_.size(), 0));

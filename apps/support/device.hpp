@@ -145,8 +145,9 @@ class Stream {
   std::unique_ptr<Graph> capture(const Enqueue &enqueue) {
     return std::make_unique<Graph>(device_.kernels(), device_.module(), native_, enqueue);
   }
-  // The runtime's own handle, as MPIX_Create_queue takes it.
+  // The runtime's own handle, as MPIX_Create_queue takes it, and what programs call its type.
   void *native() const { return native_; }
+  const char *type() const { return device_.module().table().stream_words()[0]; }
 
  private:
   void launch_words(const sluice_program_kernel_t &kernel, std::uint64_t n_items, const std::uint64_t *words,

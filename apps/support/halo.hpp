@@ -4,6 +4,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "apps/support/device.hpp"
@@ -23,13 +24,13 @@ struct HaloMessage {
 // Buffers in device memory for messages one behind the other. Throws DeviceError and MpiError.
 class Halo {
  public:
-  // is_triggered: by MPIX_Queue on `stream`, which outlives the halo.
-  Halo(Device &device, Stream &stream, std::vector<HaloMessage> messages, bool is_triggered)
+  // form: by which functions `stream`, which outlives the halo, starts and awaits the messages; none: the host does.
+  Halo(Device &device, Stream &stream, std::vector<HaloMessage> messages, std::optional<QueueForm> form)
       : stream_(stream),
         messages_(std::move(messages)),
         sent_(device, size_bytes(messages_)),
         received_(device, size_bytes(messages_)) {
-    if (is_triggered) queue_ = std::make_unique<MessageQueue>(MPI_COMM_WORLD, stream.native());
+    if (form) queue_ = std::make_unique<MessageQueue>(MPI_COMM_WORLD, stream, *form);
   }
 
   unsigned char *sent() const { return sent_.data(); }

@@ -27,4 +27,9 @@ const char *const *memory_kind_words() {
   return has_device() ? words : kNone;
 }
 
+const char *const *stream_words() {
+  static const char *const words[] = {"cudaStream_t", "CUstream", nullptr};
+  return words;
+}
+
 }  // namespace sluice::backends::cuda

@@ -62,4 +62,9 @@ const char *const *memory_kind_words() {
   return words.data();
 }
 
+const char *const *stream_words() {
+  static const char *const words[] = {"emu_queue_t", nullptr};
+  return words;
+}
+
 }  // namespace sluice::backends::emu

@@ -14,4 +14,9 @@ const char *const *memory_kind_words() {
   return words;
 }
 
+const char *const *stream_words() {
+  static const char *const words[] = {"hipStream_t", nullptr};
+  return words;
+}
+
 }  // namespace sluice::backends::hip

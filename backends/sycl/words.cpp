@@ -37,4 +37,9 @@ const char *const *memory_kind_words() {
   return has_level_zero() ? words : kNone;
 }
 
+const char *const *stream_words() {
+  static const char *const words[] = {"sycl::queue", nullptr};
+  return words;
+}
+
 }  // namespace sluice::backends::sycl

@@ -30,7 +30,7 @@ extern "C" {
 
 /* Raised by one whenever the layout or the meaning of a member changes. Members are only ever appended; a module
  * whose api_version differs is refused with a message that names both numbers. */
-#define SLUICE_BACKEND_API_VERSION 15u
+#define SLUICE_BACKEND_API_VERSION 16u
 
 /* The symbol that every module exports, of type sluice_backend_table_fn. Further tables are optional. */
 #define SLUICE_BACKEND_TABLE_SYMBOL "sluice_backend_table"
@@ -375,7 +375,7 @@ typedef struct sluice_backend {
    */
   sluice_result_t (*enqueue_reduction)(sluice_queue_t *queue, const sluice_reduction_t *reduction);
 
-  /* ---- optional group `stream`: all five or none --------------------------------------------------------------- */
+  /* ---- optional group `stream`: all six or none ---------------------------------------------------------------- */
   /* Triggers and waits in the order of a stream of the program's: arXiv 2208.04817, section II.D ("stream memory
    * operations"). A word is 8 bytes of memory of host_alloc for the stream's device, aligned to 8. It is read and
    * written by the host and by streams, and stays there until every command on it has run. One stream is given to
@@ -403,6 +403,9 @@ typedef struct sluice_backend {
    * it that there are fewer (queue_depth). Up to there neither this call nor any thread of the host is held up,
    * and other streams go on, but for those that the runtime itself keeps in order with this one. Errors as above. */
   sluice_result_t (*stream_wait)(sluice_stream_t *stream, const uint64_t *word, uint64_t least);
+  /* The words by which programs name the type of such a stream (the value of `type` in the info of MPIX_Stream_create):
+   * a list that ends with NULL; list and words belong to the module and stay as they are as long as it is loaded. */
+  const char *const *(*stream_words)(void);
 
   /* ---- optional group `program_stream`: all four or none; there where `stream` and `program` are ------------------
    */

@@ -11,7 +11,7 @@ import re
 
 from user_help.man_pages import definition, escaped, escaped_inside, headed, page
 
-HEADERS = ("sluice.h", "queue.h", "partitioned.h", "partition_flags.h")
+HEADERS = ("sluice.h", "queue.h", "enqueue.h", "partitioned.h", "partition_flags.h")
 COMMENT = re.compile(r"/\*(.*?)\*/", re.DOTALL)
 FUNCTION = re.compile(r"(?:^|[\s*])((?:sluice|MPIX)_\w+)\((?!\))[^;{]*\)\s*(?:;|\{)|\b(sluice_\w+)\(void\);", re.DOTALL)
 # The comment of a declaration, and the declaration.

@@ -84,7 +84,7 @@ std::string check_groups(const sluice_backend_t &table) {
   if (!is_whole_or_absent(table.ipc_export, table.ipc_open, table.ipc_close)) return "ipc";
   if (!is_whole_or_absent(table.can_reduce, table.enqueue_reduction)) return "reduce";
   if (!is_whole_or_absent(table.stream_query, table.stream_open, table.stream_close, table.stream_write,
-                          table.stream_wait)) {
+                          table.stream_wait, table.stream_words)) {
     return "stream";
   }
   if (!is_whole_or_absent(table.program_stream_create, table.program_stream_destroy, table.program_stream_copy,

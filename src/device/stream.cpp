@@ -48,24 +48,65 @@ const Backend *find_owner(void *native, Status *status) {
 
 }  // namespace
 
-Status Stream::open(void *native, std::unique_ptr<Stream> *stream) {
-  std::unique_ptr<Stream> opened;
-  Status status = open_without_words(native, &opened);
-  if (status.is_ok()) status = acquire_words(&opened->backend(), opened->device(), &opened->words_);
+Status find_stream_owner(std::string_view word, const Backend **owner) {
+  std::string known;
+  for (const Backend *backend : Registry::process().backends()) {
+    if (backend->table().stream_words == nullptr) continue;
+    for (const char *const *one = backend->table().stream_words(); one != nullptr && *one != nullptr; ++one) {
+      if (word == *one) {
+        *owner = backend;
+        return {};
+      }
+      known += fmt::format("{}{}", known.empty() ? "" : ", ", *one);
+    }
+  }
+  return Status::error(ErrorKind::kInvalidArgument,
+                       fmt::format("no loaded backend can trigger and wait in streams of type {} (there are: {}); "
+                                   "docs/queue/guide.md says which backends can, and `sluice info` which are loaded",
+                                   word, known.empty() ? "none" : known));
+}
+
+Status Stream::open_native(const Backend &backend, void *native, std::unique_ptr<Stream> *stream) {
+  sluice_stream_t *opened = nullptr;
+  std::int32_t device = 0;
+  const sluice_result_t result = backend.table().stream_open(native, &opened, &device);
+  if (result != SLUICE_SUCCESS) return backend.check(result, "open a stream of the program's");
+  stream->reset(new Stream(native, opened, {&backend, device}, find_stream_messages(backend)));
+  return {};
+}
+
+Status Stream::give_words(std::unique_ptr<Stream> opened, std::unique_ptr<Stream> *stream) {
+  Status status = acquire_words(&opened->backend(), opened->device(), &opened->words_);
   if (status.is_ok()) *stream = std::move(opened);
   return status;
+}
+
+Status Stream::open(void *native, std::unique_ptr<Stream> *stream) {
+  std::unique_ptr<Stream> opened;
+  if (Status status = open_without_words(native, &opened); !status.is_ok()) return status;
+  return give_words(std::move(opened), stream);
+}
+
+Status Stream::open_without_words(const Backend &owner, void *native, std::unique_ptr<Stream> *stream) {
+  if (native == nullptr || owner.table().stream_query(native) < 0) {
+    return Status::error(ErrorKind::kInvalidArgument,
+                         fmt::format("{} is no stream of {}; give the runtime's own stream handle, as "
+                                     "docs/queue/guide.md says",
+                                     native, owner.name()));
+  }
+  return open_native(owner, native, stream);
+}
+
+Status Stream::open_of(const Backend &owner, void *native, std::unique_ptr<Stream> *stream) {
+  std::unique_ptr<Stream> opened;
+  if (Status status = open_without_words(owner, native, &opened); !status.is_ok()) return status;
+  return give_words(std::move(opened), stream);
 }
 
 Status Stream::open_without_words(void *native, std::unique_ptr<Stream> *stream) {
   Status status;
   const Backend *backend = find_owner(native, &status);
-  if (backend == nullptr) return status;
-  sluice_stream_t *opened = nullptr;
-  std::int32_t device = 0;
-  const sluice_result_t result = backend->table().stream_open(native, &opened, &device);
-  if (result != SLUICE_SUCCESS) return backend->check(result, "open a stream of the program's");
-  stream->reset(new Stream(native, opened, {backend, device}, find_stream_messages(*backend)));
-  return {};
+  return backend != nullptr ? open_native(*backend, native, stream) : status;
 }
 
 Stream::~Stream() {

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <string_view>
 
 #include "base/status.hpp"
 #include "device/backend.hpp"
@@ -23,8 +24,11 @@ class Stream {
   // tell. `native` lives until this is destroyed. Errors: null, no backend knows it, none that is loaded can do this,
   // or the runtime refuses.
   [[nodiscard]] static Status open(void *native, std::unique_ptr<Stream> *stream);
-  // The same without words of its own, for enqueue_alone(). Errors: the same.
+  // The same for a stream of `owner`'s. Errors: `owner` says that it is none of its own; those of open().
+  [[nodiscard]] static Status open_of(const Backend &owner, void *native, std::unique_ptr<Stream> *stream);
+  // The same without words of its own: for enqueue_alone(), or to see whether it is a stream. Errors: the same.
   [[nodiscard]] static Status open_without_words(void *native, std::unique_ptr<Stream> *stream);
+  [[nodiscard]] static Status open_without_words(const Backend &owner, void *native, std::unique_ptr<Stream> *stream);
   // What close() does, unless it was closed or abandoned.
   ~Stream();
   Stream(const Stream &) = delete;
@@ -133,6 +137,9 @@ class Stream {
          const sluice_stream_message_t *messages) noexcept
       : native_(native), stream_(stream), words_(words), messages_(messages) {}
 
+  // The rest of the opening of one whose owner is known.
+  [[nodiscard]] static Status open_native(const Backend &backend, void *native, std::unique_ptr<Stream> *stream);
+  [[nodiscard]] static Status give_words(std::unique_ptr<Stream> opened, std::unique_ptr<Stream> *stream);
   // The same, on words that stay until it has run.
   [[nodiscard]] Status enqueue_alone(const sluice_stream_receive_t &receive) const;
   // As the table of messages has it, or one by one.
@@ -152,5 +159,9 @@ class Stream {
   bool is_unjoined_ = false;
   bool are_receives_unjoined_ = false;
 };
+
+// The backend whose programs call the type of their streams `word`. Errors: no loaded backend that can trigger and wait
+// in streams has that word. Any thread.
+[[nodiscard]] Status find_stream_owner(std::string_view word, const Backend **owner);
 
 }  // namespace sluice::device

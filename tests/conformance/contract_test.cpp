@@ -83,13 +83,22 @@ TEST(Contract, StreamGroups_AreWholeOrAbsent) {
   const sluice_backend_t &t = table();
   const int n_there = (t.stream_query != nullptr ? 1 : 0) + (t.stream_open != nullptr ? 1 : 0) +
                       (t.stream_close != nullptr ? 1 : 0) + (t.stream_write != nullptr ? 1 : 0) +
-                      (t.stream_wait != nullptr ? 1 : 0);
-  EXPECT_TRUE(n_there == 0 || n_there == 5) << n_there << " of 5";
+                      (t.stream_wait != nullptr ? 1 : 0) + (t.stream_words != nullptr ? 1 : 0);
+  EXPECT_TRUE(n_there == 0 || n_there == 6) << n_there << " of 6";
   const int n_of_program = (t.program_stream_create != nullptr ? 1 : 0) +
                            (t.program_stream_destroy != nullptr ? 1 : 0) + (t.program_stream_copy != nullptr ? 1 : 0) +
                            (t.program_stream_synchronize != nullptr ? 1 : 0);
   EXPECT_TRUE(n_of_program == 0 || n_of_program == 4) << n_of_program << " of 4";
-  EXPECT_EQ(n_of_program == 4, n_there == 5 && t.program_alloc != nullptr);
+  EXPECT_EQ(n_of_program == 4, n_there == 6 && t.program_alloc != nullptr);
+}
+
+TEST(Contract, WordsOfStreams_NameATypeAndStay) {
+  if (table().stream_words == nullptr) GTEST_SKIP() << "missing: the group stream";
+  const char *const *words = table().stream_words();
+  ASSERT_NE(words, nullptr);
+  ASSERT_NE(words[0], nullptr) << "programs cannot name the type of these streams";
+  EXPECT_EQ(table().stream_words(), words) << "another list at the second call";
+  for (; *words != nullptr; ++words) EXPECT_STRNE(*words, "");
 }
 
 TEST(Contract, WordsGroup_IsWholeOrAbsent) {

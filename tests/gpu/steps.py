@@ -79,7 +79,7 @@ def triggered(number):
 
 # Tests in which both sides of each message are queues.
 BOTH_QUEUES = ("-WithoutThreads.*:FullQueues.*:Requests.AreCounted*:Semantics.EnqueueReturns*:Semantics.WithoutAStart*:"
-               "Semantics.Wait_*:Semantics.PlainMessages*")
+               "Semantics.Wait_*:Semantics.PlainMessages*:CommStreams.Send_*:CommStreams.Wildcards*")
 ON_ONE = (("CUDA_VISIBLE_DEVICES=0",), ("CUDA_VISIBLE_DEVICES=0",))
 CROSSED = (("CUDA_VISIBLE_DEVICES=0,1",), ("CUDA_VISIBLE_DEVICES=1,0",))
 # A step has one SLUICE_TUNING: of two the latter would hold alone.

@@ -155,6 +155,7 @@ sluice_backend_t table_with_all_groups(const FakeBackend &fake) {
   whole.stream_close = [](sluice_stream_t *) { return SLUICE_SUCCESS; };
   whole.stream_write = [](sluice_stream_t *, uint64_t *, uint64_t) { return SLUICE_SUCCESS; };
   whole.stream_wait = [](sluice_stream_t *, const uint64_t *, uint64_t) { return SLUICE_SUCCESS; };
+  whole.stream_words = []() -> const char *const * { return nullptr; };
   whole.program_stream_create = [](void **) { return SLUICE_SUCCESS; };
   whole.program_stream_destroy = [](void *) { return SLUICE_SUCCESS; };
   whole.program_stream_copy = [](void *, void *, const void *, size_t) { return SLUICE_SUCCESS; };
@@ -187,6 +188,7 @@ TEST(Backend_OverTable, IsRefused_WhenAnOptionalGroupIsNotWhole) {
       {"`stream`", [](Table &t) { t.stream_close = nullptr; }},
       {"`stream`", [](Table &t) { t.stream_write = nullptr; }},
       {"`stream`", [](Table &t) { t.stream_wait = nullptr; }},
+      {"`stream`", [](Table &t) { t.stream_words = nullptr; }},
       {"`program_stream`", [](Table &t) { t.program_stream_create = nullptr; }},
       {"`program_stream`", [](Table &t) { t.program_stream_destroy = nullptr; }},
       {"`program_stream`", [](Table &t) { t.program_stream_copy = nullptr; }},

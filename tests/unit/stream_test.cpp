@@ -47,6 +47,10 @@ sluice_backend_t with_streams(sluice_backend_t table) {
     runtime.waits.emplace_back(word, least);
     return runtime.result;
   };
+  table.stream_words = []() -> const char *const * {
+    static const char *const words[] = {"fake_stream_t", "fake_stream", nullptr};
+    return words;
+  };
   return table;
 }
 
@@ -102,6 +106,27 @@ TEST_F(StreamTest, WhatNobodyKnows_IsRefused_AndWhatOneCannotTell_IsTaken) {
   EXPECT_TRUE(Stream::open(&native, &stream).is_ok());
   EXPECT_STREQ(stream->backend().name(), "fake1");
   EXPECT_EQ(stream->device(), 1);
+}
+
+TEST_F(StreamTest, ATypeNamesItsOwner_AndTheOwnerAloneIsAsked) {
+  const device::Backend *owner = nullptr;
+  const Status nobody = device::find_stream_owner("fake_stream_t", &owner);
+  EXPECT_EQ(nobody.kind(), ErrorKind::kInvalidArgument);
+  EXPECT_THAT(nobody.message(), HasSubstr("there are: none"));
+  add_streams();
+  const Status unknown = device::find_stream_owner("fake", &owner);
+  EXPECT_EQ(unknown.kind(), ErrorKind::kInvalidArgument);
+  EXPECT_THAT(unknown.message(), HasSubstr("of type fake (there are: fake_stream_t, fake_stream)"));
+  EXPECT_EQ(owner, nullptr);
+  ASSERT_TRUE(device::find_stream_owner("fake_stream", &owner).is_ok());
+  EXPECT_STREQ(owner->name(), "fake1");
+  runtime.answer = -1;
+  EXPECT_EQ(Stream::open_of(*owner, &native, &stream).kind(), ErrorKind::kInvalidArgument);
+  EXPECT_EQ(Stream::open_of(*owner, nullptr, &stream).kind(), ErrorKind::kInvalidArgument);
+  EXPECT_EQ(runtime.n_open, 0);
+  runtime.answer = 0;
+  EXPECT_TRUE(Stream::open_of(*owner, &native, &stream).is_ok());
+  EXPECT_EQ(runtime.n_open, 1);
 }
 
 TEST_F(StreamTest, RefusedByItsRuntime_LeavesNothing) {

@@ -33,8 +33,8 @@ int init(int *argc, char ***argv) {
   prepare();
   wire::Marks::process().leave();
   int provided = 0;
-  const int result = wants_progress_thread() ? wire::host().MPI_Init_thread(argc, argv, MPI_THREAD_MULTIPLE, &provided)
-                                             : wire::host().MPI_Init(argc, argv);
+  const int result = wants_all_threads() ? wire::host().MPI_Init_thread(argc, argv, MPI_THREAD_MULTIPLE, &provided)
+                                         : wire::host().MPI_Init(argc, argv);
   enter(result, true);
   return result;
 }
@@ -42,7 +42,7 @@ int init(int *argc, char ***argv) {
 int init_thread(int *argc, char ***argv, int required, int *provided) {
   prepare();
   wire::Marks::process().leave();
-  const int needed = wants_progress_thread() ? MPI_THREAD_MULTIPLE : required;
+  const int needed = wants_all_threads() ? MPI_THREAD_MULTIPLE : required;
   const int result = wire::host().MPI_Init_thread(argc, argv, needed, provided);
   enter(result, true);
   return result;

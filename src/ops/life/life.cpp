@@ -12,6 +12,7 @@
 #include "base/knobs.hpp"
 #include "base/log.hpp"
 #include "base/output_file.hpp"
+#include "base/own_references.hpp"
 #include "base/rank_in_path.hpp"
 #include "base/statistics.hpp"
 #include "base/trace.hpp"
@@ -34,6 +35,7 @@
 #include "ops/queue/queues.hpp"
 #include "ops/request/turns.hpp"
 #include "ops/rma/window.hpp"
+#include "ops/stream/streams.hpp"
 #include "plan/collective_terms.hpp"
 #include "plan/policy.hpp"
 #include "plan/tuning.hpp"
@@ -135,6 +137,10 @@ void close_channel() {
   channel.close();
 }
 
+bool wants_progress_thread() {
+  return Knobs::process().is_on("SLUICE_PROGRESS_THREAD");
+}
+
 // After the channel: without one there is never anything to do.
 void start_progress_thread() {
   if (!wants_progress_thread() || !wire::Channel::process().is_open()) return;
@@ -150,9 +156,10 @@ void start_progress_thread() {
 
 }  // namespace
 
-bool wants_progress_thread() noexcept {
+bool wants_all_threads() noexcept {
   try {
-    return Knobs::process().is_on("SLUICE_PROGRESS_THREAD");
+    if (wants_progress_thread()) return true;
+    return program_refers_to("MPIX_Stream_comm_create") && !stream::are_left_to_host();
   } catch (const std::exception &) {
     return false;  // no memory for the knobs: begin() says so
   }
@@ -198,6 +205,7 @@ void end() noexcept {
     close_channel();
     waiting::close();
     queue::release_queues();
+    stream::release_comm_streams();
     print_statistics();
     write_trace();
     release_datatypes();

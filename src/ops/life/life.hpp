@@ -15,7 +15,8 @@ void begin(bool has_world) noexcept;
 // Completes what the program left behind, prints the statistics, gives back what is pooled. Before the host MPI ends.
 void end() noexcept;
 
-// SLUICE_PROGRESS_THREAD: the host MPI is to be initialised with MPI_THREAD_MULTIPLE.
-[[nodiscard]] bool wants_progress_thread() noexcept;
+// The host MPI is to be initialised with MPI_THREAD_MULTIPLE: SLUICE_PROGRESS_THREAD says so, or the program enqueues
+// messages into streams by MPICH's functions, with which MPI_Init is enough.
+[[nodiscard]] bool wants_all_threads() noexcept;
 
 }  // namespace sluice::ops

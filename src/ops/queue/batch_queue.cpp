@@ -33,22 +33,27 @@ void BatchQueue::note_taken(const Arguments &given) {
   taken_.keep(given);
 }
 
-Status BatchQueue::enqueue(const Arguments &given, MPI_Request *request) {
+Status BatchQueue::make(const Arguments &given, MessagePtr *message) {
   transfer::Region region;
   if (Status status = classify_buffer(given, *stream_, &region); !status.is_ok()) return status;
+  const std::scoped_lock lock(calls_);
+  if (is_freed_) return was_freed();
+  if (Status status = carriers_->carry(given, region, message); !status.is_ok()) return status;
+  const bool is_staged = region.place.kind == MemoryKind::kDevice && !(*message)->is_captured();
+  if (is_staged) reserve_.add(region.place, region.size_bytes());
+  return {};
+}
+
+Status BatchQueue::enqueue(const Arguments &given, MPI_Request *request) {
   MessagePtr message;
-  {
-    const std::scoped_lock lock(calls_);
-    if (is_freed_) return was_freed();
-    if (Status status = carriers_->carry(given, region, &message); !status.is_ok()) return status;
-    const bool is_staged = region.place.kind == MemoryKind::kDevice && !message->is_captured();
-    if (is_staged) reserve_.add(region.place, region.size_bytes());
-  }
+  if (Status status = make(given, &message); !status.is_ok()) return status;
   return enqueue(message, request);
 }
 
 Status BatchQueue::enqueue(const MessagePtr &message, MPI_Request *request) {
-  if (Status status = message->open(request); !status.is_ok()) return status;
+  if (request != nullptr) {
+    if (Status status = message->open(request); !status.is_ok()) return status;
+  }
   Status status;
   try {
     const std::scoped_lock lock(calls_);
@@ -63,6 +68,11 @@ Status BatchQueue::enqueue(const MessagePtr &message, MPI_Request *request) {
   }
   if (!status.is_ok()) message->withdraw(request);
   return status;
+}
+
+void BatchQueue::take_back(const MessagePtr &message, MPI_Request *request) noexcept {
+  const std::scoped_lock lock(calls_);
+  if (std::erase(open_, message) != 0) message->withdraw(request);
 }
 
 Status BatchQueue::enqueue_access(const rma::WindowPtr &window, const rma::Call &call, MPI_Request *request) {
@@ -97,33 +107,59 @@ void BatchQueue::tell(std::vector<MessagePtr> *planned, std::size_t n_in_stream,
   planned->clear();
 }
 
-bool BatchQueue::enqueue_waits(unsigned *n_commands) {
-  if (!carriers_->can_wait()) return false;
+void BatchQueue::enqueue_waits(std::span<const MessagePtr> messages, std::vector<MessagePtr> *polled,
+                               unsigned *n_commands) {
+  polled->reserve(messages.size());
   receives_.clear();
   planned_.clear();
-  receives_.reserve(unawaited_.size());
-  planned_.reserve(unawaited_.size());
-  bool is_by_stream = true;
+  receives_.reserve(messages.size());
+  planned_.reserve(messages.size());
   {
     const auto lock = carriers_->hold();
-    for (const MessagePtr &message : unawaited_) {
+    for (const MessagePtr &message : messages) {
       sluice_stream_receive_t receive{};
       if (message->is_complete()) continue;
-      const Message::Wait wait = message->plan_wait(&receive);
-      if (wait == Message::Wait::kForPoll) is_by_stream = false;
+      const Message::Wait wait = carriers_->can_wait() ? message->plan_wait(&receive) : Message::Wait::kForPoll;
+      // The status of a message is written by the turn that sees it complete.
+      if (wait == Message::Wait::kForPoll || message->has_report()) polled->push_back(message);
       if (wait != Message::Wait::kCommand) continue;
       receives_.push_back(receive);
       planned_.push_back(message);
     }
   }
-  if (planned_.empty()) return is_by_stream;
+  if (planned_.empty()) return;
   sluice_stream_enqueued_t enqueued{};
   const Status status = stream_->enqueue_receives(receives_, &enqueued);
   receives_.clear();
   *n_commands += enqueued.n_commands;
-  is_by_stream = is_by_stream && enqueued.n_messages == planned_.size();
+  polled->insert(polled->end(), planned_.begin() + enqueued.n_messages, planned_.end());
   tell(&planned_, enqueued.n_messages, status, &Message::wait_enqueued);
-  return is_by_stream;
+}
+
+// The gate is there before the stream is told: a runtime may hold up its caller until the stream has room. If the
+// stream refuses, nothing waits for the gate's number.
+Status BatchQueue::enqueue_gate(std::vector<MessagePtr> messages) {
+  {
+    const std::scoped_lock lock(mutex_);
+    if (all_complete(&messages)) return {};
+    gates_.push_back({n_gates_ + 1, std::move(messages)});
+  }
+  return stream_->enqueue_wait(++n_gates_);
+}
+
+Status BatchQueue::await(std::span<const MessagePtr> messages) {
+  aside_.note_wait();
+  unsigned n_commands = 1;
+  for (const bool is_unjoined : {stream_->is_unjoined(), stream_->are_receives_unjoined()}) {
+    if (is_unjoined) n_commands += device::Stream::kCommandsOfJoin;
+  }
+  // Before the stream waits for anybody else: what comes behind may change what is being sent, and need not know how;
+  // and before it takes anything else out of the same channels.
+  if (Status status = stream_->join_all(); !status.is_ok()) return status;
+  std::vector<MessagePtr> polled;
+  enqueue_waits(messages, &polled, &n_commands);
+  if (!commands_.empty()) commands_.back().count += n_commands;
+  return enqueue_gate(std::move(polled));
 }
 
 Status BatchQueue::wait() {
@@ -137,22 +173,35 @@ Status BatchQueue::wait() {
   }
   // The stream is past it when it comes here: it waited for as much before.
   if (n_awaited_ == n_started_) return {};
-  aside_.note_wait();
-  unsigned n_commands = 1;
-  for (const bool is_unjoined : {stream_->is_unjoined(), stream_->are_receives_unjoined()}) {
-    if (is_unjoined) n_commands += device::Stream::kCommandsOfJoin;
-  }
-  // Before the stream waits for anybody else: what comes behind may change what is being sent, and need not know how;
-  // and before it takes anything else out of the same channels.
-  if (Status status = stream_->join_all(); !status.is_ok()) return status;
-  const bool is_by_stream = enqueue_waits(&n_commands);
-  if (!commands_.empty()) commands_.back().count += n_commands;
-  Status status;
-  if (!is_by_stream) status = stream_->enqueue_wait(n_started_);
-  if (!status.is_ok()) return status;
+  if (Status status = await(unawaited_); !status.is_ok()) return status;
   unawaited_.clear();
   n_awaited_ = n_started_;
   return {};
+}
+
+Status BatchQueue::wait_for(std::span<const MessagePtr> messages) {
+  const std::scoped_lock one_at_a_time(calls_);
+  if (is_freed_) return was_freed();
+  if (is_captured()) return stream_->capture_join();
+  if (Status status = await(messages); !status.is_ok()) return status;
+  std::erase_if(unawaited_,
+                [&](const MessagePtr &message) { return std::ranges::find(messages, message) != messages.end(); });
+  return {};
+}
+
+bool BatchQueue::has_started(const MessagePtr &message) {
+  const std::scoped_lock lock(mutex_);
+  return message->is_complete() || std::ranges::find(incomplete_, message) != incomplete_.end();
+}
+
+bool BatchQueue::is_idle() {
+  const std::scoped_lock one_at_a_time(calls_);
+  const std::scoped_lock lock(mutex_);
+  forget_complete(&incomplete_);
+  const bool has_come = stream_->triggered() >= n_started_;  // behind all copies
+  return std::ranges::none_of(incomplete_, [&](const MessagePtr &message) {
+    return !(message->is_done_by_stream() || (has_come && message->has_copy()));
+  });
 }
 
 Status BatchQueue::free() {
@@ -200,11 +249,12 @@ bool BatchQueue::advance() {
     }
     n_complete += std::erase_if(batch.messages, [](const MessagePtr &message) { return message->poll(); });
   }
-  while (!running_.empty() && running_.front().is_begun && running_.front().messages.empty()) {
-    stream_->complete(running_.front().number);
-    running_.pop_front();
-  }
+  while (!running_.empty() && running_.front().is_begun && running_.front().messages.empty()) running_.pop_front();
   const std::scoped_lock lock(mutex_);
+  while (!gates_.empty() && all_complete(&gates_.front().messages)) {
+    stream_->complete(gates_.front().number);
+    gates_.pop_front();
+  }
   // Here rather than at the next start, which the program waits for.
   if (n_complete != 0) forget_complete(&incomplete_);
   const bool has_messages = !running_.empty() || !started_.empty() || !captured_.empty() || !started_captured_.empty();

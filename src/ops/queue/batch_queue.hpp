@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // BatchQueue: what a program enqueues into one stream of its own, in batches (arXiv 2208.04817, section IV.B). The
 // stream counts up the trigger word; the progress thread, or whoever is inside MPI, sees it in a turn and begins the
-// batch's messages; when all of a batch are complete it counts up the completion word, for which the stream waits.
-// Messages may have the stream do some of that by itself.
+// batch's messages. Each wait of the stream is a gate with the messages that it is for; gates have numbers in the order
+// in which the stream comes to them, and the turn in which the messages of a gate are complete, and those of all gates
+// before, counts up the completion word, for which the stream waits. Messages may have the stream do some of that by
+// itself.
 #pragma once
 
 #include <cstddef>
@@ -12,6 +14,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -32,10 +35,14 @@ namespace sluice::ops::queue {
 // stream, up to queue_patience. Errors of all of them: was_freed().
 class BatchQueue final : public progress::RecurringTask {
  public:
+  // What its waits are for. Where some are for some messages alone, nothing is received aside of the stream: the stream
+  // joins all of that at once.
+  enum class Waits : std::uint8_t { kForAll, kForSome };
   // A queue for messages on `comm` (MPI_COMM_NULL: on their own) over a stream that lives until the queue is freed or
   // abandoned. `carriers` are of make_carriers() for both.
-  BatchQueue(MPI_Comm comm, std::unique_ptr<device::Stream> stream, std::unique_ptr<Carriers> carriers)
+  BatchQueue(MPI_Comm comm, std::unique_ptr<device::Stream> stream, std::unique_ptr<Carriers> carriers, Waits waits)
       : comm_(comm),
+        waits_(waits),
         stream_(std::move(stream)),
         carriers_(std::move(carriers)),
         aside_(*stream_, carriers_->can_go_aside()) {}
@@ -54,10 +61,18 @@ class BatchQueue final : public progress::RecurringTask {
   // others: predefined types, and communicators with a state (ops/comm/comm_state.hpp).
   void note_taken(const Arguments &given);
 
-  // Adds a message to the batch that the next start() ends, and makes its request. `given` was taken by the host MPI.
-  // Errors: the buffer, as classify_buffer() has it; the carriers refuse; the host MPI refuses the request.
+  // A receive may leave open from whom it comes, or with which tag.
+  [[nodiscard]] bool takes_wildcards() const noexcept { return carriers_->match_in_host(); }
+
+  // Makes a message as it is to travel. `given` was taken by the host MPI. Errors: the buffer, as classify_buffer() has
+  // it; the carriers refuse.
+  [[nodiscard]] Status make(const Arguments &given, MessagePtr *message);
+  // Adds a message to the batch that the next start() ends, and makes its request; a null `request`: none, and
+  // Message::leave() says what becomes of its errors. Errors: make()'s; the host MPI refuses the request.
   [[nodiscard]] Status enqueue(const Arguments &given, MPI_Request *request);
   [[nodiscard]] Status enqueue(const MessagePtr &message, MPI_Request *request);
+  // Takes a message out of the batch that was not started, and its request back: start() failed.
+  void take_back(const MessagePtr &message, MPI_Request *request) noexcept;
   // Adds a put or a get (`call.operation`) on a window. Errors: those of OneSided; the host MPI refuses the request.
   [[nodiscard]] Status enqueue_access(const rma::WindowPtr &window, const rma::Call &call, MPI_Request *request);
   // Adds a signal of a window, or the wait for one: `peer` is a rank of the window. Errors: the same.
@@ -68,6 +83,13 @@ class BatchQueue final : public progress::RecurringTask {
   // Has the stream wait for the batches so far, what it sends by itself included. Errors: none was started, the stream
   // refuses.
   [[nodiscard]] Status wait();
+  // The same for some of the messages that were started, and no others; in a graph, for all that were captured so far.
+  // Errors: the stream refuses.
+  [[nodiscard]] Status wait_for(std::span<const MessagePtr> messages);
+  // The message was started here, or is complete.
+  [[nodiscard]] bool has_started(const MessagePtr &message);
+  // All messages so far are complete, or will be without the stream's coming any further.
+  [[nodiscard]] bool is_idle();
   // Lets go of the stream, which need not live any longer. Errors: a message is not complete; nothing has changed.
   [[nodiscard]] Status free();
   // The same when the stream may be gone already. Last call.
@@ -83,6 +105,10 @@ class BatchQueue final : public progress::RecurringTask {
     bool is_begun = false;
   };
   using BatchList = std::list<Batch>;  // batches go from one to the other without an allocation that might fail
+  struct Gate {
+    std::uint64_t number = 0;  // for which the stream waits
+    std::vector<MessagePtr> messages;
+  };
 
   // The program captures the stream into a graph, and the carriers have messages for graphs.
   [[nodiscard]] bool is_captured() const noexcept { return carriers_->can_capture() && stream_->is_captured(); }
@@ -118,10 +144,15 @@ class BatchQueue final : public progress::RecurringTask {
   // make good.
   static void tell(std::vector<MessagePtr> *planned, std::size_t n_in_stream, const Status &status,
                    void (Message::*told)(bool));
-  // True: the stream waits for all that was started by itself, so it has to wait for nobody else.
-  [[nodiscard]] bool enqueue_waits(unsigned *n_commands);
+  // Has the stream wait for `messages`, by itself for those for which it can.
+  [[nodiscard]] Status await(std::span<const MessagePtr> messages);
+  // That first half: *polled are those that are left, which a turn sees complete.
+  void enqueue_waits(std::span<const MessagePtr> messages, std::vector<MessagePtr> *polled, unsigned *n_commands);
+  // The second half, for those that are not complete by now. Errors: the stream refuses.
+  [[nodiscard]] Status enqueue_gate(std::vector<MessagePtr> messages);
 
   const MPI_Comm comm_;
+  const Waits waits_;
   const std::unique_ptr<device::Stream> stream_;
   const std::unique_ptr<Carriers> carriers_;  // over the stream
 
@@ -136,7 +167,8 @@ class BatchQueue final : public progress::RecurringTask {
   std::uint64_t n_started_ = 0;  // batches
   device::MovingStream moving_{[this] { return stream_->triggered(); }};
   std::uint64_t n_awaited_ = 0;        // batches that a wait was enqueued for
-  std::vector<MessagePtr> unawaited_;  // of batches that no wait was enqueued for; where the stream can wait
+  std::vector<MessagePtr> unawaited_;  // started, and no wait was enqueued for them
+  std::uint64_t n_gates_ = 0;
   // What a call tells the stream, and whose messages these are. Members, so that their memory is there at the next
   // call.
   std::vector<sluice_copy_t> copies_;
@@ -153,6 +185,7 @@ class BatchQueue final : public progress::RecurringTask {
 
   BatchList started_;                   // with mutex_: not yet seen by a turn
   std::vector<MessagePtr> incomplete_;  // with mutex_: started, and not known to be complete
+  std::deque<Gate> gates_;              // with mutex_: closed, in the stream's order
   BatchList running_;                   // belongs to the turn
   // Messages of graphs that do not know their other side yet: with mutex_, not yet seen by a turn; and the turn's.
   std::vector<MessagePtr> started_captured_;

@@ -204,7 +204,8 @@ Status BatchQueue::start() {
   unawaited_.reserve(unawaited_.size() + open_.size());
   const plan::QueueAsidePlan aside = aside_.sends();
   commands_.push_back({n_started_ + 1, 1});  // here, because behind the plans nothing may throw
-  if (Status status = plan_starts(aside.is_aside, aside_.receives(aside)); !status.is_ok()) {
+  if (Status status = plan_starts(aside.is_aside, waits_ == Waits::kForAll && aside_.receives(aside));
+      !status.is_ok()) {
     commands_.pop_back();
     return status;
   }
@@ -218,7 +219,7 @@ Status BatchQueue::start() {
   }
   enqueue_receives_aside(is_triggered && aside.is_aside, &commands_.back().count);
   ++n_started_;
-  if (carriers_->can_wait()) unawaited_.insert(unawaited_.end(), open_.begin(), open_.end());
+  unawaited_.insert(unawaited_.end(), open_.begin(), open_.end());
   reserve_.begin_batch();
   const std::scoped_lock lock(mutex_);
   incomplete_.insert(incomplete_.end(), open_.begin(), open_.end());

@@ -54,20 +54,15 @@ plan::QueueEngineQuery query_of(MPI_Comm comm, const device::Stream &stream) {
   return query;
 }
 
-// The progress thread is what looks at the trigger while the program computes.
-Status run_progress_thread() {
-  static std::mutex mutex;
-  const std::scoped_lock lock(mutex);
-  int provided = MPI_THREAD_SINGLE;
-  if (wire::host().MPI_Query_thread(&provided) != MPI_SUCCESS || provided != MPI_THREAD_MULTIPLE) {
-    return Status::error(ErrorKind::kUnsupported,
-                         "queues need MPI_THREAD_MULTIPLE, for a thread that starts their messages; ask for it with "
-                         "MPI_Init_thread, or set SLUICE_PROGRESS_THREAD=1, which does");
-  }
-  return progress::ProgressThread::process().start();
-}
-
 }  // namespace
+
+Status check_threads() {
+  int provided = MPI_THREAD_SINGLE;
+  if (wire::host().MPI_Query_thread(&provided) == MPI_SUCCESS && provided == MPI_THREAD_MULTIPLE) return {};
+  return Status::error(ErrorKind::kUnsupported,
+                       "queues need MPI_THREAD_MULTIPLE, for a thread that starts their messages; ask for it with "
+                       "MPI_Init_thread, or set SLUICE_PROGRESS_THREAD=1, which does");
+}
 
 Status Carriers::carry(const Arguments &given, const transfer::Region &region, MessagePtr *message) {
   return make_plain_message(given, region, message);
@@ -104,7 +99,11 @@ Status make_carriers(MPI_Comm comm, const device::Stream &stream, std::unique_pt
   } else {
     *carriers = std::make_unique<Carriers>();
   }
-  return run_progress_thread();
+  if (Status status = check_threads(); !status.is_ok()) return status;
+  // It looks at the trigger while the program computes.
+  static std::mutex mutex;
+  const std::scoped_lock lock(mutex);
+  return progress::ProgressThread::process().start();
 }
 
 }  // namespace sluice::ops::queue

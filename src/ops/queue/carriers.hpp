@@ -32,6 +32,8 @@ class Carriers {
   [[nodiscard]] virtual bool can_go_aside() const noexcept { return false; }
   // There are messages for graphs.
   [[nodiscard]] virtual bool can_capture() const noexcept { return false; }
+  // The host MPI matches all messages.
+  [[nodiscard]] virtual bool match_in_host() const noexcept { return true; }
 
   // Makes a message as it is to travel; for a graph, where the program captures the stream into one and can_capture().
   // `given` was taken by the host MPI; `region` is what classify_buffer() found for it. Errors: the message cannot be
@@ -54,6 +56,9 @@ class Carriers {
 // (MPI_COMM_NULL: on their own). Starts the progress thread, which begins messages. Errors: this process cannot have
 // the engine, or the thread. Any thread.
 [[nodiscard]] Status make_carriers(MPI_Comm comm, const device::Stream &stream, std::unique_ptr<Carriers> *carriers);
+
+// Whether there may be a thread that starts messages. Errors: MPI gives no MPI_THREAD_MULTIPLE. Any thread.
+[[nodiscard]] Status check_threads();
 
 // Whether the engines that do without the host MPI could reach the peer of `given`: another process of this
 // MPI_COMM_WORLD, within an intracommunicator; then *world_rank is its rank there. Both sides of a message come to the

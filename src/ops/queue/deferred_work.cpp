@@ -186,6 +186,7 @@ class DeferredWork final : public Carriers {
  public:
   [[nodiscard]] Status open() { return line_->trigger.open(); }
   [[nodiscard]] Status carry(const Arguments &given, const transfer::Region &region, MessagePtr *message) override;
+  [[nodiscard]] bool match_in_host() const noexcept override { return false; }
   void turn() noexcept override { wire::Fabric::process().turn(); }
 
  private:

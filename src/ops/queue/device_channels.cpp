@@ -19,6 +19,7 @@ class DeviceChannels final : public Carriers {
   [[nodiscard]] bool can_wait() const noexcept override { return true; }
   [[nodiscard]] bool can_go_aside() const noexcept override { return true; }
   [[nodiscard]] bool can_capture() const noexcept override { return true; }
+  [[nodiscard]] bool match_in_host() const noexcept override { return false; }
   [[nodiscard]] Status carry(const Arguments &given, const transfer::Region &region, MessagePtr *message) override;
   [[nodiscard]] Status carry_signal(const Arguments &given, const rma::WindowPtr &window,
                                     std::vector<MessagePtr> behind, MessagePtr *message) override;

@@ -31,6 +31,7 @@ class Message::Marker final : public progress::Tracked {
     return true;
   }
   [[nodiscard]] bool ignores_cancel() const noexcept override { return true; }
+  [[nodiscard]] const MessagePtr &message() const noexcept { return message_; }
 
  private:
   MessagePtr message_;
@@ -49,8 +50,32 @@ Status Message::open(MPI_Request *request) {
   return {};
 }
 
+MessagePtr Message::of(MPI_Request request) {
+  const progress::TrackedPtr found = progress::TrackedRequests::process().find(request);
+  const auto *marker = dynamic_cast<const Marker *>(found.get());
+  return marker != nullptr ? marker->message() : nullptr;
+}
+
+Status Message::leave(MPI_Status *report) {
+  report_.store(report, std::memory_order_release);
+  // Sequentially consistent, as is_complete_ in end(): one of the two sees the other.
+  is_left_.store(true);
+  if (!is_complete_.load()) return {};
+  write_report();
+  return is_error_told_.exchange(true) ? Status() : outcome_;
+}
+
+// Whoever comes first takes the report.
+void Message::write_report() noexcept {
+  MPI_Status *report = report_.exchange(nullptr, std::memory_order_acq_rel);
+  if (report == nullptr) return;
+  *report = status_;
+  report->MPI_ERROR = code_;
+}
+
 void Message::withdraw(MPI_Request *request) noexcept {
   is_complete_.store(true, std::memory_order_release);
+  if (request == nullptr) return;
   const progress::TrackedPtr marker = progress::TrackedRequests::process().take(*request);
   const wire::Host &host = wire::host();
   if (host.MPI_Grequest_complete(*request) != MPI_SUCCESS || host.MPI_Request_free(request) != MPI_SUCCESS) {
@@ -72,6 +97,7 @@ bool Message::poll() noexcept {
 }
 
 void Message::end(int code) noexcept {
+  code_ = code;
   try {
     if (code != MPI_SUCCESS) {
       char text[MPI_MAX_ERROR_STRING] = "";  // in the words of whoever found the error
@@ -86,7 +112,10 @@ void Message::end(int code) noexcept {
     log::error("ops", "out of memory: the error of a queue's message is lost; lower the program's use of memory");
   }
   // From here on the program may free the request, and with it this; the queue holds it, too.
-  is_complete_.store(true, std::memory_order_release);
+  is_complete_.store(true);
+  write_report();
+  if (is_left_.load() && !outcome_.is_ok() && !is_error_told_.exchange(true)) raise(comm_, outcome_);
+  if (program_request_ == MPI_REQUEST_NULL) return;
   if (wire::host().MPI_Grequest_complete(program_request_) != MPI_SUCCESS) {
     log::warn_once("queue_complete", "ops", "the host MPI could not complete a request of a queue");
   }

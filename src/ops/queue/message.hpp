@@ -36,8 +36,17 @@ class Message : public std::enable_shared_from_this<Message> {
 
   // Makes the program's request. Errors: the host MPI refuses; then there is none.
   [[nodiscard]] Status open(MPI_Request *request);
-  // Takes the request back that nobody was given: enqueuing failed.
+  // Takes the request back that nobody was given: enqueuing failed. A null `request`: there is none.
   void withdraw(MPI_Request *request) noexcept;
+  // The message of a request that open() made; null for any other.
+  [[nodiscard]] static std::shared_ptr<Message> of(MPI_Request request);
+  // The program will not complete a request of this message. From here on its status, when it is complete, is written
+  // to *report (null: nowhere), MPI_ERROR included, by the turn that sees it complete, or at once. What it ends with is
+  // raised on its communicator then. Errors: it is complete already, and ended with this.
+  [[nodiscard]] Status leave(MPI_Status *report);
+  [[nodiscard]] bool has_report() const noexcept { return report_.load(std::memory_order_relaxed) != nullptr; }
+  // Where its errors are raised, and on which it travels.
+  [[nodiscard]] MPI_Comm comm() const noexcept { return comm_; }
 
   // These are called by the thread that tells the stream; those that plan with the lock of Carriers::hold().
   // Plans before the stream is told to start the message; a second time when the stream refused. Never blocks for a
@@ -106,6 +115,7 @@ class Message : public std::enable_shared_from_this<Message> {
   static int query(void *state, MPI_Status *status);
 
   void end(int code) noexcept;
+  void write_report() noexcept;
 
   const std::optional<Operation> operation_;
   const MPI_Comm comm_;
@@ -113,6 +123,10 @@ class Message : public std::enable_shared_from_this<Message> {
   MPI_Request program_request_ = MPI_REQUEST_NULL;
   MPI_Status status_{};
   Status outcome_;
+  int code_ = MPI_SUCCESS;  // as the host MPI, or the engine, gave it
+  std::atomic<MPI_Status *> report_{nullptr};
+  std::atomic<bool> is_left_{false};
+  std::atomic<bool> is_error_told_{false};
   std::atomic<bool> is_complete_{false};
 };
 

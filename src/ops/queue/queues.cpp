@@ -10,12 +10,14 @@
 #include <optional>
 #include <unordered_map>
 #include <utility>
+#include <vector>
 
 #include "base/log.hpp"
 #include "ops/env/errors.hpp"
 #include "ops/env/world.hpp"
 #include "ops/queue/batch_queue.hpp"
 #include "ops/queue/engine_exchange.hpp"
+#include "ops/queue/shown_arguments.hpp"
 #include "wire/host.hpp"
 
 namespace sluice::ops::queue {
@@ -28,6 +30,7 @@ struct Table {
   std::mutex mutex;
   std::unordered_map<std::uintptr_t, QueuePtr> queues;
   std::uintptr_t last_number = 0;
+  std::vector<std::weak_ptr<BatchQueue>> unnamed;  // without a handle
 };
 
 Table &table() {
@@ -88,24 +91,6 @@ int on_window(MPI_Win window, MPIX_Queue handle, const MPI_Request *request, Bod
   });
 }
 
-// The host MPI is shown the program's arguments, unless it has taken the like before: they are its to refuse. Returns
-// an error code, raised already.
-int show(BatchQueue *queue, const Arguments &given) {
-  if (queue->has_taken(given)) return MPI_SUCCESS;
-  const wire::Host &host = wire::host();
-  MPI_Request shown = MPI_REQUEST_NULL;
-  const int count = given.count < 0 ? given.count : 0;
-  const int result =
-      given.is_send ? host.MPI_Send_init(given.buffer, count, given.type, given.peer, given.tag, given.comm, &shown)
-                    : host.MPI_Recv_init(given.buffer, count, given.type, given.peer, given.tag, given.comm, &shown);
-  if (result != MPI_SUCCESS) return result;
-  // The MPI-5 ABI of MPICH 5 returns success after it has called the error handler.
-  if (shown == MPI_REQUEST_NULL) return MPI_ERR_OTHER;
-  if (const int freed = host.MPI_Request_free(&shown); freed != MPI_SUCCESS) return freed;
-  queue->note_taken(given);
-  return MPI_SUCCESS;
-}
-
 Status check_arguments(const BatchQueue &queue, const Arguments &given, const MPI_Request *request) {
   if (request == nullptr) return null_request();
   if (given.comm == MPI_COMM_NULL) {
@@ -164,7 +149,8 @@ int create(bool has_comm, MPI_Comm comm, void *stream, MPIX_Queue *queue) {
     Status status = device::Stream::open(stream, &opened);
     if (status.is_ok()) status = make_carriers(comm, *opened, &carriers);
     if (!status.is_ok()) return raise(raised_on, status);
-    const auto made = std::make_shared<BatchQueue>(comm, std::move(opened), std::move(carriers));
+    const auto made =
+        std::make_shared<BatchQueue>(comm, std::move(opened), std::move(carriers), BatchQueue::Waits::kForAll);
     const std::scoped_lock lock(table().mutex);
     const std::uintptr_t number = table().last_number + 1;
     table().queues.emplace(number, made);
@@ -235,6 +221,12 @@ int enqueue_wait(MPIX_Queue handle) {
   return on_queue(handle, std::nullopt, [](BatchQueue *queue) { return queue->wait(); });
 }
 
+void abandon_at_end(const std::shared_ptr<BatchQueue> &queue) {
+  const std::scoped_lock lock(table().mutex);
+  std::erase_if(table().unnamed, [](const std::weak_ptr<BatchQueue> &one) { return one.expired(); });
+  table().unnamed.push_back(queue);
+}
+
 void release_queues() noexcept {
   {
     const std::scoped_lock lock(table().mutex);
@@ -244,8 +236,12 @@ void release_queues() noexcept {
     }
     // Their streams may be gone.
     for (const auto &[number, queue] : table().queues) queue->abandon();
+    for (const std::weak_ptr<BatchQueue> &unnamed : table().unnamed) {
+      if (const QueuePtr queue = unnamed.lock(); queue != nullptr) queue->abandon();
+    }
     close_engines();  // before the memory goes that messages left behind may still be written to
     table().queues.clear();
+    table().unnamed.clear();
   }
   static_cast<void>(device::free_words());
 }

@@ -3,6 +3,7 @@
 // MPI.
 #pragma once
 
+#include "ops/queue/batch_queue.hpp"
 #include "ops/queue/host_messages.hpp"
 #include "ops/rma/call.hpp"
 #include "sluice/queue.h"
@@ -28,6 +29,9 @@ int enqueue_signal(bool is_send, int peer, MPI_Win window, MPIX_Queue queue, MPI
 int enqueue_persistent(MPI_Request persistent, MPIX_Queue queue, MPI_Request *request);
 int enqueue_start(MPIX_Queue queue);
 int enqueue_wait(MPIX_Queue queue);
+
+// Lets go of the stream of a queue without a handle, if it is still there when MPI ends.
+void abandon_at_end(const std::shared_ptr<BatchQueue> &queue);
 
 // Gives back what the queues that the program has not freed hold. When nothing is under way any more.
 void release_queues() noexcept;
