@@ -202,7 +202,7 @@ def page(source):
     p2p, coll, rma, files, queue, fortran = (Folder(source, name, names)
                                              for name in ("p2p", "coll", "rma", "io", "queue", "fortran"))
     headers = "".join((source / "include/sluice" / name).read_text() for name in ("queue.h", "enqueue.h"))
-    of_queues = re.findall(r"^int (MPIX_\w+)\(", headers, re.MULTILINE)
+    of_queues = re.findall(r"^int (MPIX_\w+?)(?<!_c)\(", headers, re.MULTILINE)
     sections = (
         ("Point to point", p2p, functions(source, "message_forms.txt")),
         ("Partitioned messages", p2p, operations(source, "point to point, partitioned")),

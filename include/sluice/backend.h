@@ -469,9 +469,9 @@ typedef struct sluice_backend {
   sluice_result_t (*host_register)(int32_t device, void *memory, size_t size_bytes);
   /* Undoes host_register for `device`, before the memory is unmapped. No command on anything in it is pending. */
   sluice_result_t (*host_unregister)(int32_t device, void *memory);
-  /* Enqueues a copy between memory of the stream's device and memory that ipc_open mapped for it, or that host_register
-   * was given for it, or within any of these; what is written is there for everybody who sees a later stream_write.
-   * Returns before it has run. Errors as stream_write. */
+  /* Enqueues a copy between memory of the stream's device and memory that ipc_open mapped for it, or that host_alloc
+   * gave or host_register was given for it, or within any of these; what is written is there for everybody who sees a
+   * later stream_write. Returns before it has run. Errors as stream_write. */
   sluice_result_t (*stream_copy)(sluice_stream_t *stream, void *dst, const void *src, size_t size_bytes);
   /* The same, of what *word says when the stream comes to it: as many bytes as its lowest SLUICE_LENGTH_BITS, but at
    * most most_bytes, from the beginning of a unit of `from`, whose number is the bits above these up to bit 31. Another

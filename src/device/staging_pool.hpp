@@ -40,6 +40,8 @@ class StagingLease {
   // First byte; null for an empty lease. The block is at least as long as was asked for.
   [[nodiscard]] std::byte *data() const noexcept { return data_; }
   [[nodiscard]] bool is_empty() const noexcept { return data_ == nullptr; }
+  // It is memory of the source that was asked for, and no C memory in its place.
+  [[nodiscard]] bool is_pooled() const noexcept { return pool_ != nullptr; }
 
  private:
   friend class StagingPool;

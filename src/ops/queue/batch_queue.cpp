@@ -8,6 +8,7 @@
 
 #include "base/log.hpp"
 #include "ops/datatype/layout_of.hpp"
+#include "ops/queue/copied_messages.hpp"
 
 namespace sluice::ops::queue {
 
@@ -38,10 +39,20 @@ Status BatchQueue::make(const Arguments &given, MessagePtr *message) {
   if (Status status = classify_buffer(given, *stream_, &region); !status.is_ok()) return status;
   const std::scoped_lock lock(calls_);
   if (is_freed_) return was_freed();
+  if (copies_messages_ && can_be_copied(region, *stream_)) {
+    Status status = make_copied_message(given, region, message);
+    if (!status.is_ok() || *message != nullptr) return status;
+  }
   if (Status status = carriers_->carry(given, region, message); !status.is_ok()) return status;
   const bool is_staged = region.place.kind == MemoryKind::kDevice && !(*message)->is_captured();
   if (is_staged) reserve_.add(region.place, region.size_bytes());
   return {};
+}
+
+Status BatchQueue::make(const CollectiveArguments &given, MessagePtr *message) const {
+  Status status = make_collective_message(given, *stream_, message);
+  const bool is_copied = copies_messages_ && given.operation == Operation::kEnqueueAllreduce;
+  return status.is_ok() && is_copied ? make_copied_reduction(given, *stream_, message) : status;
 }
 
 Status BatchQueue::enqueue(const Arguments &given, MPI_Request *request) {
@@ -159,7 +170,38 @@ Status BatchQueue::await(std::span<const MessagePtr> messages) {
   std::vector<MessagePtr> polled;
   enqueue_waits(messages, &polled, &n_commands);
   if (!commands_.empty()) commands_.back().count += n_commands;
-  return enqueue_gate(std::move(polled));
+  if (Status status = enqueue_gate(std::move(polled)); !status.is_ok()) return status;
+  return enqueue_backs(messages);
+}
+
+// The trigger is as of an empty batch: it says that the pinned memory is free.
+Status BatchQueue::enqueue_backs(std::span<const MessagePtr> messages) {
+  release_backs();
+  Backs backs;
+  copies_.clear();
+  for (const MessagePtr &message : messages) {
+    sluice_copy_t copy{};
+    if (!message->plan_back(&copy)) continue;
+    copies_.push_back(copy);
+    backs.messages.push_back(message);
+  }
+  if (backs.messages.empty()) return {};
+  backs.number = n_started_ + 1;
+  commands_.push_back({backs.number, 1});
+  backs_.push_back(std::move(backs));
+  Status status = stream_->enqueue_copies(copies_, n_started_, false, &commands_.back().count);
+  if (!status.is_ok()) {
+    for (const MessagePtr &message : backs_.back().messages) message->back_refused();
+    return status;
+  }
+  status = stream_->enqueue_trigger(n_started_ + 1);
+  if (status.is_ok()) ++n_started_;
+  return status;
+}
+
+bool BatchQueue::release_backs() {
+  while (!backs_.empty() && backs_.front().number <= stream_->triggered()) backs_.pop_front();
+  return backs_.empty();
 }
 
 Status BatchQueue::wait() {
@@ -196,6 +238,7 @@ bool BatchQueue::has_started(const MessagePtr &message) {
 
 bool BatchQueue::is_idle() {
   const std::scoped_lock one_at_a_time(calls_);
+  if (!release_backs()) return false;
   const std::scoped_lock lock(mutex_);
   forget_complete(&incomplete_);
   const bool has_come = stream_->triggered() >= n_started_;  // behind all copies

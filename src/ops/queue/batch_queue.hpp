@@ -25,6 +25,7 @@
 #include "ops/queue/aside_choice.hpp"
 #include "ops/queue/batch_reserve.hpp"
 #include "ops/queue/carriers.hpp"
+#include "ops/queue/host_messages.hpp"
 #include "ops/queue/message.hpp"
 #include "ops/queue/one_sided.hpp"
 #include "progress/engine.hpp"
@@ -45,7 +46,8 @@ class BatchQueue final : public progress::RecurringTask {
         waits_(waits),
         stream_(std::move(stream)),
         carriers_(std::move(carriers)),
-        aside_(*stream_, carriers_->can_go_aside()) {}
+        aside_(*stream_, carriers_->can_go_aside()),
+        copies_messages_(waits == Waits::kForSome && carriers_->match_in_host() && stream_->can_copy()) {}
 
   // The error of a call for a queue that was freed. Errors: always that one, kInvalidArgument.
   [[nodiscard]] static Status was_freed();
@@ -67,6 +69,8 @@ class BatchQueue final : public progress::RecurringTask {
   // Makes a message as it is to travel. `given` was taken by the host MPI. Errors: the buffer, as classify_buffer() has
   // it; the carriers refuse.
   [[nodiscard]] Status make(const Arguments &given, MessagePtr *message);
+  // The same for a collective operation. Errors: those of make_collective_message().
+  [[nodiscard]] Status make(const CollectiveArguments &given, MessagePtr *message) const;
   // Adds a message to the batch that the next start() ends, and makes its request; a null `request`: none, and
   // Message::leave() says what becomes of its errors. Errors: make()'s; the host MPI refuses the request.
   [[nodiscard]] Status enqueue(const Arguments &given, MPI_Request *request);
@@ -150,6 +154,11 @@ class BatchQueue final : public progress::RecurringTask {
   void enqueue_waits(std::span<const MessagePtr> messages, std::vector<MessagePtr> *polled, unsigned *n_commands);
   // The second half, for those that are not complete by now. Errors: the stream refuses.
   [[nodiscard]] Status enqueue_gate(std::vector<MessagePtr> messages);
+  // Has the stream bring what `messages` received by way of pinned memory, which is kept until it has. Errors: the
+  // stream refuses.
+  [[nodiscard]] Status enqueue_backs(std::span<const MessagePtr> messages);
+  // Lets go of what the stream has brought; true: of all.
+  bool release_backs();
 
   const MPI_Comm comm_;
   const Waits waits_;
@@ -162,6 +171,7 @@ class BatchQueue final : public progress::RecurringTask {
   CommMemo<Arguments, 64> taken_;  // as many as an exchange with all neighbours in three dimensions has, both ways
   BatchReserve reserve_;
   AsideChoice aside_;
+  const bool copies_messages_;  // the stream does so by itself, where messages can go so
   OneSided one_sided_;
   std::vector<MessagePtr> open_;
   std::uint64_t n_started_ = 0;  // batches
@@ -169,6 +179,11 @@ class BatchQueue final : public progress::RecurringTask {
   std::uint64_t n_awaited_ = 0;        // batches that a wait was enqueued for
   std::vector<MessagePtr> unawaited_;  // started, and no wait was enqueued for them
   std::uint64_t n_gates_ = 0;
+  struct Backs {
+    std::uint64_t number = 0;  // that the stream triggers behind the copies
+    std::vector<MessagePtr> messages;
+  };
+  std::deque<Backs> backs_;
   // What a call tells the stream, and whose messages these are. Members, so that their memory is there at the next
   // call.
   std::vector<sluice_copy_t> copies_;

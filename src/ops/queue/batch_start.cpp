@@ -58,11 +58,8 @@ Status BatchQueue::await_room() {
 
 void BatchQueue::plan_copies() {
   copies_.clear();
-  copies_.reserve(open_.size());
-  for (const MessagePtr &message : open_) {
-    sluice_copy_t copy{};
-    if (message->plan_copy(&copy)) copies_.push_back(copy);
-  }
+  copies_.reserve(2 * open_.size());
+  for (const MessagePtr &message : open_) message->plan_copies(&copies_);
   rider_.reset();
 }
 

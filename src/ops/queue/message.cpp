@@ -23,7 +23,9 @@ class Message::Marker final : public progress::Tracked {
  public:
   explicit Marker(MessagePtr message) : Tracked(message->comm_, false), message_(std::move(message)) {}
   [[nodiscard]] Status prepare() override { return {}; }
-  [[nodiscard]] Status finish(MPI_Status * /*status*/) override { return message_->outcome_; }
+  [[nodiscard]] Status finish(MPI_Status *status) override {
+    return message_->outcome_.is_ok() ? message_->land(wire::received_bytes(*status)) : message_->outcome_;
+  }
   [[nodiscard]] Status recall(MPI_Status * /*status*/) override { return message_->outcome_; }
   [[nodiscard]] bool is_hidden() const noexcept override {
     if (message_->is_complete()) return false;

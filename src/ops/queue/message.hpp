@@ -54,10 +54,17 @@ class Message : public std::enable_shared_from_this<Message> {
   [[nodiscard]] virtual Status prepare() { return {}; }
   // How many batches the stream may be behind this message's for plan_start() to find what it needs; behind prepare().
   [[nodiscard]] virtual std::uint64_t batches_with_room() const noexcept { return ~std::uint64_t{0}; }
-  // A copy that the stream makes when it comes to the start, before what it sends: true, and *copy. Again when the
-  // stream refused.
-  [[nodiscard]] virtual bool plan_copy(sluice_copy_t * /*copy*/) { return false; }
-  // There is such a copy. Any thread.
+  // Adds the copies that the stream makes when it comes to the start, before what it sends. Again when the stream
+  // refused.
+  virtual void plan_copies(std::vector<sluice_copy_t> * /*copies*/) {}
+  // A copy that the stream makes behind its wait for the message: true, and *copy; back_refused() when the stream did
+  // not take it.
+  [[nodiscard]] virtual bool plan_back(sluice_copy_t * /*copy*/) { return false; }
+  virtual void back_refused() noexcept {}
+  // The program completes the request of a message of `size_bytes`: brings the data, if no stream was told to. Blocks
+  // for the copy. Errors: those of the copy. By whoever completes the request.
+  [[nodiscard]] virtual Status land(std::uint64_t /*size_bytes*/) { return {}; }
+  // The message is complete when the stream has made its copy of plan_copies(). Any thread.
   [[nodiscard]] virtual bool has_copy() const noexcept { return false; }
   // A signal, which comes behind the copies of its batch.
   [[nodiscard]] virtual bool is_signal() const noexcept { return false; }

@@ -23,9 +23,8 @@ class AccessMessage final : public Message {
                 bool is_captured) noexcept
       : Message(call.operation, comm, access->kind()), is_captured_(is_captured), access_(std::move(access)) {}
 
-  [[nodiscard]] bool plan_copy(sluice_copy_t *copy) override {
-    if (has_copy()) *copy = access_->copy();
-    return has_copy();
+  void plan_copies(std::vector<sluice_copy_t> *copies) override {
+    if (has_copy()) copies->push_back(access_->copy());
   }
   [[nodiscard]] bool has_copy() const noexcept override { return access_->is_by_stream(); }
   [[nodiscard]] Wait plan_wait(sluice_stream_receive_t * /*receive*/) override {

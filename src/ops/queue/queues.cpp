@@ -186,7 +186,7 @@ int enqueue_collective(CollectiveArguments given, MPIX_Queue handle, MPI_Request
     if (request == nullptr) return null_request();
     given.comm = queue->comm();
     MessagePtr message;
-    Status status = make_collective_message(given, queue->stream(), &message);
+    Status status = queue->make(given, &message);
     return status.is_ok() ? queue->enqueue(message, request) : status;
   });
 }

@@ -263,7 +263,7 @@ int allreduce_enqueue(const void *sendbuf, const Data &data, MPI_Op op, MPI_Comm
     given.op = op;
     given.comm = comm;
     MessagePtr message;
-    *status = queue::make_collective_message(given, queue->stream(), &message);
+    *status = queue->make(given, &message);
     if (status->is_ok()) *status = run(queue, message, nullptr);
     return MPI_SUCCESS;
   });

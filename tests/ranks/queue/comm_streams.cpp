@@ -242,6 +242,26 @@ TEST(CommStreams, Reductions_AreThoseOfTheHostMpi) {
   stream.synchronize();
   std::memcpy(bytes.data(), expected.data(), bytes.size());
   EXPECT_EQ(to.read(), bytes);
+  // An element with a gap; the place of the least.
+  struct Pair {
+    short value;
+    int rank;
+  };
+  std::vector<Pair> pairs(100);
+  for (std::size_t k = 0; k < pairs.size(); ++k) {
+    const bool is_least = static_cast<int>(k) % session.size() == session.rank();
+    pairs[k] = {static_cast<short>(is_least ? -7 : session.rank()), session.rank()};
+  }
+  const Memory on_device = make(Kind::device, sizeof(Pair) * pairs.size());
+  on_device.write(0, pairs.data(), on_device.size_bytes());
+  EXPECT_MPI(enqueue().allreduce(MPI_IN_PLACE, on_device.data(), 100, MPI_SHORT_INT, MPI_MINLOC, comm.get()));
+  stream.synchronize();
+  const Bytes least = on_device.read();
+  std::memcpy(pairs.data(), least.data(), least.size());
+  for (std::size_t k = 0; k < pairs.size(); ++k) {
+    EXPECT_EQ(pairs[k].value, -7) << k;
+    EXPECT_EQ(pairs[k].rank, static_cast<int>(k) % session.size()) << k;
+  }
 }
 
 TEST(CommStreams, Duplicates_HaveTheStream_AndAFreedStreamGoesOn) {
