@@ -26,7 +26,7 @@ class Levels : public testing::Test {
     if (mode == nullptr || std::string_view(mode) != "always" || session_.size() < 3)
       GTEST_SKIP() << "missing: SLUICE_COLL_IPC=always, or three ranks";
     placement_ = find_placement();
-    if (placement_.n_nodes < 2) GTEST_SKIP() << "missing: SLUICE_NODE, different on some ranks";
+    if (placement_.n_nodes < 2) GTEST_SKIP() << "missing: two hosts, or SLUICE_NODE, different on some ranks";
     const int own = placement_.node[static_cast<std::size_t>(session_.rank())];
     is_alone_ = std::count(placement_.node.begin(), placement_.node.end(), own) == 1;
   }

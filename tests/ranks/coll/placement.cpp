@@ -3,23 +3,29 @@
 
 #include <gtest/gtest.h>
 #include <mpi.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstdlib>
+#include <functional>
+#include <string>
 
 #include "tests/support/session.hpp"
 
 namespace sluice::tests {
 
 Placement find_placement() {
-  const char *name = std::getenv("SLUICE_NODE");
-  int own = name == nullptr ? 0 : static_cast<unsigned char>(name[0]);
+  char host[256] = "";
+  EXPECT_EQ(gethostname(host, sizeof host - 1), 0);
+  const char *divided = std::getenv("SLUICE_NODE");
+  const unsigned long own = std::hash<std::string>()(std::string(host) + '/' + (divided == nullptr ? "" : divided));
   Placement placement;
-  std::vector<int> names(static_cast<std::size_t>(Session::get().size()));
-  EXPECT_EQ(MPI_Allgather(&own, 1, MPI_INT, names.data(), 1, MPI_INT, Session::get().comm()), MPI_SUCCESS);
-  std::vector<int> known;
+  std::vector<unsigned long> names(static_cast<std::size_t>(Session::get().size()));
+  EXPECT_EQ(MPI_Allgather(&own, 1, MPI_UNSIGNED_LONG, names.data(), 1, MPI_UNSIGNED_LONG, Session::get().comm()),
+            MPI_SUCCESS);
+  std::vector<unsigned long> known;
   std::vector<int> n_local;
-  for (const int one : names) {
+  for (const unsigned long one : names) {
     const auto found = std::find(known.begin(), known.end(), one);
     const auto index = static_cast<std::size_t>(found - known.begin());
     if (found == known.end()) {

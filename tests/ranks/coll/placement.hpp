@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// On which nodes the ranks count as being, as SLUICE_NODE says.
+// On which nodes the ranks count as being, as the host's name and SLUICE_NODE say.
 #pragma once
 
 #include <vector>
 
 namespace sluice::tests {
 
-// Where the ranks lie, from what the test was started with.
+// Where the ranks lie, from what the test was started with and on which hosts.
 struct Placement {
   std::vector<int> node;  // by rank
   int n_nodes = 0;
