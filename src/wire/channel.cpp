@@ -56,16 +56,41 @@ bool take_leftovers(MPI_Comm comm) noexcept {
   }
 }
 
-// The same number for all processes of one running kernel, and for no others; as far as SLUICE_NODE does not divide
-// them.
-std::uint64_t node_id() {
+// Where a process runs, as numbers that only processes of the same place have.
+struct Place {
+  std::uint64_t kernel;  // of one running kernel, as far as SLUICE_NODE does not divide its processes
+  std::uint64_t node;    // and of one network name space: sockets, by which the ranks of a node meet, lead nowhere else
+};
+constexpr int kPlace = sizeof(Place) / sizeof(std::uint64_t);
+
+Place find_place() {
   std::ifstream file("/proc/sys/kernel/random/boot_id");
   std::string id;
   if (!(file >> id)) {
     char name[256] = "";
     if (gethostname(name, sizeof name - 1) == 0) id = name;
   }
-  return std::hash<std::string>()(id + Knobs::process().text("SLUICE_NODE"));
+  id += Knobs::process().text("SLUICE_NODE");
+  char network[64] = "";
+  if (readlink("/proc/self/ns/net", network, sizeof network - 1) < 0) network[0] = '\0';
+  const std::hash<std::string> hash;
+  return {.kernel = hash(id), .node = hash(id + '/' + network)};
+}
+
+// Says, on the first rank of a kernel whose ranks are in several network name spaces, what comes of that.
+void tell_divided(const std::vector<Place> &places, int rank) {
+  const Place own = places[static_cast<std::size_t>(rank)];
+  for (int other = 0; other < static_cast<int>(places.size()); ++other) {
+    const Place &place = places[static_cast<std::size_t>(other)];
+    if (place.kernel != own.kernel) continue;
+    if (other < rank) return;
+    if (place.node == own.node) continue;
+    log::warn("wire", fmt::format("ranks {} and {} of MPI_COMM_WORLD share a machine and no network name space; they "
+                                  "count as ranks of different nodes; put the ranks of a machine into one container, "
+                                  "or start its containers with --network=host",
+                                  rank, other));
+    return;
+  }
 }
 
 std::uint64_t random_number() {
@@ -247,12 +272,16 @@ Status Channel::agree() {
   nonce_ = random_number();
   status = check(host().MPI_Bcast(&nonce_, sizeof nonce_, MPI_BYTE, 0, comm_), "MPI_Bcast");
   if (!status.is_ok()) return status;
-  nodes_.resize(static_cast<std::size_t>(size));
-  std::uint64_t node = node_id();
-  status = check(host().MPI_Allgather(&node, sizeof node, MPI_BYTE, nodes_.data(), sizeof node, MPI_BYTE, comm_),
+  std::vector<Place> places(static_cast<std::size_t>(size));
+  const Place own = find_place();
+  status = check(host().MPI_Allgather(&own, kPlace, MPI_UINT64_T, places.data(), kPlace, MPI_UINT64_T, comm_),
                  "MPI_Allgather");
+  if (!status.is_ok()) return status;
+  nodes_.clear();
+  for (const Place &place : places) nodes_.push_back(place.node);
+  tell_divided(places, rank_);
   int level = MPI_THREAD_SINGLE;
-  if (status.is_ok()) status = check(host().MPI_Query_thread(&level), "MPI_Query_thread");
+  status = check(host().MPI_Query_thread(&level), "MPI_Query_thread");
   has_threads_ = level == MPI_THREAD_MULTIPLE;
   void *value = nullptr;
   int is_set = 0;
