@@ -72,9 +72,18 @@ void add_refusals(const Findings &findings, Conclusions *all) {
                   remedy});
 }
 
+// Between nodes the memory of the host is the way.
+std::vector<Json> inside_nodes(const std::vector<Json> &pairs) {
+  std::vector<Json> inside;
+  for (const Json &pair : pairs) {
+    if (!pair.value("between_nodes", false)) inside.push_back(pair);
+  }
+  return inside;
+}
+
 void add_host_ways(const Findings &findings, Conclusions *all) {
-  const std::string whose =
-      pairs_where(findings.pairs, [](const Json &side) { return goes_by_host(side) && !has_refusal(side); });
+  const std::string whose = pairs_where(inside_nodes(findings.pairs),
+                                        [](const Json &side) { return goes_by_host(side) && !has_refusal(side); });
   if (whose.empty()) return;
   const bool can_be_exported = std::ranges::all_of(findings.ranks, [](const Json &rank) {
     return rank.value("device", -1) < 0 || rank.value("can_be_exported", true);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The way between two ranks of a node.
+// The way between two ranks.
 #include "bench/doctor/pairs.hpp"
 
 #include <fmt/format.h>
@@ -64,16 +64,25 @@ std::vector<Seat> seats_of_all(const World &world, Seat mine) {
   return seats;
 }
 
-// The pairs of each node that has any.
-std::vector<std::vector<std::pair<int, int>>> pairs_of_nodes(const std::vector<Seat> &seats) {
+using Pairs = std::vector<std::pair<int, int>>;
+
+// Pairs that are measured at the same time, step by step: first those of each node, then those between nodes.
+std::vector<Pairs> steps_of(const std::vector<Seat> &seats, std::size_t *n_inside) {
   std::map<int, std::vector<int>> members;
   for (std::size_t rank = 0; rank < seats.size(); ++rank) {
     if (seats[rank].is_ready != 0) members[seats[rank].node].push_back(static_cast<int>(rank));
   }
-  std::vector<std::vector<std::pair<int, int>>> pairs;
-  pairs.reserve(members.size());
-  for (const auto &[node, ranks] : members) pairs.push_back(pairs_of(ranks));
-  return pairs;
+  std::vector<Pairs> steps;
+  std::vector<int> first_ones;
+  for (const auto &[node, ranks] : members) {
+    first_ones.push_back(ranks.front());
+    const Pairs pairs = pairs_of(ranks);
+    steps.resize(std::max(steps.size(), pairs.size()));
+    for (std::size_t step = 0; step < pairs.size(); ++step) steps[step].push_back(pairs[step]);
+  }
+  *n_inside = steps.size();
+  for (const Pairs &pairs : pairs_between(first_ones)) steps.push_back(pairs);
+  return steps;
 }
 
 // The module with its device chosen and memory for messages; null, with `problem` said, where there is none.
@@ -95,7 +104,9 @@ std::vector<Json> joined(const std::vector<std::string> &texts) {
   for (const std::string &text : texts) {
     for (const Json &side : Json::parse(text)) {
       Json &pair = pairs[{side.at("ranks")[0], side.at("ranks")[1]}];
-      if (pair.is_null()) pair = {{"ranks", side.at("ranks")}, {"sides", Json::array()}};
+      if (pair.is_null()) {
+        pair = {{"ranks", side.at("ranks")}, {"between_nodes", side.at("between_nodes")}, {"sides", Json::array()}};
+      }
       pair["sides"].push_back(side.at("side"));
     }
   }
@@ -119,6 +130,16 @@ std::vector<std::pair<int, int>> pairs_of(const std::vector<int> &ranks) {
   return pairs;
 }
 
+std::vector<std::vector<std::pair<int, int>>> pairs_between(const std::vector<int> &ranks) {
+  std::vector<Pairs> steps;
+  for (std::size_t parity = 0; parity < 2; ++parity) {
+    Pairs pairs;
+    for (std::size_t a = parity; a + 1 < ranks.size(); a += 2) pairs.emplace_back(std::minmax(ranks[a], ranks[a + 1]));
+    if (!pairs.empty()) steps.push_back(std::move(pairs));
+  }
+  return steps;
+}
+
 std::vector<Json> measure_pairs(const World &world, const std::string &module_folder, const std::string &backend,
                                 Json *mine) {
   std::string problem;
@@ -126,20 +147,19 @@ std::vector<Json> measure_pairs(const World &world, const std::string &module_fo
   (*mine)["pair_problem"] = problem;
   (*mine)["device"] = memory != nullptr ? memory->device() : -1;
   (*mine)["can_be_exported"] = memory != nullptr && memory->can_be_exported();
-  const auto nodes = pairs_of_nodes(seats_of_all(world, {mine->at("node"), memory != nullptr ? 1 : 0}));
-  std::size_t n_steps = 0;
-  for (const auto &pairs : nodes) n_steps = std::max(n_steps, pairs.size());
+  std::size_t n_inside = 0;
+  const std::vector<Pairs> steps =
+      steps_of(seats_of_all(world, {mine->at("node"), memory != nullptr ? 1 : 0}), &n_inside);
 
   Json sides = Json::array();
-  for (std::size_t step = 0; step < n_steps; ++step) {
+  for (std::size_t step = 0; step < steps.size(); ++step) {
     world.barrier();
-    for (const auto &pairs : nodes) {
-      if (step >= pairs.size()) continue;
-      const auto [a, b] = pairs[step];
+    for (const auto &[a, b] : steps[step]) {
       if (world.rank() != a && world.rank() != b) continue;
       const int peer = world.rank() == a ? b : a;
       const TimeLimit limit(world.rank(), peer);
-      sides.push_back({{"ranks", {a, b}}, {"side", exchange(*memory, world, peer)}});
+      sides.push_back(
+          {{"ranks", {a, b}}, {"between_nodes", step >= n_inside}, {"side", exchange(*memory, world, peer)}});
     }
   }
   const std::vector<std::string> texts = world.gather(sides.dump(-1, ' ', false, Json::error_handler_t::replace));

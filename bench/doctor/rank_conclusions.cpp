@@ -93,10 +93,15 @@ std::string knobs_of(const Json &rank) {
 
 void add_differences(const std::vector<Json> &ranks, Conclusions *all) {
   const auto version = [](const Json &rank) { return rank.at("sluice").at("version").get<std::string>(); };
+  // Libraries of one version may differ where each node has a folder of its own for them.
+  const auto build = [](const Json &rank) { return rank.at("sluice").value("build", "").substr(0, 12); };
   const auto flavour = [](const Json &rank) { return rank.at("flavour").get<std::string>(); };
   if (const std::string text = difference(ranks, version); !text.empty()) {
     all->push_back({true, fmt::format("The versions of Sluice differ: {}.", text),
                     "Preload one library into all ranks; look at PATH and LD_PRELOAD of each node."});
+  } else if (const std::string other = difference(ranks, build); !other.empty() && difference(ranks, flavour).empty()) {
+    all->push_back({true, fmt::format("The libraries of Sluice are different builds of one version: {}.", other),
+                    "Install one build on all nodes, in a folder that all see."});
   }
   if (const std::string text = difference(ranks, flavour); !text.empty()) {
     all->push_back(

@@ -10,6 +10,7 @@
 #include <thread>
 #include <utility>
 
+#include "bench/doctor/library_build.hpp"
 #include "bench/memory/device_module.hpp"
 #include "bench/memory/rank_place.hpp"
 #include "bench/mpi/device_awareness.hpp"
@@ -36,7 +37,7 @@ const char *level_name(int level) {
 }
 
 Json facts_of_sluice() {
-  Json facts = {{"is_there", false}, {"is_enabled", false}, {"version", ""}, {"library", ""}};
+  Json facts = {{"is_there", false}, {"is_enabled", false}, {"version", ""}, {"library", ""}, {"build", ""}};
   const auto version = find_function<void (*)(int *, int *, int *)>("sluice_version");
   const auto is_enabled = find_function<int (*)()>("sluice_is_enabled");
   if (version == nullptr || is_enabled == nullptr) return facts;
@@ -48,6 +49,7 @@ Json facts_of_sluice() {
   facts["version"] = fmt::format("{}.{}.{}", numbers[0], numbers[1], numbers[2]);
   if (::dladdr(reinterpret_cast<const void *>(version), &here) != 0 && here.dli_fname != nullptr) {
     facts["library"] = here.dli_fname;
+    facts["build"] = build_of_library(here.dli_fbase);
   }
   return facts;
 }

@@ -114,7 +114,8 @@ std::string route_text(const Json &pair) {
   };
   const std::string of_short = of_sides("short_route");
   const std::string of_long = of_sides("long_route");
-  return of_short == of_long ? of_long : fmt::format("{}, 8 B: {}", of_long, of_short);
+  const std::string text = of_short == of_long ? of_long : fmt::format("{}, 8 B: {}", of_long, of_short);
+  return pair.value("between_nodes", false) ? text + ", to another node" : text;
 }
 
 }  // namespace
@@ -179,7 +180,7 @@ std::string text_of_ranks(const Findings &findings) {
 std::string text_of_pairs(const Findings &findings) {
   if (findings.ranks.size() < 2) return "";
   if (findings.pairs.empty()) {
-    return "\nFrom device memory to device memory: no node has two ranks with a device that Sluice takes.\n";
+    return "\nFrom device memory to device memory: no two ranks have a device that Sluice takes.\n";
   }
   std::string text = fmt::format("\nFrom device memory to device memory of the backend {}\n", findings.backend);
   text +=

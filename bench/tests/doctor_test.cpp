@@ -128,6 +128,24 @@ TEST(Conclusions, NameWhatDiffers) {
   EXPECT_THAT(said, HasSubstr("The SLUICE_* variables differ: rank 0: SLUICE_LOG=info; ranks 1,2: none."));
 }
 
+TEST(Conclusions, NameBuildsThatDiffer) {
+  Findings findings = well();
+  findings.ranks[0]["sluice"]["build"] = "0123456789abcdef";
+  findings.ranks[1]["sluice"]["build"] = "0123456789abcdef";
+  EXPECT_THAT(said_of(findings), IsEmpty());
+  findings.ranks[1]["sluice"]["build"] = "f123456789abcdef";
+  EXPECT_THAT(said_of(findings),
+              HasSubstr("different builds of one version: rank 0: 0123456789ab; rank 1: f123456789ab."));
+}
+
+TEST(Conclusions, FindNoFaultWithHostMemoryBetweenNodes) {
+  Findings findings = well();
+  findings.pairs[0]["sides"] = {side_of(0, "pipelined"), side_of(1, "pipelined")};
+  findings.pairs[0]["between_nodes"] = true;
+  EXPECT_THAT(said_of(findings), IsEmpty());
+  EXPECT_THAT(text_of_pairs(findings), HasSubstr("pipelined, to another node"));
+}
+
 TEST(Conclusions, NameLoneRanks) {
   Findings findings = well();
   findings.ranks.resize(1);
