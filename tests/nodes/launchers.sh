@@ -22,7 +22,9 @@ tell_launchers() {
   done
   # MPICH
   export HYDRA_LAUNCHER=rsh HYDRA_LAUNCHER_EXEC=$agent HYDRA_HOST_FILE=$folder/hosts.hydra
-  # Intel MPI
+  # Intel MPI, whose variable for the list takes no numbers of ranks: where hosts have unlike numbers, its launcher needs
+  # the words -machinefile "$TEST_NODES_MACHINES".
+  export TEST_NODES_MACHINES=$folder/hosts.hydra
   export I_MPI_HYDRA_BOOTSTRAP=rsh I_MPI_HYDRA_BOOTSTRAP_EXEC=$agent I_MPI_HYDRA_HOST_FILE=$folder/hosts.hydra
   export I_MPI_FABRICS=shm:ofi FI_PROVIDER=tcp
   # Open MPI 4, Open MPI 5 (PRRTE)
