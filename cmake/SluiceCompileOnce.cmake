@@ -5,10 +5,13 @@
 
 option(SLUICE_COMPILE_ONCE "Precompile headers, and compile several files at a time" OFF)
 
-# For add_compile_options() and target_compile_options() of what is no product, or is the product once more.
-set(SLUICE_COMPILE_QUICKLY "")
-if(SLUICE_COMPILE_ONCE)
-  set(SLUICE_COMPILE_QUICKLY -O1)
+# For add_compile_options() and target_compile_options() of what is no product, or is the product once more. A preset that
+# makes what is shipped sets it to nothing.
+if(NOT DEFINED CACHE{SLUICE_COMPILE_QUICKLY})
+  set(SLUICE_COMPILE_QUICKLY "")
+  if(SLUICE_COMPILE_ONCE)
+    set(SLUICE_COMPILE_QUICKLY -O1)
+  endif()
 endif()
 
 # sluice_compile_together(<target> [ALONE <file> ...]): a few files at a time. Files that define the same names for
@@ -21,8 +24,11 @@ function(sluice_compile_together target)
   set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE BATCH UNITY_BUILD_BATCH_SIZE 12)
   # One file's names shadow another's, and a type of a file with a base of its own is no header's: neither says anything.
   # ci/compilers reads each file alone, and is told of what does.
-  set_target_properties(${target} PROPERTIES UNITY_BUILD_CODE_BEFORE_INCLUDE
-                        "#pragma GCC diagnostic ignored \"-Wshadow\"\n#pragma GCC diagnostic ignored \"-Wsubobject-linkage\"")
+  set(before "#pragma GCC diagnostic ignored \"-Wshadow\"")
+  if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")  # others have no such warning
+    string(APPEND before "\n#pragma GCC diagnostic ignored \"-Wsubobject-linkage\"")
+  endif()
+  set_target_properties(${target} PROPERTIES UNITY_BUILD_CODE_BEFORE_INCLUDE "${before}")
   set_source_files_properties(${arg_ALONE} TARGET_DIRECTORY ${target} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
 endfunction()
 

@@ -9,6 +9,7 @@ Exit status 0 when all is well, 1 with a line for each thing that is not, 77 whe
 """
 
 import argparse
+import os
 import pathlib
 import re
 import shutil
@@ -30,12 +31,19 @@ class Spec(dict):
         self.variants = variants
 
 
+class Prefix(str):
+    """A folder, whose attributes are the folders in it."""
+
+    def __getattr__(self, name):
+        return Prefix(f"{self}/{name}")
+
+
 class CMakePackage:
     """What a recipe inherits; keeps what the recipe says."""
 
     def __init__(self, build_directory, mpi, prefix):
         self.build_directory = str(build_directory)
-        self.spec = Spec({"mpi": types.SimpleNamespace(value=mpi)}, {mpi: types.SimpleNamespace(prefix=prefix)})
+        self.spec = Spec({"mpi": types.SimpleNamespace(value=mpi)}, {mpi: types.SimpleNamespace(prefix=Prefix(prefix))})
 
     @staticmethod
     def define(name, value):
@@ -46,15 +54,21 @@ class CMakePackage:
 def recipe(file):
     """The recipe's class, and the arguments of each of its directives."""
     said = {name: [] for name in ("license", "version", "variant", "depends_on", "conflicts", "requires", "generator")}
-    stand_in = types.ModuleType("spack.package")
+    stand_in, systems = types.ModuleType("spack.package"), types.ModuleType("spack_repo.builtin.build_systems.cmake")
     for name, calls in said.items():
-        setattr(stand_in, name, lambda *words, calls=calls, **more: calls.append((words, more)))
-    stand_in.CMakePackage = CMakePackage
+        module = systems if name == "generator" else stand_in
+        setattr(module, name, lambda *words, calls=calls, **more: calls.append((words, more)))
+    systems.CMakePackage = CMakePackage
+    stand_in.Executable = lambda program: lambda *words, output: run([program, *words])[1]
+    stand_in.find_headers = lambda name, folders: [path for folder in folders
+                                                   if os.path.exists(path := f"{folder}/{name}.h")]
     stand_in.run_before = lambda phase: lambda function: function
     stand_in.join_path = lambda *parts: str(pathlib.Path(*parts))
     stand_in.mkdirp = lambda path: pathlib.Path(path).mkdir(parents=True)
     stand_in.symlink = lambda to, path: pathlib.Path(path).symlink_to(to)
-    sys.modules["spack"], sys.modules["spack.package"] = types.ModuleType("spack"), stand_in
+    for name in ("spack", "spack_repo", "spack_repo.builtin", "spack_repo.builtin.build_systems"):
+        sys.modules[name] = types.ModuleType(name)
+    sys.modules["spack.package"], sys.modules[systems.__name__] = stand_in, systems
     names = {}
     exec(compile(file.read_text(encoding="utf-8"), file, "exec"), names)
     return names["Sluice"], said

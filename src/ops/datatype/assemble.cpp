@@ -178,7 +178,9 @@ Outcome add_darray(const TypeContents &contents, const Part &part, BlockList *bl
   return add_array(std::move(dimensions), static_cast<int>(modes[kHead + 3 * n]), part, blocks);
 }
 
-#ifndef OMPI_MAJOR_VERSION
+// The headers of Open MPI, and those of MPI 4.0, have no such name.
+#if !defined(OMPI_MAJOR_VERSION) && MPI_VERSION * 10 + MPI_SUBVERSION >= 41
+#define SLUICE_HAS_VALUE_INDEX
 // MPI 4.1, section 6.9.4: the C structure of a value and an index.
 Outcome add_value_index(const std::vector<Part> &parts, BlockList *blocks) {
   if (parts.size() < 2) return Outcome::kNonsense;
@@ -223,7 +225,7 @@ Outcome add(const TypeContents &contents, const std::vector<Part> &parts, BlockL
       return add_subarray(contents, part, blocks);
     case MPI_COMBINER_DARRAY:
       return add_darray(contents, part, blocks);
-#ifndef OMPI_MAJOR_VERSION
+#ifdef SLUICE_HAS_VALUE_INDEX
     case MPI_COMBINER_VALUE_INDEX:
       return add_value_index(parts, blocks);
 #endif
