@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The demonstration; tools/demo sets the environment and calls it.
 
-demo.py BUILD PREFERRED LAST    BUILD: folder with bin/ and lib/; PREFERRED: the backend to show when it is usable and no
-                                backend has a GPU; LAST: the one to take when no other is
+demo.py BUILD EMULATED [BACKEND]    BUILD: folder with bin/ and lib/; EMULATED: the backend to show where none has a GPU;
+                                    BACKEND: the one to show, whatever there is
 """
 
 import json
@@ -37,16 +37,18 @@ def without_name(backend):
     return backend["problem"].removeprefix(f"{backend['name']}: ")
 
 
-def choose_backend(info, preferred, last):
+def choose_backend(info, emulated, wanted):
     usable = [backend for backend in info["backends"] if backend["is_usable"]]
     for backend in info["backends"]:
         if not backend["is_usable"]:
             print(f"  not usable: {backend['name']}: {without_name(backend) or 'it has no device'}")
+    if wanted:
+        usable = [backend for backend in usable if backend["name"] == wanted]
     if not usable:
-        fail("no backend is usable; `sluice info` says why")
-    order = {preferred: 0, last: 2}
-    # A GPU has a place on a bus.
-    return min(usable, key=lambda backend: (not backend["devices"][0]["pci_address"], order.get(backend["name"], 1)))
+        fail(f"{f'backend {wanted}' if wanted else 'no backend'} is usable; `sluice info` says why")
+    # A GPU has a place on a bus. Without one the emulated device shows how messages go between GPUs; a runtime that has the
+    # cores for its device is copied through host memory.
+    return min(usable, key=lambda backend: (not backend["devices"][0]["pci_address"], backend["name"] != emulated))
 
 
 def choose_mpi(info, build):
@@ -75,7 +77,7 @@ def show_table(report):
 
 
 def main(words):
-    build, preferred, last = pathlib.Path(words[0]).resolve(), words[1], words[2]
+    build, emulated, wanted = pathlib.Path(words[0]).resolve(), words[1], " ".join(words[2:])
     sluice = build / "bin/sluice"
     asked = capture([sluice, "info", "--json"])
     if asked.returncode != 0:
@@ -83,10 +85,13 @@ def main(words):
     info = json.loads(asked.stdout)
 
     print("What was found")
-    backend = choose_backend(info, preferred, last)
+    backend = choose_backend(info, emulated, wanted)
     launcher, mpi_version, bench = choose_mpi(info, build)
     device = backend["devices"][0]
     print(f"  device:     {describe(device)}\n  backend:    {backend['name']}\n  host MPI:   {mpi_version} ({launcher})")
+    if backend["name"] == emulated:
+        print("  EMULATED:   threads and memory of this machine stand for GPUs; messages go the ways that they go between GPUs,\n"
+              "              and every byte is checked; the times are those of this machine's cores, not of a GPU")
 
     with tempfile.TemporaryDirectory() as folder:
         statistics_file = pathlib.Path(folder, "statistics.json")
@@ -114,7 +119,9 @@ def main(words):
     print(f"\nJust seen: an MPI program that knows nothing of Sluice passed pointers to device memory ({device['name']}) to "
           f"{mpi_version.split(',')[0]}, which knows nothing of devices; Sluice carried {calls} such operations with "
           f"{bytes_moved / 1e6:.1f} MB, all by the route {routes}, and the data arrived right.")
-    print(f"\nNext, a program of your own: {os.path.relpath(sluice)} run --stats -- {launcher} -n 2 ./app")
+    program = os.path.relpath(sluice)
+    print(f"\nNext: `{program} run --stats -- {launcher} -n 2 ./app` runs a program of your own; `{program} info` says what this "
+          f"machine has{', on a machine with a GPU `make demo` uses the GPU' if backend['name'] == emulated else ''}.")
     return 0
 
 
