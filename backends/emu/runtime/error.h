@@ -24,7 +24,8 @@ emu_result_t fail_with_text(emu_result_t code, const std::string &text);
 // Stores "<name>: <text>" as this thread's last error and returns `code`.
 template <typename... Args>
 emu_result_t fail(emu_result_t code, fmt::format_string<Args...> format, Args &&...args) {
-  return fail_with_text(code, std::string(result_name(code)) + ": " + fmt::format(format, std::forward<Args>(args)...));
+  return fail_with_text(code,
+                        fmt::format("{}: {}", result_name(code), fmt::format(format, std::forward<Args>(args)...)));
 }
 
 // " (errno's words)" for messages about a refused system call.
