@@ -33,13 +33,14 @@ namespace sluice {
     std::uintptr_t lists[2] = {0, 0};  // of data, of calls
     std::size_t sizes[2] = {0, 0};
     for (; dynamic != nullptr && dynamic->d_tag != DT_NULL; ++dynamic) {
-      // The dynamic linker has put addresses in the place of offsets.
       const auto value = static_cast<std::uintptr_t>(dynamic->d_un.d_ptr);
-      if (dynamic->d_tag == DT_SYMTAB) symbols = reinterpret_cast<const ElfW(Sym) *>(value);
-      if (dynamic->d_tag == DT_STRTAB) names = reinterpret_cast<const char *>(value);
-      if (dynamic->d_tag == DT_RELA) lists[0] = value;
+      // Some dynamic linkers have put addresses in the place of offsets.
+      const std::uintptr_t address = value < program->dlpi_addr ? program->dlpi_addr + value : value;
+      if (dynamic->d_tag == DT_SYMTAB) symbols = reinterpret_cast<const ElfW(Sym) *>(address);
+      if (dynamic->d_tag == DT_STRTAB) names = reinterpret_cast<const char *>(address);
+      if (dynamic->d_tag == DT_RELA) lists[0] = address;
       if (dynamic->d_tag == DT_RELASZ) sizes[0] = value;
-      if (dynamic->d_tag == DT_JMPREL) lists[1] = value;
+      if (dynamic->d_tag == DT_JMPREL) lists[1] = address;
       if (dynamic->d_tag == DT_PLTRELSZ) sizes[1] = value;
       if (dynamic->d_tag == DT_PLTREL && value != DT_RELA) return 1;
     }

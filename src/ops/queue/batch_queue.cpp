@@ -71,6 +71,7 @@ Status BatchQueue::enqueue(const MessagePtr &message, MPI_Request *request) {
     if (is_freed_) {
       status = was_freed();
     } else {
+      message->set_queue(std::static_pointer_cast<BatchQueue>(shared_from_this()));
       open_.push_back(message);
     }
   } catch (...) {
@@ -81,9 +82,13 @@ Status BatchQueue::enqueue(const MessagePtr &message, MPI_Request *request) {
   return status;
 }
 
-void BatchQueue::take_back(const MessagePtr &message, MPI_Request *request) noexcept {
+bool BatchQueue::take_back(const MessagePtr &message, MPI_Request *request) {
   const std::scoped_lock lock(calls_);
-  if (std::erase(open_, message) != 0) message->withdraw(request);
+  if (std::ranges::find(open_, message) == open_.end()) return false;
+  backs_.push_back({n_started_ + 1, {message}});  // the stream may have some of its copies
+  std::erase(open_, message);
+  message->withdraw(request);
+  return true;
 }
 
 Status BatchQueue::enqueue_access(const rma::WindowPtr &window, const rma::Call &call, MPI_Request *request) {
@@ -147,15 +152,18 @@ void BatchQueue::enqueue_waits(std::span<const MessagePtr> messages, std::vector
   tell(&planned_, enqueued.n_messages, status, &Message::wait_enqueued);
 }
 
-// The gate is there before the stream is told: a runtime may hold up its caller until the stream has room. If the
-// stream refuses, nothing waits for the gate's number.
+// The gate is there before the stream is told: a runtime may hold up its caller until the stream has room.
 Status BatchQueue::enqueue_gate(std::vector<MessagePtr> messages) {
   {
     const std::scoped_lock lock(mutex_);
     if (all_complete(&messages)) return {};
     gates_.push_back({n_gates_ + 1, std::move(messages)});
   }
-  return stream_->enqueue_wait(++n_gates_);
+  Status status = stream_->enqueue_wait(++n_gates_);
+  if (status.is_ok()) return status;
+  const std::scoped_lock lock(mutex_);  // later gates do not wait for this one
+  std::erase_if(gates_, [&](const Gate &gate) { return gate.number == n_gates_; });
+  return status;
 }
 
 Status BatchQueue::await(std::span<const MessagePtr> messages) {
@@ -189,9 +197,18 @@ Status BatchQueue::enqueue_backs(std::span<const MessagePtr> messages) {
   backs.number = n_started_ + 1;
   commands_.push_back({backs.number, 1});
   backs_.push_back(std::move(backs));
-  Status status = stream_->enqueue_copies(copies_, n_started_, false, &commands_.back().count);
-  if (!status.is_ok()) {
+  const auto refused = [&] {
     for (const MessagePtr &message : backs_.back().messages) message->back_refused();
+  };
+  Status status;
+  try {
+    status = stream_->enqueue_copies(copies_, n_started_, false, &commands_.back().count);
+  } catch (...) {
+    refused();
+    throw;
+  }
+  if (!status.is_ok()) {
+    refused();
     return status;
   }
   status = stream_->enqueue_trigger(n_started_ + 1);
@@ -199,8 +216,24 @@ Status BatchQueue::enqueue_backs(std::span<const MessagePtr> messages) {
   return status;
 }
 
-bool BatchQueue::release_backs() {
+void BatchQueue::release_backs() {
   while (!backs_.empty() && backs_.front().number <= stream_->triggered()) backs_.pop_front();
+}
+
+// Where the stream refuses to say that it is past the copies, nobody else gets the memory.
+bool BatchQueue::release_last_backs() {
+  if (!backs_.empty() && backs_.back().number > n_started_) {
+    if (stream_->enqueue_trigger(n_started_ + 1).is_ok()) {
+      ++n_started_;
+    } else {
+      static auto *lost = new std::vector<std::deque<Backs>>();
+      static std::mutex losing;
+      const std::scoped_lock lock(losing);
+      lost->push_back(std::move(backs_));
+      backs_.clear();
+    }
+  }
+  release_backs();
   return backs_.empty();
 }
 
@@ -231,14 +264,14 @@ Status BatchQueue::wait_for(std::span<const MessagePtr> messages) {
   return {};
 }
 
-bool BatchQueue::has_started(const MessagePtr &message) {
-  const std::scoped_lock lock(mutex_);
-  return message->is_complete() || std::ranges::find(incomplete_, message) != incomplete_.end();
+bool BatchQueue::waits_for_some() {
+  const std::scoped_lock lock(calls_);
+  return waits_ == Waits::kForSome && !is_freed_;
 }
 
 bool BatchQueue::is_idle() {
   const std::scoped_lock one_at_a_time(calls_);
-  if (!release_backs()) return false;
+  if (!release_last_backs()) return false;
   const std::scoped_lock lock(mutex_);
   forget_complete(&incomplete_);
   const bool has_come = stream_->triggered() >= n_started_;  // behind all copies

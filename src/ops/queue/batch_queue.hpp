@@ -75,8 +75,9 @@ class BatchQueue final : public progress::RecurringTask {
   // Message::leave() says what becomes of its errors. Errors: make()'s; the host MPI refuses the request.
   [[nodiscard]] Status enqueue(const Arguments &given, MPI_Request *request);
   [[nodiscard]] Status enqueue(const MessagePtr &message, MPI_Request *request);
-  // Takes a message out of the batch that was not started, and its request back: start() failed.
-  void take_back(const MessagePtr &message, MPI_Request *request) noexcept;
+  // Takes a message out of the batch that was not started, and its request back: start() failed. False: another thread
+  // has started it.
+  [[nodiscard]] bool take_back(const MessagePtr &message, MPI_Request *request);
   // Adds a put or a get (`call.operation`) on a window. Errors: those of OneSided; the host MPI refuses the request.
   [[nodiscard]] Status enqueue_access(const rma::WindowPtr &window, const rma::Call &call, MPI_Request *request);
   // Adds a signal of a window, or the wait for one: `peer` is a rank of the window. Errors: the same.
@@ -90,8 +91,8 @@ class BatchQueue final : public progress::RecurringTask {
   // The same for some of the messages that were started, and no others; in a graph, for all that were captured so far.
   // Errors: the stream refuses.
   [[nodiscard]] Status wait_for(std::span<const MessagePtr> messages);
-  // The message was started here, or is complete.
-  [[nodiscard]] bool has_started(const MessagePtr &message);
+  // Its waits are for some messages, and it was not freed.
+  [[nodiscard]] bool waits_for_some();
   // All messages so far are complete, or will be without the stream's coming any further.
   [[nodiscard]] bool is_idle();
   // Lets go of the stream, which need not live any longer. Errors: a message is not complete; nothing has changed.
@@ -157,8 +158,10 @@ class BatchQueue final : public progress::RecurringTask {
   // Has the stream bring what `messages` received by way of pinned memory, which is kept until it has. Errors: the
   // stream refuses.
   [[nodiscard]] Status enqueue_backs(std::span<const MessagePtr> messages);
-  // Lets go of what the stream has brought; true: of all.
-  bool release_backs();
+  // Lets go of what the stream has brought.
+  void release_backs();
+  // The same in the end, when nothing else is started.
+  [[nodiscard]] bool release_last_backs();
 
   const MPI_Comm comm_;
   const Waits waits_;
@@ -179,6 +182,7 @@ class BatchQueue final : public progress::RecurringTask {
   std::uint64_t n_awaited_ = 0;        // batches that a wait was enqueued for
   std::vector<MessagePtr> unawaited_;  // started, and no wait was enqueued for them
   std::uint64_t n_gates_ = 0;
+  // What the stream copies from and to.
   struct Backs {
     std::uint64_t number = 0;  // that the stream triggers behind the copies
     std::vector<MessagePtr> messages;

@@ -19,7 +19,9 @@ std::uint64_t BatchQueue::least_trigger() {
   constexpr std::uint64_t kCommandsOfABatch = 8;
   const std::uint64_t triggered = stream_->triggered();
   while (!commands_.empty() && commands_.front().batch < triggered) commands_.pop_front();
-  std::uint64_t least = n_started_ >= depth ? n_started_ - depth + 1 : 0;
+  release_backs();
+  const std::uint64_t n_ahead = depth + backs_.size();  // what says that copies are made is no batch of the program's
+  std::uint64_t least = n_started_ >= n_ahead ? n_started_ - n_ahead + 1 : 0;
   std::uint64_t n_commands = 0;
   for (const Commands &batch : std::views::reverse(commands_)) {
     n_commands += batch.count;

@@ -78,10 +78,11 @@ class CopiedReduction final : public Message {
       : Message(given.operation, given.comm, result.place.kind),
         given_(given),
         place_(result.place),
-        size_bytes_(result.span_bytes()) {}
+        size_bytes_(result.span_bytes()),
+        offset_((size_bytes_ + kLine - 1) / kLine * kLine) {}
   [[nodiscard]] Status hold() {
     const device::StagingSource source{place_.backend, place_.device, StagingMemory::kRuntime};
-    const Status status = device::StagingPool::process().acquire(source, 2 * size_bytes_, &lease_);
+    const Status status = device::StagingPool::process().acquire(source, offset_ + size_bytes_, &lease_);
     if (!status.is_ok() || !is_open() || !coll::is_by_own_operation(given_.op)) return {};
     return type_.hold(&given_.recv_type);
   }
@@ -98,11 +99,9 @@ class CopiedReduction final : public Message {
 
  private:
   [[nodiscard]] bool is_in_place() const noexcept { return given_.send_buf == MPI_IN_PLACE; }
-  [[nodiscard]] std::byte *result() const noexcept { return lease_.data() + size_bytes_; }
+  [[nodiscard]] std::byte *result() const noexcept { return lease_.data() + offset_; }
 
   [[nodiscard]] int start_transfer() override {
-    if (!is_in_place())
-      std::memset(result(), 0, size_bytes_);  // all of it is copied back, gaps too, and after an error
     const void *own = is_in_place() ? MPI_IN_PLACE : lease_.data();
     return iallreduce(own, result(), given_.recv_count, given_.recv_type, given_.op, given_.comm, &request_);
   }
@@ -116,7 +115,9 @@ class CopiedReduction final : public Message {
 
   CollectiveArguments given_;
   const device::Place place_;
+  static constexpr std::uint64_t kLine = 64;
   const std::uint64_t size_bytes_;
+  const std::uint64_t offset_;  // of the result: aligned for any element
   device::StagingLease lease_;
   HeldType type_;
   MPI_Request request_ = MPI_REQUEST_NULL;

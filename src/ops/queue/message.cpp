@@ -5,6 +5,7 @@
 
 #include <exception>
 #include <string>
+#include <utility>
 
 #include "base/log.hpp"
 #include "base/statistics.hpp"
@@ -59,17 +60,16 @@ MessagePtr Message::of(MPI_Request request) {
 }
 
 Status Message::leave(MPI_Status *report) {
-  report_.store(report, std::memory_order_release);
-  // Sequentially consistent, as is_complete_ in end(): one of the two sees the other.
-  is_left_.store(true);
-  if (!is_complete_.load()) return {};
+  const std::scoped_lock lock(ending_);
+  is_left_ = true;
+  report_.store(report, std::memory_order_relaxed);
+  if (!has_ended_) return {};
   write_report();
-  return is_error_told_.exchange(true) ? Status() : outcome_;
+  return std::exchange(is_error_told_, true) ? Status() : outcome_;
 }
 
-// Whoever comes first takes the report.
 void Message::write_report() noexcept {
-  MPI_Status *report = report_.exchange(nullptr, std::memory_order_acq_rel);
+  MPI_Status *report = report_.exchange(nullptr, std::memory_order_relaxed);
   if (report == nullptr) return;
   *report = status_;
   report->MPI_ERROR = code_;
@@ -113,10 +113,17 @@ void Message::end(int code) noexcept {
   } catch (const std::exception &) {
     log::error("ops", "out of memory: the error of a queue's message is lost; lower the program's use of memory");
   }
+  bool is_to_tell = false;
+  {
+    const std::scoped_lock lock(ending_);
+    has_ended_ = true;
+    write_report();
+    is_to_tell = is_left_ && !outcome_.is_ok() && !std::exchange(is_error_told_, true);
+  }
+  // Before others know that it is complete: they may free the communicator then.
+  if (is_to_tell) raise(comm_, outcome_);
   // From here on the program may free the request, and with it this; the queue holds it, too.
-  is_complete_.store(true);
-  write_report();
-  if (is_left_.load() && !outcome_.is_ok() && !is_error_told_.exchange(true)) raise(comm_, outcome_);
+  is_complete_.store(true, std::memory_order_release);
   if (program_request_ == MPI_REQUEST_NULL) return;
   if (wire::host().MPI_Grequest_complete(program_request_) != MPI_SUCCESS) {
     log::warn_once("queue_complete", "ops", "the host MPI could not complete a request of a queue");

@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/short_mutex.hpp"
 #include "base/status.hpp"
 #include "base/types.hpp"
 #include "ops/queue/flat_buffer.hpp"
@@ -18,6 +19,8 @@
 #include "wire/mpi.hpp"
 
 namespace sluice::ops::queue {
+
+class BatchQueue;
 
 // Held by its queue while there is something to do, and by the program's request, which is a generalized one of the
 // host MPI's. Threads: who enqueues and who starts the message, one at a time, as the calls for its queue; beside them
@@ -45,8 +48,9 @@ class Message : public std::enable_shared_from_this<Message> {
   // raised on its communicator then. Errors: it is complete already, and ended with this.
   [[nodiscard]] Status leave(MPI_Status *report);
   [[nodiscard]] bool has_report() const noexcept { return report_.load(std::memory_order_relaxed) != nullptr; }
-  // Where its errors are raised, and on which it travels.
-  [[nodiscard]] MPI_Comm comm() const noexcept { return comm_; }
+  // The queue that it was enqueued in; null when that is gone.
+  [[nodiscard]] std::shared_ptr<BatchQueue> queue() const noexcept { return queue_.lock(); }
+  void set_queue(const std::shared_ptr<BatchQueue> &queue) noexcept { queue_ = queue; }
 
   // These are called by the thread that tells the stream; those that plan with the lock of Carriers::hold().
   // Plans before the stream is told to start the message; a second time when the stream refused. Never blocks for a
@@ -122,7 +126,7 @@ class Message : public std::enable_shared_from_this<Message> {
   static int query(void *state, MPI_Status *status);
 
   void end(int code) noexcept;
-  void write_report() noexcept;
+  void write_report() noexcept;  // with ending_
 
   const std::optional<Operation> operation_;
   const MPI_Comm comm_;
@@ -131,10 +135,13 @@ class Message : public std::enable_shared_from_this<Message> {
   MPI_Status status_{};
   Status outcome_;
   int code_ = MPI_SUCCESS;  // as the host MPI, or the engine, gave it
+  ShortMutex ending_;       // of what leave() and end() tell each other
   std::atomic<MPI_Status *> report_{nullptr};
-  std::atomic<bool> is_left_{false};
-  std::atomic<bool> is_error_told_{false};
+  bool is_left_ = false;
+  bool has_ended_ = false;
+  bool is_error_told_ = false;
   std::atomic<bool> is_complete_{false};
+  std::weak_ptr<BatchQueue> queue_;
 };
 
 using MessagePtr = std::shared_ptr<Message>;

@@ -88,10 +88,7 @@ Status run(BatchQueue *queue, const MessagePtr &message, MPI_Status *report) {
   Status status = queue->enqueue(message, nullptr);
   if (!status.is_ok()) return status;
   status = queue->start();
-  if (!status.is_ok()) {
-    queue->take_back(message, nullptr);
-    return status;
-  }
+  if (!status.is_ok() && queue->take_back(message, nullptr)) return status;
   status = queue->wait_for({&message, 1});
   if (!status.is_ok()) static_cast<void>(message->leave(nullptr));
   return status;
@@ -127,7 +124,7 @@ int begin(bool is_send, const Data &data, int peer, int tag, MPI_Comm comm, MPI_
     *status = queue->enqueue(message, request);
     if (!status->is_ok()) return code;
     *status = queue->start();
-    if (!status->is_ok()) queue->take_back(message, request);
+    if (!status->is_ok() && !queue->take_back(message, request)) *status = {};
     return code;
   });
 }
@@ -138,8 +135,9 @@ struct Awaited {
   std::vector<MessagePtr> messages;
 };
 
-// Finds the messages; (*messages)[k] is null for MPI_REQUEST_NULL. Errors: a request is of no message of a communicator
-// with a stream, or stands there twice.
+// Finds the messages; (*messages)[k] is null for MPI_REQUEST_NULL. Those whose communicator was freed are complete, and
+// no stream waits for them. Errors: a request is of no message that was enqueued by these functions, or stands there
+// twice.
 Status find_messages(std::span<const MPI_Request> requests, std::vector<MessagePtr> *messages,
                      std::vector<Awaited> *awaited) {
   for (const MPI_Request request : requests) {
@@ -147,25 +145,19 @@ Status find_messages(std::span<const MPI_Request> requests, std::vector<MessageP
     if (request != MPI_REQUEST_NULL) message = Message::of(request);
     messages->push_back(message);
     if (request == MPI_REQUEST_NULL) continue;
-    const auto attached = message != nullptr ? streams_of(message->comm()) : nullptr;
+    const QueuePtr queue = message != nullptr ? message->queue() : nullptr;
+    const bool is_over = message != nullptr && queue == nullptr;
     const bool is_twice = std::count(messages->begin(), messages->end(), message) > 1;
-    if (attached == nullptr || is_twice) {
+    if (is_twice || (!is_over && (queue == nullptr || !queue->waits_for_some()))) {
       return Status::error(ErrorKind::kInvalidArgument,
                            fmt::format("request {} {}; give requests of MPIX_Isend_enqueue and MPIX_Irecv_enqueue, and "
                                        "complete others with MPI_Wait",
                                        messages->size() - 1, is_twice ? "stands there twice" : "is of no stream"));
     }
-    QueuePtr queue;
-    if (Status status = attached->open_queue(message->comm(), &queue); !status.is_ok()) return status;
-    if (!queue->has_started(message)) {
-      return Status::error(
-          ErrorKind::kInvalidArgument,
-          fmt::format("request {} is of a queue of MPIX_Create_queue; use MPIX_Enqueue_wait", messages->size() - 1));
-    }
     const auto known = std::ranges::find(*awaited, queue, &Awaited::queue);
     if (known != awaited->end()) {
       known->messages.push_back(message);
-    } else {
+    } else if (!is_over) {
       awaited->push_back({queue, {message}});
     }
   }
@@ -184,6 +176,10 @@ Status leave_all(std::span<MPI_Request> requests, const std::vector<MessagePtr> 
       report->MPI_SOURCE = MPI_ANY_SOURCE;
       report->MPI_TAG = MPI_ANY_TAG;
       report->MPI_ERROR = MPI_SUCCESS;
+    } else if (messages[k]->queue() == nullptr) {
+      if (const int code = wait(&requests[k], report != nullptr ? report : MPI_STATUS_IGNORE); code != MPI_SUCCESS) {
+        result = wire::host_failure(code, "complete a request of a message");
+      }
     } else if (Status status = messages[k]->leave(report); !status.is_ok()) {
       result = status;
     }
@@ -199,7 +195,10 @@ Status await_all(std::span<MPI_Request> requests, MPI_Status *statuses, MPI_Comm
   if (!awaited.empty()) *raised_on = awaited.front().queue->comm();
   Status result = leave_all(requests, messages, statuses);  // first: the stream's wait is for the statuses, too
   for (const Awaited &one : awaited) {
-    if (Status status = one.queue->wait_for(one.messages); !status.is_ok()) result = status;
+    Status status = one.queue->wait_for(one.messages);
+    if (status.is_ok()) continue;
+    result = status;
+    for (const MessagePtr &message : one.messages) static_cast<void>(message->leave(nullptr));
   }
   for (MPI_Request &request : requests) {
     if (request == MPI_REQUEST_NULL) continue;
@@ -247,7 +246,7 @@ int wait_enqueue(int count, MPI_Request *requests, MPI_Status *statuses) noexcep
 
 int allreduce_enqueue(const void *sendbuf, const Data &data, MPI_Op op, MPI_Comm comm) noexcept {
   return on_stream_of(comm, [&](BatchQueue *queue, Status *status) {
-    if (data.count > INT_MAX) {
+    if (data.count > INT_MAX || data.count < INT_MIN) {
       *status = Status::error(ErrorKind::kBadCount,
                               fmt::format("{} elements are more than a reduction of a queue takes; enqueue several "
                                           "reductions of at most {} elements",

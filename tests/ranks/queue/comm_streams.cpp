@@ -344,6 +344,33 @@ TEST(CommStreams, FreeingTheCommunicator_LosesNothing) {
   }
 }
 
+// The communicator may go first: the message is complete then, and the request has its data.
+TEST(CommStreams, ARequest_OutlivesItsCommunicator) {
+  SKIP_WITHOUT_STREAMS();
+  const Session &session = Session::get();
+  const int peer = session.partner();
+  const Memory memory = make(Kind::device);
+  memory.fill_pattern(session.rank(), 20);
+  ProgramStream stream;
+  for (const bool is_by_mpi : {true, false}) {
+    StreamComm comm(stream);
+    MPI_Request request = MPI_REQUEST_NULL;
+    if (session.begins()) {
+      EXPECT_MPI(enqueue().isend(memory.data(), kBytes, MPI_BYTE, peer, kTag, comm.get(), &request));
+    } else {
+      EXPECT_MPI(enqueue().irecv(memory.data(), kBytes, MPI_BYTE, peer, kTag, comm.get(), &request));
+    }
+    comm.free(&MPI_Comm_free);
+    MPI_Status status;
+    EXPECT_MPI(is_by_mpi ? MPI_Wait(&request, &status) : enqueue().wait(&request, &status));
+    EXPECT_EQ(request, MPI_REQUEST_NULL);
+    if (session.begins()) continue;
+    EXPECT_EQ(status.MPI_SOURCE, peer);
+    EXPECT_EQ(find_pattern_error(memory.read(), peer, 20), "");
+    memory.fill_pattern(session.rank(), 21);
+  }
+}
+
 // The stream passes, the status says it, and what comes behind is whole.
 TEST(CommStreams, AnErrorOfAMessage_IsInItsStatus_AndTheStreamGoesOn) {
   SKIP_WITHOUT_STREAMS();
