@@ -79,6 +79,6 @@ SLUICE_ALLREDUCE(MPIX_Allreduce_enqueue, int);
 SLUICE_ALLREDUCE(MPIX_Allreduce_enqueue_c, MPI_Count);
 
 SLUICE_STREAM_FUNCTION(MPIX_Wait_enqueue, (MPI_Request * request, MPI_Status *status), (request, status),
-                       stream::wait_enqueue(1, request, status));
+                       stream::wait_enqueue(1, request, status != MPI_STATUS_IGNORE ? status : MPI_STATUSES_IGNORE));
 SLUICE_STREAM_FUNCTION(MPIX_Waitall_enqueue, (int count, MPI_Request *requests, MPI_Status *statuses),
                        (count, requests, statuses), stream::wait_enqueue(count, requests, statuses));

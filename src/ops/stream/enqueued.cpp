@@ -236,7 +236,7 @@ int wait_enqueue(int count, MPI_Request *requests, MPI_Status *statuses) noexcep
                                                 "the number of requests is negative, or their address is null; give "
                                                 "the array of requests and its length"));
     }
-    const bool are_wanted = statuses != MPI_STATUSES_IGNORE && statuses != MPI_STATUS_IGNORE;
+    const bool are_wanted = statuses != MPI_STATUSES_IGNORE;
     MPI_Comm raised_on = MPI_COMM_SELF;
     const Status status =
         await_all({requests, static_cast<std::size_t>(count)}, are_wanted ? statuses : nullptr, &raised_on);

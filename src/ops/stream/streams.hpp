@@ -38,7 +38,7 @@ int recv_enqueue(const Data &data, int source, int tag, MPI_Comm comm, MPI_Statu
 // MPIX_Isend_enqueue and MPIX_Irecv_enqueue.
 int isend_enqueue(const Data &data, int dest, int tag, MPI_Comm comm, MPI_Request *request) noexcept;
 int irecv_enqueue(const Data &data, int source, int tag, MPI_Comm comm, MPI_Request *request) noexcept;
-// MPIX_Waitall_enqueue; of one request MPIX_Wait_enqueue.
+// MPIX_Waitall_enqueue; of one request MPIX_Wait_enqueue. `statuses` may be MPI_STATUSES_IGNORE.
 int wait_enqueue(int count, MPI_Request *requests, MPI_Status *statuses) noexcept;
 // MPIX_Allreduce_enqueue; `data` is the receive buffer.
 int allreduce_enqueue(const void *sendbuf, const Data &data, MPI_Op op, MPI_Comm comm) noexcept;
