@@ -15,6 +15,12 @@
 
 namespace sluice::apps {
 
+// Null where no library has the function.
+template <class Function>
+Function find(const char *name) {
+  return reinterpret_cast<Function>(dlsym(RTLD_DEFAULT, name));
+}
+
 struct QueueCalls {
   decltype(&MPIX_Create_queue) create = find<decltype(&MPIX_Create_queue)>("MPIX_Create_queue");
   decltype(&MPIX_Free_queue) free = find<decltype(&MPIX_Free_queue)>("MPIX_Free_queue");
@@ -33,12 +39,6 @@ struct QueueCalls {
     static const QueueCalls calls;
     return calls;
   }
-
- private:
-  template <class Function>
-  static Function find(const char *name) {
-    return reinterpret_cast<Function>(dlsym(RTLD_DEFAULT, name));
-  }
 };
 
 // MPICH's functions for the same (sluice/enqueue.h).
@@ -56,12 +56,6 @@ struct EnqueueCalls {
   static const EnqueueCalls &get() {
     static const EnqueueCalls calls;
     return calls;
-  }
-
- private:
-  template <class Function>
-  static Function find(const char *name) {
-    return reinterpret_cast<Function>(dlsym(RTLD_DEFAULT, name));
   }
 };
 

@@ -52,8 +52,6 @@ class BatchQueue final : public progress::RecurringTask {
   // The error of a call for a queue that was freed. Errors: always that one, kInvalidArgument.
   [[nodiscard]] static Status was_freed();
   [[nodiscard]] MPI_Comm comm() const noexcept { return comm_; }
-  // For what its buffers are; nothing is to be enqueued there.
-  [[nodiscard]] const device::Stream &stream() const noexcept { return *stream_; }
 
   // Whether the host MPI was shown as much as these arguments and took them: the same direction, peer, tag,
   // communicator and type, any buffer and a count that is none too few. The next message then needs no call of it: with

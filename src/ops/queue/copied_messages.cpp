@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/log.hpp"
 #include "device/copy.hpp"
 #include "device/staging_pool.hpp"
 #include "generated/operations.hpp"
@@ -17,6 +18,13 @@
 namespace sluice::ops::queue {
 namespace {
 
+// Pinned memory for a stream of that device; StagingLease::is_pooled() says whether there was any.
+void take_pinned(const device::Place &place, std::uint64_t size_bytes, device::StagingLease *lease) {
+  const device::StagingSource source{place.backend, place.device, StagingMemory::kRuntime};
+  const Status status = device::StagingPool::process().acquire(source, size_bytes, lease);
+  if (!status.is_ok()) log::debug("ops", "a message goes by the thread: " + status.message());
+}
+
 // A receive's pinned memory first gets what the buffer has, because the whole of it is copied back, however long the
 // message is.
 class CopiedMessage final : public PointMessage {
@@ -25,10 +33,8 @@ class CopiedMessage final : public PointMessage {
       : PointMessage(given, region), place_(region.place) {}
   // Errors: the host MPI refuses to hold the datatype. Without memory is_open() says no.
   [[nodiscard]] Status hold() {
-    const device::StagingSource source{place_.backend, place_.device, StagingMemory::kRuntime};
-    const Status status = device::StagingPool::process().acquire(source, flat_.size_bytes(), &lease_);
-    if (!status.is_ok() || !is_open()) return {};
-    return type_.hold(&given_.type);
+    take_pinned(place_, flat_.size_bytes(), &lease_);
+    return is_open() ? type_.hold(&given_.type) : Status();
   }
   [[nodiscard]] bool is_open() const noexcept { return lease_.is_pooled(); }
 
@@ -59,9 +65,7 @@ class CopiedMessage final : public PointMessage {
                           : irecv(buffer, given_.count, given_.type, given_.peer, given_.tag, given_.comm, &request_);
   }
   [[nodiscard]] bool test_transfer(int *code, MPI_Status *status) override {
-    int is_done = 0;
-    *code = test(&request_, &is_done, status);
-    return *code != MPI_SUCCESS || is_done != 0;
+    return test_request(&request_, code, status);
   }
 
   const device::Place place_;
@@ -81,10 +85,8 @@ class CopiedReduction final : public Message {
         size_bytes_(result.span_bytes()),
         offset_((size_bytes_ + kLine - 1) / kLine * kLine) {}
   [[nodiscard]] Status hold() {
-    const device::StagingSource source{place_.backend, place_.device, StagingMemory::kRuntime};
-    const Status status = device::StagingPool::process().acquire(source, offset_ + size_bytes_, &lease_);
-    if (!status.is_ok() || !is_open() || !coll::is_by_own_operation(given_.op)) return {};
-    return type_.hold(&given_.recv_type);
+    take_pinned(place_, offset_ + size_bytes_, &lease_);
+    return is_open() && coll::is_by_own_operation(given_.op) ? type_.hold(&given_.recv_type) : Status();
   }
   [[nodiscard]] bool is_open() const noexcept { return lease_.is_pooled(); }
 
@@ -106,9 +108,7 @@ class CopiedReduction final : public Message {
     return iallreduce(own, result(), given_.recv_count, given_.recv_type, given_.op, given_.comm, &request_);
   }
   [[nodiscard]] bool test_transfer(int *code, MPI_Status *status) override {
-    int is_done = 0;
-    *code = test(&request_, &is_done, status);
-    return *code != MPI_SUCCESS || is_done != 0;
+    return test_request(&request_, code, status);
   }
   [[nodiscard]] std::string describe() const override { return std::string(name(given_.operation)); }
   [[nodiscard]] std::uint64_t payload_bytes(const MPI_Status & /*status*/) const override { return size_bytes_; }

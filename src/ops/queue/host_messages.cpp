@@ -13,13 +13,6 @@
 namespace sluice::ops::queue {
 namespace {
 
-// As Message::test_transfer() has it.
-bool test_request(MPI_Request *request, int *code, MPI_Status *status) {
-  int is_done = 0;
-  *code = test(request, &is_done, status);
-  return *code != MPI_SUCCESS || is_done != 0;
-}
-
 class PlainMessage final : public PointMessage {
  public:
   using PointMessage::PointMessage;
@@ -148,6 +141,12 @@ class PersistentMessage final : public Message {
 };
 
 }  // namespace
+
+bool test_request(MPI_Request *request, int *code, MPI_Status *status) {
+  int is_done = 0;
+  *code = test(request, &is_done, status);
+  return *code != MPI_SUCCESS || is_done != 0;
+}
 
 Status make_plain_message(const Arguments &given, const transfer::Region &region, MessagePtr *message) {
   return make_holding<PlainMessage>(message, given, region);

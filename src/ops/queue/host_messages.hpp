@@ -7,6 +7,9 @@
 
 namespace sluice::ops::queue {
 
+// Message::test_transfer() of a message that is a request of MPI's.
+[[nodiscard]] bool test_request(MPI_Request *request, int *code, MPI_Status *status);
+
 // As the program's own MPI_Isend or MPI_Irecv would: by any route of Sluice's, matched by the host MPI. A datatype of
 // the program's is held. Errors: the host MPI refuses.
 [[nodiscard]] Status make_plain_message(const Arguments &given, const transfer::Region &region, MessagePtr *message);

@@ -147,7 +147,7 @@ Status find_messages(std::span<const MPI_Request> requests, std::vector<MessageP
     if (request == MPI_REQUEST_NULL) continue;
     const QueuePtr queue = message != nullptr ? message->queue() : nullptr;
     const bool is_over = message != nullptr && queue == nullptr;
-    const bool is_twice = std::count(messages->begin(), messages->end(), message) > 1;
+    const bool is_twice = message != nullptr && std::count(messages->begin(), messages->end(), message) > 1;
     if (is_twice || (!is_over && (queue == nullptr || !queue->waits_for_some()))) {
       return Status::error(ErrorKind::kInvalidArgument,
                            fmt::format("request {} {}; give requests of MPIX_Isend_enqueue and MPIX_Irecv_enqueue, and "

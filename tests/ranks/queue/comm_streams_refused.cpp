@@ -120,6 +120,12 @@ TEST(CommStreamsRefused, CallsWithoutAStream_OrWithWrongArguments) {
   expect_error(enqueue().waitall(-1, &request, MPI_STATUSES_IGNORE), MPI_ERR_ARG, "negative");
   EXPECT_MPI(enqueue().waitall(0, nullptr, MPI_STATUSES_IGNORE));
   EXPECT_MPI(enqueue().wait(&request, MPI_STATUS_IGNORE));
+  // Not to be taken for one that stands there twice, behind one that is null.
+  MPI_Request behind[2] = {MPI_REQUEST_NULL, MPI_REQUEST_NULL};
+  EXPECT_MPI(MPI_Irecv(memory.data(), 1, MPI_BYTE, peer, kTag, session.comm(), &behind[1]));
+  expect_error(enqueue().waitall(2, behind, MPI_STATUSES_IGNORE), MPI_ERR_ARG, "request 1 is of no stream");
+  EXPECT_MPI(MPI_Send(memory.data(), 0, MPI_BYTE, peer, kTag, session.comm()));
+  EXPECT_MPI(MPI_Wait(&behind[1], MPI_STATUS_IGNORE));
   // A request of the host MPI's stays the program's.
   EXPECT_MPI(MPI_Irecv(memory.data(), 1, MPI_BYTE, peer, kTag, session.comm(), &request));
   expect_error(enqueue().wait(&request, MPI_STATUS_IGNORE), MPI_ERR_ARG, "is of no stream");
