@@ -7,13 +7,12 @@
 namespace stream = sluice::ops::stream;
 
 // Defines MPIX_`name` and, under the profiling name, PMPIX_`name`: `call` is the body where Sluice carries it out.
-#define SLUICE_STREAM_FUNCTION(name, parameters, arguments, call)                                \
-  extern "C" __attribute__((visibility("default"))) int name parameters {                        \
-    if (!stream::are_left_to_host()) return call;                                                \
-    using Function = int parameters;                                                             \
-    static auto *const hosts = reinterpret_cast<Function *>(sluice::wire::extension("P" #name)); \
-    return hosts != nullptr ? hosts arguments : stream::no_host_function(#name);                 \
-  }                                                                                              \
+#define SLUICE_STREAM_FUNCTION(name, parameters, arguments, call)                                      \
+  extern "C" __attribute__((visibility("default"))) int name parameters {                              \
+    if (!stream::are_left_to_host()) return call;                                                      \
+    static const auto hosts = reinterpret_cast<decltype(&(name))>(sluice::wire::extension("P" #name)); \
+    return hosts != nullptr ? hosts arguments : stream::no_host_function(#name);                       \
+  }                                                                                                    \
   extern "C" __attribute__((visibility("default"), alias(#name))) int P##name parameters
 
 namespace {
