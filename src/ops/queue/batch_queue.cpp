@@ -264,9 +264,9 @@ Status BatchQueue::wait_for(std::span<const MessagePtr> messages) {
   return {};
 }
 
-bool BatchQueue::waits_for_some() {
+bool BatchQueue::is_freed() {
   const std::scoped_lock lock(calls_);
-  return waits_ == Waits::kForSome && !is_freed_;
+  return is_freed_;
 }
 
 bool BatchQueue::is_idle() {

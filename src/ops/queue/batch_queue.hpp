@@ -89,8 +89,10 @@ class BatchQueue final : public progress::RecurringTask {
   // The same for some of the messages that were started, and no others; in a graph, for all that were captured so far.
   // Errors: the stream refuses.
   [[nodiscard]] Status wait_for(std::span<const MessagePtr> messages);
-  // Its waits are for some messages, and it was not freed.
-  [[nodiscard]] bool waits_for_some();
+  [[nodiscard]] bool waits_for_some() const noexcept { return waits_ == Waits::kForSome; }
+  // Its messages are complete, or will be without the stream, and it takes no more. It may outlive that for a while:
+  // the progress engine lets go of it at a turn.
+  [[nodiscard]] bool is_freed();
   // All messages so far are complete, or will be without the stream's coming any further.
   [[nodiscard]] bool is_idle();
   // Lets go of the stream, which need not live any longer. Errors: a message is not complete; nothing has changed.

@@ -135,6 +135,12 @@ struct Awaited {
   std::vector<MessagePtr> messages;
 };
 
+// The communicator was freed: the message is complete, or will be without the stream.
+bool is_over(const Message &message) {
+  const QueuePtr queue = message.queue();
+  return queue == nullptr || queue->is_freed();
+}
+
 // Finds the messages; (*messages)[k] is null for MPI_REQUEST_NULL. Those whose communicator was freed are complete, and
 // no stream waits for them. Errors: a request is of no message that was enqueued by these functions, or stands there
 // twice.
@@ -146,18 +152,19 @@ Status find_messages(std::span<const MPI_Request> requests, std::vector<MessageP
     messages->push_back(message);
     if (request == MPI_REQUEST_NULL) continue;
     const QueuePtr queue = message != nullptr ? message->queue() : nullptr;
-    const bool is_over = message != nullptr && queue == nullptr;
     const bool is_twice = message != nullptr && std::count(messages->begin(), messages->end(), message) > 1;
-    if (is_twice || (!is_over && (queue == nullptr || !queue->waits_for_some()))) {
+    const bool is_of_stream = message != nullptr && (queue == nullptr || queue->waits_for_some());
+    if (is_twice || !is_of_stream) {
       return Status::error(ErrorKind::kInvalidArgument,
                            fmt::format("request {} {}; give requests of MPIX_Isend_enqueue and MPIX_Irecv_enqueue, and "
                                        "complete others with MPI_Wait",
                                        messages->size() - 1, is_twice ? "stands there twice" : "is of no stream"));
     }
+    if (is_over(*message)) continue;
     const auto known = std::ranges::find(*awaited, queue, &Awaited::queue);
     if (known != awaited->end()) {
       known->messages.push_back(message);
-    } else if (!is_over) {
+    } else {
       awaited->push_back({queue, {message}});
     }
   }
@@ -176,7 +183,7 @@ Status leave_all(std::span<MPI_Request> requests, const std::vector<MessagePtr> 
       report->MPI_SOURCE = MPI_ANY_SOURCE;
       report->MPI_TAG = MPI_ANY_TAG;
       report->MPI_ERROR = MPI_SUCCESS;
-    } else if (messages[k]->queue() == nullptr) {
+    } else if (is_over(*messages[k])) {
       if (const int code = wait(&requests[k], report != nullptr ? report : MPI_STATUS_IGNORE); code != MPI_SUCCESS) {
         result = wire::host_failure(code, "complete a request of a message");
       }
