@@ -84,21 +84,25 @@ sluice_result_t host_register(int32_t device, void *memory, size_t size_bytes) {
   return result;
 }
 
-// The caller may unmap the pages before they are given back later: the driver holds them itself until then.
+// The driver takes whatever comes to lie under a registered address for the old pages, so the pages stay mapped until
+// it has let go of them: not while a stream waits.
 sluice_result_t host_unregister(int32_t device, void *memory) {
-  size_t size_bytes = 0;
   {
     const std::scoped_lock lock(g_mutex);
     const auto found = registered().find(memory);
     if (found == registered().end()) {
       return fail(SLUICE_ERROR_INVALID_ARGUMENT, "host_unregister: this memory was not registered here");
     }
-    size_bytes = found->second;
-    registered().erase(found);
+    words_gone(memory, found->second);
   }
-  words_gone(memory, size_bytes);
-  return give_back(device, "cuMemHostUnregister", CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED,
-                   [memory] { return g_driver.cuMemHostUnregister(memory); });
+  const Quiet quiet;
+  if (!quiet.is_kept()) return SLUICE_NOT_READY;
+  {
+    const std::scoped_lock lock(g_mutex);
+    registered().erase(memory);
+  }
+  return give_back_now(device, "cuMemHostUnregister", CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED,
+                       [memory] { return g_driver.cuMemHostUnregister(memory); });
 }
 
 sluice_result_t stream_copy(sluice_stream_t *stream, void *dst, const void *src, size_t size_bytes) {

@@ -14,8 +14,6 @@ void waits_enqueued(std::span<const sluice_stream_receive_t> receives) {
   note_waits(receives);
 }
 
-namespace {
-
 sluice_result_t give_back_now(int32_t device, const char *name, CUresult when_gone,
                               const std::function<CUresult()> &call) {
   CUcontext context = nullptr;
@@ -32,8 +30,6 @@ sluice_result_t give_back_now(int32_t device, const char *name, CUresult when_go
   release_context(device, is_retained);
   return result;
 }
-
-}  // namespace
 
 sluice_result_t give_back(int32_t device, const char *name, CUresult when_gone, std::function<CUresult()> call) {
   {

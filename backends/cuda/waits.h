@@ -16,9 +16,12 @@ namespace sluice::backends::cuda {
 // Told before the driver is: from its call on others may be held up.
 void wait_enqueued(const uint64_t *word, uint64_t least);
 void waits_enqueued(std::span<const sluice_stream_receive_t> receives);
-// Runs `call`, named `name` in texts, in the context of `device`: at once, or when no stream waits any more; then its
-// failure is logged. A device that was reset and a driver that is shut down have let go of memory themselves: no
-// context, an answer of that sort and `when_gone` are successes.
+// Runs `call`, named `name` in texts, in the context of `device`. A device that was reset and a driver that is shut
+// down have let go of memory themselves: no context, an answer of that sort and `when_gone` are successes. The caller
+// is Quiet.
+sluice_result_t give_back_now(int32_t device, const char *name, CUresult when_gone,
+                              const std::function<CUresult()> &call);
+// The same at once, or when no stream waits any more; then its failure is logged.
 sluice_result_t give_back(int32_t device, const char *name, CUresult when_gone, std::function<CUresult()> call);
 
 }  // namespace sluice::backends::cuda

@@ -467,7 +467,7 @@ typedef struct sluice_backend {
    * pages. SLUICE_ERROR_UNSUPPORTED: this device reaches no such memory. SLUICE_NOT_READY: not now. Setup cost: up to
    * milliseconds for each MiB; where kernels are compiled at run time the first call takes seconds, and blocks. */
   sluice_result_t (*host_register)(int32_t device, void *memory, size_t size_bytes);
-  /* Undoes host_register for `device`, before the memory is unmapped. No command on anything in it is pending. */
+  /* Undoes it. No command on it is pending. SLUICE_NOT_READY: a stream waits; keep it mapped, and call again later. */
   sluice_result_t (*host_unregister)(int32_t device, void *memory);
   /* Enqueues a copy between memory of the stream's device and memory that ipc_open mapped for it, or that host_alloc
    * gave or host_register was given for it, or within any of these; what is written is there for everybody who sees a

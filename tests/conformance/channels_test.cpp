@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The group `channel`: what the stream of one process sends to that of another.
 #include <gtest/gtest.h>
+#include <sys/mman.h>
 
 #include <span>
 #include <string>
@@ -256,6 +257,37 @@ TEST(Channels, MemoryThatIsNotRegistered_HasNoWords) {
   EXPECT_STRNE(table().last_error(), "");
   stream.synchronize();
   EXPECT_EQ(page.get(0), 1U);
+}
+
+// Once memory is given back its addresses are anybody's: what comes to lie there is copied as any other memory, also
+// when a stream waited meanwhile. Until then, it is good for words as before.
+TEST(Channels, GivenBackWhileAStreamWaits_LeavesNothingUnderTheAddresses) {
+  SKIP_WITHOUT_CHANNEL_GROUPS();
+  constexpr size_t kPages = 18;  // longer than what a driver copies by hand
+  constexpr size_t kBytes = kPages * SharedPage::kBytes;
+  MAKE_MEMORY_OR_SKIP(memory, SLUICE_MEMORY_DEVICE, 0, kBytes);
+  const Words words(1);
+  const Stream stream;
+  void *pages = mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  ASSERT_NE(pages, MAP_FAILED);
+  EXPECT_OK(table().host_register(0, pages, kBytes));
+  stream.wait(words.at(0), 1);
+  sluice_result_t result = table().host_unregister(0, pages);
+  const bool is_kept = result == SLUICE_NOT_READY;
+  if (!is_kept) EXPECT_OK(result);
+  words.set(0, 1);
+  stream.synchronize();
+  if (is_kept) {
+    stream.write(static_cast<uint64_t *>(pages), 5);
+    stream.synchronize();
+    EXPECT_EQ(*static_cast<uint64_t *>(pages), 5U);
+    EXPECT_OK(table().host_unregister(0, pages));
+  }
+  ASSERT_EQ(mmap(pages, kBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0), pages);
+  ASSERT_EQ(memory.write(conformance::pattern(kBytes, 3)), "");
+  EXPECT_OK(table().program_copy(pages, memory.data(), kBytes));
+  EXPECT_EQ(conformance::pattern_mismatch(std::span(static_cast<const std::byte *>(pages), kBytes), 3), "");
+  munmap(pages, kBytes);
 }
 
 // The word that a stream writes behind a copy into memory that processes share comes behind its bytes for whoever looks

@@ -77,6 +77,8 @@ def triggered(number):
     yield queue("queues, by kernels", "SLUICE_CUDA_STREAMS=kernels", **full)
 
 
+# Of communicators with a stream: those that the engine device takes.
+BOTH_COMM_STREAMS = "CommStreams.*:-CommStreams.Send_*:CommStreams.Wildcards*"
 # Tests in which both sides of each message are queues.
 BOTH_QUEUES = ("-WithoutThreads.*:FullQueues.*:Requests.AreCounted*:Semantics.EnqueueReturns*:Semantics.WithoutAStart*:"
                "Semantics.Wait_*:Semantics.PlainMessages*:CommStreams.Send_*:CommStreams.Wildcards*")
@@ -217,7 +219,10 @@ CASES = (
         queue("crossed devices", ranks=CROSSED, n_devices=2),
         queue("both on one device"),
         queue("full queues", "SLUICE_TUNING=queue_depth=3,queue_patience=500ms", gtest_filter="FullQueues.*"),
-        queue("by kernels", "SLUICE_CUDA_STREAMS=kernels", ranks=CROSSED, n_devices=2, gtest_filter="Semantics.*:Requests.*"))),
+        queue("by kernels", "SLUICE_CUDA_STREAMS=kernels", ranks=CROSSED, n_devices=2, gtest_filter="Semantics.*:Requests.*"),
+        queue("streams of communicators", ranks=CROSSED, n_devices=2, gtest_filter="CommStreams*"),
+        queue("streams of communicators, engine device", *DEVICE_ENGINE, gtest_filter=BOTH_COMM_STREAMS),
+        queue("the same, crossed devices", *DEVICE_ENGINE, ranks=CROSSED, n_devices=2, gtest_filter=BOTH_COMM_STREAMS))),
     Case("channels", "queues whose streams send by themselves, SLUICE_QUEUE_ENGINE=device (docs/adr/0033)", (
         Step("contract", ("conformance", "--backend", "cuda", "--gtest_filter=Channels.*:StreamMessages.*"), alone=True, is_mpi=False),
         Step("contract, not as graphs", ("conformance", "--backend", "cuda", "--gtest_filter=Channels.*:StreamMessages.*"), alone=True, is_mpi=False,

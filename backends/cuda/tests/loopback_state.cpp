@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Owns the loop-back driver's memory and contexts.
+#include <sys/mman.h>
+
 #include <algorithm>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "loopback.h"
 
@@ -64,6 +68,15 @@ CUresult add_registered(void *memory, size_t size_bytes) {
   return CUDA_SUCCESS;
 }
 
+// A driver takes what comes to lie under the addresses for the old pages, and copies go astray without an error.
+static void check_still_mapped(CUdeviceptr address, size_t size_bytes) {
+  std::vector<unsigned char> residence(size_bytes / 4096 + 2);
+  void *first = reinterpret_cast<void *>(address / 4096 * 4096);
+  if (mincore(first, size_bytes, residence.data()) == 0) return;
+  std::fputs("loop-back: registered host memory was unmapped before it was given back\n", stderr);
+  std::abort();
+}
+
 CUresult drop_block(CUdeviceptr address, CUmemorytype type, bool is_registered) {
   hold_up();
   const std::scoped_lock lock(state().mutex);
@@ -73,6 +86,7 @@ CUresult drop_block(CUdeviceptr address, CUmemorytype type, bool is_registered) 
                        found->second.physical == nullptr;
   if (!is_that) return is_registered ? CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED : CUDA_ERROR_INVALID_VALUE;
   const Block block = found->second;
+  if (is_registered) check_still_mapped(address, block.size_bytes);
   state().blocks.erase(found);
   if (block.file >= 0) {
     drop_shareable(reinterpret_cast<void *>(address), block);

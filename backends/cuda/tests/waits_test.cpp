@@ -221,9 +221,10 @@ TEST_F(Waits, SharedWords_AreMade_AndGoLater) {
   EXPECT_EQ(*static_cast<uint64_t *>(page), 7U);
   __atomic_store_n(word, 0, __ATOMIC_RELEASE);
   wait(0);
+  EXPECT_EQ(table->host_unregister(0, page), SLUICE_NOT_READY);
+  release();
   EXPECT_EQ(table->host_unregister(0, page), SLUICE_SUCCESS) << table->last_error();
   EXPECT_EQ(table->host_unregister(0, page), SLUICE_ERROR_INVALID_ARGUMENT);
-  release();
   EXPECT_EQ(munmap(page, page_bytes), 0);
 }
 

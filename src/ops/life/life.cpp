@@ -19,6 +19,7 @@
 #include "base/waiting.hpp"
 #include "device/copy.hpp"
 #include "device/device_memory.hpp"
+#include "device/host_registration.hpp"
 #include "device/ipc_exports.hpp"
 #include "device/ipc_imports.hpp"
 #include "device/queue.hpp"
@@ -212,6 +213,7 @@ void end() noexcept {
     device::IpcImports::process().clear();
     device::IpcExports::process().clear();
     device::release_device_memory();
+    device::release_host_registrations();
     device::release_queues();
     device::StagingPool::process().trim();
   } catch (const std::exception &error) {

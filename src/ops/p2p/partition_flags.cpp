@@ -2,6 +2,7 @@
 #include "ops/p2p/partition_flags.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/log.hpp"
 
@@ -13,10 +14,10 @@ Status PartitionFlags::make(const PartitionWords &words, std::uint64_t n_partiti
   const std::int32_t device = place.device_index();
   const std::size_t size_bytes = PartitionWords::bytes_for(n_partitions);
   if (words.data() != nullptr && backend.table().host_register != nullptr) {
-    const Status status = backend.check(backend.table().host_register(device, words.data(), size_bytes),
-                                        "let a device reach the words of a partitioned message");
+    std::unique_ptr<PartitionFlags> made(new PartitionFlags(words.data(), place, true));
+    const Status status = made->registration_.open(&backend, device, words.data(), size_bytes, words.owner());
     if (status.is_ok()) {
-      flags->reset(new PartitionFlags(words.data(), place, true));
+      *flags = std::move(made);
       return {};
     }
     log::debug("p2p", "the host hands on what streams make ready: " + status.message());
@@ -32,11 +33,9 @@ Status PartitionFlags::make(const PartitionWords &words, std::uint64_t n_partiti
 }
 
 PartitionFlags::~PartitionFlags() {
-  const sluice_backend_t &table = place_.backend->table();
-  const std::int32_t device = place_.device_index();
-  const Status status =
-      place_.backend->check(are_shared_ ? table.host_unregister(device, base_) : table.host_free(device, base_),
-                            "give back the flags of a partitioned message");
+  if (are_shared_) return;
+  const Status status = place_.backend->check(place_.backend->table().host_free(place_.device_index(), base_),
+                                              "give back the flags of a partitioned message");
   if (!status.is_ok()) log::warn_once("partition_flags", "p2p", status.message());
 }
 

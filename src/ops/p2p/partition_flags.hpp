@@ -8,6 +8,7 @@
 #include <memory>
 
 #include "base/status.hpp"
+#include "device/host_registration.hpp"
 #include "device/place.hpp"
 #include "ops/p2p/shared_partitions.hpp"
 
@@ -19,7 +20,7 @@ namespace sluice::ops {
 class PartitionFlags {
  public:
   // For a device, `place`, and `n_partitions`. `words`: of a message that may go directly; without memory for any
-  // other. They outlive this. Blocks for the runtime. Errors: it refuses, or not now.
+  // other. Blocks for the runtime. Errors: it refuses, or not now.
   [[nodiscard]] static Status make(const PartitionWords &words, std::uint64_t n_partitions, const device::Place &place,
                                    std::unique_ptr<PartitionFlags> *flags);
   // No command or kernel is left that writes one.
@@ -52,6 +53,7 @@ class PartitionFlags {
   std::uint64_t *const base_;
   const device::Place place_;
   const bool are_shared_;
+  device::HostRegistration registration_;  // of shared ones
 };
 
 }  // namespace sluice::ops

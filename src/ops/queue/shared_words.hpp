@@ -5,9 +5,11 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 
 #include "base/status.hpp"
 #include "device/backend.hpp"
+#include "device/host_registration.hpp"
 #include "wire/shared_segment.hpp"
 
 namespace sluice::ops::queue {
@@ -34,14 +36,14 @@ class SharedWords {
   [[nodiscard]] Status reach(const device::Backend *backend, std::int32_t device);
 
   [[nodiscard]] bool is_open() const noexcept { return n_words_ != 0; }
-  [[nodiscard]] bool is_reached() const noexcept { return backend_ != nullptr; }
+  [[nodiscard]] bool is_reached() const noexcept { return registration_.is_open(); }
   // For commands of streams.
   [[nodiscard]] std::uint64_t *at(std::size_t index) const noexcept {
-    return static_cast<std::uint64_t *>(segment_.data()) + index;
+    return static_cast<std::uint64_t *>(segment_->data()) + index;
   }
   // The first of the bytes behind the words, on a page of its own.
   [[nodiscard]] std::byte *behind() const noexcept {
-    return static_cast<std::byte *>(segment_.data()) + whole_pages(n_words_ * sizeof(std::uint64_t));
+    return static_cast<std::byte *>(segment_->data()) + whole_pages(n_words_ * sizeof(std::uint64_t));
   }
   [[nodiscard]] std::size_t n_bytes_behind() const noexcept { return n_bytes_behind_; }
   // What precedes the value for whoever wrote it is visible; and the other way. Hot.
@@ -53,17 +55,17 @@ class SharedWords {
   }
 
  private:
+  void keep(std::shared_ptr<wire::SharedSegment> segment, std::size_t n_words, std::size_t n_bytes_behind) noexcept;
   // As host_register has it.
   [[nodiscard]] static std::size_t whole_pages(std::size_t size_bytes) noexcept;
   [[nodiscard]] static std::size_t bytes_of(std::size_t n_words, std::size_t n_bytes_behind) noexcept {
     return whole_pages(n_words * sizeof(std::uint64_t)) + whole_pages(n_bytes_behind);
   }
 
-  wire::SharedSegment segment_;
+  std::shared_ptr<wire::SharedSegment> segment_;  // the registration's, too
   std::size_t n_words_ = 0;
   std::size_t n_bytes_behind_ = 0;
-  const device::Backend *backend_ = nullptr;  // null: not reached
-  std::int32_t device_ = 0;
+  device::HostRegistration registration_;
 };
 
 }  // namespace sluice::ops::queue
