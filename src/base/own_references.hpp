@@ -18,7 +18,7 @@ namespace sluice {
   struct Search {
     const char *name;
     bool is_found;
-  } search{name, false};
+  } asked{name, false};
   // The first object is the program; an answer other than 0 ends the walk.
   const auto look = [](dl_phdr_info *program, std::size_t /*size*/, void *data) -> int {
     const ElfW(Dyn) *dynamic = nullptr;
@@ -57,8 +57,8 @@ namespace sluice {
     }
     return 1;
   };
-  static_cast<void>(dl_iterate_phdr(look, &search));
-  return search.is_found;
+  static_cast<void>(dl_iterate_phdr(look, &asked));
+  return asked.is_found;
 }
 
 }  // namespace sluice
