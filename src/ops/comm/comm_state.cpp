@@ -5,6 +5,7 @@
 #include <atomic>
 #include <memory>
 #include <mutex>
+#include <new>
 #include <numeric>
 #include <ranges>
 
@@ -27,16 +28,22 @@ int delete_state(MPI_Comm /*comm*/, int /*keyval*/, void *value, void * /*extra*
   return MPI_SUCCESS;
 }
 
-// A duplicate of a communicator starts with nothing claimed. (The host MPI's own function for this is a symbol of a
-// library that may not be there yet.)
-int copy_no_state(MPI_Comm /*comm*/, int /*keyval*/, void * /*extra*/, void * /*value*/, void * /*copy*/, int *flag) {
+// A duplicate of a communicator starts with nothing claimed, but one of those that are left to the host MPI is left to
+// it, too.
+int copy_state(MPI_Comm /*comm*/, int /*keyval*/, void * /*extra*/, void *value, void *copy, int *flag) {
+  const CommStatePtr &state = *static_cast<CommStatePtr *>(value);
   *flag = 0;
+  if (!state->is_left_to_host) return MPI_SUCCESS;
+  auto *made = new (std::nothrow) CommStatePtr(state);
+  if (made == nullptr) return MPI_ERR_NO_MEM;
+  *static_cast<void **>(copy) = made;
+  *flag = 1;
   return MPI_SUCCESS;
 }
 
 bool make_keyval() {
   if (keyval != MPI_KEYVAL_INVALID) return true;
-  return wire::host().MPI_Comm_create_keyval(&copy_no_state, &delete_state, &keyval, nullptr) == MPI_SUCCESS;
+  return wire::host().MPI_Comm_create_keyval(&copy_state, &delete_state, &keyval, nullptr) == MPI_SUCCESS;
 }
 
 using GroupFunction = int (*wire::Host::*)(MPI_Comm, MPI_Group *);
@@ -101,6 +108,14 @@ CommStatePtr find_state(MPI_Comm comm) {
   return *static_cast<CommStatePtr *>(value);
 }
 
+// The communicator holds it, too, from then on.
+bool hang(MPI_Comm comm, const CommStatePtr &state) {
+  auto value = std::make_unique<CommStatePtr>(state);
+  if (wire::host().MPI_Comm_set_attr(comm, keyval, value.get()) != MPI_SUCCESS) return false;
+  [[maybe_unused]] const CommStatePtr *theirs = value.release();
+  return true;
+}
+
 // A communicator that this thread has asked for lately.
 struct Recent {
   MPI_Comm comm{};
@@ -129,11 +144,22 @@ CommStatePtr state_of(MPI_Comm comm) {
   if (!wire::Channel::process().is_open() || comm == MPI_COMM_NULL) return nullptr;
   const std::scoped_lock lock(mutex);
   if (!make_keyval()) return nullptr;
-  if (CommStatePtr found = find_state(comm); found != nullptr) return found;
-  auto made = std::make_unique<CommStatePtr>(std::make_shared<CommState>());
-  if (!describe(comm, made->get())) return nullptr;
-  if (wire::host().MPI_Comm_set_attr(comm, keyval, made.get()) != MPI_SUCCESS) return nullptr;
-  return *made.release();  // the communicator owns it now
+  if (CommStatePtr found = find_state(comm); found != nullptr) return found->is_left_to_host ? nullptr : found;
+  auto made = std::make_shared<CommState>();
+  return describe(comm, made.get()) && hang(comm, made) ? made : nullptr;
+}
+
+bool leave_to_host(MPI_Comm comm) {
+  const std::scoped_lock lock(mutex);
+  const auto left = std::make_shared<CommState>();
+  left->is_left_to_host = true;
+  return make_keyval() && hang(comm, left);
+}
+
+bool is_left_to_host(MPI_Comm comm) {
+  const std::scoped_lock lock(mutex);
+  const CommStatePtr found = keyval != MPI_KEYVAL_INVALID ? find_state(comm) : nullptr;
+  return found != nullptr && found->is_left_to_host;
 }
 
 CommStatePtr recent_state_of(MPI_Comm comm) {

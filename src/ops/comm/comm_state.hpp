@@ -41,6 +41,8 @@ class CommState {
   bool is_within_world = false;
   // And all are on this node.
   bool is_on_one_node = false;
+  // Nothing else of it counts (leave_to_host()).
+  bool is_left_to_host = false;
   // The program has said that only queues use it (assertions.hpp); the one member that may change later.
   std::atomic<bool> has_queues_only{false};
   // Sluice's own, for the levels of another communicator (ops/coll/levels/node_levels.hpp).
@@ -81,7 +83,14 @@ using CommStatePtr = std::shared_ptr<CommState>;
 // operation under way. Any thread. Warm: one attribute look-up.
 [[nodiscard]] CommStatePtr state_of(MPI_Comm comm);
 
-// The same, quicker: of those that this thread has asked for lately. Hot. Any thread.
+// All members leave it to the host MPI, with its duplicates: it has no state from here on, so that messages and
+// collective calls on it are plain, and no call of another form takes a call's place. Before it is used. All members
+// call it, or none. One thread. False: the host MPI refuses.
+[[nodiscard]] bool leave_to_host(MPI_Comm comm);
+// Whether that was said of it, or of what it is a duplicate of. Any thread.
+[[nodiscard]] bool is_left_to_host(MPI_Comm comm);
+
+// As state_of(), and quicker: of those that this thread has asked for lately. Hot. Any thread.
 [[nodiscard]] CommStatePtr recent_state_of(MPI_Comm comm);
 
 // The same in a collective call on `comm`, or a call about it: the communicator keeps its state until that call ends.

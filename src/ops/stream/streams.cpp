@@ -45,6 +45,20 @@ int on_self(Body body) noexcept {
   });
 }
 
+// Whether the new communicator has a stream of the host MPI's own on any rank; collective over `comm`, whose members
+// agree on it. The streams of MPICH's threads have no place for calls that Sluice would make beside the program's: a
+// non-blocking collective call on such a communicator never ends there (MPICH 5.0.2), without Sluice either. Errors:
+// the host MPI's.
+Status find_is_left(MPI_Comm comm, const std::vector<int> &shown, bool has_host_streams, bool *is_left) {
+  *is_left = is_left_to_host(comm);
+  if (*is_left || !has_host_streams || !is_within_channel(comm)) return {};
+  const bool has_none = std::ranges::all_of(shown, [](int number) { return number == NamedStreams::kNull; });
+  bool have_none = true;
+  Status status = agree_on_all(comm, has_none, &have_none);
+  *is_left = !have_none;
+  return status;
+}
+
 Status name_stream(MPI_Info info, const std::string &type, int *stream) {
   NamedStream named;
   if (Status status = device::find_stream_owner(type, &named.owner); !status.is_ok()) return status;
@@ -166,15 +180,24 @@ int comm_create(MPI_Comm comm, int count, const int *streams, bool is_multiplex,
       if (number != NamedStreams::kNull && create == nullptr) return raise(raised_on, no_stream(number));
     }
     const auto attached = std::make_shared<CommStreams>(numbers);
-    code = make_after_barrier(comm, created, [&] {
+    bool is_left = false;
+    if (Status status = find_is_left(comm, shown, create != nullptr, &is_left); !status.is_ok()) {
+      return raise(raised_on, status);
+    }
+    const auto make = [&] {
       if (is_multiplex && create_multiplex != nullptr) {
         return create_multiplex(comm, static_cast<int>(shown.size()), shown.data(), created);
       }
       if (!is_multiplex && create != nullptr) return create(comm, shown.front(), created);
       return wire::host().MPI_Comm_dup(comm, created);
-    });
+    };
+    code = is_left ? after_barrier(comm, make) : make_after_barrier(comm, created, make);
     if (code != MPI_SUCCESS) return code;
-    const Status status = attach(*created, attached);
+    Status status = attach(*created, attached);
+    if (status.is_ok() && is_left && !leave_to_host(*created)) {
+      status = Status::error(ErrorKind::kUnsupported,
+                             "the host MPI refused an attribute of the new communicator; free some communicators");
+    }
     if (status.is_ok()) return MPI_SUCCESS;
     wire::OwnedComm freed;
     std::swap(*freed.slot(), *created);
