@@ -15,7 +15,7 @@
 #include <time.h>
 
 enum { kInit, kDup, kSplit, kFirst, kSecond, kFirstHalf, kMoreDups, kFree, kSteps };
-static const char *const kNames[kSteps] = {
+static const char *const step_names[kSteps] = {
     "MPI_Init",        "MPI_Comm_dup", "MPI_Comm_split", "first MPI_Allreduce", "second MPI_Allreduce",
     "first in a half", "further dups", "MPI_Comm_free"};
 
@@ -116,7 +116,7 @@ int main(int argc, char **argv) {
   if (rank == 0) {
     printf("{\"ranks\": %d", size);
     for (int step = 0; step < kSteps; ++step) {
-      printf(", \"%s\": {\"us\": %.1f, \"bytes\": %.0f}", kNames[step], most[step], grown[step]);
+      printf(", \"%s\": {\"us\": %.1f, \"bytes\": %.0f}", step_names[step], most[step], grown[step]);
     }
     printf(", \"descriptors\": %.0f, \"mappings\": %.0f, \"threads\": %.0f}\n", most_counts[0], most_counts[1],
            most_counts[2]);

@@ -12,6 +12,7 @@ namespace sluice::device {
 struct HostRegistration::Kept {
   std::mutex mutex;
   std::list<Entry> all;
+  std::list<Entry> left;  // in the end, and not asked for any more
   static Kept &process() {
     static auto *const made = new Kept();
     return *made;
@@ -63,10 +64,9 @@ void HostRegistration::reset() noexcept {
 
 void release_host_registrations() noexcept {
   HostRegistration::retry();
-  static auto *const lost = new std::list<HostRegistration::Entry>();
   HostRegistration::Kept &kept = HostRegistration::Kept::process();
   const std::scoped_lock lock(kept.mutex);
-  lost->splice(lost->end(), kept.all);
+  kept.left.splice(kept.left.end(), kept.all);
 }
 
 }  // namespace sluice::device
