@@ -87,14 +87,16 @@ sluice_result_t host_register(int32_t device, void *memory, size_t size_bytes) {
 // The driver takes whatever comes to lie under a registered address for the old pages, so the pages stay mapped until
 // it has let go of them: not while a stream waits.
 sluice_result_t host_unregister(int32_t device, void *memory) {
+  size_t size_bytes = 0;
   {
     const std::scoped_lock lock(g_mutex);
     const auto found = registered().find(memory);
     if (found == registered().end()) {
       return fail(SLUICE_ERROR_INVALID_ARGUMENT, "host_unregister: this memory was not registered here");
     }
-    words_gone(memory, found->second);
+    size_bytes = found->second;
   }
+  words_gone(memory, size_bytes);
   const Quiet quiet;
   if (!quiet.is_kept()) return SLUICE_NOT_READY;
   {

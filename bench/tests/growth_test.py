@@ -3,10 +3,9 @@
 
 import json
 import pathlib
-import subprocess
-import sys
-import tempfile
 import unittest
+
+from stand_in import StandInCase
 
 SCRIPT = pathlib.Path(__file__).resolve().parent.parent / "growth"
 # With the library a step takes three times as long, and MPI_Init 10 KiB and 100 bytes a rank more.
@@ -27,18 +26,9 @@ print(json.dumps(line))
 """
 
 
-class GrowthTest(unittest.TestCase):
-    def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = pathlib.Path(folder.name)
-        self.launch = self.folder / "launch"
-        self.launch.write_text(FAKE_LAUNCH.format(python=sys.executable), encoding="utf-8")
-        self.launch.chmod(0o755)
-
-    def measure(self, *options):
-        return subprocess.run([sys.executable, str(SCRIPT), "--launch", str(self.launch), "--out", str(self.folder / "out"), *options],
-                              capture_output=True, text=True, check=False)
+class GrowthTest(StandInCase):
+    script = SCRIPT
+    launch_text = FAKE_LAUNCH
 
     def test_prints_ratios_and_the_line_that_fits(self):
         done = self.measure("--ranks", "2,10", "--rounds", "3", "--backends", "none")

@@ -3,10 +3,9 @@
 
 import json
 import pathlib
-import subprocess
-import sys
-import tempfile
 import unittest
+
+from stand_in import StandInCase
 
 SCRIPT = pathlib.Path(__file__).resolve().parent.parent / "measure_host"
 FAKE_LAUNCH = """#!{python}
@@ -22,18 +21,12 @@ json.dump(document, open(words[words.index("--json") + 1], "w"))
 """
 
 
-class MeasureHostTest(unittest.TestCase):
-    def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = pathlib.Path(folder.name)
-        self.launch = self.folder / "launch"
-        self.launch.write_text(FAKE_LAUNCH.format(python=sys.executable), encoding="utf-8")
-        self.launch.chmod(0o755)
+class MeasureHostTest(StandInCase):
+    script = SCRIPT
+    launch_text = FAKE_LAUNCH
 
     def measure(self, *options):
-        return subprocess.run([sys.executable, str(SCRIPT), "--launch", str(self.launch), "--out", str(self.folder / "out"), "--rounds", "3", *options],
-                              capture_output=True, text=True, check=False)
+        return super().measure("--rounds", "3", *options)
 
     def test_prints_times_and_their_ratio(self):
         done = self.measure("--only", "dwq")

@@ -9,17 +9,11 @@
 namespace sluice::ops {
 
 Status PartitionWords::create(std::uint64_t n_partitions, wire::SegmentName *name) {
-  auto made = std::make_shared<wire::SharedSegment>();
-  Status status = wire::SharedSegment::create(bytes_for(n_partitions), made.get(), name);
-  if (status.is_ok()) segment_ = std::move(made);
-  return status;
+  return wire::SharedSegment::create(bytes_for(n_partitions), segment_.get(), name);
 }
 
 Status PartitionWords::open(std::uint64_t n_partitions, const wire::SegmentName &name) {
-  auto made = std::make_shared<wire::SharedSegment>();
-  Status status = wire::SharedSegment::open(name, bytes_for(n_partitions), made.get());
-  if (status.is_ok()) segment_ = std::move(made);
-  return status;
+  return wire::SharedSegment::open(name, bytes_for(n_partitions), segment_.get());
 }
 
 Status PartitionMemory::export_from(const transfer::Region &region, PartitionMemory *memory) {

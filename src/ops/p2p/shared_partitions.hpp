@@ -57,9 +57,7 @@ class PartitionWords {
   void set_taken(std::uint64_t start) const noexcept { set(kTaken, start); }
   [[nodiscard]] std::uint64_t taken() const noexcept { return get(kTaken); }
   // The first of them; null: there are none.
-  [[nodiscard]] std::uint64_t *data() const noexcept {
-    return segment_ != nullptr ? static_cast<std::uint64_t *>(segment_->data()) : nullptr;
-  }
+  [[nodiscard]] std::uint64_t *data() const noexcept { return static_cast<std::uint64_t *>(segment_->data()); }
   // They stay mapped as long as it lives.
   [[nodiscard]] std::shared_ptr<const void> owner() const noexcept { return segment_; }
 
@@ -71,7 +69,7 @@ class PartitionWords {
     __atomic_store_n(data() + index, value, __ATOMIC_RELEASE);
   }
 
-  std::shared_ptr<wire::SharedSegment> segment_;
+  std::shared_ptr<wire::SharedSegment> segment_ = std::make_shared<wire::SharedSegment>();
 };
 
 // Where one side's partitions lie, as it travels to the other one. Threads: any.

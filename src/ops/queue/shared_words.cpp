@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "ops/queue/shared_words.hpp"
 
-#include <utility>
-
 namespace sluice::ops::queue {
 
 std::size_t SharedWords::whole_pages(std::size_t size_bytes) noexcept {
@@ -17,24 +15,21 @@ void SharedWords::close() noexcept {
 }
 
 Status SharedWords::create(std::size_t n_words, std::size_t n_bytes_behind, wire::SegmentName *name) {
-  auto made = std::make_shared<wire::SharedSegment>();
-  Status status = wire::SharedSegment::create(bytes_of(n_words, n_bytes_behind), made.get(), name);
-  if (status.is_ok()) keep(std::move(made), n_words, n_bytes_behind);
-  return status;
+  segment_ = std::make_shared<wire::SharedSegment>();
+  Status status = wire::SharedSegment::create(bytes_of(n_words, n_bytes_behind), segment_.get(), name);
+  if (!status.is_ok()) return status;
+  n_words_ = n_words;
+  n_bytes_behind_ = n_bytes_behind;
+  return {};
 }
 
 Status SharedWords::open(const wire::SegmentName &name, std::size_t n_words, std::size_t n_bytes_behind) {
-  auto made = std::make_shared<wire::SharedSegment>();
-  Status status = wire::SharedSegment::open(name, bytes_of(n_words, n_bytes_behind), made.get());
-  if (status.is_ok()) keep(std::move(made), n_words, n_bytes_behind);
-  return status;
-}
-
-void SharedWords::keep(std::shared_ptr<wire::SharedSegment> segment, std::size_t n_words,
-                       std::size_t n_bytes_behind) noexcept {
-  segment_ = std::move(segment);
+  segment_ = std::make_shared<wire::SharedSegment>();
+  Status status = wire::SharedSegment::open(name, bytes_of(n_words, n_bytes_behind), segment_.get());
+  if (!status.is_ok()) return status;
   n_words_ = n_words;
   n_bytes_behind_ = n_bytes_behind;
+  return {};
 }
 
 Status SharedWords::reach(const device::Backend *backend, std::int32_t device) {

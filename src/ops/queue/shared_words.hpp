@@ -55,7 +55,6 @@ class SharedWords {
   }
 
  private:
-  void keep(std::shared_ptr<wire::SharedSegment> segment, std::size_t n_words, std::size_t n_bytes_behind) noexcept;
   // As host_register has it.
   [[nodiscard]] static std::size_t whole_pages(std::size_t size_bytes) noexcept;
   [[nodiscard]] static std::size_t bytes_of(std::size_t n_words, std::size_t n_bytes_behind) noexcept {

@@ -135,32 +135,30 @@ struct Awaited {
   std::vector<MessagePtr> messages;
 };
 
-// The communicator was freed: the message is complete, or will be without the stream.
-bool is_over(const Message &message) {
-  const QueuePtr queue = message.queue();
-  return queue == nullptr || queue->is_freed();
-}
+// A request of a call: neither for MPI_REQUEST_NULL. No queue where the communicator was freed: the message is complete
+// then, or will be without the stream.
+struct Asked {
+  MessagePtr message;
+  QueuePtr queue;
+};
 
-// Finds the messages; (*messages)[k] is null for MPI_REQUEST_NULL. Those whose communicator was freed are complete, and
-// no stream waits for them. Errors: a request is of no message that was enqueued by these functions, or stands there
-// twice.
-Status find_messages(std::span<const MPI_Request> requests, std::vector<MessagePtr> *messages,
-                     std::vector<Awaited> *awaited) {
+// Finds the messages, and by queue those that a stream is to wait for. Errors: a request is of no message that was
+// enqueued by these functions, or stands there twice.
+Status find_messages(std::span<const MPI_Request> requests, std::vector<Asked> *asked, std::vector<Awaited> *awaited) {
   for (const MPI_Request request : requests) {
-    MessagePtr message;
-    if (request != MPI_REQUEST_NULL) message = Message::of(request);
-    messages->push_back(message);
-    if (request == MPI_REQUEST_NULL) continue;
+    const MessagePtr message = request != MPI_REQUEST_NULL ? Message::of(request) : nullptr;
     const QueuePtr queue = message != nullptr ? message->queue() : nullptr;
-    const bool is_twice = message != nullptr && std::count(messages->begin(), messages->end(), message) > 1;
+    const bool is_twice = message != nullptr && std::ranges::find(*asked, message, &Asked::message) != asked->end();
     const bool is_of_stream = message != nullptr && (queue == nullptr || queue->waits_for_some());
-    if (is_twice || !is_of_stream) {
+    if (request != MPI_REQUEST_NULL && (is_twice || !is_of_stream)) {
       return Status::error(ErrorKind::kInvalidArgument,
                            fmt::format("request {} {}; give requests of MPIX_Isend_enqueue and MPIX_Irecv_enqueue, and "
                                        "complete others with MPI_Wait",
-                                       messages->size() - 1, is_twice ? "stands there twice" : "is of no stream"));
+                                       asked->size(), is_twice ? "stands there twice" : "is of no stream"));
     }
-    if (is_over(*message)) continue;
+    const bool is_over = queue == nullptr || queue->is_freed();
+    asked->push_back({message, is_over ? nullptr : queue});
+    if (is_over) continue;
     const auto known = std::ranges::find(*awaited, queue, &Awaited::queue);
     if (known != awaited->end()) {
       known->messages.push_back(message);
@@ -173,21 +171,21 @@ Status find_messages(std::span<const MPI_Request> requests, std::vector<MessageP
 
 // The program gives the requests up: `statuses`, if there are any, are written when their messages are complete.
 // Returns the error of the last message that has one already.
-Status leave_all(std::span<MPI_Request> requests, const std::vector<MessagePtr> &messages, MPI_Status *statuses) {
+Status leave_all(std::span<MPI_Request> requests, const std::vector<Asked> &asked, MPI_Status *statuses) {
   Status result;
   for (std::size_t k = 0; k < requests.size(); ++k) {
     MPI_Status *report = statuses != nullptr ? &statuses[k] : nullptr;
-    if (messages[k] == nullptr) {
+    if (asked[k].message == nullptr) {
       if (report == nullptr) continue;
       wire::clear(report);
       report->MPI_SOURCE = MPI_ANY_SOURCE;
       report->MPI_TAG = MPI_ANY_TAG;
       report->MPI_ERROR = MPI_SUCCESS;
-    } else if (is_over(*messages[k])) {
+    } else if (asked[k].queue == nullptr) {
       if (const int code = wait(&requests[k], report != nullptr ? report : MPI_STATUS_IGNORE); code != MPI_SUCCESS) {
         result = wire::host_failure(code, "complete a request of a message");
       }
-    } else if (Status status = messages[k]->leave(report); !status.is_ok()) {
+    } else if (Status status = asked[k].message->leave(report); !status.is_ok()) {
       result = status;
     }
   }
@@ -196,11 +194,11 @@ Status leave_all(std::span<MPI_Request> requests, const std::vector<MessagePtr> 
 
 // *raised_on: where an error is raised; of the first message's communicator.
 Status await_all(std::span<MPI_Request> requests, MPI_Status *statuses, MPI_Comm *raised_on) {
-  std::vector<MessagePtr> messages;
+  std::vector<Asked> asked;
   std::vector<Awaited> awaited;
-  if (Status status = find_messages(requests, &messages, &awaited); !status.is_ok()) return status;
+  if (Status status = find_messages(requests, &asked, &awaited); !status.is_ok()) return status;
   if (!awaited.empty()) *raised_on = awaited.front().queue->comm();
-  Status result = leave_all(requests, messages, statuses);  // first: the stream's wait is for the statuses, too
+  Status result = leave_all(requests, asked, statuses);  // first: the stream's wait is for the statuses, too
   for (const Awaited &one : awaited) {
     Status status = one.queue->wait_for(one.messages);
     if (status.is_ok()) continue;

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Communicators with streams that are the host MPI's own, the orders of threads: Sluice leaves them to it, and device
 // memory is staged on them. Run with MPIR_CVAR_CH4_RESERVE_VCIS, without which MPICH gives no such stream.
-#include <vector>
-
 #include "tests/ranks/queue/stream_functions.hpp"
 
 namespace sluice::tests::host_streams_test {
