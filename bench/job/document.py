@@ -8,10 +8,10 @@ from job.markup import duration, element, listed, marked, number, page, percent,
 
 HERE = pathlib.Path(__file__).resolve().parent
 # Told apart by readers who do not see all colours (Okabe and Ito).
-COLOURS = {"ipc": "#009e73", "kernel": "#56b4e9", "relayed": "#0072b2", "pipelined": "#e69f00", "staged": "#d55e00",
+COLOURS = {"ipc": "#009e73", "kernel": "#56b4e9", "relayed": "#0072b2", "direct": "#004d40", "pipelined": "#e69f00", "staged": "#d55e00",
            "host": "#8a8a8a", "thread": "#cc79a7", "device": "#117733", "dwq": "#8c6d00"}
 OTHER = "#333333"
-DARK = ("relayed", "device", "dwq", "staged", "ipc")  # white text stands on them
+DARK = ("relayed", "direct", "device", "dwq", "staged", "ipc")  # white text stands on them
 MOST_RANKS_NAMED = 8
 
 

@@ -36,7 +36,7 @@ class MeasureHostTest(StandInCase):
         self.assertIn("| queue_latency | 8 | 20 [20..20] | 30 [30..30] | 1.50 [1.50..1.50] |", done.stdout)
         document = json.loads((self.folder / "out/measure_host.json").read_text(encoding="utf-8"))
         self.assertEqual(document["results"][0]["rows"], [{"size_bytes": 8, "a": [20] * 3, "b": [30] * 3}])
-        self.assertIn("SLUICE_QUEUE_PROVIDER=sockets", document["results"][0]["commands"][1])
+        self.assertIn("SLUICE_NETWORK=ofi:sockets", document["results"][0]["commands"][1])
 
     def test_names_what_failed_and_goes_on(self):
         done = self.measure("--only", "overlap")

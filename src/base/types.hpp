@@ -32,14 +32,15 @@ enum class Route : std::uint8_t {
   kPipelined,    // in blocks: copied down, sent and copied up at the same time (CCGrid'23, section IV)
   kIpc,          // pulled by the receiver out of the sender's device memory (docs/protocol.md)
   kRelayed,      // the same by way of device memory of Sluice's own, in blocks (docs/adr/0072)
+  kDirect,       // between nodes, by a network library that reaches device memory (docs/adr/0087)
   kKernel,       // computed by the device, where the data is (docs/adr/0018)
   kThread,       // of a queue: started by the progress thread when its stream said so (docs/adr/0027)
   kQueueDevice,  // of a queue: moved by the stream itself, inside a node
   kDwq,          // of a queue: a deferred work queue of libfabric's (docs/adr/0034)
   kUndecided     // planned, never taken: of a receive, whose message says whether it is pulled or comes staged
 };
-inline constexpr std::array<std::string_view, 10> kRouteNames = {"host",   "staged", "pipelined", "ipc", "relayed",
-                                                                 "kernel", "thread", "device",    "dwq", "undecided"};
+inline constexpr std::array<std::string_view, 11> kRouteNames = {
+    "host", "staged", "pipelined", "ipc", "relayed", "direct", "kernel", "thread", "device", "dwq", "undecided"};
 
 // What staging buffers are made of (CCGrid'23, section IV.A). The values are those of sluice_staging_memory_t.
 enum class StagingMemory : std::uint8_t { kMalloc, kAligned, kRuntime, kRuntimeAligned };

@@ -10,6 +10,7 @@
 #include "base/environment.hpp"
 #include "command/knob_problems.hpp"
 #include "device/backend.hpp"
+#include "network/network.hpp"
 #include "plan/collective_terms.hpp"
 #include "plan/one_sided.hpp"
 #include "plan/plan.hpp"
@@ -86,27 +87,38 @@ const device::Backend *find_backend(const OpenBackends &open, Suits suits) {
   return first != open.end() ? first->get() : nullptr;
 }
 
+// Whether the library carries memory of a device is found out by a process that has some.
+NetworkInfo ask_network() {
+  const network::Choice choice = network::choose_for_this_machine();
+  std::unique_ptr<network::Provider> provider;
+  const Status status = network::open(choice, &provider);
+  return {std::string(network::kKindNames[static_cast<std::size_t>(choice.kind)]),
+          std::string(network::reason(choice.why)), status.message()};
+}
+
 // The route of a message depends on no more of a backend than that it has a device.
-RouteAnswer answer(const RouteQuestion &question, const OpenBackends &open) {
+RouteAnswer answer(const RouteQuestion &question, const OpenBackends &open, bool has_network) {
   const device::Backend *backend = find_backend(open, [](const sluice_backend_t &) { return true; });
-  RouteAnswer result{question, backend != nullptr ? backend->name() : "", "", "", "", ""};
+  RouteAnswer result{question, backend != nullptr ? backend->name() : "", "", "", "", "", ""};
   const plan::Policy &policy = plan::policy_of(backend, 0);
   const auto explain = [&](MemoryKind kind, bool may_be_described) {
     plan::Query query{kind, question.size_bytes, true};
     query.may_be_described = may_be_described;
     return plan::explain(query, plan::choose(query, policy));
   };
-  const auto explain_in_node = [&](bool is_exportable) {
+  const auto explain_to = [&](plan::Peer peer, bool is_exportable) {
     plan::Query query{question.from, question.size_bytes, true};
     query.is_outgoing = true;
-    query.peer = plan::Peer::kLocal;
+    query.peer = peer;
     query.is_exportable = is_exportable;
+    query.has_network = has_network;
     return plan::explain(query, plan::choose(query, policy));
   };
   result.send = explain(question.from, false);
   result.receive = explain(question.to, backend != nullptr);
-  result.send_in_node = explain_in_node(true);
-  result.send_unmapped = explain_in_node(false);
+  result.send_in_node = explain_to(plan::Peer::kLocal, true);
+  result.send_unmapped = explain_to(plan::Peer::kLocal, false);
+  result.send_far = explain_to(plan::Peer::kRemote, true);
   return result;
 }
 
@@ -252,7 +264,9 @@ Info collect_info(const std::string &library_folder, const InfoQuestions &questi
     add_knobs_of(open.back().get(), &info.knobs);
   }
   for (std::string &text : unknown_variables(info.installation.modules)) info.problems.push_back(std::move(text));
-  if (questions.route) info.route = answer(*questions.route, open);
+  info.network = ask_network();
+  const bool has_network = info.network.provider != "none" && info.network.problem.empty();
+  if (questions.route) info.route = answer(*questions.route, open, has_network);
   if (questions.ways) info.ways = answer(*questions.ways, open);
   if (questions.pack) info.pack = answer(*questions.pack, open);
   if (questions.asks_queue) info.queue = answer_queue(open);

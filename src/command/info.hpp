@@ -56,6 +56,14 @@ struct RouteAnswer {
   std::string receive;
   std::string send_in_node;   // to a rank of this node with Sluice
   std::string send_unmapped;  // the same out of memory that no other process can map
+  std::string send_far;       // to a rank of another node with Sluice
+};
+
+// The library that moves device memory between nodes (SLUICE_NETWORK).
+struct NetworkInfo {
+  std::string provider;  // "none", "ucp", "simulated"
+  std::string reason;
+  std::string problem;  // why it does not start; empty: it does, or there is none
 };
 
 // What the ranks of a communicator would try for a blocking collective call, or of a window for a one-sided operation.
@@ -110,6 +118,7 @@ struct Info {
   std::vector<KnobInfo> settings;
   std::vector<plan::TuningTable> tuning;  // found, whether a device here fits or not
   std::vector<std::string> problems;      // unknown knobs, unreadable modules
+  NetworkInfo network;
   std::optional<RouteAnswer> route;
   std::optional<WaysAnswer> ways;
   std::optional<QueueAnswer> queue;

@@ -35,6 +35,18 @@ ordered_json json_of(const KnobInfo &knob, const char *note, const ordered_json 
           {"range", knob.range}, {note, value},         {"doc", knob.doc}};
 }
 
+ordered_json json_of(const RouteAnswer &route) {
+  return {{"size_bytes", route.question.size_bytes},
+          {"from", name(route.question.from)},
+          {"to", name(route.question.to)},
+          {"backend", route.backend},
+          {"send", route.send},
+          {"receive", route.receive},
+          {"send_in_node", route.send_in_node},
+          {"send_unmapped", route.send_unmapped},
+          {"send_far", route.send_far}};
+}
+
 }  // namespace
 
 std::string to_json(const Info &info) {
@@ -66,16 +78,10 @@ std::string to_json(const Info &info) {
     root["tuning"].push_back(
         {{"path", table.path}, {"backend", table.backend}, {"device", table.device}, {"settings", table.values}});
   }
+  root["network"] = {
+      {"provider", info.network.provider}, {"reason", info.network.reason}, {"problem", info.network.problem}};
   if (info.route) {
-    const RouteAnswer &route = *info.route;
-    root["route"] = {{"size_bytes", route.question.size_bytes},
-                     {"from", name(route.question.from)},
-                     {"to", name(route.question.to)},
-                     {"backend", route.backend},
-                     {"send", route.send},
-                     {"receive", route.receive},
-                     {"send_in_node", route.send_in_node},
-                     {"send_unmapped", route.send_unmapped}};
+    root["route"] = json_of(*info.route);
   }
   if (info.ways) {
     const WaysQuestion &question = info.ways->question;

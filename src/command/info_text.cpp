@@ -63,6 +63,12 @@ void print_backends(Out out, const Info &info) {
   }
 }
 
+void print_network(const Out &out, const NetworkInfo &network) {
+  fmt::format_to(out, "\nBetween nodes, a library for device memory (SLUICE_NETWORK)\n  {}: {}\n", network.provider,
+                 network.reason);
+  if (!network.problem.empty()) fmt::format_to(out, "  it does not start: {}\n", network.problem);
+}
+
 void print_tuning(Out out, const std::vector<plan::TuningTable> &tables) {
   if (tables.empty()) return;
   fmt::format_to(out, "\nTuning tables (values of settings that SLUICE_TUNING does not give)\n");
@@ -95,6 +101,7 @@ std::string to_text(const Info &info) {
   print_host_mpis(out, info);
   print_libraries(out, info.installation);
   print_backends(out, info);
+  print_network(out, info.network);
   print_tuning(out, info.tuning);
   print_knobs(out, info);
   if (info.route) {
@@ -102,10 +109,11 @@ std::string to_text(const Info &info) {
     fmt::format_to(out,
                    "\nRoute of {} bytes from {} to {} memory{}\n  sender    {}\n  receiver  {}\n"
                    "  sender, to a rank of this node         {}\n"
-                   "  the same, memory that none other maps  {}\n",
+                   "  the same, memory that none other maps  {}\n"
+                   "  sender, to a rank of another node      {}\n",
                    route.question.size_bytes, name(route.question.from), name(route.question.to),
                    route.backend.empty() ? ", without a backend" : fmt::format(", backend {}", route.backend),
-                   route.send, route.receive, route.send_in_node, route.send_unmapped);
+                   route.send, route.receive, route.send_in_node, route.send_unmapped, route.send_far);
   }
   if (info.ways) {
     const WaysQuestion &question = info.ways->question;

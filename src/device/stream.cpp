@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <atomic>
 #include <vector>
 
 #include "base/log.hpp"
@@ -11,6 +12,8 @@
 
 namespace sluice::device {
 namespace {
+
+std::atomic<int> n_streams{0};
 
 // The backend to ask for `native`; null with *status saying why there is none.
 const Backend *find_owner(void *native, Status *status) {
@@ -109,7 +112,18 @@ Status Stream::open_without_words(void *native, std::unique_ptr<Stream> *stream)
   return backend != nullptr ? open_native(*backend, native, stream) : status;
 }
 
+Stream::Stream(const void *native, sluice_stream_t *stream, const StreamWords &words,
+               const sluice_stream_message_t *messages) noexcept
+    : native_(native), stream_(stream), words_(words), messages_(messages) {
+  n_streams.fetch_add(1, std::memory_order_relaxed);
+}
+
+bool has_streams() noexcept {
+  return n_streams.load(std::memory_order_relaxed) != 0;
+}
+
 Stream::~Stream() {
+  n_streams.fetch_sub(1, std::memory_order_relaxed);
   close();
   if (!is_abandoned_) release_words(words_, true);
 }

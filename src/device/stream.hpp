@@ -134,8 +134,7 @@ class Stream {
 
  private:
   Stream(const void *native, sluice_stream_t *stream, const StreamWords &words,
-         const sluice_stream_message_t *messages) noexcept
-      : native_(native), stream_(stream), words_(words), messages_(messages) {}
+         const sluice_stream_message_t *messages) noexcept;
 
   // The rest of the opening of one whose owner is known.
   [[nodiscard]] static Status open_native(const Backend &backend, void *native, std::unique_ptr<Stream> *stream);
@@ -159,6 +158,9 @@ class Stream {
   bool is_unjoined_ = false;
   bool are_receives_unjoined_ = false;
 };
+
+// Whether this process has any stream open that may wait for Sluice. Hot. Any thread.
+[[nodiscard]] bool has_streams() noexcept;
 
 // The backend whose programs call the type of their streams `word`. Errors: no loaded backend that can trigger and wait
 // in streams has that word. Any thread.

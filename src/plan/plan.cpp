@@ -27,6 +27,8 @@ const char *sentence(Reason reason) {
              "to";
     case Reason::kByDevice:
       return "the receiver is on this node, and devices bring this memory there faster than the CPU";
+    case Reason::kByNetwork:
+      return "a network library carries this memory to the receiver's node";
     case Reason::kLarge:
       return "long enough that copies and wire overlap";
     case Reason::kMessageDecides:

@@ -18,6 +18,7 @@ struct Policy {
   bool allows_relay = false;                              // besides, Sluice can have device memory of its own
   bool relays_pinned = false;                             // besides, the device copies without the CPU
   std::uint64_t ipc_threshold_bytes = default_number("p2p_ipc_threshold");
+  std::uint64_t direct_threshold_bytes = default_number("p2p_direct_threshold");
   Pipeline pipeline = Pipeline::kNone;  // SLUICE_P2P_PIPELINE
   std::uint32_t pipeline_blocks = static_cast<std::uint32_t>(default_number("p2p_pipeline_blocks"));
   std::uint64_t pipeline_threshold_bytes = default_number("p2p_pipeline_threshold");
@@ -72,6 +73,7 @@ struct Query {
   // which it is packed; else there is such memory of Sluice's own to copy it through.
   bool is_exportable = true;
   bool can_be_relayed = true;
+  bool has_network = false;  // of what is sent to another node: a network library carries this memory (network/)
 };
 
 // Why a route was chosen; the sentence is in explain().
@@ -85,6 +87,7 @@ enum class Reason : std::uint8_t {
   kPeerPulls,
   kNoHandle,
   kByDevice,
+  kByNetwork,
   kLarge,
   kMessageDecides
 };
@@ -149,6 +152,12 @@ struct Plan {
          query.can_be_relayed;
 }
 
+// A message to another node that need not pass through the host.
+[[nodiscard]] constexpr bool may_go_directly(const Query &query, const Policy &policy) noexcept {
+  return query.peer == Peer::kRemote && query.has_network && query.kind == MemoryKind::kDevice &&
+         query.size_bytes >= policy.direct_threshold_bytes;
+}
+
 // The route of device memory. What is received into learns it from the message. Of what is sent from, only one run of
 // bytes can be pulled or cut, be it one that a kernel packs, and only a Sluice at the other end knows what to do with a
 // descriptor.
@@ -175,6 +184,7 @@ struct Plan {
   if (may_relay(query, policy) && query.size_bytes >= kRelayFromBytes) {
     return describe(Route::kRelayed, Reason::kNoHandle, packs, query, policy);
   }
+  if (may_go_directly(query, policy)) return describe(Route::kDirect, Reason::kByNetwork, packs, query, policy);
   if (policy.pipeline != Pipeline::kNone && query.size_bytes >= policy.pipeline_threshold_bytes) {
     return describe(Route::kPipelined, Reason::kLarge, packs, query, policy);
   }

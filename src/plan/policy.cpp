@@ -61,6 +61,7 @@ Settled read_settled(const sluice_backend_t *backend, std::int32_t device) {
   Policy policy = read_general();
   policy.staging_memory = staging.value_or(StagingMemory::kMalloc);
   policy.ipc_threshold_bytes = tuned_number(tables, "p2p_ipc_threshold");
+  policy.direct_threshold_bytes = tuned_number(tables, "p2p_direct_threshold");
   policy.pipeline_threshold_bytes = tuned_number(tables, "p2p_pipeline_threshold");
   policy.coll_ipc_threshold_bytes = tuned_number(tables, "coll_ipc_threshold");
   policy.coll_reduce_threshold_bytes = tuned_number(tables, "coll_reduce_threshold");

@@ -30,7 +30,7 @@ struct Descriptor {
   std::uint64_t offset_bytes = 0;      // of that byte in its allocation
   std::uint64_t allocation_bytes = 0;  // of that allocation
   Route route = Route::kPipelined;     // kIpc, kRelayed: `handle` is good
-  char backend[15] = {};               // whose handle it is
+  char backend[15] = {};               // whose handle it is; of route kDirect the name of the network library
   sluice_ipc_handle_t handle{};
   LayoutCode layout{};  // of route kIpc: where the payload lies from `address` on
                         // of route kRelayed `address` is that of the slots that its blocks come into
@@ -96,10 +96,11 @@ struct DescriptorFacts {
   if (descriptor.number <= 0 || descriptor.number > facts.most_number) return "its number has no tags";
   if (!descriptor.blocks.is_sound()) return "its blocks do not add up";
   if (descriptor.route == Route::kPipelined) return nullptr;
+  if (std::memchr(descriptor.backend, 0, sizeof descriptor.backend) == nullptr) return "its backend has no name";
+  if (descriptor.route == Route::kDirect) return nullptr;
   if (descriptor.route != Route::kIpc && descriptor.route != Route::kRelayed) return "its route is none";
   if (!facts.is_local) return "it offers memory of another node";
   if (!lies_in_its_allocation(descriptor)) return "its payload does not lie in its allocation";
-  if (std::memchr(descriptor.backend, 0, sizeof descriptor.backend) == nullptr) return "its backend has no name";
   return nullptr;
 }
 
@@ -115,6 +116,8 @@ struct Control {
     kMayDescribe,  // who sends this takes descriptors (ops/p2p/permissions.hpp)
     kRelay,        // put the first `n_blocks` blocks (transfer/relay.hpp) into the memory that the descriptor names
     kTaken,        // the first `n_blocks` of them have been copied from there
+    kDirect,       // send it by the network library, whose address of the receiver stands behind this
+    kNotDirect     // from the sender: it cannot be sent so
   };
   Kind kind = Kind::kGo;
   std::int32_t number = 0;
@@ -125,11 +128,12 @@ struct Control {
 [[nodiscard]] inline bool is_about(const Control &control, int from, const Descriptor &own, int peer) noexcept {
   return from == peer && control.number == own.number && control.operation == own.operation;
 }
-// Whether `from` asks for the message `own`, or for its beginning, in either sort of blocks. Who asks for more than
-// there is would wait for it.
+// Whether `from` asks for the message `own`, whole by the network, or for its beginning in either sort of blocks. Who
+// asks for more than there is would wait for it.
 [[nodiscard]] inline bool asks_for(const Control &control, int from, const Descriptor &own, int peer) noexcept {
   if (!is_about(control, from, own, peer)) return false;
   if (control.kind == Control::Kind::kGo) return control.n_blocks <= own.blocks.n_blocks;
+  if (control.kind == Control::Kind::kDirect) return own.route == Route::kDirect;
   return control.kind == Control::Kind::kRelay && own.route == Route::kRelayed &&
          control.n_blocks <= relay_blocks(own.size_bytes());
 }

@@ -63,6 +63,7 @@ std::vector<Descriptor> real_ones() {
           real_one(Route::kPipelined, std::uint64_t{1} << 33U, 0),
           real_one(Route::kRelayed, std::uint64_t{1} << 33U, kTrueBytes - kRelayBytes),
           real_one(Route::kPipelined, 300'000, 64),
+          real_one(Route::kDirect, 300'000, 64),
           with_layout(8, {{512, 1024}}, 256),
           with_layout(64, {{8, 65536}, {16, -512}}, 0),
           with_layout(4, {{3, 100'000}, {5, 1000}, {7, 8}}, 100)};
@@ -155,7 +156,16 @@ TEST(Descriptor, EachFlawIsSeen) {
   EXPECT_EQ(flaw([](Descriptor *d) { d->route = static_cast<Route>(200); }), "its route is none");
   EXPECT_EQ(flaw([](Descriptor *d) { d->offset_bytes = kTrueBytes - 4095; }),
             "its payload does not lie in its allocation");
-  EXPECT_EQ(flaw([](Descriptor *d) { std::memset(d->backend, 'A', sizeof d->backend); }), "its backend has no name");
+  const auto without_end = [](Descriptor *d) { std::memset(d->backend, 'A', sizeof d->backend); };
+  EXPECT_EQ(flaw(without_end), "its backend has no name");
+  EXPECT_EQ(flaw([&](Descriptor *d) {
+              d->route = Route::kDirect;
+              without_end(d);
+            }),
+            "its backend has no name");
+  facts = kFacts;
+  facts.is_local = false;
+  EXPECT_EQ(flaw([](Descriptor *d) { d->route = Route::kDirect; }, facts), "") << "it is of another node";
 }
 
 // The importer's own word for the length of the mapping is kTrueBytes, as device::IpcImports compares it.
@@ -189,12 +199,14 @@ TEST(Descriptor, MutationsLeadNowhereElse) {
     for (const std::uint64_t room : {std::uint64_t{1}, std::uint64_t{4097}, kTrueBytes, std::uint64_t{1} << 40U}) {
       ASSERT_NO_FATAL_FAILURE(expect_sound_blocks(read.blocks, room)) << room;
     }
-    if (read.route != Route::kPipelined && read.allocation_bytes > kTrueBytes) {
+    // Only what is pulled leads into the sender's memory.
+    const bool is_pulled = read.route == Route::kIpc || read.route == Route::kRelayed;
+    if (is_pulled && read.allocation_bytes > kTrueBytes) {
       ++n_refused;
       continue;
     }
     ++n_believed;
-    if (read.route == Route::kPipelined) continue;
+    if (!is_pulled) continue;
     const Reads reads = reads_of(read);
     ASSERT_TRUE(reads.lowest >= 0 && reads.end <= Wide{kTrueBytes});
   }
@@ -246,6 +258,18 @@ TEST(Descriptor, AnswersAboutSlotsAreThoseOfARelayedMessage) {
   control = {Control::Kind::kRelay, own.number, own.operation, 1};
   own.route = Route::kIpc;
   EXPECT_FALSE(asks_for(control, kPeer, own, kPeer)) << "there are no slots";
+}
+
+TEST(Descriptor, AMessageIsAskedForDirectly_WhereItsRouteIsThat) {
+  Descriptor own = real_one(Route::kDirect, 300'000, 0);
+  constexpr int kPeer = 5;
+  const Control direct = {Control::Kind::kDirect, own.number, own.operation, 0};
+  EXPECT_TRUE(asks_for(direct, kPeer, own, kPeer));
+  EXPECT_FALSE(asks_for(direct, kPeer + 1, own, kPeer));
+  EXPECT_FALSE(asks_for({Control::Kind::kNotDirect, own.number, own.operation, 0}, kPeer, own, kPeer));
+  EXPECT_TRUE(asks_for({Control::Kind::kGo, own.number, own.operation, 1}, kPeer, own, kPeer)) << "or in blocks";
+  own.route = Route::kPipelined;
+  EXPECT_FALSE(asks_for(direct, kPeer, own, kPeer));
 }
 
 TEST(Descriptor, ANoteIsBelievedOfTheBlockThatIsAwaited) {

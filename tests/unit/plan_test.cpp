@@ -109,6 +109,42 @@ TEST(Plan_Choose, RelaysWhatALocalPeerCannotMap) {
   EXPECT_EQ(choose(query, policy).route, Route::kPipelined) << "it is packed into other memory";
 }
 
+TEST(Plan_Choose, GoesByTheNetwork_BetweenNodesAlone) {
+  Policy policy = all_routes();
+  Query query = sent_to(Peer::kRemote, policy.direct_threshold_bytes);
+  EXPECT_EQ(choose(query, policy).route, Route::kPipelined) << "without a library";
+  query.has_network = true;
+  EXPECT_EQ(choose(query, policy).route, Route::kDirect);
+  EXPECT_EQ(choose(query, policy).reason, Reason::kByNetwork);
+  EXPECT_THAT(explain(query, choose(query, policy)), HasSubstr("device 65536 bytes -> direct: a network library"));
+  for (const Peer peer : {Peer::kUnknown, Peer::kLocal, Peer::kLocalHost, Peer::kSelf}) {
+    query.peer = peer;
+    EXPECT_NE(choose(query, policy).route, Route::kDirect);
+  }
+  query.peer = Peer::kRemote;
+  query.size_bytes -= 1;
+  EXPECT_EQ(choose(query, policy).route, Route::kStaged);
+  for (const MemoryKind kind : {MemoryKind::kHost, MemoryKind::kPinned, MemoryKind::kShared}) {
+    query = sent_to(Peer::kRemote, 1 << 30, kind);
+    query.has_network = true;
+    EXPECT_NE(choose(query, policy).route, Route::kDirect) << name(kind);
+  }
+  query = sent_to(Peer::kRemote, 1 << 20);
+  query.has_network = true;
+  query.is_contiguous = false;
+  query.n_runs = 2;
+  EXPECT_EQ(choose(query, policy).route, Route::kStaged) << "nothing packs it";
+  policy.pack = {PackUse::kKernel, 4};
+  EXPECT_EQ(choose(query, policy).route, Route::kDirect) << "a kernel packs it";
+  EXPECT_TRUE(choose(query, policy).packs);
+  query.is_contiguous = true;
+  policy.pipeline = Pipeline::kNone;
+  EXPECT_EQ(choose(query, policy).route, Route::kDirect) << "blocks are not asked for";
+  policy.buffered_bytes = 1 << 20;
+  query.may_be_relied_on_to_buffer = true;
+  EXPECT_EQ(choose(query, policy).route, Route::kStaged) << "the program may rely on buffering";
+}
+
 TEST(Plan_Choose, RelaysPinnedMemory_WhereItsDeviceIsQuickerThanTheCpu) {
   Policy policy = all_routes();
   policy.allows_relay = policy.relays_pinned = true;

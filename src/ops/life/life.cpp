@@ -25,6 +25,7 @@
 #include "device/queue.hpp"
 #include "device/registry.hpp"
 #include "device/staging_pool.hpp"
+#include "network/network.hpp"
 #include "ops/coll/levels/node_levels.hpp"
 #include "ops/coll/node/request_group.hpp"
 #include "ops/comm/comm_state.hpp"
@@ -134,6 +135,7 @@ void close_channel() {
     if (wait_in_turns(&request, MPI_STATUS_IGNORE) != MPI_SUCCESS) log::warn("ops", "the last barrier failed");
   }
   if (!Permissions::process().drain()) log::warn("ops", "the last permissions were not received");
+  network::Network::process().close();
   release_comm_states();
   channel.close();
 }

@@ -3,6 +3,7 @@
 
 #include <limits>
 
+#include "network/network.hpp"
 #include "ops/comm/comm_state.hpp"
 #include "ops/datatype/layout_of.hpp"
 #include "ops/datatype/pack_choice.hpp"
@@ -115,6 +116,10 @@ void Buffer::find_peer(int peer, MPI_Comm comm, Sending sending) {
     query_.peer = plan::Peer::kLocalHost;
   }
   query_.may_be_relied_on_to_buffer = sending == Sending::kStandardBlocking;
+  // What goes through the host anyway opens no library.
+  query_.has_network = true;
+  query_.has_network = plan::may_go_directly(query_, plan::policy_of(region_.place.backend, region_.place.device)) &&
+                       network::Network::process().reaches(region_.place);
 }
 
 // A null pointer that the host MPI will refuse; or, by its own rules, not.

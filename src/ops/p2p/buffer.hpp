@@ -80,7 +80,8 @@ class Buffer {
   }
   // Sent as a descriptor (Outgoing).
   [[nodiscard]] bool is_described() const noexcept {
-    return plan_.route == Route::kIpc || plan_.route == Route::kRelayed || plan_.route == Route::kPipelined;
+    return plan_.route == Route::kIpc || plan_.route == Route::kRelayed || plan_.route == Route::kDirect ||
+           plan_.route == Route::kPipelined;
   }
   // Received into, and a descriptor may come (Incoming).
   [[nodiscard]] bool may_meet_descriptor() const noexcept { return may_meet_descriptor_; }

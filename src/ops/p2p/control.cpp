@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "ops/p2p/control.hpp"
 
+#include <algorithm>
+#include <array>
+#include <cstring>
 #include <utility>
 
 #include "base/log.hpp"
 #include "ops/p2p/block_stream.hpp"
+#include "ops/p2p/direct.hpp"
 #include "ops/p2p/outgoing.hpp"
 #include "ops/p2p/permissions.hpp"
 #include "wire/channel.hpp"
@@ -43,6 +47,26 @@ std::shared_ptr<Outgoing> ControlListener::take(std::size_t slot) noexcept {
   return std::exchange(sends_[slot].outgoing, nullptr);
 }
 
+void ControlListener::expect_refusal(ExpectedRefusal expected) {
+  const std::scoped_lock lock(mutex_);
+  expected_.push_back(std::move(expected));
+  come();
+}
+
+void ControlListener::forget_refusal(const std::atomic<bool> *is_refused) noexcept {
+  const std::scoped_lock lock(mutex_);
+  std::erase_if(expected_, [=](const ExpectedRefusal &known) { return known.is_refused.get() == is_refused; });
+}
+
+void ControlListener::note_refusal(const Control &control, int from) noexcept {
+  const std::scoped_lock lock(mutex_);
+  for (const ExpectedRefusal &known : expected_) {
+    if (known.sender == from && known.number == control.number && known.operation == control.operation) {
+      known.is_refused->store(true, std::memory_order_release);
+    }
+  }
+}
+
 // Probed for, not received ahead of time: a receive that stayed posted between operations would be the only one of ours
 // that is there while the program does other things, and partitioned communication of Intel MPI 2021.18 stops for good
 // when any receive is pending on any communicator (docs/protocol.md, "Messages").
@@ -51,13 +75,19 @@ int ControlListener::look(bool *has_heard) {
   const wire::Channel &channel = wire::Channel::process();
   int is_there = 0;
   MPI_Message message = MPI_MESSAGE_NULL;
-  Control control;
+  // Room for an address behind the words; what is longer is none of ours, and the host MPI cuts it.
+  std::array<char, kMostControlBytes> words;  // NOLINT(cppcoreguidelines-pro-type-member-init): received into
   MPI_Status status;
   int code = host.MPI_Improbe(MPI_ANY_SOURCE, wire::Channel::tag(wire::PrivateKind::kControl, 0), channel.comm(),
                               &is_there, &message, &status);
   if (code == MPI_SUCCESS && is_there != 0) {
-    code = host.MPI_Mrecv(&control, sizeof control, MPI_BYTE, &message, &status);
-    if (code == MPI_SUCCESS && wire::received_bytes(status) == sizeof control) dispatch(control, status.MPI_SOURCE);
+    code = host.MPI_Mrecv(words.data(), static_cast<int>(words.size()), MPI_BYTE, &message, &status);
+    const std::uint64_t came_bytes = code == MPI_SUCCESS ? wire::received_bytes(status) : 0;
+    Control control;
+    if (came_bytes >= sizeof control && came_bytes <= words.size()) {
+      std::memcpy(&control, words.data(), sizeof control);
+      dispatch(control, status.MPI_SOURCE, {words.data() + sizeof control, came_bytes - sizeof control});
+    }
   }
   if (code != MPI_SUCCESS) log::warn_once("control", "p2p", "the host MPI could not receive a control message");
   *has_heard = code == MPI_SUCCESS && is_there != 0;
@@ -70,13 +100,14 @@ bool ControlListener::advance() {
     for (unsigned n = 0; n < kMostInTurn && has_heard; ++n) look(&has_heard);
   }
   const std::scoped_lock lock(mutex_);
-  return may_go(n_sends_ == 0);
+  return may_go(n_sends_ == 0 && expected_.empty());
 }
 
 // `from` is a rank of MPI_COMM_WORLD: the channel has its order. Of what else a control message says nothing is used
 // before the send that it is about has compared it with its own.
-void ControlListener::dispatch(const Control &control, int from) {
+void ControlListener::dispatch(const Control &control, int from, std::string_view address) {
   if (control.kind == Control::Kind::kMayDescribe) return Permissions::process().note_granted(from);
+  if (control.kind == Control::Kind::kNotDirect) return note_refusal(control, from);
   std::shared_ptr<Outgoing> outgoing;
   {
     const std::scoped_lock lock(mutex_);
@@ -91,7 +122,14 @@ void ControlListener::dispatch(const Control &control, int from) {
     case Control::Kind::kRelay:
       if (outgoing == nullptr || !outgoing->go(control, from)) refuse(control.number, from);
       return;
+    case Control::Kind::kDirect:
+      // Who asks so for a message that is not there hears that, and asks for blocks.
+      if (outgoing == nullptr || !outgoing->go_directly(control, from, address)) {
+        send_not_direct(from, control.number, control.operation);
+      }
+      return;
     case Control::Kind::kMayDescribe:
+    case Control::Kind::kNotDirect:
       break;
   }
 }

@@ -4,8 +4,10 @@
 
 #include <atomic>
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <mutex>
+#include <string_view>
 #include <vector>
 
 #include "ops/p2p/descriptor.hpp"
@@ -14,6 +16,14 @@
 namespace sluice::ops {
 
 class Outgoing;
+
+// A message that this process receives and whose sender may say that the network library does not carry it.
+struct ExpectedRefusal {
+  int sender = -1;  // rank in MPI_COMM_WORLD
+  int number = 0;
+  std::uint64_t operation = 0;
+  std::shared_ptr<std::atomic<bool>> is_refused;  // becomes true then
+};
 
 // Threads: any, but for advance(), which is the engine's.
 class ControlListener final : public progress::RecurringTask {
@@ -26,6 +36,10 @@ class ControlListener final : public progress::RecurringTask {
   void add(int number, std::shared_ptr<Outgoing> outgoing, bool expects_go);
   // Ends that, and gives up its share in the Outgoing. Any thread.
   void remove(int number) noexcept;
+
+  // From now on a refusal of that message is noted, until forget_refusal(). Any thread.
+  void expect_refusal(ExpectedRefusal expected);
+  void forget_refusal(const std::atomic<bool> *is_refused) noexcept;
 
   // Takes one message if one has come; *has_heard: one had. Returns the host MPI's code, of which a warning has told.
   // Any thread.
@@ -43,7 +57,8 @@ class ControlListener final : public progress::RecurringTask {
     std::shared_ptr<Outgoing> outgoing;  // null: none of that number is under way
     bool expects_go = false;
   };
-  void dispatch(const Control &control, int from);
+  void dispatch(const Control &control, int from, std::string_view address);
+  void note_refusal(const Control &control, int from) noexcept;
   static void refuse(int number, int from);
   // What stands there, if anything does, which stands there no more. With mutex_.
   [[nodiscard]] std::shared_ptr<Outgoing> take(std::size_t slot) noexcept;
@@ -51,6 +66,7 @@ class ControlListener final : public progress::RecurringTask {
   // With mutex_. By number: numbers are given out again, so there are about as many as sends were under way at once.
   std::vector<Send> sends_;
   std::size_t n_sends_ = 0;
+  std::vector<ExpectedRefusal> expected_;  // with mutex_; few at a time
   std::atomic<int> n_expecting_{0};
   unsigned n_turns_ = 0;
 };

@@ -11,6 +11,7 @@
 #include "base/log.hpp"
 #include "base/recycled.hpp"
 #include "base/statistics.hpp"
+#include "network/network.hpp"
 #include "ops/comm/peer_words.hpp"
 #include "ops/env/errors.hpp"
 #include "ops/p2p/control.hpp"
@@ -97,8 +98,9 @@ bool Outgoing::fill() {
   descriptor_.sender = channel.rank();
   descriptor_.blocks = transfer::cut(buffer_.plan().pipeline, region.size_bytes(), buffer_.plan().pipeline_blocks);
   descriptor_.route = buffer_.route();
-  const std::size_t length = std::min(std::strlen(region.place.backend->name()), sizeof descriptor_.backend - 1);
-  std::memcpy(descriptor_.backend, region.place.backend->name(), length);
+  std::string_view owner = region.place.backend->name();
+  if (descriptor_.route == Route::kDirect) owner = network::Network::process().opened()->name();
+  std::memcpy(descriptor_.backend, owner.data(), std::min(owner.size(), sizeof descriptor_.backend - 1));
   return true;
 }
 
@@ -207,6 +209,7 @@ int Outgoing::start(bool starts_request) {
   write(descriptor_, &message_);
   is_acknowledged_.store(false, std::memory_order_relaxed);
   is_asked_.store(false);
+  is_asked_directly_.store(false);
   stream_outcome_ = {};
   const wire::Host &host = wire::host();
   if (starts_request) acknowledgement_ = {};
@@ -236,33 +239,78 @@ int Outgoing::start(bool starts_request) {
 }
 
 bool Outgoing::advance() {
-  if (!(stream_->is_relayed ? stream_->relay.advance() : stream_->blocks.advance())) return false;
-  stream_outcome_ = stream_->is_relayed ? stream_->relay.outcome() : stream_->blocks.outcome();
-  is_streaming_.store(false, std::memory_order_release);
+  using Form = Stream::Form;
+  switch (stream_->form) {
+    case Form::kBlocks:
+      if (!stream_->blocks.advance()) return false;
+      stream_outcome_ = stream_->blocks.outcome();
+      break;
+    case Form::kRelay:
+      if (!stream_->relay.advance()) return false;
+      stream_outcome_ = stream_->relay.outcome();
+      break;
+    case Form::kDirect:
+      if (!stream_->direct.advance(stream_->n_blocks_then.load() != 0)) return false;
+      break;
+  }
+  const std::scoped_lock lock(asking_);
+  const std::uint64_t n_blocks = stream_->form == Stream::Form::kDirect ? stream_->n_blocks_then.load() : 0;
+  is_streaming_.store(n_blocks != 0, std::memory_order_release);
+  if (n_blocks == 0) return true;
+  begin_blocks(n_blocks);
+  return false;
+}
+
+Outgoing::Stream &Outgoing::stream() {
+  if (stream_ == nullptr) stream_ = std::make_unique<Stream>();
+  return *stream_;
+}
+
+BlockRoute Outgoing::block_route() const noexcept {
+  return {peer_, descriptor_.number, {operation_, dest_, tag_, descriptor_.sender, descriptor_.operation}};
+}
+
+void Outgoing::begin_blocks(std::uint64_t n_blocks) {
+  const std::byte *data = packed_.of(buffer_).origin;
+  const Status status = receiver_gathers_ ? bring_together_late(&data) : Status();
+  stream_->form = Stream::Form::kBlocks;
+  if (!status.is_ok()) return stream_->blocks.refuse(block_route(), status);
+  stream_->blocks.begin(packed_.of(buffer_).place, data, buffer_.staging_memory(), descriptor_.blocks,
+                        static_cast<std::uint32_t>(n_blocks), block_route());
+}
+
+bool Outgoing::go_directly(const Control &control, int from, std::string_view address) {
+  if (!transfer::asks_for(control, from, descriptor_, peer_)) return false;
+  const std::scoped_lock lock(asking_);
+  if (is_acknowledged_.load(std::memory_order_acquire) || is_asked_.load() || is_asked_directly_.exchange(true)) {
+    return true;
+  }
+  const transfer::Region &region = packed_.of(buffer_);
+  stream().form = Stream::Form::kDirect;
+  stream_->n_blocks_then.store(0);
+  is_streaming_.store(true, std::memory_order_release);
+  stream_->direct.begin({region.place, region.origin, region.size_bytes()}, block_route(), address);
+  progress::Engine::process().watch(shared_from_this());
   return true;
 }
 
 bool Outgoing::go(const Control &control, int from) {
   if (!transfer::asks_for(control, from, descriptor_, peer_)) return false;
+  const std::scoped_lock lock(asking_);
   // Once acknowledged the buffer is the program's.
   if (is_acknowledged_.load(std::memory_order_acquire) || is_asked_.exchange(true)) return true;
   note_asked(control.kind);
-  const BlockRoute route{
-      peer_, descriptor_.number, {operation_, dest_, tag_, descriptor_.sender, descriptor_.operation}};
-  if (stream_ == nullptr) stream_ = std::make_unique<Stream>();
-  stream_->is_relayed = control.kind == Control::Kind::kRelay;
-  const std::byte *data = packed_.of(buffer_).origin;
-  const Status status = receiver_gathers_ ? bring_together_late(&data) : Status();
+  stream().n_blocks_then.store(control.n_blocks);
+  // What the network library still has is ended first (advance()).
+  if (is_streaming_.load(std::memory_order_acquire)) return true;
   // Before the receiver can hear of anything, an error too: from its answer on the program may start this again.
   is_streaming_.store(true, std::memory_order_release);
-  if (stream_->is_relayed) {
+  if (control.kind == Control::Kind::kRelay) {
     const transfer::Region &region = buffer_.region();
-    stream_->relay.begin(ring_, region.place, region.origin, region.size_bytes(), control.n_blocks, route);
-  } else if (status.is_ok()) {
-    stream_->blocks.begin(packed_.of(buffer_).place, data, buffer_.staging_memory(), descriptor_.blocks,
-                          static_cast<std::uint32_t>(control.n_blocks), route);
+    stream_->form = Stream::Form::kRelay;
+    stream_->relay.begin(ring_, region.place, region.origin, region.size_bytes(), control.n_blocks, block_route());
   } else {
-    stream_->blocks.refuse(route, status);
+    begin_blocks(control.n_blocks);
   }
   progress::Engine::process().watch(shared_from_this());
   return true;
@@ -278,7 +326,7 @@ void Outgoing::note_asked(Control::Kind kind) noexcept {
 // is_streaming_ orders what go() made before what is looked at here.
 void Outgoing::note_taken(const Control &control, int from) noexcept {
   if (!is_streaming_.load(std::memory_order_acquire) || !transfer::tells_taken(control, from, descriptor_, peer_) ||
-      !stream_->is_relayed) {
+      stream_->form != Stream::Form::kRelay) {
     return;
   }
   stream_->relay.note_taken(control.n_blocks);

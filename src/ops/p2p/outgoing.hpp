@@ -4,12 +4,14 @@
 
 #include <atomic>
 #include <memory>
+#include <mutex>
 #include <utility>
 
 #include "device/ipc_exports.hpp"
 #include "ops/p2p/block_stream.hpp"
 #include "ops/p2p/buffer.hpp"
 #include "ops/p2p/descriptor.hpp"
+#include "ops/p2p/direct.hpp"
 #include "ops/p2p/packed_payload.hpp"
 #include "ops/p2p/plain_start.hpp"
 #include "ops/p2p/relay.hpp"
@@ -68,6 +70,9 @@ class Outgoing final : public progress::Tracked, public progress::Task, public s
   // `from` of MPI_COMM_WORLD asks for blocks, of either sort; false: not of this message, or not as its receiver. The
   // first time counts. Any thread.
   [[nodiscard]] bool go(const Control &control, int from);
+  // `from` asks for the whole message by the network library, and is reached there at `address`; false: as go(). The
+  // first time counts. Any thread.
+  [[nodiscard]] bool go_directly(const Control &control, int from, std::string_view address);
   // It says how many it has taken. What is not about this message is not heard. Any thread.
   void note_taken(const Control &control, int from) noexcept;
 
@@ -77,7 +82,11 @@ class Outgoing final : public progress::Tracked, public progress::Task, public s
     OutgoingBlocks blocks;
     transfer::Staged spilled;  // a payload with gaps that the device has no room to pack
     OutgoingRelay relay;
-    bool is_relayed = false;  // in this start
+    OutgoingDirect direct;
+    enum class Form : std::uint8_t { kBlocks, kRelay, kDirect };
+    Form form = Form::kBlocks;  // of what is under way, in this start
+    // What the receiver asked for while the network library had the message.
+    std::atomic<std::uint64_t> n_blocks_then{0};
   };
 
   [[nodiscard]] Status open();
@@ -86,6 +95,9 @@ class Outgoing final : public progress::Tracked, public progress::Task, public s
   void locate();
   void lend_slots();
   void name(const device::Exported &exported) noexcept;
+  void begin_blocks(std::uint64_t n_blocks);
+  [[nodiscard]] Stream &stream();
+  [[nodiscard]] BlockRoute block_route() const noexcept;
   [[nodiscard]] Status bring_together_late(const std::byte **data);
   [[nodiscard]] bool fill();
   void note_asked(Control::Kind kind) noexcept;
@@ -109,7 +121,9 @@ class Outgoing final : public progress::Tracked, public progress::Task, public s
   std::atomic<bool> is_plain_{false};
   std::unique_ptr<Stream> stream_;
   std::atomic<bool> is_streaming_{false};
-  std::atomic<bool> is_asked_{false};  // for blocks, in this start
+  std::mutex asking_;                           // control messages are heard by any thread: one after the other
+  std::atomic<bool> is_asked_{false};           // for blocks, in this start
+  std::atomic<bool> is_asked_directly_{false};  // for all of it by the network library, in this start
   Status stream_outcome_;
   std::atomic<bool> is_acknowledged_{false};
 };

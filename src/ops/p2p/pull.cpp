@@ -5,11 +5,13 @@
 
 #include <algorithm>
 #include <cstring>
+#include <string_view>
 #include <utility>
 
 #include "base/log.hpp"
 #include "base/statistics.hpp"
 #include "device/registry.hpp"
+#include "network/network.hpp"
 #include "ops/datatype/pack_choice.hpp"
 #include "ops/request/turns.hpp"
 #include "plan/policy.hpp"
@@ -59,13 +61,16 @@ bool Pull::advance() {
     poll_copy();
   }
   if (state_ == State::kRelaying && relay_->advance()) acknowledge(relay_->outcome());
+  if (state_ == State::kDirect) poll_directly();
   if (state_ == State::kStreaming && blocks_->advance()) finish_stream();
   return state_ == State::kAcknowledging && is_sent();
 }
 
 void Pull::begin() {
   if (wanted_bytes_ == 0) return acknowledge({});
-  if (descriptor_.route != Route::kPipelined) {
+  if (descriptor_.route == Route::kDirect) {
+    if (begin_directly()) return;
+  } else if (descriptor_.route != Route::kPipelined) {
     const bool is_relayed = descriptor_.route == Route::kRelayed;
     bool is_begun = false;
     Status status = is_relayed ? begin_relay(&is_begun) : begin_copy(&is_begun);
@@ -76,8 +81,43 @@ void Pull::begin() {
       return;
     }
   }
+  stream_instead();
+}
+
+// Has the payload come in blocks.
+void Pull::stream_instead() {
+  route_ = Route::kPipelined;
   state_ = State::kStreaming;
   if (Status status = begin_stream(); !status.is_ok()) acknowledge(std::move(status));
+}
+
+// Has the network library bring the whole message into the program's memory. False where it cannot: then the sender is
+// asked for blocks, as for a message that is too long, that is to be spread, or that goes around another's descriptor.
+bool Pull::begin_directly() {
+  const transfer::Region &region = landing_.region;
+  network::Network &network = network::Network::process();
+  if (wanted_bytes_ != descriptor_.size_bytes() || !region.layout->is_contiguous || landing_.head != nullptr ||
+      landing_.staged == nullptr || !network.reaches(region.place)) {
+    return false;
+  }
+  network::Provider *const provider = network.provider();
+  if (provider == nullptr || provider->name() != std::string_view(descriptor_.backend)) return false;
+  direct_ = std::make_unique<IncomingDirect>();
+  const Status status = direct_->begin(provider, {region.place, region.origin, wanted_bytes_}, descriptor_,
+                                       {descriptor_.sender, descriptor_.number, message_});
+  if (!status.is_ok()) {
+    direct_.reset();
+    return false;
+  }
+  route_ = Route::kDirect;
+  state_ = State::kDirect;
+  return true;
+}
+
+void Pull::poll_directly() {
+  if (!direct_->advance()) return;
+  if (direct_->outcome().is_ok()) return acknowledge({});
+  stream_instead();
 }
 
 void Pull::poll_copy() {
@@ -100,9 +140,7 @@ void Pull::poll_copy() {
   }
   if (batch_->has_begun()) return acknowledge(std::move(status));
   fall_back(status);
-  route_ = Route::kPipelined;
-  state_ = State::kStreaming;
-  if (Status begun = begin_stream(); !begun.is_ok()) acknowledge(std::move(begun));
+  stream_instead();
 }
 
 Status Pull::poll_batches(bool *is_done) {
@@ -307,6 +345,7 @@ void Pull::acknowledge(Status outcome) {
 }
 
 bool Pull::is_sent() {
+  if (direct_ != nullptr && !direct_->is_settled()) return false;
   return is_over(&go_request_) && is_over(&acknowledgement_request_);
 }
 

@@ -11,6 +11,7 @@
 #include "device/ipc_imports.hpp"
 #include "ops/p2p/block_stream.hpp"
 #include "ops/p2p/descriptor.hpp"
+#include "ops/p2p/direct.hpp"
 #include "ops/p2p/relay.hpp"
 #include "progress/engine.hpp"
 #include "transfer/staged.hpp"
@@ -51,12 +52,15 @@ class Pull final : public progress::Task {
   [[nodiscard]] Route route() const noexcept { return route_; }
 
  private:
-  enum class State : std::uint8_t { kNew, kCopying, kRelaying, kStreaming, kAcknowledging };
+  enum class State : std::uint8_t { kNew, kCopying, kRelaying, kDirect, kStreaming, kAcknowledging };
   void begin();
   [[nodiscard]] bool has_same_runtime() const;
   [[nodiscard]] Status open_source(const std::byte **source);
   [[nodiscard]] Status begin_copy(bool *is_begun);
   [[nodiscard]] Status begin_relay(bool *is_begun);
+  [[nodiscard]] bool begin_directly();
+  void poll_directly();
+  void stream_instead();
   [[nodiscard]] bool begin_kernel(const std::byte *source);
   [[nodiscard]] Status enqueue_kernel(std::byte *lowest, bool *is_refused);
   void poll_copy();
@@ -84,7 +88,8 @@ class Pull final : public progress::Task {
   device::Queue queue_;  // of a payload that a kernel moves; outlives what runs on it
   device::PendingCopy unpacking_;
   trace::Span span_;
-  std::unique_ptr<IncomingRelay> relay_;  // route relayed
+  std::unique_ptr<IncomingRelay> relay_;    // route relayed
+  std::unique_ptr<IncomingDirect> direct_;  // route direct
   // route pipelined; most messages have no blocks
   std::unique_ptr<IncomingBlocks> blocks_;
   std::unique_ptr<std::byte[]> scratch_;  // packed payload of a host region with gaps

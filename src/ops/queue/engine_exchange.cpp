@@ -9,6 +9,7 @@
 
 #include "base/knobs.hpp"
 #include "base/log.hpp"
+#include "network/choice.hpp"
 #include "ops/queue/channels.hpp"
 #include "ops/queue/comm_number.hpp"
 #include "wire/channel.hpp"
@@ -29,7 +30,10 @@ Card own_card() {
   Card card;
   const Knobs &knobs = Knobs::process();
   wire::Fabric &fabric = wire::Fabric::process();
-  if (const Status status = fabric.open(knobs.text("SLUICE_QUEUE_PROVIDER")); !status.is_ok()) {
+  const std::string &network = knobs.text("SLUICE_NETWORK");
+  const std::string provider =
+      network.starts_with(network::kFabricWord) ? network.substr(network::kFabricWord.size()) : "auto";
+  if (const Status status = fabric.open(provider); !status.is_ok()) {
     log::warn("ops", "the engine dwq of queues is not there: " + status.message() +
                          "; messages of queues go by the engine thread");
     return card;

@@ -2,7 +2,8 @@
  *
  * A layer below Sluice that changes the answers of a receiver on their way, while a test tells it to: the operation in
  * its acknowledgements (8 bytes), or in its requests for blocks (24 bytes, the number of that tag is 2;
- * docs/protocol.md, "Messages"). What it sends instead it keeps, for the host MPI may read it late. */
+ * docs/protocol.md, "Messages"), or its address behind a request for a direct message (more bytes, the same tag). What
+ * it sends instead it keeps, for the host MPI may read it late. */
 #include <mpi.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -10,7 +11,7 @@
 
 static volatile int told;
 
-/* 0: nothing; 1: acknowledgements; 2: requests for blocks. */
+/* 0: nothing; 1: acknowledgements; 2: requests for blocks; 3: addresses. */
 __attribute__((visibility("default"))) void lying_wire_tell(int what) {
   told = what;
 }
@@ -19,8 +20,9 @@ __attribute__((visibility("default"))) int MPI_Isend(const void *buf, int count,
                                                      int tag, MPI_Comm comm, MPI_Request *request) {
   const int is_acknowledgement = told == 1 && count == 8 && tag >= 4 && tag % 4 == 0;
   const int is_request = told == 2 && count == 24 && tag == 2;
-  if (datatype == MPI_BYTE && (is_acknowledgement || is_request)) {
-    const size_t at = is_request ? 8 : 0;
+  const int is_address = told == 3 && count > 32 && tag == 2;
+  if (datatype == MPI_BYTE && (is_acknowledgement || is_request || is_address)) {
+    const size_t at = is_request ? 8 : is_address ? (size_t)count - 8 : 0;
     char *changed = malloc((size_t)count);
     if (changed == NULL) return MPI_ERR_NO_MEM;
     memcpy(changed, buf, (size_t)count);

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Messages out of memory that other processes cannot map, by way of Sluice's own (route `relayed`): lengths round the
-// edges of its blocks, more under way than it has slots, receives in another order, too short, and that cannot pull.
-// TEST_RELAYED names the kind of such memory here, which may be that of host memory; without it what is delivered is
-// compared, and not the route.
-#include "src/transfer/relay.hpp"
-
+// Messages that a sender offers by a route which the receiver has to ask for. `relayed`: out of memory that other
+// processes cannot map, by way of Sluice's own. `direct`: between nodes, by a network library. Lengths round the edges
+// of their blocks, more under way than there are slots, receives in another order, too short, and that cannot go so.
+// TEST_OFFERED names the kind of memory that is sent from here, which may be that of host memory, and TEST_ROUTE the
+// route; without them what is delivered is compared, and not the route.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -12,28 +11,34 @@
 #include <string>
 #include <vector>
 
+#include "src/transfer/relay.hpp"
 #include "tests/support/host_mpi.hpp"
 #include "tests/support/oracle.hpp"
 #include "tests/support/statistics.hpp"
 
-namespace sluice::tests::relay_test {
+namespace sluice::tests::offered_route_test {
 namespace {
 
 using transfer::kRelayBlockBytes;
 using transfer::kRelaySlots;
 
 constexpr int kTag = 37;
-// The shortest message of host memory that is relayed.
+// The shortest message that is offered out of any memory.
 constexpr std::size_t kFromBytes = std::size_t{512} << 10;
 
-bool must_relay() {
-  return std::getenv("TEST_RELAYED") != nullptr;  // NOLINT(concurrency-mt-unsafe): nobody sets it
+bool must_be_offered() {
+  return std::getenv("TEST_OFFERED") != nullptr;  // NOLINT(concurrency-mt-unsafe): nobody sets it
 }
 
-Kind unmapped_kind() {
-  const char *named = std::getenv("TEST_RELAYED");  // NOLINT(concurrency-mt-unsafe): nobody sets it
+const char *offered_route() {
+  const char *named = std::getenv("TEST_ROUTE");  // NOLINT(concurrency-mt-unsafe): nobody sets it
+  return named == nullptr ? "relayed" : named;
+}
+
+Kind sent_kind() {
+  const char *named = std::getenv("TEST_OFFERED");  // NOLINT(concurrency-mt-unsafe): nobody sets it
   const std::string name = named == nullptr ? "shared" : named;
-  for (const Kind kind : {Kind::pinned, Kind::shared}) {
+  for (const Kind kind : {Kind::pinned, Kind::shared, Kind::device}) {
     if (name == kind_name(kind) && Session::get().has_kind(kind)) return kind;
   }
   return device_or_host();
@@ -42,7 +47,7 @@ Kind unmapped_kind() {
 // Its messages are relayed from another length on, and a receiver that could not pull one is sent no more of them for a
 // while.
 bool is_host_memory() {
-  return unmapped_kind() == Kind::pinned;
+  return sent_kind() == Kind::pinned;
 }
 
 // `size_bytes`, or as much longer as it has to be.
@@ -50,36 +55,36 @@ std::size_t long_enough(std::size_t size_bytes) {
   return is_host_memory() ? std::max(size_bytes, kFromBytes + size_bytes % 1024) : size_bytes;
 }
 
-class Relay : public testing::Test {
+class OfferedRoute : public testing::Test {
  protected:
   void SetUp() override {
     counts_ = count_statistics();
-    if (!must_relay()) return;
+    if (!must_be_offered()) return;
     ASSERT_TRUE(counts_) << "the route is counted";
     // The messages before are plain, until the receiver has given its permission.
     constexpr std::size_t kBytes = kFromBytes;
-    const Memory in(session_.module(), unmapped_kind(), kBytes);
+    const Memory in(session_.module(), sent_kind(), kBytes);
     const Memory out(session_.module(), Kind::device, kBytes);
-    bool is_relayed = false;
-    for (int round = 0; round < 200 && !is_relayed; ++round) {
-      const long long before = calls_by("MPI_Irecv", "relayed");
+    bool is_offered = false;
+    for (int round = 0; round < 200 && !is_offered; ++round) {
+      const long long before = calls_by("MPI_Irecv", offered_route());
       MPI_Request request = MPI_REQUEST_NULL;
       ASSERT_EQ(MPI_Irecv(out.data(), kBytes, MPI_BYTE, session_.partner(), kTag, session_.comm(), &request),
                 MPI_SUCCESS);
       ASSERT_EQ(MPI_Send(in.data(), kBytes, MPI_BYTE, session_.partner(), kTag, session_.comm()), MPI_SUCCESS);
       ASSERT_EQ(MPI_Wait(&request, MPI_STATUS_IGNORE), MPI_SUCCESS);
-      is_relayed = !session_.agree_any(calls_by("MPI_Irecv", "relayed") == before);
+      is_offered = !session_.agree_any(calls_by("MPI_Irecv", offered_route()) == before);
     }
-    ASSERT_TRUE(is_relayed) << "nothing is relayed out of memory " << kind_name(unmapped_kind());
-    sent_ = calls_by("MPI_Isend", "relayed") + calls_by("MPI_Send_init", "relayed");
-    received_ = calls_by("MPI_Irecv", "relayed");
+    ASSERT_TRUE(is_offered) << "nothing goes by " << offered_route() << " out of memory " << kind_name(sent_kind());
+    sent_ = calls_by("MPI_Isend", offered_route()) + calls_by("MPI_Send_init", offered_route());
+    received_ = calls_by("MPI_Irecv", offered_route());
   }
 
   // This rank has sent so many messages of this sort since the test began, and received so many so.
-  void expect_relayed(long long n_sent, long long n_received) const {
-    if (!must_relay()) return;
-    EXPECT_EQ(calls_by("MPI_Isend", "relayed") + calls_by("MPI_Send_init", "relayed") - sent_, n_sent);
-    EXPECT_EQ(calls_by("MPI_Irecv", "relayed") - received_, n_received);
+  void expect_offered(long long n_sent, long long n_received) const {
+    if (!must_be_offered()) return;
+    EXPECT_EQ(calls_by("MPI_Isend", offered_route()) + calls_by("MPI_Send_init", offered_route()) - sent_, n_sent);
+    EXPECT_EQ(calls_by("MPI_Irecv", offered_route()) - received_, n_received);
   }
 
   void start_send(Trial *run, const Memory &in, std::size_t size_bytes, int tag, MPI_Request *request) const {
@@ -90,7 +95,7 @@ class Relay : public testing::Test {
     run->call("MPI_Irecv", MPI_Irecv(out.data(), static_cast<int>(size_bytes), MPI_BYTE, session_.partner(), tag,
                                      session_.comm(), request));
   }
-  static Case to(Kind kind) { return {unmapped_kind(), kind, 0}; }
+  static Case to(Kind kind) { return {sent_kind(), kind, 0}; }
 
   const Session &session_ = Session::get();
 
@@ -100,7 +105,7 @@ class Relay : public testing::Test {
   long long received_ = 0;
 };
 
-TEST_F(Relay, DeliversEveryLength_RoundTheEdgesOfBlocks_BothWays) {
+TEST_F(OfferedRoute, DeliversEveryLength_RoundTheEdgesOfBlocks_BothWays) {
   const auto exchange = [&](Kind kind, std::size_t size_bytes) {
     SCOPED_TRACE(std::to_string(size_bytes) + " bytes to " + kind_name(kind));
     compare_with_host(to(kind), [&](Trial &run) {
@@ -117,14 +122,14 @@ TEST_F(Relay, DeliversEveryLength_RoundTheEdgesOfBlocks_BothWays) {
   const std::vector<std::size_t> sizes_bytes = {long_enough(65'536), kRelayBlockBytes - 1, kRelayBlockBytes,
                                                 kRelayBlockBytes + 1, (kRelaySlots + 1) * kRelayBlockBytes + 13};
   for (const std::size_t size_bytes : sizes_bytes) exchange(device_or_host(), size_bytes);
-  exchange(unmapped_kind(), kRelayBlockBytes + 1);
+  exchange(sent_kind(), kRelayBlockBytes + 1);
   const long long n = static_cast<long long>(sizes_bytes.size()) + 1;
-  expect_relayed(n, n);
+  expect_offered(n, n);
 }
 
 // The receiver waits for the last one first: the slots that it needs must not be those of messages that it has not
 // received yet.
-TEST_F(Relay, DeliversAll_WhenTheLastOfManyIsReceivedFirst) {
+TEST_F(OfferedRoute, DeliversAll_WhenTheLastOfManyIsReceivedFirst) {
   constexpr int kMessages = 3 * static_cast<int>(kRelaySlots);
   const std::size_t bytes = long_enough(70'001);  // a slot each
   compare_with_host(to(device_or_host()), [&](Trial &run) {
@@ -143,10 +148,10 @@ TEST_F(Relay, DeliversAll_WhenTheLastOfManyIsReceivedFirst) {
     }
     run.call("MPI_Waitall", MPI_Waitall(kMessages, sends.data(), MPI_STATUSES_IGNORE));
   });
-  expect_relayed(kMessages, kMessages);
+  expect_offered(kMessages, kMessages);
 }
 
-TEST_F(Relay, DeliversAll_WhenManyAreReceivedAtOnce) {
+TEST_F(OfferedRoute, DeliversAll_WhenManyAreReceivedAtOnce) {
   constexpr int kMessages = 4 * static_cast<int>(kRelaySlots);
   const std::size_t bytes = long_enough(300'001);
   compare_with_host(to(device_or_host()), [&](Trial &run) {
@@ -164,10 +169,10 @@ TEST_F(Relay, DeliversAll_WhenManyAreReceivedAtOnce) {
       run.expect_pattern(*outputs[static_cast<std::size_t>(i)], session_.partner(), i, bytes);
     }
   });
-  expect_relayed(kMessages, kMessages);
+  expect_offered(kMessages, kMessages);
 }
 
-TEST_F(Relay, BringsEachStart_OfAPersistentSend) {
+TEST_F(OfferedRoute, BringsEachStart_OfAPersistentSend) {
   constexpr std::size_t kBytes = kRelayBlockBytes + 5;
   constexpr int kStarts = 3;
   compare_with_host(to(device_or_host()), [&](Trial &run) {
@@ -188,17 +193,17 @@ TEST_F(Relay, BringsEachStart_OfAPersistentSend) {
     run.call("MPI_Request_free", MPI_Request_free(&send));
   });
   const int n = is_host_memory() ? 0 : kStarts;  // else the host MPI's own persistent send
-  expect_relayed(n, n);
+  expect_offered(n, n);
 }
 
-TEST_F(Relay, FillsAReceiveThatIsTooShort_AndNoMore) {
+TEST_F(OfferedRoute, FillsAReceiveThatIsTooShort_AndNoMore) {
   if (aborts_on_truncation() && !session_.has_kind(Kind::device)) {
     GTEST_SKIP() << "this host MPI ends the job at a truncated receive";
   }
   constexpr std::size_t kBytes = 2 * kRelayBlockBytes;
   for (const std::size_t room_bytes : {kRelayBlockBytes + 100, kRelayBlockBytes, std::size_t{70'000}}) {
     SCOPED_TRACE(room_bytes);
-    const Memory in(session_.module(), unmapped_kind(), kBytes);
+    const Memory in(session_.module(), sent_kind(), kBytes);
     const Memory out(session_.module(), device_or_host(), kBytes);
     in.fill_pattern(session_.rank(), 5);
     MPI_Comm comm = MPI_COMM_NULL;
@@ -220,7 +225,7 @@ TEST_F(Relay, FillsAReceiveThatIsTooShort_AndNoMore) {
 }
 
 // Host memory does not pull, and data that come apart are no one run: blocks by the host, at the sender's word.
-TEST_F(Relay, DeliversByTheHost_WhereTheReceiverCannotPull) {
+TEST_F(OfferedRoute, DeliversByTheHost_WhereTheReceiverCannotPull) {
   constexpr std::size_t kBytes = kRelayBlockBytes + 8;
   for (const bool is_gapped : {false, true}) {
     SCOPED_TRACE(is_gapped);
@@ -242,11 +247,11 @@ TEST_F(Relay, DeliversByTheHost_WhereTheReceiverCannotPull) {
       if (is_gapped) MPI_Type_free(&type);
     });
   }
-  expect_relayed(is_host_memory() ? 1 : 2, 0);
+  expect_offered(is_host_memory() ? 1 : 2, 0);
 }
 
 // What was allocated while messages out of other memory came and went is freed, and its place taken again.
-TEST_F(Relay, DeliversAll_WhileMemoryComesAndGoes) {
+TEST_F(OfferedRoute, DeliversAll_WhileMemoryComesAndGoes) {
   constexpr std::size_t kBytes = kRelayBlockBytes / 4;
   for (int round = 0; round < 8; ++round) {
     SCOPED_TRACE(round);
@@ -262,4 +267,4 @@ TEST_F(Relay, DeliversAll_WhileMemoryComesAndGoes) {
 }
 
 }  // namespace
-}  // namespace sluice::tests::relay_test
+}  // namespace sluice::tests::offered_route_test

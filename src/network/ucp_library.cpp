@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "network/ucp_library.hpp"
+
+#include <dlfcn.h>
+#include <fmt/format.h>
+
+namespace sluice::network {
+namespace {
+
+constexpr const char *kLibrary = "libucp.so.0";
+template <typename Function>
+bool find(void *handle, const char *name, Function *function) {
+  *function = reinterpret_cast<Function>(dlsym(handle, name));
+  return *function != nullptr;
+}
+
+bool find_all(void *handle, UcpLibrary *library) {
+  return find(handle, "ucp_init_version", &library->init_version) &&
+         find(handle, "ucp_config_read", &library->config_read) &&
+         find(handle, "ucp_config_release", &library->config_release) &&
+         find(handle, "ucp_cleanup", &library->cleanup) && find(handle, "ucp_worker_create", &library->worker_create) &&
+         find(handle, "ucp_worker_destroy", &library->worker_destroy) &&
+         find(handle, "ucp_worker_get_address", &library->worker_get_address) &&
+         find(handle, "ucp_worker_release_address", &library->worker_release_address) &&
+         find(handle, "ucp_worker_progress", &library->worker_progress) &&
+         find(handle, "ucp_worker_flush_nbx", &library->worker_flush) &&
+         find(handle, "ucp_ep_create", &library->ep_create) && find(handle, "ucp_ep_close_nbx", &library->ep_close) &&
+         find(handle, "ucp_tag_send_nbx", &library->tag_send) && find(handle, "ucp_tag_recv_nbx", &library->tag_recv) &&
+         find(handle, "ucp_request_check_status", &library->request_check_status) &&
+         find(handle, "ucp_request_cancel", &library->request_cancel) &&
+         find(handle, "ucp_request_free", &library->request_free) && find(handle, "ucp_mem_map", &library->mem_map) &&
+         find(handle, "ucp_mem_unmap", &library->mem_unmap) && find(handle, "ucp_mem_query", &library->mem_query) &&
+         find(handle, "ucs_status_string", &library->status_string);
+}
+
+}  // namespace
+
+Status UcpLibrary::load(UcpLibrary *library) {
+  void *handle = dlopen(kLibrary, RTLD_NOW | RTLD_LOCAL);
+  if (handle == nullptr) {
+    const char *reason = dlerror();
+    return Status::error(ErrorKind::kUnsupported,
+                         fmt::format("UCX cannot be loaded ({}); install it (Debian: libucx0), or set "
+                                     "SLUICE_NETWORK=off",
+                                     reason != nullptr ? reason : kLibrary));
+  }
+  if (find_all(handle, library)) return {};
+  return Status::error(
+      ErrorKind::kUnsupported,
+      fmt::format("{} lacks functions of UCX 1.13; install a newer one, or set SLUICE_NETWORK=off", kLibrary));
+}
+
+}  // namespace sluice::network

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "ops/p2p/direct.hpp"
+
+#include <cstring>
+#include <utility>
+
+#include "base/log.hpp"
+#include "base/statistics.hpp"
+#include "network/network.hpp"
+#include "ops/p2p/control.hpp"
+#include "ops/request/turns.hpp"
+#include "wire/channel.hpp"
+#include "wire/host.hpp"
+#include "wire/host_failure.hpp"
+
+namespace sluice::ops {
+namespace {
+
+// A library that has taken no message for so long is believed to take none, nor to end what nobody receives.
+constexpr std::chrono::seconds kPatience{2};
+
+// Slower; said once, and counted.
+void fall_back(const Status &why) {
+  log::warn_once("network_message", "p2p", why.message() + "; such messages come in blocks instead");
+  statistics::record_fallback("network_message");
+  network::Network::process().note_failure();
+}
+
+}  // namespace
+
+void send_not_direct(int peer, int number, std::uint64_t operation) {
+  const Control refusal{Control::Kind::kNotDirect, number, operation, 0};
+  const int code =
+      wire::host().MPI_Send(&refusal, sizeof refusal, MPI_BYTE, peer,
+                            wire::Channel::tag(wire::PrivateKind::kControl, 0), wire::Channel::process().comm());
+  if (code == MPI_SUCCESS) return;
+  log::warn_once("not_direct", "p2p",
+                 wire::host_failure(code, "tell a receiver that its message does not come by the network library",
+                                    "that receiver may wait for ever, so end the job")
+                     .message());
+}
+
+void OutgoingDirect::begin(const network::Memory &memory, const BlockRoute &route, std::string_view address) {
+  memory_ = memory;
+  route_ = route;
+  address_ = address;
+  begin_ = std::chrono::steady_clock::now();
+  state_ = State::kOffering;
+}
+
+bool OutgoingDirect::advance(bool is_unwanted) {
+  if (state_ == State::kOffering) offer();
+  if (state_ == State::kSending) {
+    Status outcome;
+    if (!transfer_->poll(&outcome)) {
+      // The receiver has no use for it any more, so the library may never end it by itself.
+      const bool is_left = is_unwanted && std::chrono::steady_clock::now() - begin_ > kPatience;
+      if (is_left) transfer_.reset();
+      return is_left;
+    }
+    transfer_.reset();
+    if (outcome.is_ok()) {
+      span_.end(trace::Lane::kWire, route_.message, {memory_.size_bytes});
+      return true;
+    }
+    give_up(outcome);  // of no interest to a receiver that has it all the same
+  }
+  return state_ == State::kGivenUp;
+}
+
+void OutgoingDirect::offer() {
+  network::Provider *const provider = network::Network::process().opened();
+  if (provider == nullptr) {
+    return give_up(Status::error(ErrorKind::kInternal, "the network library is closed; report this"));
+  }
+  const Status status = provider->send(memory_, route_.peer, address_, network_tag(route_.message), &transfer_);
+  if (!status.is_ok()) return give_up(status);
+  if (transfer_ != nullptr) {
+    span_.begin();
+    state_ = State::kSending;
+  } else if (std::chrono::steady_clock::now() - begin_ > kPatience) {
+    give_up(Status::error(ErrorKind::kBackend,
+                          "the network library has taken no message for 2 seconds; set SLUICE_NETWORK=off"));
+  }
+}
+
+// The receiver then asks for blocks.
+void OutgoingDirect::give_up(const Status &why) {
+  fall_back(why);
+  state_ = State::kGivenUp;
+  send_not_direct(route_.peer, route_.number, route_.message.number);
+}
+
+IncomingDirect::~IncomingDirect() {
+  if (is_refused_ != nullptr) ControlListener::process().forget_refusal(is_refused_.get());
+}
+
+Status IncomingDirect::begin(network::Provider *provider, const network::Memory &memory, const Descriptor &descriptor,
+                             const BlockRoute &route) {
+  size_bytes_ = memory.size_bytes;
+  route_ = route;
+  Status status = provider->receive(memory, network_tag(route.message), &transfer_);
+  if (!status.is_ok()) {
+    fall_back(status);
+    return status;
+  }
+  is_refused_ = std::make_shared<std::atomic<bool>>(false);
+  ControlListener::process().expect_refusal({descriptor.sender, descriptor.number, descriptor.operation, is_refused_});
+  span_.begin();
+  status = ask(provider->address(), descriptor);
+  if (!status.is_ok()) is_refused_->store(true);  // advance() ends the receive
+  return {};
+}
+
+Status IncomingDirect::ask(std::string_view address, const Descriptor &descriptor) {
+  const Control control{Control::Kind::kDirect, descriptor.number, descriptor.operation, 0};
+  question_.resize(sizeof control + address.size());
+  std::memcpy(question_.data(), &control, sizeof control);
+  std::memcpy(question_.data() + sizeof control, address.data(), address.size());
+  const int code = wire::host().MPI_Isend(question_.data(), static_cast<int>(question_.size()), MPI_BYTE,
+                                          descriptor.sender, wire::Channel::tag(wire::PrivateKind::kControl, 0),
+                                          wire::Channel::process().comm(), &request_);
+  return code == MPI_SUCCESS ? Status() : wire::host_failure(code, "ask a sender for its message");
+}
+
+bool IncomingDirect::advance() {
+  if (is_refused_->load(std::memory_order_acquire) && !std::exchange(is_cancelled_, true)) transfer_->cancel();
+  if (!transfer_->poll(&outcome_)) return false;
+  if (outcome_.is_ok()) {
+    span_.end(trace::Lane::kWire, route_.message, {size_bytes_});
+  } else if (!is_cancelled_) {
+    fall_back(outcome_);  // otherwise the sender has said it
+  }
+  return true;
+}
+
+bool IncomingDirect::is_settled() {
+  return is_over(&request_) && transfer_->is_settled();
+}
+
+}  // namespace sluice::ops
