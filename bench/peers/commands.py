@@ -109,6 +109,19 @@ def sluice_command(site, run):
     return [*launch, site.bench(site.flavour), *run.words, "-d", run.side.backend]
 
 
+def sluice_far_command(site, run):
+    """Ranks that take each other for far, each on a node of its own: the host MPI goes through its network too, and a
+    network library is there for Sluice."""
+    ucx = pathlib.Path(site.need("ucx", "libucx", "lib"))
+    inner = dataclasses.replace(run, words=())
+    words = sluice_command(site, inner)
+    at = words.index(site.bench(site.flavour))
+    # Hydra tells each rank its number. The library comes first, for MPICH brings one that was built without CUDA.
+    fake = 'SLUICE_NODE=$PMI_RANK LD_LIBRARY_PATH="$0:$LD_LIBRARY_PATH" exec "$@"'
+    far = ["MPIR_CVAR_NUM_CLIQUES=" + str(ranks_of(run)), f"UCX_MODULE_DIR={ucx / 'ucx'}", "sh", "-c", fake, str(ucx)]
+    return [*words[:at], *far, words[at], *run.words, *words[at + 1:]]
+
+
 def naive_command(site, run):
     return [*host_command(site, run), "--naive"]
 
@@ -123,7 +136,8 @@ def ucx_command(site, run):
     libraries = with_outer_path([site.need("openmpi", "lib"), str(ucx)])
     words = ["env", "OMPI_ALLOW_RUN_AS_ROOT=1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1"]
     words += [site.need("openmpi", "bin", "mpirun"), "-n", str(ranks_of(run)), "--mca", "pml", "ucx"]
-    for name, value in (("UCX_TLS", "self,sm,cuda_copy,cuda_ipc"), ("UCX_MODULE_DIR", str(ucx / "ucx")),
+    transports = dict(run.side.knobs).get("UCX_TLS", "self,sm,cuda_copy,cuda_ipc")
+    for name, value in (("UCX_TLS", transports), ("UCX_MODULE_DIR", str(ucx / "ucx")),
                         ("LD_LIBRARY_PATH", libraries), ("LD_PRELOAD", preload)):
         words += ["-x", f"{name}={value}"]
     return [*words, site.bench("ompi"), *run.words, "-d", run.side.backend, "--force"]
@@ -144,7 +158,7 @@ def messages_command(site, run):
     return [*site.host_launch(run.side.backend, settings), site.bench(site.flavour), *run.words, "-d", run.side.backend, "--force"]
 
 
-COMMANDS = {"sluice": sluice_command, "naive": naive_command, "host": host_command, "ucx": ucx_command,
+COMMANDS = {"sluice": sluice_command, "sluice_far": sluice_far_command, "naive": naive_command, "host": host_command, "ucx": ucx_command,
             "raw": raw_command, "nccl": nccl_command, "messages": messages_command}
 
 

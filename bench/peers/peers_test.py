@@ -256,6 +256,17 @@ class CommandsTest(unittest.TestCase):
         self.assertIn("SLUICE_BACKENDS=cuda", words)
         self.assertEqual(words[-3:], ["latency", "-d", "cuda"])
 
+    def test_ranks_that_are_far_find_the_network_library_and_are_on_a_node_each(self):
+        far = next(test for test in plan.network(["cuda"]) if test.name == "far")
+        words = commands.command_of(self.site, far.runs[0])
+        self.assertIn("SLUICE_NETWORK=ucp", words)
+        self.assertIn("MPIR_CVAR_NUM_CLIQUES=2", words)
+        self.assertTrue(any("SLUICE_NODE=$PMI_RANK" in word for word in words))
+        self.assertLess(words.index(f"{self.root}/ucx/libucx/lib"), words.index(f"{self.root}/ours/bin/sluice-bench.mpich"))
+        self.assertEqual(words[words.index(f"{self.root}/ours/bin/sluice-bench.mpich") + 1], "latency")
+        peer = commands.command_of(self.site, far.runs[2])
+        self.assertIn("UCX_TLS=" + plan.FAR_TRANSPORTS, peer)
+
     def test_peers_run_without_sluice(self):
         for program, last in (("ucx", "--force"), ("naive", "--naive"), ("host", "cuda")):
             words = commands.command_of(self.site, plan.Run(plan.Side(program, program, "cuda"), ("latency",)))

@@ -10,11 +10,14 @@ LARGE = (2 * MI, 4 * MI, 8 * MI, 16 * MI)
 STREAMED = (16 * MI, 64 * MI, 128 * MI)
 UNSHARED = (64 * KI, 256 * KI, MI, 4 * MI, 16 * MI, 64 * MI)
 PIPELINES = ("none", "even", "advanced", "auto")
+# Of UCX between two nodes without a card that reaches device memory.
+FAR_TRANSPORTS = "self,tcp,cuda_copy"
 
 UCX = "Open MPI+UCX"
 NCCL = "NCCL"
 RAW = "raw copy"
 NAIVE = "naive"
+DIRECT = "sluice direct"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -116,8 +119,20 @@ def without_ipc(backends, blocks):
     return tests
 
 
+def network(backends):
+    """D-D between two faked nodes: by a network library, in blocks of the host MPI's, and Open MPI by the same library and
+    the same transports."""
+    backend = backends[0]
+    sides = (Side(DIRECT, "sluice_far", backend, (("SLUICE_NETWORK", "ucp"), ("UCX_TLS", FAR_TRANSPORTS))),
+             Side("sluice blocks", "sluice_far", backend, (("SLUICE_NETWORK", "off"),)),
+             Side(UCX, "ucx", backend, (("UCX_TLS", FAR_TRANSPORTS),)))
+    tests = (("far", "far", ("latency", UNSHARED, 20, 5)), ("far-bw", "far, streamed", ("bw", STREAMED, 4, 1, "-W", "16")),
+             ("far-bibw", "far, both ways", ("bibw", STREAMED, 4, 1, "-W", "16")))
+    return [Test(name, section, tuple(Run(side, bench_words(*words, "--oversubscribe")) for side in sides)) for name, section, words in tests]
+
+
 def all_tests(backends, pipeline_backends, blocks=""):
-    return [*one_way(backends), *windows(backends), *host_sides(backends), *without_ipc(pipeline_backends, blocks)]
+    return [*one_way(backends), *windows(backends), *host_sides(backends), *without_ipc(pipeline_backends, blocks), *network(backends)]
 
 
 def probes(tests):
@@ -126,6 +141,7 @@ def probes(tests):
     seen = {}
     for test in tests:
         for run in test.runs:
-            if run.side.program in ("sluice", "naive", "ucx"):
-                seen.setdefault((run.side.program, run.side.backend, run.side.knobs), Run(run.side, words))
+            if run.side.program in ("sluice", "sluice_far", "naive", "ucx"):
+                shared = tuple(word for word in run.words if word == "--oversubscribe")
+                seen.setdefault((run.side.program, run.side.backend, run.side.knobs), Run(run.side, (*words, *shared)))
     return list(seen.values())

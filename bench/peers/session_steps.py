@@ -236,6 +236,9 @@ STEPS = (
     collectives("engines", "long reductions by kernels alone and with copy engines that feed them: which is quicker (ADR 0024)", "--compare", "engines", "--rounds", "5"),
     collectives("segments", "staged collectives in segments and whole: which is quicker (ADR 0022)", "--compare", "segments", "--rounds", "5"),
     collectives("collectives", "collectives beside NCCL and UCX", "--compare", "peers", "--rounds", "5", limit_s=540),
+    cases("tests_network", "tests of messages between two faked nodes by a network library", "nodes", 240),
+    Step("network", "messages between two faked nodes by a network library, in blocks, and by Open MPI on the same transports (ADR 0087)",
+         ("{bundle}/compare_peers", "--bundle", "{site}", "--run", "--only", "far,far-bw,far-bibw", "--backends", "cuda", "--out", "{out}", "--budget-s", "330"), 360, 1),
     Step("peers", "point-to-point messages beside UCX, NCCL and copies by hand",
          ("{bundle}/compare_peers", "--bundle", "{site}", "--run", "--out", "{out}", "--budget-s", "480"), 540, 2),
 )

@@ -77,6 +77,13 @@ def staged(backend):
     return targets
 
 
+def between_nodes():
+    """What the library itself does under Open MPI, on the same transports."""
+    return [Target(f"between nodes: time, direct / {plan.UCX}", ("far", plan.DIRECT), (("far", plan.UCX),), plan.UNSHARED, 1.05),
+            Target(f"between nodes: rate, direct / {plan.UCX}", ("far, streamed", plan.DIRECT), (("far, streamed", plan.UCX),),
+                   plan.STREAMED, 0.95, is_at_least=True)]
+
+
 def host_sides(columns):
     return [Target(f"{section} bandwidth, {column} / {copy}", (section, column), (("stages", copy),), (64 * MI,), 0.9,
                    is_at_least=True, is_inverted=True)
@@ -90,7 +97,7 @@ def all_targets(backends, pipeline_backends):
         targets += second_backend(columns[0], other)
     for backend in pipeline_backends:
         targets += staged(backend)
-    return targets + host_sides(columns)
+    return targets + host_sides(columns) + between_nodes()
 
 
 def reference_by_round(results, target, size):

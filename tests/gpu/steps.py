@@ -128,6 +128,21 @@ def four_steps():
     yield queue("queues, engine thread", **more)
 
 
+NODES = (("CUDA_VISIBLE_DEVICES=0", "SLUICE_NODE=a"), ("CUDA_VISIBLE_DEVICES=0", "SLUICE_NODE=b"))
+
+
+def network_steps():
+    """Two faked nodes, which share a device, and UCX between them over a network without a card that reaches device memory."""
+    ucx = ("SLUICE_NETWORK=ucp", "UCX_TLS=self,tcp,cuda_copy")
+    any_length = (*ucx, "SLUICE_TUNING=p2p_direct_threshold=256")
+    yield Step("provider", ("network", "--provider", "ucp", "--backend", "cuda"), env=ucx[1:], is_mpi=False)
+    yield p2p("as shipped", "OfferedRoute.*", env=(*ucx, "TEST_OFFERED=device", "TEST_ROUTE=direct"), ranks=NODES, says="device  direct")
+    yield p2p("any length", "Send.*:Irecv.*:Sendrecv.*:Probe.*:SendInit.*:Outstanding.*:Cancel.*:GappedTypes.LeaveGapsUntouched", env=any_length, ranks=NODES,
+              says="device  direct")
+    yield p2p("threads", "Threads.*", "--threads", env=any_length, ranks=NODES, says="device  direct")
+    yield p2p("random programs", "Differential.*", "--programs", "60", env=any_length, ranks=NODES, says="device  direct")
+
+
 FALLS_BACK = "such memory is copied instead"
 PIECES = "SLUICE_BENCH_CUDA_MEMORY=pieces"
 MASKS = (("one device each", (("CUDA_VISIBLE_DEVICES=0",), ("CUDA_VISIBLE_DEVICES=1",))),
@@ -207,6 +222,7 @@ CASES = (
              under=("compute-sanitizer", "--tool", "memcheck", "--error-exitcode", "9"), limit_s=120, alone=True),
         p2p("crossed devices", "PackingByReceiver.*:PackingLaunches.*", ranks=CROSSED, n_devices=2),
         p2p("both on one device", "PackingByReceiver.*:PackingLaunches.*"))),
+    Case("nodes", "messages between nodes by a network library", tuple(network_steps())),
     Case("four", "four ranks with a device each", tuple(four_steps())),
     Case("graphs", "kernels as graphs of one (docs/adr/0044)", (
         Step("contract", ("conformance", "--backend", "cuda", "--gtest_filter=Reductions.*:Reductions/*:KernelCopies.*:Packs.*:Rearrangements.*"),
