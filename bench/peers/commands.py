@@ -136,6 +136,8 @@ def ucx_command(site, run):
     libraries = with_outer_path([site.need("openmpi", "lib"), str(ucx)])
     words = ["env", "OMPI_ALLOW_RUN_AS_ROOT=1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1"]
     words += [site.need("openmpi", "bin", "mpirun"), "-n", str(ranks_of(run)), "--mca", "pml", "ucx"]
+    # It declines transports that it does not expect, such as TCP alone, unless told to take any.
+    words += ["--mca", "pml_ucx_tls", "any", "--mca", "pml_ucx_devices", "any"]
     transports = dict(run.side.knobs).get("UCX_TLS", "self,sm,cuda_copy,cuda_ipc")
     for name, value in (("UCX_TLS", transports), ("UCX_MODULE_DIR", str(ucx / "ucx")),
                         ("LD_LIBRARY_PATH", libraries), ("LD_PRELOAD", preload)):

@@ -79,9 +79,9 @@ def staged(backend):
 
 def between_nodes():
     """What the library itself does under Open MPI, on the same transports."""
-    return [Target(f"between nodes: time, direct / {plan.UCX}", ("far", plan.DIRECT), (("far", plan.UCX),), plan.UNSHARED, 1.05),
+    return [Target(f"between nodes: time, direct / {plan.UCX}", ("far", plan.DIRECT), (("far", plan.UCX),), plan.FAR_SIZES, 1.05),
             Target(f"between nodes: rate, direct / {plan.UCX}", ("far, streamed", plan.DIRECT), (("far, streamed", plan.UCX),),
-                   plan.STREAMED, 0.95, is_at_least=True)]
+                   plan.FAR_STREAMED, 0.95, is_at_least=True)]
 
 
 def host_sides(columns):

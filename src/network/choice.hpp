@@ -33,8 +33,8 @@ struct FaultName {
 inline constexpr std::array<FaultName, 4> kFaultNames = {
     {{"refuses", Fault::kRefuses}, {"busy", Fault::kBusy}, {"fails", Fault::kFails}, {"slow", Fault::kSlow}}};
 
-// `wanted` is SLUICE_NETWORK; `has_cards`: the machine has network cards that read memory by themselves. Over TCP a
-// message in blocks is as quick as the library's own, so `auto` opens nothing without such a card.
+// `wanted` is SLUICE_NETWORK; `has_cards`: the machine has network cards that read memory by themselves. Over TCP
+// blocks are several times as quick as UCX (ADR 0087), so `auto` opens nothing without such a card.
 [[nodiscard]] constexpr Choice choose(std::string_view wanted, bool has_cards) noexcept {
   constexpr std::string_view kSimulated = "simulated";
   if (wanted == "auto") return has_cards ? Choice{Kind::kUcp, Why::kHasCards} : Choice{Kind::kNone, Why::kNoCard};

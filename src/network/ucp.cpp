@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // UCX's ucp: tagged messages. It is loaded at run time and linked to nothing; the system's or a wheel's will do.
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <ucp/api/ucp.h>
+#include <unistd.h>
 
-#include <chrono>
 #include <cstring>
 #include <mutex>
 #include <string_view>
@@ -11,15 +12,13 @@
 #include <utility>
 #include <vector>
 
+#include "base/file_descriptor.hpp"
 #include "base/log.hpp"
 #include "network/provider.hpp"
 #include "network/ucp_library.hpp"
 
 namespace sluice::network {
 namespace {
-
-// The longest that closing waits for the library.
-constexpr std::chrono::seconds kClosing{2};
 
 // One message. Callbacks of the library write it, within its progress.
 struct Message {
@@ -31,6 +30,15 @@ struct Message {
   void *flush = nullptr;  // of a receive that has ended
   bool has_flushed = false;
 };
+
+// Whether the CPU can read and write that byte: the system does both, by way of a pipe, and says so where it cannot.
+bool is_reached_by_cpu(std::byte *byte) noexcept {
+  int ends[2] = {-1, -1};
+  if (pipe2(ends, O_CLOEXEC | O_NONBLOCK) != 0) return false;
+  const FileDescriptor out(ends[0]);
+  const FileDescriptor in(ends[1]);
+  return write(in.get(), byte, 1) == 1 && read(out.get(), byte, 1) == 1;
+}
 
 class Ucp final : public Provider {
  public:
@@ -56,6 +64,7 @@ class Ucp final : public Provider {
  private:
   [[nodiscard]] Status check(ucs_status_t status, const char *what) const;
   [[nodiscard]] Status open_worker();
+  [[nodiscard]] Status find_type(const Memory &memory, ucs_memory_type_t *type);
   [[nodiscard]] Status connect(int peer, std::string_view address, ucp_ep_h *endpoint);
   static void end_send(void *request, ucs_status_t status, void *message);
   static void end_receive(void *request, ucs_status_t status, const ucp_tag_recv_info_t *info, void *message);
@@ -156,41 +165,38 @@ Status Ucp::open_worker() {
                                    size_bytes, kMostAddressBytes));
 }
 
-// Nobody expects anything of this process any more (Network::close()), so no other process is waited for.
+// Nobody expects anything of this process any more (Network::close()), so no other process is waited for, and the
+// worker takes its connections along.
 Ucp::~Ucp() {
-  const auto deadline = std::chrono::steady_clock::now() + kClosing;
-  for (auto &[peer, known] : peers_) {
-    if (known.endpoint == nullptr) continue;
-    ucp_request_param_t param{};
-    param.op_attr_mask = UCP_OP_ATTR_FIELD_FLAGS;
-    param.flags = UCP_EP_CLOSE_FLAG_FORCE;
-    void *const closing = library_.ep_close(known.endpoint, &param);
-    if (!UCS_PTR_IS_PTR(closing)) continue;
-    while (!is_over(closing) && std::chrono::steady_clock::now() < deadline) library_.worker_progress(worker_);
-    library_.request_free(closing);
-  }
   if (worker_ != nullptr) library_.worker_destroy(worker_);
   if (context_ != nullptr) library_.cleanup(context_);
 }
 
-bool Ucp::takes(const Memory &memory) {
+Status Ucp::find_type(const Memory &memory, ucs_memory_type_t *type) {
   const std::scoped_lock lock(mutex_);
   ucp_mem_map_params_t params{};
   params.field_mask = UCP_MEM_MAP_PARAM_FIELD_ADDRESS | UCP_MEM_MAP_PARAM_FIELD_LENGTH;
   params.address = memory.data;
   params.length = memory.size_bytes;
   ucp_mem_h mapped = nullptr;
-  Status status = check(library_.mem_map(context_, &params, &mapped), "ucp_mem_map");
-  if (status.is_ok()) {
-    ucp_mem_attr_t attributes{};
-    attributes.field_mask = UCP_MEM_ATTR_FIELD_MEM_TYPE;
-    status = check(library_.mem_query(mapped, &attributes), "ucp_mem_query");
-    const bool is_known = status.is_ok() && attributes.mem_type != UCS_MEMORY_TYPE_HOST;
-    status = check(library_.mem_unmap(context_, mapped), "ucp_mem_unmap");
-    if (status.is_ok()) return is_known;
+  if (Status status = check(library_.mem_map(context_, &params, &mapped), "ucp_mem_map"); !status.is_ok())
+    return status;
+  ucp_mem_attr_t attributes{};
+  attributes.field_mask = UCP_MEM_ATTR_FIELD_MEM_TYPE;
+  Status status = check(library_.mem_query(mapped, &attributes), "ucp_mem_query");
+  *type = attributes.mem_type;
+  Status unmapped = check(library_.mem_unmap(context_, mapped), "ucp_mem_unmap");
+  return status.is_ok() ? unmapped : status;
+}
+
+// What it takes for memory of the host it lets the CPU copy.
+bool Ucp::takes(const Memory &memory) {
+  ucs_memory_type_t type = UCS_MEMORY_TYPE_HOST;
+  if (const Status status = find_type(memory, &type); !status.is_ok()) {
+    log::debug("network", status.message());
+    return false;
   }
-  log::debug("network", status.message());
-  return false;
+  return type != UCS_MEMORY_TYPE_HOST || is_reached_by_cpu(memory.data);
 }
 
 void Ucp::note_failure(void *failed, ucp_ep_h /*endpoint*/, ucs_status_t /*status*/) {
@@ -206,7 +212,9 @@ Status Ucp::connect(int peer, std::string_view address, ucp_ep_h *endpoint) {
     params.field_mask =
         UCP_EP_PARAM_FIELD_REMOTE_ADDRESS | UCP_EP_PARAM_FIELD_ERR_HANDLING_MODE | UCP_EP_PARAM_FIELD_ERR_HANDLER;
     params.address = reinterpret_cast<const ucp_address_t *>(unsealed.data());
-    params.err_mode = UCP_ERR_HANDLING_MODE_PEER;
+    // With its handling of errors the library copies device memory in short segments over TCP, which takes 8 times as
+    // long. An MPI job loses nothing without: when a process is gone, so is the job.
+    params.err_mode = UCP_ERR_HANDLING_MODE_NONE;
     params.err_handler = {&Ucp::note_failure, &known};
     Status status = check(library_.ep_create(worker_, &params, &known.endpoint), "ucp_ep_create");
     if (!status.is_ok()) {

@@ -15,7 +15,8 @@ bool find(void *handle, const char *name, Function *function) {
 }
 
 bool find_all(void *handle, UcpLibrary *library) {
-  return find(handle, "ucp_init_version", &library->init_version) &&
+  return find(handle, "ucp_get_version", &library->get_version) &&
+         find(handle, "ucp_init_version", &library->init_version) &&
          find(handle, "ucp_config_read", &library->config_read) &&
          find(handle, "ucp_config_release", &library->config_release) &&
          find(handle, "ucp_cleanup", &library->cleanup) && find(handle, "ucp_worker_create", &library->worker_create) &&
@@ -24,13 +25,23 @@ bool find_all(void *handle, UcpLibrary *library) {
          find(handle, "ucp_worker_release_address", &library->worker_release_address) &&
          find(handle, "ucp_worker_progress", &library->worker_progress) &&
          find(handle, "ucp_worker_flush_nbx", &library->worker_flush) &&
-         find(handle, "ucp_ep_create", &library->ep_create) && find(handle, "ucp_ep_close_nbx", &library->ep_close) &&
-         find(handle, "ucp_tag_send_nbx", &library->tag_send) && find(handle, "ucp_tag_recv_nbx", &library->tag_recv) &&
+         find(handle, "ucp_ep_create", &library->ep_create) && find(handle, "ucp_tag_send_nbx", &library->tag_send) &&
+         find(handle, "ucp_tag_recv_nbx", &library->tag_recv) &&
          find(handle, "ucp_request_check_status", &library->request_check_status) &&
          find(handle, "ucp_request_cancel", &library->request_cancel) &&
          find(handle, "ucp_request_free", &library->request_free) && find(handle, "ucp_mem_map", &library->mem_map) &&
          find(handle, "ucp_mem_unmap", &library->mem_unmap) && find(handle, "ucp_mem_query", &library->mem_query) &&
          find(handle, "ucs_status_string", &library->status_string);
+}
+
+// 1.13 ends a process over what happens to its partner (tests/network); 1.14 to 1.22 do not.
+bool is_new_enough(const UcpLibrary &library) {
+  unsigned major = 0;
+  unsigned minor = 0;
+  unsigned release = 0;
+  library.get_version(&major, &minor, &release);
+  constexpr unsigned kMinor = 14;
+  return major > 1 || (major == 1 && minor >= kMinor);
 }
 
 }  // namespace
@@ -44,10 +55,11 @@ Status UcpLibrary::load(UcpLibrary *library) {
                                      "SLUICE_NETWORK=off",
                                      reason != nullptr ? reason : kLibrary));
   }
-  if (find_all(handle, library)) return {};
-  return Status::error(
-      ErrorKind::kUnsupported,
-      fmt::format("{} lacks functions of UCX 1.13; install a newer one, or set SLUICE_NETWORK=off", kLibrary));
+  if (find_all(handle, library) && is_new_enough(*library)) return {};
+  return Status::error(ErrorKind::kUnsupported,
+                       fmt::format("{} is older than UCX 1.14, which ends a process whose partner is gone; install a "
+                                   "newer one, or set SLUICE_NETWORK=off",
+                                   kLibrary));
 }
 
 }  // namespace sluice::network

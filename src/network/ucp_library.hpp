@@ -9,6 +9,7 @@
 namespace sluice::network {
 
 struct UcpLibrary {
+  decltype(&ucp_get_version) get_version = nullptr;
   decltype(&ucp_init_version) init_version = nullptr;
   decltype(&ucp_config_read) config_read = nullptr;
   decltype(&ucp_config_release) config_release = nullptr;
@@ -20,7 +21,6 @@ struct UcpLibrary {
   decltype(&ucp_worker_progress) worker_progress = nullptr;
   decltype(&ucp_worker_flush_nbx) worker_flush = nullptr;
   decltype(&ucp_ep_create) ep_create = nullptr;
-  decltype(&ucp_ep_close_nbx) ep_close = nullptr;
   decltype(&ucp_tag_send_nbx) tag_send = nullptr;
   decltype(&ucp_tag_recv_nbx) tag_recv = nullptr;
   decltype(&ucp_request_check_status) request_check_status = nullptr;
@@ -32,7 +32,7 @@ struct UcpLibrary {
   decltype(&ucs_status_string) status_string = nullptr;
 
   // The system's, a wheel's, or the one that is in the process already. It stays loaded: its handlers and hooks do not
-  // bear being unloaded. Any thread. Blocks while it is read. Errors: kUnsupported: not there, or older than 1.13.
+  // bear being unloaded. Any thread. Blocks while it is read. Errors: kUnsupported: not there, or older than 1.14.
   [[nodiscard]] static Status load(UcpLibrary *library);
 };
 

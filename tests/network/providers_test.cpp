@@ -149,5 +149,22 @@ TEST_F(Providers, EndASendToAProcessThatIsGone) {
   EXPECT_FALSE(status.is_ok());
 }
 
+// With its process the job is gone, too; but this process is not the first to say so, and serves others on.
+TEST_F(Providers, SurviveThatTheOtherProcessDiesMidway) {
+  constexpr std::size_t kLong = 64U << 20U;
+  const Memory memory = site_.allocate(kLong);
+  std::unique_ptr<Transfer> transfer;
+  peer_->ask({16, kLong, 1});
+  ASSERT_TRUE(send(site_, Site::of(memory, kLong), peer_->address(), 16, &transfer).is_ok());
+  Status outcome;
+  bool has_ended = false;
+  for (int look = 0; look < 20; ++look) has_ended = transfer->poll(&outcome);
+  peer_->kill();
+  for (int look = 0; look < 10'000 && !has_ended; ++look) has_ended = transfer->poll(&outcome);
+  transfer.reset();
+  peer_ = std::make_unique<Peer>(site_);
+  exchange(3, 100'000, 20);
+}
+
 }  // namespace
 }  // namespace sluice::tests::network_test
