@@ -5,7 +5,10 @@
 #include <ucp/api/ucp.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstring>
+#include <iterator>
+#include <memory>
 #include <mutex>
 #include <string_view>
 #include <unordered_map>
@@ -27,7 +30,7 @@ struct Message {
   std::uint64_t came_bytes = 0;  // of a receive
   ucs_status_t status = UCS_INPROGRESS;
   bool is_receive = false;
-  void *flush = nullptr;  // of a receive that has ended
+  void *flush = nullptr;  // of one that has ended
   bool has_flushed = false;
 };
 
@@ -166,8 +169,16 @@ Status Ucp::open_worker() {
 }
 
 // Nobody expects anything of this process any more (Network::close()), so no other process is waited for, and the
-// worker takes its connections along.
+// worker takes its connections along. A message that has never ended would be in its way, and crash it with memory of a
+// device: then everything stays until the process ends.
 Ucp::~Ucp() {
+  std::erase_if(orphans_, [](const std::unique_ptr<Message> &message) { return message->status != UCS_INPROGRESS; });
+  if (!orphans_.empty()) {
+    static std::vector<std::unique_ptr<Message>> left;
+    std::ranges::move(orphans_, std::back_inserter(left));
+    log::debug("network", "UCX is left as it is, for a message has not ended");
+    return;
+  }
   if (worker_ != nullptr) library_.worker_destroy(worker_);
   if (context_ != nullptr) library_.cleanup(context_);
 }
@@ -302,11 +313,12 @@ void Ucp::cancel(Message *message) noexcept {
   if (message->status == UCS_INPROGRESS) library_.request_cancel(worker_, message->request);
 }
 
-// What a receive still owes its sender (the word that its memory was read) leaves with a flush.
+// What this side still owes the other leaves with a flush: a receive the word that it has read the sender's memory, and
+// a send the last pieces, or the word that they are all there, which the library only queues.
 bool Ucp::is_settled(Message *message) {
   const std::scoped_lock lock(mutex_);
   library_.worker_progress(worker_);
-  if (!message->is_receive || message->has_flushed) return true;
+  if (message->has_flushed) return true;
   if (message->flush == nullptr) {
     const ucp_request_param_t param{};
     message->flush = library_.worker_flush(worker_, &param);

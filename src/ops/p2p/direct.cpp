@@ -52,20 +52,28 @@ bool OutgoingDirect::advance(bool is_unwanted) {
   if (state_ == State::kOffering) offer();
   if (state_ == State::kSending) {
     Status outcome;
-    if (!transfer_->poll(&outcome)) {
-      // The receiver has no use for it any more, so the library may never end it by itself.
-      const bool is_left = is_unwanted && std::chrono::steady_clock::now() - begin_ > kPatience;
-      if (is_left) transfer_.reset();
-      return is_left;
-    }
-    transfer_.reset();
+    if (!transfer_->poll(&outcome)) return is_left(is_unwanted);
     if (outcome.is_ok()) {
       span_.end(trace::Lane::kWire, route_.message, {memory_.size_bytes});
-      return true;
+      state_ = State::kSettling;
+    } else {
+      transfer_.reset();
+      give_up(outcome);  // of no interest to a receiver that has it all the same
     }
-    give_up(outcome);  // of no interest to a receiver that has it all the same
+  }
+  if (state_ == State::kSettling) {
+    if (!transfer_->is_settled()) return is_left(is_unwanted);
+    transfer_.reset();
+    return true;
   }
   return state_ == State::kGivenUp;
+}
+
+// The receiver has no use for it any more, so the library may never end it by itself.
+bool OutgoingDirect::is_left(bool is_unwanted) {
+  if (!is_unwanted || std::chrono::steady_clock::now() - begin_ <= kPatience) return false;
+  transfer_.reset();
+  return true;
 }
 
 void OutgoingDirect::offer() {

@@ -43,8 +43,9 @@ class OutgoingDirect {
   [[nodiscard]] bool advance(bool is_unwanted);
 
  private:
-  enum class State : std::uint8_t { kOffering, kSending, kGivenUp };
+  enum class State : std::uint8_t { kOffering, kSending, kSettling, kGivenUp };
   void offer();
+  [[nodiscard]] bool is_left(bool is_unwanted);
   void give_up(const Status &why);
 
   State state_ = State::kGivenUp;
