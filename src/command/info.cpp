@@ -89,7 +89,7 @@ const device::Backend *find_backend(const OpenBackends &open, Suits suits) {
 
 // Whether the library carries memory of a device is found out by a process that has some.
 NetworkInfo ask_network() {
-  const network::Choice choice = network::choose_for_this_machine();
+  const network::Choice choice = network::choose_for_process();
   std::unique_ptr<network::Provider> provider;
   const Status status = network::open(choice, &provider);
   return {std::string(network::kKindNames[static_cast<std::size_t>(choice.kind)]),

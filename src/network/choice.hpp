@@ -14,14 +14,14 @@ enum class Kind : std::uint8_t { kNone, kUcp, kSimulated };
 inline constexpr std::array<std::string_view, 3> kKindNames = {"none", "ucp", "simulated"};
 
 // Why; the sentence is reason().
-enum class Why : std::uint8_t { kAsked, kSwitchedOff, kHasCards, kNoCard, kOfQueues, kUnknownName };
+enum class Why : std::uint8_t { kAsked, kSwitchedOff, kNotTried, kOfQueues, kUnknownName };
 
 // What precedes the name of a provider of libfabric's.
 inline constexpr std::string_view kFabricWord = "ofi:";
 
 struct Choice {
   Kind kind = Kind::kNone;
-  Why why = Why::kNoCard;
+  Why why = Why::kNotTried;
   Fault fault = Fault::kNone;  // of kSimulated
 };
 
@@ -33,11 +33,11 @@ struct FaultName {
 inline constexpr std::array<FaultName, 4> kFaultNames = {
     {{"refuses", Fault::kRefuses}, {"busy", Fault::kBusy}, {"fails", Fault::kFails}, {"slow", Fault::kSlow}}};
 
-// `wanted` is SLUICE_NETWORK; `has_cards`: the machine has network cards that read memory by themselves. Over TCP
-// blocks are several times as quick as UCX (ADR 0087), so `auto` opens nothing without such a card.
-[[nodiscard]] constexpr Choice choose(std::string_view wanted, bool has_cards) noexcept {
+// `wanted` is SLUICE_NETWORK. `auto` opens nothing: no machine with a card that reaches device memory has run this yet,
+// and over TCP blocks are quicker (ADR 0087).
+[[nodiscard]] constexpr Choice choose(std::string_view wanted) noexcept {
   constexpr std::string_view kSimulated = "simulated";
-  if (wanted == "auto") return has_cards ? Choice{Kind::kUcp, Why::kHasCards} : Choice{Kind::kNone, Why::kNoCard};
+  if (wanted == "auto") return {Kind::kNone, Why::kNotTried};
   if (wanted == "off") return {Kind::kNone, Why::kSwitchedOff};
   if (wanted == "ucp") return {Kind::kUcp, Why::kAsked};
   if (wanted.starts_with(kFabricWord)) return {Kind::kNone, Why::kOfQueues};
@@ -56,10 +56,8 @@ inline constexpr std::array<FaultName, 4> kFaultNames = {
       return "SLUICE_NETWORK names it";
     case Why::kSwitchedOff:
       return "SLUICE_NETWORK=off";
-    case Why::kHasCards:
-      return "this machine has network cards that reach memory by themselves";
-    case Why::kNoCard:
-      return "this machine has no network card that reaches memory by itself (/sys/class/infiniband is empty)";
+    case Why::kNotTried:
+      return "no machine with a network card for it has run it yet; SLUICE_NETWORK=ucp takes UCX";
     case Why::kOfQueues:
       return "SLUICE_NETWORK names libfabric, which carries messages of the engine dwq alone";
     case Why::kUnknownName:

@@ -4,9 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <filesystem>
 #include <string>
-#include <system_error>
 
 #include "base/knobs.hpp"
 #include "base/log.hpp"
@@ -18,12 +16,6 @@ namespace {
 
 constexpr int kMostFailures = 4;
 
-bool has_cards() {
-  std::error_code none;
-  const std::filesystem::directory_iterator cards("/sys/class/infiniband", none);
-  return !none && cards != std::filesystem::directory_iterator();
-}
-
 }  // namespace
 
 Status open(const Choice &choice, std::unique_ptr<Provider> *provider) {
@@ -31,9 +23,8 @@ Status open(const Choice &choice, std::unique_ptr<Provider> *provider) {
   return choice.kind == Kind::kUcp ? open_ucp(provider) : open_simulated(choice.fault, provider);
 }
 
-Choice choose_for_this_machine() {
-  const std::string &wanted = Knobs::process().text("SLUICE_NETWORK");
-  return choose(wanted, wanted == "auto" && has_cards());
+Choice choose_for_process() {
+  return choose(Knobs::process().text("SLUICE_NETWORK"));
 }
 
 Network &Network::process() {
@@ -44,7 +35,7 @@ Network &Network::process() {
 // Once, with the lock.
 void Network::open() {
   is_decided_ = true;
-  const Choice choice = choose_for_this_machine();
+  const Choice choice = choose_for_process();
   const std::string why(reason(choice.why));
   if (choice.kind == Kind::kNone) {
     if (choice.why == Why::kUnknownName) {
@@ -56,13 +47,7 @@ void Network::open() {
   }
   if (const Status status = network::open(choice, &provider_); !status.is_ok()) {
     statistics::record_fallback("network_open");
-    const std::string text = status.message() + "; messages between nodes go through the host";
-    // Whoever asked for nothing has lost nothing.
-    if (choice.why == Why::kAsked) {
-      log::warn("network", text);
-    } else {
-      log::info("network", text);
-    }
+    log::warn("network", status.message() + "; messages between nodes go through the host");
     return;
   }
   log::info("network", fmt::format("provider {}: {}", provider_->name(), why));

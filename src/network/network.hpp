@@ -15,8 +15,8 @@
 
 namespace sluice::network {
 
-// What SLUICE_NETWORK and this machine come to. Reads a folder of /sys. Any thread.
-[[nodiscard]] Choice choose_for_this_machine();
+// What SLUICE_NETWORK comes to. Any thread.
+[[nodiscard]] Choice choose_for_process();
 
 // Opens what was chosen; kNone: leaves *provider as it is. Any thread. Errors: as open_ucp() and open_simulated().
 [[nodiscard]] Status open(const Choice &choice, std::unique_ptr<Provider> *provider);

@@ -39,15 +39,13 @@ class Transfer {
   Transfer(Transfer &&) = delete;
   Transfer &operator=(Transfer &&) = delete;
 
-  // Goes on with all transfers of the provider. True once this one has ended: then its memory is the caller's, and what
-  // was received is there for the CPU and for every later command of a device. *outcome: how it ended, with the native
-  // text; kBackend for a failure and for what was cancelled. Never blocks. Hot.
+  // Goes on with all transfers of the provider, also after this one has ended: the other side may need that until its
+  // own transfer has ended. True once this one has: then its memory is the caller's, and what was received is there for
+  // the CPU and for every later command of a device. *outcome: how it ended, with the native text; kBackend for a
+  // failure and for what was cancelled. Never blocks. Hot.
   [[nodiscard]] virtual bool poll(Status *outcome) = 0;
   // Has a receive end soon whose message does not come; it may have come meanwhile. poll() says when it has ended.
   virtual void cancel() noexcept = 0;
-  // Of one that has ended: whether the other side needs nothing more of this process for it. Until then somebody has
-  // to ask. Never blocks.
-  [[nodiscard]] virtual bool is_settled() = 0;
 };
 
 // Threads: any, for all of it.

@@ -72,11 +72,6 @@ Status carry(Provider *provider, const device::Place &whose, Trial *trial) {
   // Both, whatever becomes of the other: each still names memory.
   const Status received = finish(receiving.get(), deadline, is_in_use);
   const Status ended = finish(sending.get(), deadline, is_in_use);
-  for (Transfer *const transfer : {sending.get(), receiving.get()}) {
-    const bool is_good = received.is_ok() && ended.is_ok();
-    while (is_good && !transfer->is_settled() && std::chrono::steady_clock::now() < deadline) {
-    }
-  }
   return received.is_ok() ? ended : received;
 }
 

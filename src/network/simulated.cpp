@@ -94,7 +94,6 @@ class Simulated final : public Provider {
   // Of the transfers; each with the lock.
   [[nodiscard]] bool poll(Message *message, Status *outcome);
   void cancel(Message *message) noexcept;
-  [[nodiscard]] bool is_settled(const Message &message);
   void forget(const std::shared_ptr<Message> &message) noexcept;
 
  private:
@@ -137,7 +136,6 @@ class SimulatedTransfer final : public Transfer {
 
   [[nodiscard]] bool poll(Status *outcome) override { return owner_->poll(message_.get(), outcome); }
   void cancel() noexcept override { owner_->cancel(message_.get()); }
-  [[nodiscard]] bool is_settled() override { return owner_->is_settled(*message_); }
 
  private:
   Simulated *const owner_;
@@ -218,16 +216,6 @@ void Simulated::cancel(Message *message) noexcept {
   if (message->has_ended || message->is_matched) return;
   message->has_ended = true;
   message->outcome = refused("has cancelled a message");
-}
-
-// A receive owes its sender the word that it has ended, which may wait for room in the socket.
-bool Simulated::is_settled(const Message &message) {
-  const std::scoped_lock lock(mutex_);
-  turn();
-  return message.has_ended && std::ranges::none_of(unsent_, [&](const Unsent &unsent) {
-           return !message.is_send && unsent.word.kind != Word::Kind::kOffer && unsent.to == message.from &&
-                  unsent.word.ticket == message.sender_ticket;
-         });
 }
 
 void Simulated::forget(const std::shared_ptr<Message> &message) noexcept {

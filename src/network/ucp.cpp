@@ -30,8 +30,6 @@ struct Message {
   std::uint64_t came_bytes = 0;  // of a receive
   ucs_status_t status = UCS_INPROGRESS;
   bool is_receive = false;
-  void *flush = nullptr;  // of one that has ended
-  bool has_flushed = false;
 };
 
 // Whether the CPU can read and write that byte: the system does both, by way of a pipe, and says so where it cannot.
@@ -61,7 +59,6 @@ class Ucp final : public Provider {
   // Of the transfers.
   [[nodiscard]] bool poll(Message *message, Status *outcome);
   void cancel(Message *message) noexcept;
-  [[nodiscard]] bool is_settled(Message *message);
   void release(std::unique_ptr<Message> message) noexcept;
 
  private:
@@ -72,7 +69,6 @@ class Ucp final : public Provider {
   static void end_send(void *request, ucs_status_t status, void *message);
   static void end_receive(void *request, ucs_status_t status, const ucp_tag_recv_info_t *info, void *message);
   static void note_failure(void *failed, ucp_ep_h endpoint, ucs_status_t status);
-  [[nodiscard]] bool is_over(void *request) const;
 
   std::mutex mutex_;  // of all below: the worker is used by one thread at a time
   UcpLibrary library_;
@@ -94,7 +90,6 @@ class UcpTransfer final : public Transfer {
 
   [[nodiscard]] bool poll(Status *outcome) override { return owner_->poll(message_.get(), outcome); }
   void cancel() noexcept override { owner_->cancel(message_.get()); }
-  [[nodiscard]] bool is_settled() override { return owner_->is_settled(message_.get()); }
   [[nodiscard]] Message *message() noexcept { return message_.get(); }
 
  private:
@@ -291,13 +286,9 @@ void Ucp::end_receive(void * /*request*/, ucs_status_t status, const ucp_tag_rec
   ended->status = status;
 }
 
-bool Ucp::is_over(void *request) const {
-  return library_.request_check_status(request) != UCS_INPROGRESS;
-}
-
 bool Ucp::poll(Message *message, Status *outcome) {
   const std::scoped_lock lock(mutex_);
-  if (message->status == UCS_INPROGRESS) library_.worker_progress(worker_);
+  library_.worker_progress(worker_);
   if (message->status == UCS_INPROGRESS) return false;
   *outcome = check(message->status, message->is_receive ? "a receive" : "a send");
   if (outcome->is_ok() && message->is_receive && message->came_bytes != message->size_bytes) {
@@ -313,33 +304,11 @@ void Ucp::cancel(Message *message) noexcept {
   if (message->status == UCS_INPROGRESS) library_.request_cancel(worker_, message->request);
 }
 
-// What this side still owes the other leaves with a flush: a receive the word that it has read the sender's memory, and
-// a send the last pieces, or the word that they are all there, which the library only queues.
-bool Ucp::is_settled(Message *message) {
-  const std::scoped_lock lock(mutex_);
-  library_.worker_progress(worker_);
-  if (message->has_flushed) return true;
-  if (message->flush == nullptr) {
-    const ucp_request_param_t param{};
-    message->flush = library_.worker_flush(worker_, &param);
-    if (!UCS_PTR_IS_PTR(message->flush)) {  // done at once, or refused
-      message->flush = nullptr;
-      message->has_flushed = true;
-      return true;
-    }
-  }
-  if (!is_over(message->flush)) return false;
-  library_.request_free(std::exchange(message->flush, nullptr));
-  message->has_flushed = true;
-  return true;
-}
-
 // Of one that never ended, which the library may still write to, the words are kept until it is closed.
 void Ucp::release(std::unique_ptr<Message> message) noexcept {
   const std::scoped_lock lock(mutex_);
   const bool has_ended = message->request == nullptr || message->status != UCS_INPROGRESS;
   if (message->request != nullptr) library_.request_free(message->request);
-  if (message->flush != nullptr) library_.request_free(message->flush);
   if (!has_ended) orphans_.push_back(std::move(message));
 }
 

@@ -24,10 +24,8 @@ bool find_all(void *handle, UcpLibrary *library) {
          find(handle, "ucp_worker_get_address", &library->worker_get_address) &&
          find(handle, "ucp_worker_release_address", &library->worker_release_address) &&
          find(handle, "ucp_worker_progress", &library->worker_progress) &&
-         find(handle, "ucp_worker_flush_nbx", &library->worker_flush) &&
          find(handle, "ucp_ep_create", &library->ep_create) && find(handle, "ucp_tag_send_nbx", &library->tag_send) &&
          find(handle, "ucp_tag_recv_nbx", &library->tag_recv) &&
-         find(handle, "ucp_request_check_status", &library->request_check_status) &&
          find(handle, "ucp_request_cancel", &library->request_cancel) &&
          find(handle, "ucp_request_free", &library->request_free) && find(handle, "ucp_mem_map", &library->mem_map) &&
          find(handle, "ucp_mem_unmap", &library->mem_unmap) && find(handle, "ucp_mem_query", &library->mem_query) &&

@@ -19,11 +19,9 @@ struct UcpLibrary {
   decltype(&ucp_worker_get_address) worker_get_address = nullptr;
   decltype(&ucp_worker_release_address) worker_release_address = nullptr;
   decltype(&ucp_worker_progress) worker_progress = nullptr;
-  decltype(&ucp_worker_flush_nbx) worker_flush = nullptr;
   decltype(&ucp_ep_create) ep_create = nullptr;
   decltype(&ucp_tag_send_nbx) tag_send = nullptr;
   decltype(&ucp_tag_recv_nbx) tag_recv = nullptr;
-  decltype(&ucp_request_check_status) request_check_status = nullptr;
   decltype(&ucp_request_cancel) request_cancel = nullptr;
   decltype(&ucp_request_free) request_free = nullptr;
   decltype(&ucp_mem_map) mem_map = nullptr;

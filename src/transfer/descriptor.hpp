@@ -117,7 +117,9 @@ struct Control {
     kRelay,        // put the first `n_blocks` blocks (transfer/relay.hpp) into the memory that the descriptor names
     kTaken,        // the first `n_blocks` of them have been copied from there
     kDirect,       // send it by the network library, whose address of the receiver stands behind this
-    kNotDirect     // from the sender: it cannot be sent so
+    kNotDirect,    // from the sender: it cannot be sent so
+    kDirectSent,   // from the sender: it has sent it so
+    kDirectCame    // the receive that was begun for it has ended
   };
   Kind kind = Kind::kGo;
   std::int32_t number = 0;

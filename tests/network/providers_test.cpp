@@ -50,6 +50,7 @@ class Providers : public testing::Test {
       ASSERT_TRUE(came.is_ok()) << came.message();
       expect_pattern_and_guards(in[i], size_bytes, static_cast<int>(i));
     }
+    peer_->end_together(receives[0].get());
   }
 
   static void expect_pattern_and_guards(const Memory &memory, std::size_t size_bytes, int iteration) {

@@ -110,10 +110,18 @@ Status finish(network::Transfer *transfer) {
   while (!transfer->poll(&outcome)) {
     if (std::chrono::steady_clock::now() > end) throw std::runtime_error("a message does not end");
   }
-  while (outcome.is_ok() && !transfer->is_settled()) {
-    if (std::chrono::steady_clock::now() > end) throw std::runtime_error("a message does not settle");
-  }
   return outcome;
+}
+
+void end_together(int socket, network::Transfer *any) {
+  put(socket, "!", 1);
+  const auto end = std::chrono::steady_clock::now() + kPatience;
+  char word = 0;
+  Status outcome;
+  while (recv(socket, &word, 1, MSG_DONTWAIT) != 1) {
+    static_cast<void>(any->poll(&outcome));
+    if (std::chrono::steady_clock::now() > end) throw std::runtime_error("the other process does not end");
+  }
 }
 
 Status send(const Site &site, const network::Memory &memory, const std::string &address, std::uint64_t tag,
@@ -164,6 +172,10 @@ void Peer::ask(const Question &question) const {
   get(socket_, &is_ready, 1);
 }
 
+void Peer::end_together(network::Transfer *any) const {
+  network_test::end_together(socket_, any);
+}
+
 void Peer::kill() const {
   ::kill(pid_, SIGKILL);
   char none = 0;
@@ -187,10 +199,11 @@ int be_peer(const Site &site, int socket) {
     for (std::uint64_t i = 0; i < question.n; ++i) {
       // One that came wrong is sent back as it is: the other process compares.
       static_cast<void>(finish(transfers[i].get()));
-      std::unique_ptr<network::Transfer> back;
-      must(send(site, Site::of(memories[i], question.size_bytes), other, question.tag + i + kBack, &back));
-      must(finish(back.get()));
+      transfers[i].reset();
+      must(send(site, Site::of(memories[i], question.size_bytes), other, question.tag + i + kBack, &transfers[i]));
+      must(finish(transfers[i].get()));
     }
+    end_together(socket, transfers[0].get());
   }
 }
 

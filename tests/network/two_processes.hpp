@@ -71,6 +71,9 @@ class Peer {
   [[nodiscard]] const std::string &address() const { return address_; }
   // Returns once its receives are posted.
   void ask(const Question &question) const;
+  // Tells it that all messages of the question have ended here, and goes on with the library, of which `any` is a
+  // message, until they have ended there, too.
+  void end_together(network::Transfer *any) const;
   // Kills it.
   void kill() const;
 

@@ -17,24 +17,24 @@ namespace {
 using ::testing::HasSubstr;
 using tests::FakeBackend;
 
-TEST(NetworkChoice, TakesWhatIsNamed_AndByItselfOnlyWhereThereAreCards) {
-  EXPECT_EQ(choose("auto", true).kind, Kind::kUcp);
-  EXPECT_EQ(choose("auto", false).kind, Kind::kNone);
-  EXPECT_EQ(choose("off", true).kind, Kind::kNone);
-  EXPECT_EQ(choose("ucp", false).kind, Kind::kUcp);
-  EXPECT_EQ(choose("simulated", false).kind, Kind::kSimulated);
-  EXPECT_EQ(choose("simulated", false).fault, Fault::kNone);
-  EXPECT_EQ(choose("simulated:busy", false).fault, Fault::kBusy);
-  EXPECT_EQ(choose("ofi:cxi", true).why, Why::kOfQueues);
+TEST(NetworkChoice, TakesWhatIsNamed_AndNothingByItself) {
+  EXPECT_EQ(choose("auto").kind, Kind::kNone);
+  EXPECT_EQ(choose("auto").why, Why::kNotTried);
+  EXPECT_EQ(choose("off").kind, Kind::kNone);
+  EXPECT_EQ(choose("ucp").kind, Kind::kUcp);
+  EXPECT_EQ(choose("simulated").kind, Kind::kSimulated);
+  EXPECT_EQ(choose("simulated").fault, Fault::kNone);
+  EXPECT_EQ(choose("simulated:busy").fault, Fault::kBusy);
+  EXPECT_EQ(choose("ofi:cxi").why, Why::kOfQueues);
   for (const char *wanted : {"", "UCP", "simulated:", "simulated:lost", "simulatedbusy", "ofi"}) {
-    EXPECT_EQ(choose(wanted, true).kind, Kind::kNone) << wanted;
-    EXPECT_EQ(choose(wanted, true).why, Why::kUnknownName) << wanted;
+    EXPECT_EQ(choose(wanted).kind, Kind::kNone) << wanted;
+    EXPECT_EQ(choose(wanted).why, Why::kUnknownName) << wanted;
   }
 }
 
 TEST(NetworkChoice, SaysWhy) {
-  EXPECT_THAT(reason(choose("auto", false).why), HasSubstr("/sys/class/infiniband is empty"));
-  EXPECT_THAT(reason(choose("nonsense", false).why), HasSubstr("auto, off or ucp"));
+  EXPECT_THAT(reason(choose("auto").why), HasSubstr("SLUICE_NETWORK=ucp"));
+  EXPECT_THAT(reason(choose("nonsense").why), HasSubstr("auto, off or ucp"));
 }
 
 // How a library of the tests carries a message of its process to itself.
@@ -48,7 +48,6 @@ class Ended final : public Transfer {
     return true;
   }
   void cancel() noexcept override {}
-  bool is_settled() override { return true; }
 
  private:
   Status outcome_;

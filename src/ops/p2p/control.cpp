@@ -16,6 +16,14 @@
 #include "wire/status.hpp"
 
 namespace sluice::ops {
+namespace {
+
+// What one side of a message by the network library says of its end.
+bool is_of_the_end(Control::Kind kind) noexcept {
+  return kind == Control::Kind::kNotDirect || kind == Control::Kind::kDirectSent || kind == Control::Kind::kDirectCame;
+}
+
+}  // namespace
 
 ControlListener &ControlListener::process() {
   return progress::process_task<ControlListener>();
@@ -47,22 +55,24 @@ std::shared_ptr<Outgoing> ControlListener::take(std::size_t slot) noexcept {
   return std::exchange(sends_[slot].outgoing, nullptr);
 }
 
-void ControlListener::expect_refusal(ExpectedRefusal expected) {
+void ControlListener::await(std::shared_ptr<Awaited> awaited) {
   const std::scoped_lock lock(mutex_);
-  expected_.push_back(std::move(expected));
+  awaited_.push_back(std::move(awaited));
   come();
 }
 
-void ControlListener::forget_refusal(const std::atomic<bool> *is_refused) noexcept {
+void ControlListener::forget(const Awaited *awaited) noexcept {
   const std::scoped_lock lock(mutex_);
-  std::erase_if(expected_, [=](const ExpectedRefusal &known) { return known.is_refused.get() == is_refused; });
+  std::erase_if(awaited_, [=](const std::shared_ptr<Awaited> &known) { return known.get() == awaited; });
 }
 
-void ControlListener::note_refusal(const Control &control, int from) noexcept {
+void ControlListener::note_said(const Control &control, int from) noexcept {
   const std::scoped_lock lock(mutex_);
-  for (const ExpectedRefusal &known : expected_) {
-    if (known.sender == from && known.number == control.number && known.operation == control.operation) {
-      known.is_refused->store(true, std::memory_order_release);
+  const bool is_refusal = control.kind == Control::Kind::kNotDirect;
+  for (const std::shared_ptr<Awaited> &known : awaited_) {
+    const bool is_meant = known->kind == (is_refusal ? Control::Kind::kDirectSent : control.kind);
+    if (is_meant && known->peer == from && known->number == control.number && known->operation == control.operation) {
+      known->said.store(is_refusal ? Said::kNotDirect : Said::kEnded, std::memory_order_release);
     }
   }
 }
@@ -100,14 +110,14 @@ bool ControlListener::advance() {
     for (unsigned n = 0; n < kMostInTurn && has_heard; ++n) look(&has_heard);
   }
   const std::scoped_lock lock(mutex_);
-  return may_go(n_sends_ == 0 && expected_.empty());
+  return may_go(n_sends_ == 0 && awaited_.empty());
 }
 
 // `from` is a rank of MPI_COMM_WORLD: the channel has its order. Of what else a control message says nothing is used
 // before the send that it is about has compared it with its own.
 void ControlListener::dispatch(const Control &control, int from, std::string_view address) {
   if (control.kind == Control::Kind::kMayDescribe) return Permissions::process().note_granted(from);
-  if (control.kind == Control::Kind::kNotDirect) return note_refusal(control, from);
+  if (is_of_the_end(control.kind)) return note_said(control, from);
   std::shared_ptr<Outgoing> outgoing;
   {
     const std::scoped_lock lock(mutex_);
@@ -125,11 +135,13 @@ void ControlListener::dispatch(const Control &control, int from, std::string_vie
     case Control::Kind::kDirect:
       // Who asks so for a message that is not there hears that, and asks for blocks.
       if (outgoing == nullptr || !outgoing->go_directly(control, from, address)) {
-        send_not_direct(from, control.number, control.operation);
+        say(Control::Kind::kNotDirect, from, control.number, control.operation);
       }
       return;
     case Control::Kind::kMayDescribe:
     case Control::Kind::kNotDirect:
+    case Control::Kind::kDirectSent:
+    case Control::Kind::kDirectCame:
       break;
   }
 }

@@ -17,12 +17,17 @@ namespace sluice::ops {
 
 class Outgoing;
 
-// A message that this process receives and whose sender may say that the network library does not carry it.
-struct ExpectedRefusal {
-  int sender = -1;  // rank in MPI_COMM_WORLD
+// What the other side of a message by the network library has said of its end.
+enum class Said : std::uint8_t { kNothing, kNotDirect, kEnded };
+
+// Such a message under way at this process, of which the other side is still to say something.
+struct Awaited {
+  Control::Kind kind =
+      Control::Kind::kDirectSent;  // what it will say: kDirectSent or in its place kNotDirect; kDirectCame
+  int peer = -1;                   // rank in MPI_COMM_WORLD
   int number = 0;
   std::uint64_t operation = 0;
-  std::shared_ptr<std::atomic<bool>> is_refused;  // becomes true then
+  std::atomic<Said> said{Said::kNothing};
 };
 
 // Threads: any, but for advance(), which is the engine's.
@@ -37,9 +42,9 @@ class ControlListener final : public progress::RecurringTask {
   // Ends that, and gives up its share in the Outgoing. Any thread.
   void remove(int number) noexcept;
 
-  // From now on a refusal of that message is noted, until forget_refusal(). Any thread.
-  void expect_refusal(ExpectedRefusal expected);
-  void forget_refusal(const std::atomic<bool> *is_refused) noexcept;
+  // From now on what is said of that message is noted, until forget(). Any thread.
+  void await(std::shared_ptr<Awaited> awaited);
+  void forget(const Awaited *awaited) noexcept;
 
   // Takes one message if one has come; *has_heard: one had. Returns the host MPI's code, of which a warning has told.
   // Any thread.
@@ -58,7 +63,7 @@ class ControlListener final : public progress::RecurringTask {
     bool expects_go = false;
   };
   void dispatch(const Control &control, int from, std::string_view address);
-  void note_refusal(const Control &control, int from) noexcept;
+  void note_said(const Control &control, int from) noexcept;
   static void refuse(int number, int from);
   // What stands there, if anything does, which stands there no more. With mutex_.
   [[nodiscard]] std::shared_ptr<Outgoing> take(std::size_t slot) noexcept;
@@ -66,7 +71,7 @@ class ControlListener final : public progress::RecurringTask {
   // With mutex_. By number: numbers are given out again, so there are about as many as sends were under way at once.
   std::vector<Send> sends_;
   std::size_t n_sends_ = 0;
-  std::vector<ExpectedRefusal> expected_;  // with mutex_; few at a time
+  std::vector<std::shared_ptr<Awaited>> awaited_;  // with mutex_; few at a time
   std::atomic<int> n_expecting_{0};
   unsigned n_turns_ = 0;
 };

@@ -2,6 +2,7 @@
 #include "ops/p2p/direct.hpp"
 
 #include <cstring>
+#include <memory>
 #include <utility>
 
 #include "base/log.hpp"
@@ -9,6 +10,7 @@
 #include "network/network.hpp"
 #include "ops/p2p/control.hpp"
 #include "ops/request/turns.hpp"
+#include "progress/engine.hpp"
 #include "wire/channel.hpp"
 #include "wire/host.hpp"
 #include "wire/host_failure.hpp"
@@ -26,17 +28,47 @@ void fall_back(const Status &why) {
   network::Network::process().note_failure();
 }
 
+// One side has ended. The other may need this process to go on with the library, until it has ended, too, and said so.
+// MPI_Finalize waits for all of these.
+class Linger final : public progress::Task {
+ public:
+  Linger(std::unique_ptr<network::Transfer> transfer, std::shared_ptr<Awaited> awaited)
+      : transfer_(std::move(transfer)), awaited_(std::move(awaited)) {}
+
+  [[nodiscard]] bool advance() override {
+    Status outcome;  // known
+    static_cast<void>(transfer_->poll(&outcome));
+    if (awaited_->said.load(std::memory_order_acquire) == Said::kNothing) return false;
+    ControlListener::process().forget(awaited_.get());
+    return true;
+  }
+
+ private:
+  const std::unique_ptr<network::Transfer> transfer_;
+  const std::shared_ptr<Awaited> awaited_;
+};
+
+std::shared_ptr<Awaited> await(Control::Kind kind, int peer, int number, std::uint64_t operation) {
+  auto awaited = std::make_shared<Awaited>();
+  awaited->kind = kind;
+  awaited->peer = peer;
+  awaited->number = number;
+  awaited->operation = operation;
+  ControlListener::process().await(awaited);
+  return awaited;
+}
+
 }  // namespace
 
-void send_not_direct(int peer, int number, std::uint64_t operation) {
-  const Control refusal{Control::Kind::kNotDirect, number, operation, 0};
+void say(Control::Kind kind, int peer, int number, std::uint64_t operation) {
+  const Control control{kind, number, operation, 0};
   const int code =
-      wire::host().MPI_Send(&refusal, sizeof refusal, MPI_BYTE, peer,
+      wire::host().MPI_Send(&control, sizeof control, MPI_BYTE, peer,
                             wire::Channel::tag(wire::PrivateKind::kControl, 0), wire::Channel::process().comm());
   if (code == MPI_SUCCESS) return;
-  log::warn_once("not_direct", "p2p",
-                 wire::host_failure(code, "tell a receiver that its message does not come by the network library",
-                                    "that receiver may wait for ever, so end the job")
+  log::warn_once("direct_end", "p2p",
+                 wire::host_failure(code, "tell a rank what became of a message by the network library",
+                                    "that rank may wait for ever, so end the job")
                      .message());
 }
 
@@ -45,6 +77,7 @@ void OutgoingDirect::begin(const network::Memory &memory, const BlockRoute &rout
   route_ = route;
   address_ = address;
   begin_ = std::chrono::steady_clock::now();
+  awaited_ = await(Control::Kind::kDirectCame, route.peer, route.number, route.message.number);
   state_ = State::kOffering;
 }
 
@@ -55,16 +88,11 @@ bool OutgoingDirect::advance(bool is_unwanted) {
     if (!transfer_->poll(&outcome)) return is_left(is_unwanted);
     if (outcome.is_ok()) {
       span_.end(trace::Lane::kWire, route_.message, {memory_.size_bytes});
-      state_ = State::kSettling;
-    } else {
-      transfer_.reset();
-      give_up(outcome);  // of no interest to a receiver that has it all the same
+      say(Control::Kind::kDirectSent, route_.peer, route_.number, route_.message.number);
+      progress::Engine::process().watch(std::make_shared<Linger>(std::move(transfer_), std::move(awaited_)));
+      return true;
     }
-  }
-  if (state_ == State::kSettling) {
-    if (!transfer_->is_settled()) return is_left(is_unwanted);
-    transfer_.reset();
-    return true;
+    give_up(outcome);  // of no interest to a receiver that has it all the same
   }
   return state_ == State::kGivenUp;
 }
@@ -72,7 +100,7 @@ bool OutgoingDirect::advance(bool is_unwanted) {
 // The receiver has no use for it any more, so the library may never end it by itself.
 bool OutgoingDirect::is_left(bool is_unwanted) {
   if (!is_unwanted || std::chrono::steady_clock::now() - begin_ <= kPatience) return false;
-  transfer_.reset();
+  give_up(Status::error(ErrorKind::kBackend, "the network library has not ended a message; set SLUICE_NETWORK=off"));
   return true;
 }
 
@@ -96,11 +124,13 @@ void OutgoingDirect::offer() {
 void OutgoingDirect::give_up(const Status &why) {
   fall_back(why);
   state_ = State::kGivenUp;
-  send_not_direct(route_.peer, route_.number, route_.message.number);
+  transfer_.reset();
+  ControlListener::process().forget(awaited_.get());
+  say(Control::Kind::kNotDirect, route_.peer, route_.number, route_.message.number);
 }
 
 IncomingDirect::~IncomingDirect() {
-  if (is_refused_ != nullptr) ControlListener::process().forget_refusal(is_refused_.get());
+  if (awaited_ != nullptr) ControlListener::process().forget(awaited_.get());
 }
 
 Status IncomingDirect::begin(network::Provider *provider, const network::Memory &memory, const Descriptor &descriptor,
@@ -112,11 +142,10 @@ Status IncomingDirect::begin(network::Provider *provider, const network::Memory 
     fall_back(status);
     return status;
   }
-  is_refused_ = std::make_shared<std::atomic<bool>>(false);
-  ControlListener::process().expect_refusal({descriptor.sender, descriptor.number, descriptor.operation, is_refused_});
+  awaited_ = await(Control::Kind::kDirectSent, descriptor.sender, descriptor.number, descriptor.operation);
   span_.begin();
   status = ask(provider->address(), descriptor);
-  if (!status.is_ok()) is_refused_->store(true);  // advance() ends the receive
+  if (!status.is_ok()) awaited_->said.store(Said::kNotDirect);  // advance() ends the receive
   return {};
 }
 
@@ -132,18 +161,22 @@ Status IncomingDirect::ask(std::string_view address, const Descriptor &descripto
 }
 
 bool IncomingDirect::advance() {
-  if (is_refused_->load(std::memory_order_acquire) && !std::exchange(is_cancelled_, true)) transfer_->cancel();
+  const bool is_refused = awaited_->said.load(std::memory_order_acquire) == Said::kNotDirect;
+  if (is_refused && !std::exchange(is_cancelled_, true)) transfer_->cancel();
   if (!transfer_->poll(&outcome_)) return false;
   if (outcome_.is_ok()) {
     span_.end(trace::Lane::kWire, route_.message, {size_bytes_});
   } else if (!is_cancelled_) {
     fall_back(outcome_);  // otherwise the sender has said it
   }
+  if (is_cancelled_) return true;  // the sender has ended, too
+  say(Control::Kind::kDirectCame, route_.peer, route_.number, route_.message.number);
+  progress::Engine::process().watch(std::make_shared<Linger>(std::move(transfer_), std::move(awaited_)));
   return true;
 }
 
-bool IncomingDirect::is_settled() {
-  return is_over(&request_) && transfer_->is_settled();
+bool IncomingDirect::is_over() {
+  return ops::is_over(&request_);
 }
 
 }  // namespace sluice::ops

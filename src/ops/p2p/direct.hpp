@@ -3,7 +3,6 @@
 // receiver has its receive posted before it asks the sender to send, and tells it where.
 #pragma once
 
-#include <atomic>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -16,6 +15,7 @@
 #include "base/trace.hpp"
 #include "network/provider.hpp"
 #include "ops/p2p/block_stream.hpp"
+#include "ops/p2p/control.hpp"
 #include "ops/p2p/descriptor.hpp"
 #include "wire/mpi.hpp"
 
@@ -29,21 +29,22 @@ inline constexpr std::size_t kMostControlBytes = sizeof(Control) + network::kMos
   return std::uint64_t{static_cast<std::uint32_t>(message.sender)} << 32 | (message.number & 0xffffffffU);
 }
 
-// Tells a receiver that its message does not come by the network library. Any thread. Blocks for a short message of the
-// host MPI's.
-void send_not_direct(int peer, int number, std::uint64_t operation);
+// Tells the other side of a message what has become of it (transfer/descriptor.hpp, Control). Any thread. Blocks for a
+// short message of the host MPI's.
+void say(Control::Kind kind, int peer, int number, std::uint64_t operation);
 
 // The sender's end. One thread at a time.
 class OutgoingDirect {
  public:
   // Sends `memory`, which stays until advance() is done, to the receiver at `address`. Errors show in advance().
   void begin(const network::Memory &memory, const BlockRoute &route, std::string_view address);
-  // True when nobody needs the memory any more. is_unwanted: the receiver has asked for the message in another way;
-  // then what the library does not end within 2 seconds is left to it. Never blocks.
+  // True when nobody needs the memory any more; the library is then gone on with until the receiver has it.
+  // is_unwanted: the receiver has asked for the message in another way; then what the library does not end within 2
+  // seconds is left to it. Never blocks.
   [[nodiscard]] bool advance(bool is_unwanted);
 
  private:
-  enum class State : std::uint8_t { kOffering, kSending, kSettling, kGivenUp };
+  enum class State : std::uint8_t { kOffering, kSending, kGivenUp };
   void offer();
   [[nodiscard]] bool is_left(bool is_unwanted);
   void give_up(const Status &why);
@@ -54,6 +55,7 @@ class OutgoingDirect {
   std::string address_;
   std::chrono::steady_clock::time_point begin_;
   std::unique_ptr<network::Transfer> transfer_;
+  std::shared_ptr<Awaited> awaited_;
   trace::Span span_;
 };
 
@@ -75,8 +77,8 @@ class IncomingDirect {
   [[nodiscard]] bool advance();
   // Why it did not come, once advance() is done.
   [[nodiscard]] const Status &outcome() const noexcept { return outcome_; }
-  // Once advance() is done: neither the host MPI nor the other side's library needs anything more of this.
-  [[nodiscard]] bool is_settled();
+  // Once advance() is done: the host MPI needs nothing more of this either.
+  [[nodiscard]] bool is_over();
 
  private:
   [[nodiscard]] Status ask(std::string_view address, const Descriptor &descriptor);
@@ -84,7 +86,7 @@ class IncomingDirect {
   std::uint64_t size_bytes_ = 0;
   BlockRoute route_;
   std::unique_ptr<network::Transfer> transfer_;
-  std::shared_ptr<std::atomic<bool>> is_refused_;  // by the sender
+  std::shared_ptr<Awaited> awaited_;
   bool is_cancelled_ = false;
   std::vector<std::byte> question_;
   MPI_Request request_ = MPI_REQUEST_NULL;

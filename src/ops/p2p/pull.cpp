@@ -345,7 +345,7 @@ void Pull::acknowledge(Status outcome) {
 }
 
 bool Pull::is_sent() {
-  if (direct_ != nullptr && !direct_->is_settled()) return false;
+  if (direct_ != nullptr && !direct_->is_over()) return false;
   return is_over(&go_request_) && is_over(&acknowledgement_request_);
 }
 
