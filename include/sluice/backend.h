@@ -81,9 +81,10 @@ typedef enum sluice_staging_memory {
 
 /* What is particular about a device and bears on the choice of a route; bits of a sum. */
 typedef enum sluice_device_trait {
-  SLUICE_DEVICE_NO_EXPORT = 1u, /* none of its memory can ever be exported (group `ipc`) */
-  SLUICE_DEVICE_COPIES_BY_CPU =
-      2u, /* its copies are work for the cores that send too: overlapping them gains nothing */
+  /* None of its memory can ever be exported (group `ipc`). */
+  SLUICE_DEVICE_NO_EXPORT = 1u,
+  /* Its copies are work for the cores that send too: overlapping them gains nothing. */
+  SLUICE_DEVICE_COPIES_BY_CPU = 2u,
   /* Copies inside it and copies out of another process's memory slow each other where copy engines make both: then a
    * kernel is better for the first, and for the second too where that allocation is no multiple of
    * SLUICE_LARGE_PAGE_BYTES, which is mapped in small pages. */
@@ -407,8 +408,7 @@ typedef struct sluice_backend {
    * a list that ends with NULL; list and words belong to the module and stay as they are as long as it is loaded. */
   const char *const *(*stream_words)(void);
 
-  /* ---- optional group `program_stream`: all four or none; there where `stream` and `program` are ------------------
-   */
+  /* ---- optional group `program_stream`: all four or none; there where `stream` and `program` are ---------------- */
   /* As `program`: what a program would do with a stream of its own. For tests and benchmarks. */
 
   /* A stream of the current device that waits for no other, in the form that stream_open takes. The caller owns it
@@ -457,8 +457,7 @@ typedef struct sluice_backend {
   /* Everything that uses it is done. Memory that went with its context is no error. */
   sluice_result_t (*device_free)(int32_t device, void *memory);
 
-  /* ---- optional group `channel`: all four or none; there where `stream`, `ipc` and `pack` are ---------------------
-   */
+  /* ---- optional group `channel`: all four or none; there where `stream`, `ipc` and `pack` are ------------------- */
   /* What a stream needs to send and receive by itself inside a node (docs/adr/0033). */
 
   /* Makes memory of the CPU's that other processes may have mapped too (MAP_SHARED) good for words of streams of
