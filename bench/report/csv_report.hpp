@@ -10,8 +10,8 @@
 
 namespace sluice::bench {
 
-// The whole text. The first line names the columns; docs/benchmarks.md says what they hold. Numbers have a point and
-// no thousands separators, whatever the locale.
+// The whole text. The first line names the columns; docs/benchmark-results.md says what they hold. Numbers have a point
+// and no thousands separators, whatever the locale.
 std::string csv_document(const Options &options, const Columns &columns, const std::vector<Row> &rows);
 
 }  // namespace sluice::bench

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The JSON file of a run. docs/benchmarks.md documents the schema; raise kSchemaVersion when a member changes meaning.
+// The JSON file of a run. docs/benchmark-results.md documents the schema; raise kSchemaVersion when a member changes
+// meaning.
 #pragma once
 
 #include <nlohmann/json.hpp>
