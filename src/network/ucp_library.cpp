@@ -4,32 +4,33 @@
 #include <dlfcn.h>
 #include <fmt/format.h>
 
+#include "base/library_function.hpp"
+
 namespace sluice::network {
 namespace {
 
 constexpr const char *kLibrary = "libucp.so.0";
-template <typename Function>
-bool find(void *handle, const char *name, Function *function) {
-  *function = reinterpret_cast<Function>(dlsym(handle, name));
-  return *function != nullptr;
-}
 
 bool find_all(void *handle, UcpLibrary *library) {
-  return find(handle, "ucp_get_version", &library->get_version) &&
-         find(handle, "ucp_init_version", &library->init_version) &&
-         find(handle, "ucp_config_read", &library->config_read) &&
-         find(handle, "ucp_config_release", &library->config_release) &&
-         find(handle, "ucp_cleanup", &library->cleanup) && find(handle, "ucp_worker_create", &library->worker_create) &&
-         find(handle, "ucp_worker_destroy", &library->worker_destroy) &&
-         find(handle, "ucp_worker_get_address", &library->worker_get_address) &&
-         find(handle, "ucp_worker_release_address", &library->worker_release_address) &&
-         find(handle, "ucp_worker_progress", &library->worker_progress) &&
-         find(handle, "ucp_ep_create", &library->ep_create) && find(handle, "ucp_tag_send_nbx", &library->tag_send) &&
-         find(handle, "ucp_tag_recv_nbx", &library->tag_recv) &&
-         find(handle, "ucp_request_cancel", &library->request_cancel) &&
-         find(handle, "ucp_request_free", &library->request_free) && find(handle, "ucp_mem_map", &library->mem_map) &&
-         find(handle, "ucp_mem_unmap", &library->mem_unmap) && find(handle, "ucp_mem_query", &library->mem_query) &&
-         find(handle, "ucs_status_string", &library->status_string);
+  return find_function(handle, "ucp_get_version", &library->get_version) &&
+         find_function(handle, "ucp_init_version", &library->init_version) &&
+         find_function(handle, "ucp_config_read", &library->config_read) &&
+         find_function(handle, "ucp_config_release", &library->config_release) &&
+         find_function(handle, "ucp_cleanup", &library->cleanup) &&
+         find_function(handle, "ucp_worker_create", &library->worker_create) &&
+         find_function(handle, "ucp_worker_destroy", &library->worker_destroy) &&
+         find_function(handle, "ucp_worker_get_address", &library->worker_get_address) &&
+         find_function(handle, "ucp_worker_release_address", &library->worker_release_address) &&
+         find_function(handle, "ucp_worker_progress", &library->worker_progress) &&
+         find_function(handle, "ucp_ep_create", &library->ep_create) &&
+         find_function(handle, "ucp_tag_send_nbx", &library->tag_send) &&
+         find_function(handle, "ucp_tag_recv_nbx", &library->tag_recv) &&
+         find_function(handle, "ucp_request_cancel", &library->request_cancel) &&
+         find_function(handle, "ucp_request_free", &library->request_free) &&
+         find_function(handle, "ucp_mem_map", &library->mem_map) &&
+         find_function(handle, "ucp_mem_unmap", &library->mem_unmap) &&
+         find_function(handle, "ucp_mem_query", &library->mem_query) &&
+         find_function(handle, "ucs_status_string", &library->status_string);
 }
 
 // 1.13 ends a process over what happens to its partner (tests/network); 1.14 to 1.22 do not.
@@ -49,7 +50,7 @@ Status UcpLibrary::load(UcpLibrary *library) {
   if (handle == nullptr) {
     const char *reason = dlerror();
     return Status::error(ErrorKind::kUnsupported,
-                         fmt::format("UCX cannot be loaded ({}); install it (Debian: libucx0), or set "
+                         fmt::format("UCX cannot be loaded ({}); install UCX 1.14 or newer, or set "
                                      "SLUICE_NETWORK=off",
                                      reason != nullptr ? reason : kLibrary));
   }

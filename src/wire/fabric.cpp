@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/library_function.hpp"
 #include "base/log.hpp"
 #include "wire/fabric_state.hpp"
 
@@ -27,11 +28,6 @@ constexpr const char *kProviders[] = {"cxi", kSoftware.data()};
 // The least version that the code below is written for; a library newer than that gives what this one promises.
 constexpr std::uint32_t kVersion = FI_VERSION(1, 15);
 constexpr std::size_t kCompletions = 4096;
-template <typename Function>
-bool find(void *handle, const char *name, Function *function) {
-  *function = reinterpret_cast<Function>(dlsym(handle, name));
-  return *function != nullptr;
-}
 
 // Stays loaded: its threads and handlers do not bear being unloaded.
 Status load(FabricLibrary *library) {
@@ -43,9 +39,11 @@ Status load(FabricLibrary *library) {
       reasons += fmt::format("{}{}", reasons.empty() ? "" : "; ", reason != nullptr ? reason : name);
       continue;
     }
-    if (find(handle, "fi_getinfo", &library->getinfo) && find(handle, "fi_freeinfo", &library->freeinfo) &&
-        find(handle, "fi_dupinfo", &library->dupinfo) && find(handle, "fi_fabric", &library->fabric) &&
-        find(handle, "fi_strerror", &library->strerror)) {
+    if (find_function(handle, "fi_getinfo", &library->getinfo) &&
+        find_function(handle, "fi_freeinfo", &library->freeinfo) &&
+        find_function(handle, "fi_dupinfo", &library->dupinfo) &&
+        find_function(handle, "fi_fabric", &library->fabric) &&
+        find_function(handle, "fi_strerror", &library->strerror)) {
       return {};
     }
     return Status::error(

@@ -116,6 +116,7 @@ void Buffer::find_peer(int peer, MPI_Comm comm, Sending sending) {
     query_.peer = plan::Peer::kLocalHost;
   }
   query_.may_be_relied_on_to_buffer = sending == Sending::kStandardBlocking;
+  if (query_.peer != plan::Peer::kRemote) return;
   // What goes through the host anyway opens no library.
   query_.has_network = true;
   query_.has_network = plan::may_go_directly(query_, plan::policy_of(region_.place.backend, region_.place.device)) &&

@@ -22,9 +22,9 @@ enum class Said : std::uint8_t { kNothing, kNotDirect, kEnded };
 
 // Such a message under way at this process, of which the other side is still to say something.
 struct Awaited {
-  Control::Kind kind =
-      Control::Kind::kDirectSent;  // what it will say: kDirectSent or in its place kNotDirect; kDirectCame
-  int peer = -1;                   // rank in MPI_COMM_WORLD
+  // What it will say: kDirectSent, or kNotDirect in its place; or kDirectCame.
+  Control::Kind kind = Control::Kind::kDirectSent;
+  int peer = -1;  // rank in MPI_COMM_WORLD
   int number = 0;
   std::uint64_t operation = 0;
   std::atomic<Said> said{Said::kNothing};
